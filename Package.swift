@@ -1,0 +1,81 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// What every Swift target is built with: warnings are errors, and each import says whether it is part of the API.
+let strict: [SwiftSetting] = [
+    .treatAllWarnings(as: .error),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+]
+
+// OpenVINO's libraries are found beside the build tree (a checkout) or in ../lib/ocelli (an installation). Only what is
+// linked into a program needs it: the libraries stay free of unsafe flags, so that other packages can depend on them.
+let findEngine: [LinkerSetting] = [
+    .unsafeFlags([
+        "-Xlinker", "-rpath", "-Xlinker", "$ORIGIN/../lib/ocelli",
+        "-Xlinker", "-rpath", "-Xlinker", "$ORIGIN/../../../.deps/openvino/lib",
+    ])
+]
+
+let package = Package(
+    name: "ocelli",
+    products: [
+        .executable(name: "ocelli", targets: ["ocelli"]),
+        .library(name: "HTTPWire", targets: ["HTTPWire"]),
+        .library(name: "HTTPServer", targets: ["HTTPServer"]),
+        .library(name: "ImagePipeline", targets: ["ImagePipeline"]),
+        .library(name: "FlowControl", targets: ["FlowControl"]),
+        .library(name: "Inference", targets: ["Inference"]),
+    ],
+    targets: [
+        // C shims: what Swift cannot express, and nothing more.
+        .target(name: "CSystem"),
+        .target(name: "CJPEG", linkerSettings: [.linkedLibrary("jpeg")]),
+        .target(name: "CPNG", linkerSettings: [.linkedLibrary("png"), .linkedLibrary("z")]),
+        .systemLibrary(name: "COpenVINO", pkgConfig: "openvino-ocelli"),
+
+        // The libraries, in the order of the way of one request.
+        .target(name: "HTTPWire", swiftSettings: strict),
+        .target(name: "HTTPServer", dependencies: ["CSystem", "HTTPWire"], swiftSettings: strict),
+        .target(name: "ImagePipeline", dependencies: ["CJPEG", "CPNG"], swiftSettings: strict),
+        .target(name: "FlowControl", swiftSettings: strict),
+        .target(
+            name: "Inference",
+            dependencies: ["COpenVINO", "ImagePipeline", "FlowControl"],
+            swiftSettings: strict),
+        .target(
+            name: "InferenceService",
+            dependencies: ["CSystem", "HTTPWire", "HTTPServer", "ImagePipeline", "FlowControl", "Inference"],
+            swiftSettings: strict),
+        .executableTarget(
+            name: "ocelli",
+            dependencies: ["InferenceService"],
+            swiftSettings: strict,
+            linkerSettings: findEngine),
+
+        // Tests.
+        .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: strict),
+        .testTarget(
+            name: "HTTPWireTests",
+            dependencies: ["HTTPWire", "TestSupport"],
+
+            swiftSettings: strict,
+            linkerSettings: findEngine),
+        .testTarget(
+            name: "HTTPServerTests", dependencies: ["HTTPServer", "CSystem", "TestSupport"], swiftSettings: strict),
+        .testTarget(
+            name: "ImagePipelineTests",
+            dependencies: ["ImagePipeline", "TestSupport"],
+
+            swiftSettings: strict),
+        .testTarget(name: "FlowControlTests", dependencies: ["FlowControl", "TestSupport"], swiftSettings: strict),
+        .testTarget(name: "InferenceTests", dependencies: ["Inference", "TestSupport"], swiftSettings: strict),
+        .testTarget(
+            name: "InferenceServiceTests",
+            dependencies: ["InferenceService", "Inference", "TestSupport"],
+            swiftSettings: strict),
+        .testTarget(name: "EndToEndTests", dependencies: ["TestSupport"], swiftSettings: strict),
+    ],
+    swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,21 @@
+import Foundation
+
+/// Real models and pictures that are not part of the project: `../shared/data` beside the package, where it exists.
+/// Tests that need it are enabled only where it is there, and say so when they skip.
+public enum SharedData {
+    /// The root of this package.
+    public static let packageRoot: URL = URL(fileURLWithPath: #filePath)
+        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+
+    /// The folder with the shared models and pictures, or nil where it is absent.
+    public static let folder: URL? = {
+        let url = packageRoot.deletingLastPathComponent().appendingPathComponent("shared/data")
+        return FileManager.default.fileExists(atPath: url.path) ? url : nil
+    }()
+
+    /// Whether the shared data is there: the condition of `.enabled(if:)`.
+    public static var isAvailable: Bool { folder != nil }
+
+    /// What a skipped test says.
+    public static let absence = "../shared/data is not beside the package: this test needs its models and pictures"
+}
