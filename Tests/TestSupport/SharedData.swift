@@ -1,4 +1,4 @@
-import Foundation
+public import Foundation
 
 /// Real models and pictures that are not part of the project: `../shared/data` beside the package, where it exists.
 /// Tests that need it are enabled only where it is there, and say so when they skip.
