@@ -1,0 +1,77 @@
+/// Why a request was given no slot.
+public enum AdmissionError: Error, Sendable, Hashable {
+    /// Every slot is taken, and the queue holds as many as it may: in number, or in time, which is when the predicted
+    /// wait is longer than `LimiterConfiguration.maxWait` and waiting would only delay the refusal.
+    case queueFull(predictedWait: Duration)
+
+    /// It waited the longest that a request may wait. The associated value is how long it waited.
+    case waitTimedOut(Duration)
+
+    /// Its deadline passed: before it came, or while it waited.
+    case deadlineExceeded
+
+    /// By the predicted wait and the service time of late, its deadline will pass before it is answered.
+    case deadlineUnreachable(predictedWait: Duration)
+
+    /// A newer request took its place in the queue (`drop_oldest`, or a queue that was made smaller).
+    case displaced(predictedWait: Duration)
+
+    /// The limiter lets nothing more in: shutdown, or its model is going.
+    case draining
+
+    /// The task that asked was cancelled.
+    case cancelled
+
+    /// How long a request that came now would wait, where that is what speaks against it: the least that a client
+    /// should let pass before it tries again.
+    public var predictedWait: Duration? {
+        switch self {
+        case .queueFull(let wait), .deadlineUnreachable(let wait), .displaced(let wait): wait
+        case .waitTimedOut(let waited): waited
+        case .deadlineExceeded, .draining, .cancelled: nil
+        }
+    }
+
+    /// A name from a fixed set, for metrics and logs.
+    public var label: String {
+        switch self {
+        case .queueFull: "queue_full"
+        case .waitTimedOut: "wait_timed_out"
+        case .deadlineExceeded: "deadline_exceeded"
+        case .deadlineUnreachable: "deadline_unreachable"
+        case .displaced: "displaced"
+        case .draining: "draining"
+        case .cancelled: "cancelled"
+        }
+    }
+
+    /// A sentence for the client.
+    public var message: String {
+        switch self {
+        case .queueFull(let wait):
+            "all slots are taken and the queue is full; a request would wait about \(wait.rounded)"
+        case .waitTimedOut(let waited):
+            "no slot came free within \(waited.rounded), the longest that a request waits"
+        case .deadlineExceeded:
+            "the request's deadline passed before a slot came free"
+        case .deadlineUnreachable(let wait):
+            "the request's deadline cannot be met: it would wait about \(wait.rounded) for a slot"
+        case .displaced(let wait):
+            "a newer request took this one's place in the queue; a request would wait about \(wait.rounded)"
+        case .draining:
+            "no new requests are let in: the model or the server is shutting down"
+        case .cancelled:
+            "the request was cancelled while it waited for a slot"
+        }
+    }
+}
+
+extension Duration {
+    /// "12 ms", "3.4 s": enough for a sentence.
+    fileprivate var rounded: String {
+        let milliseconds = saturatedNanoseconds / 1_000_000
+        guard milliseconds >= 1000 else { return "\(milliseconds) ms" }
+        let tenths = milliseconds / 100
+        return tenths % 10 == 0 ? "\(tenths / 10) s" : "\(tenths / 10).\(tenths % 10) s"
+    }
+}

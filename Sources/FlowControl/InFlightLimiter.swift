@@ -1,0 +1,206 @@
+internal import Synchronization
+
+/// Bounds how many requests are in work at once; the others wait their turn, or are refused.
+///
+/// ```swift
+/// let permit = try await limiter.acquire(deadline: .now + .seconds(1))
+/// defer { permit.release() }
+/// ```
+///
+/// A request takes a permit before it costs anything (before its picture is decoded) and gives it back when it costs
+/// nothing any more. All methods may be called from any thread; none blocks but for the lock, which is held for well
+/// under a microsecond and never while other code runs.
+///
+/// This is the thin part: every decision is `LimiterStateMachine`'s. Here are the lock, the suspended tasks, which are
+/// resumed outside the lock, and one timer.
+///
+/// The timer is one task that sleeps until the earliest expiry of any waiter, and not one task per waiter: a request
+/// that waits costs its continuation and nothing else. It holds the limiter weakly and is cancelled with it.
+public final class InFlightLimiter: Sendable {
+    private typealias Waiter = CheckedContinuation<WaitOutcome, Never>
+
+    private struct State {
+        var machine: LimiterStateMachine<Waiter>
+        var timer: Task<Void, Never>?
+        /// What `timer` was asked for with.
+        var timerEpoch: UInt64 = 0
+        var drainWaiters: [UInt64: CheckedContinuation<Void, Never>] = [:]
+        var drainWaiterCount: UInt64 = 0
+    }
+
+    private let state: Mutex<State>
+    private let clock: MonotonicClock
+
+    /// A limiter with these bounds.
+    public init(configuration: LimiterConfiguration, clock: MonotonicClock = .system) {
+        self.clock = clock
+        state = Mutex(State(machine: LimiterStateMachine(configuration: configuration)))
+    }
+
+    deinit {
+        state.withLock { $0.timer?.cancel() }
+    }
+
+    // MARK: Permits
+
+    /// A permit, at once where a slot is free, else after a wait, as the policy says.
+    ///
+    /// - Parameter deadline: when the answer must be there. The wait ends with it, and does not begin where the wait
+    ///   predicted and the time that a slot is held of late do not fit before it.
+    /// - Throws: why there is none. Cancelling the calling task ends the wait, in O(1); one that is cancelled in the very
+    ///   moment in which it gets a slot may get it nevertheless.
+    public nonisolated(nonsending) func acquire(
+        deadline: MonotonicInstant? = nil
+    ) async throws(AdmissionError) -> Permit {
+        if Task.isCancelled {
+            state.withLock { $0.machine.arriveCancelled() }
+            throw .cancelled
+        }
+        let now = clock.now()
+        let (arrival, effects) = state.withLock { $0.machine.arrive(at: now, deadline: deadline) }
+        perform(effects)
+        switch arrival {
+        case .admitted(let grant): return Permit(limiter: self, grant: grant)
+        case .refused(let error): throw error
+        case .waiting(let ticket): return Permit(limiter: self, grant: try await wait(ticket).get())
+        }
+    }
+
+    /// A permit if a slot is free, without waiting. A refusal is not counted.
+    public func tryAcquire() -> Permit? {
+        let now = clock.now()
+        guard let grant = state.withLock({ $0.machine.tryArrive(at: now) }) else { return nil }
+        return Permit(limiter: self, grant: grant)
+    }
+
+    /// What `acquire` would be refused with if it were called now, or nil where it would get a slot or wait. For an
+    /// answer before the body is read; not counted.
+    public func wouldRefuse(deadline: MonotonicInstant? = nil) -> AdmissionError? {
+        let now = clock.now()
+        return state.withLock { $0.machine.refusal(at: now, deadline: deadline) }
+    }
+
+    private nonisolated(nonsending) func wait(_ ticket: WaiterTicket) async -> WaitOutcome {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                // The slot, a refusal or the cancellation may have come since the lock was let go: then there is an
+                // outcome, and nobody else has seen the continuation.
+                if let outcome = state.withLock({ $0.machine.suspend(ticket, as: continuation) }) {
+                    continuation.resume(returning: outcome)
+                }
+            }
+        } onCancel: {
+            let now = clock.now()
+            perform(state.withLock { $0.machine.cancel(ticket, at: now) })
+        }
+    }
+
+    /// A permit's slot comes back.
+    func finish(_ grant: Grant) {
+        let now = clock.now()
+        perform(state.withLock { $0.machine.finish(grant, at: now) })
+    }
+
+    // MARK: Bounds
+
+    /// Changes the bounds that are given. More slots go to waiters at once; a lower limit takes effect as permits come
+    /// back; waiters over a smaller queue are displaced; a new longest wait is for those who come from now on.
+    public func resize(
+        limit: Int? = nil, queueCapacity: Int? = nil, maxWait: Duration? = nil, policy: OverloadPolicy? = nil
+    ) {
+        let now = clock.now()
+        let effects = state.withLock { state in
+            let old = state.machine.configuration
+            let new = LimiterConfiguration(
+                limit: limit ?? old.limit,
+                queueCapacity: queueCapacity ?? old.queueCapacity,
+                maxWait: maxWait ?? old.maxWait,
+                policy: policy ?? old.policy,
+                expectedServiceTime: old.expectedServiceTime)
+            return state.machine.resize(to: new, at: now)
+        }
+        perform(effects)
+    }
+
+    /// The limiter at this moment.
+    public var snapshot: LimiterSnapshot {
+        let now = clock.now()
+        return state.withLock { state in
+            LimiterSnapshot(
+                inFlight: state.machine.inFlight,
+                waiting: state.machine.waiting,
+                configuration: state.machine.configuration,
+                isDraining: state.machine.isDraining,
+                counters: state.machine.counters,
+                serviceTime: state.machine.serviceTime,
+                predictedWait: state.machine.predictedWait(at: now))
+        }
+    }
+
+    // MARK: Draining
+
+    /// Refuses new requests from now on, for good. Those that wait get their turn, unless `refusingWaiters` says that
+    /// they are refused too, which may also be said later, in a second call.
+    public func beginDraining(refusingWaiters: Bool = false) {
+        let now = clock.now()
+        perform(state.withLock { $0.machine.beginDraining(refusingWaiters: refusingWaiters, at: now) })
+    }
+
+    /// Returns once draining has begun and the last permit came back, or when the calling task is cancelled.
+    public nonisolated(nonsending) func drained() async {
+        let id = state.withLock { state in
+            state.drainWaiterCount &+= 1
+            return state.drainWaiterCount
+        }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isOver = state.withLock { state in
+                    // Looked at under the lock: a cancellation before this line shows here, one after it finds the
+                    // continuation in the dictionary.
+                    if state.machine.isDrained || Task.isCancelled { return true }
+                    state.drainWaiters[id] = continuation
+                    return false
+                }
+                if isOver { continuation.resume() }
+            }
+        } onCancel: {
+            state.withLock { $0.drainWaiters.removeValue(forKey: id) }?.resume()
+        }
+    }
+
+    // MARK: Effects
+
+    private func perform(_ effects: LimiterEffects<Waiter>) {
+        for (waiter, outcome) in effects.resume { waiter.resume(returning: outcome) }
+        if let request = effects.timer { start(request) }
+        if effects.drained {
+            let waiters = state.withLock { state in
+                defer { state.drainWaiters = [:] }
+                return state.drainWaiters.values
+            }
+            for waiter in waiters { waiter.resume() }
+        }
+    }
+
+    /// Starts the timer asked for, and stops the one before it.
+    private func start(_ request: TimerRequest) {
+        // Detached, so that it keeps nothing of the request alive that happened to ask for it (its task-local values).
+        let task = Task.detached(priority: .high) { [weak self, clock] in
+            guard (try? await clock.sleep(request.at)) != nil else { return }
+            self?.timerFired(request.epoch)
+        }
+        // The epochs of two requests may get here in the wrong order: the later one stays.
+        let obsolete: Task<Void, Never>? = state.withLock { state in
+            guard request.epoch > state.timerEpoch else { return task }
+            defer { state.timer = task }
+            state.timerEpoch = request.epoch
+            return state.timer
+        }
+        obsolete?.cancel()
+    }
+
+    private func timerFired(_ epoch: UInt64) {
+        let now = clock.now()
+        perform(state.withLock { $0.machine.timerFired(epoch: epoch, at: now) })
+    }
+}

@@ -1,0 +1,10 @@
+/// A slot given: what `Permit` must remember to give it back.
+package struct Grant: Sendable, Hashable {
+    /// When the slot was taken.
+    package let since: MonotonicInstant
+    /// How long the request had waited for it.
+    package let waitedNanoseconds: UInt64
+}
+
+/// What a wait ends with.
+package typealias WaitOutcome = Result<Grant, AdmissionError>
