@@ -1,0 +1,200 @@
+/// Takes the chunked coding off one request body (RFC 9112 section 7.1), in place: the data is handed on as slices of the
+/// bytes that were fed.
+///
+/// A state machine of single bytes outside the data, so it stops and goes on anywhere, keeps nothing of what it was fed, and
+/// consumes all of it until the body is done. Trailer fields are checked and bounded, and dropped: a sender may not put
+/// anything there that matters to framing or routing (RFC 9110 section 6.5.1), and nothing here reads them.
+public struct ChunkedDecoder: Sendable {
+    private enum Phase: Sendable {
+        case sizeStart, size, extensionBlank, sizeFeed
+        case extensionNameStart, extensionName, extensionNameEnd
+        case extensionValueStart, extensionValue, extensionQuoted, extensionEscape, extensionValueEnd
+        case data, dataReturn, dataFeed
+        case trailerStart, trailerName, trailerValue, trailerFeed, endFeed
+        case done
+    }
+
+    private let limits: WireLimits
+    private var phase = Phase.sizeStart
+    /// The size as far as its digits have come, then what is missing of the chunk's data.
+    private var remaining: UInt64 = 0
+    private var isLastChunk = false
+    private var digits = 0
+    private var extensionBytes = 0
+    private var trailerBytes = 0
+    private var trailerFields = 0
+    private var nameIsEmpty = true
+    private var failure: WireError?
+
+    /// A decoder for one body.
+    public init(limits: WireLimits = WireLimits()) { self.limits = limits }
+
+    /// Whether the last chunk and the trailer section have been read.
+    public var isDone: Bool { phase == .done }
+
+    /// Goes on with the body.
+    ///
+    /// - Parameters:
+    ///   - bytes: what follows the bytes consumed so far.
+    ///   - body: called with each run of data, in order, never an empty one; valid only during the call. What it throws
+    ///     ends the decoding.
+    /// - Returns: how many bytes belong to this body (all, unless it is done), and whether it is done.
+    /// - Throws: what is wrong, and the same again at every later call.
+    public mutating func decode(
+        _ bytes: UnsafeRawBufferPointer, body: (UnsafeRawBufferPointer) throws(WireError) -> Void
+    ) throws(WireError) -> (consumed: Int, done: Bool) {
+        if let failure { throw failure }
+        do {
+            var index = 0
+            while index < bytes.count && phase != .done {
+                if phase == .data {
+                    let count = Int(min(remaining, UInt64(bytes.count &- index)))
+                    try body(UnsafeRawBufferPointer(rebasing: bytes[index..<(index &+ count)]))
+                    remaining &-= UInt64(count)
+                    index &+= count
+                    if remaining == 0 { phase = .dataReturn }
+                } else {
+                    try take(bytes[index])
+                    index &+= 1
+                }
+            }
+            return (index, phase == .done)
+        } catch {
+            failure = error
+            throw error
+        }
+    }
+
+    private mutating func take(_ byte: UInt8) throws(WireError) {
+        switch phase {
+        case .sizeStart, .size: try takeSize(byte)
+        case .extensionBlank, .extensionNameStart, .extensionName, .extensionNameEnd, .extensionValueStart,
+            .extensionValue, .extensionQuoted, .extensionEscape, .extensionValueEnd:
+            try takeExtension(byte)
+        case .sizeFeed:
+            guard byte == ASCII.lineFeed else { throw WireError(.bareCR) }
+            phase = isLastChunk ? .trailerStart : .data
+        case .dataReturn:
+            guard byte == ASCII.carriageReturn else { throw WireError(.chunkEnd, "\(ASCII.describe(byte)) came") }
+            phase = .dataFeed
+        case .dataFeed:
+            guard byte == ASCII.lineFeed else { throw WireError(.chunkEnd, "CR \(ASCII.describe(byte)) came") }
+            phase = .sizeStart
+        case .trailerStart, .trailerName, .trailerValue, .trailerFeed, .endFeed: try takeTrailer(byte)
+        case .data, .done: break
+        }
+    }
+
+    private mutating func takeSize(_ byte: UInt8) throws(WireError) {
+        if let digit = ASCII.hexValue(byte) {
+            if phase == .sizeStart {
+                phase = .size
+                remaining = 0
+                digits = 0
+            }
+            digits &+= 1
+            // At most Int64.max, and no more digits than that has: endless zeros are no number.
+            guard remaining < 1 << 59 else { throw WireError(.chunkSizeTooLarge) }
+            guard digits <= 16 else { throw WireError(.chunkSize, "it has more than 16 digits") }
+            remaining = remaining &<< 4 | UInt64(digit)
+            return
+        }
+        guard phase == .size else {
+            throw byte == ASCII.lineFeed ? WireError(.bareLF) : WireError(.chunkSize, "\(ASCII.describe(byte)) came")
+        }
+        isLastChunk = remaining == 0
+        switch byte {
+        case ASCII.carriageReturn: phase = .sizeFeed
+        case ASCII.semicolon, ASCII.space, ASCII.tab:
+            phase = .extensionBlank
+            try takeExtension(byte)
+        case ASCII.lineFeed: throw WireError(.bareLF)
+        default: throw WireError(.chunkSize, "\(ASCII.describe(byte)) came")
+        }
+    }
+
+    /// `*( BWS ";" BWS name [ BWS "=" BWS ( token / quoted-string ) ] )`, RFC 9112 section 7.1.1. All are ignored; the
+    /// grammar is held to, because a reader that skips to any line end sees other chunks than this one.
+    private mutating func takeExtension(_ byte: UInt8) throws(WireError) {
+        if byte == ASCII.carriageReturn {
+            switch phase {
+            case .extensionName, .extensionValue, .extensionValueEnd:
+                phase = .sizeFeed
+                return
+            default: throw extensionFault(byte)
+            }
+        }
+        extensionBytes &+= 1
+        guard extensionBytes <= limits.chunkExtensionBytes else {
+            throw WireError(.chunkExtensionTooLong, "\(limits.chunkExtensionBytes) bytes are read")
+        }
+        let isBlank = ASCII.isBlank(byte)
+        let isToken = ByteSet.token.contains(byte)
+        switch (phase, byte) {
+        case (.extensionBlank, ASCII.semicolon), (.extensionName, ASCII.semicolon),
+            (.extensionNameEnd, ASCII.semicolon),
+            (.extensionValue, ASCII.semicolon), (.extensionValueEnd, ASCII.semicolon):
+            phase = .extensionNameStart
+        case (.extensionBlank, _) where isBlank, (.extensionNameStart, _) where isBlank,
+            (.extensionNameEnd, _) where isBlank, (.extensionValueStart, _) where isBlank:
+            break
+        case (.extensionNameStart, _) where isToken, (.extensionName, _) where isToken: phase = .extensionName
+        case (.extensionName, _) where isBlank: phase = .extensionNameEnd
+        case (.extensionName, ASCII.equals), (.extensionNameEnd, ASCII.equals): phase = .extensionValueStart
+        case (.extensionValueStart, ASCII.quote): phase = .extensionQuoted
+        case (.extensionValueStart, _) where isToken, (.extensionValue, _) where isToken: phase = .extensionValue
+        case (.extensionValue, _) where isBlank, (.extensionValueEnd, _) where isBlank: phase = .extensionBlank
+        case (.extensionQuoted, ASCII.quote): phase = .extensionValueEnd
+        case (.extensionQuoted, ASCII.backslash): phase = .extensionEscape
+        case (.extensionQuoted, _) where isText(byte), (.extensionEscape, _) where isText(byte):
+            phase = .extensionQuoted
+        default: throw extensionFault(byte)
+        }
+    }
+
+    private func isText(_ byte: UInt8) -> Bool { (byte >= 0x20 || byte == ASCII.tab) && byte != ASCII.delete }
+
+    private func extensionFault(_ byte: UInt8) -> WireError {
+        byte == ASCII.lineFeed ? WireError(.bareLF) : WireError(.chunkExtension, "\(ASCII.describe(byte)) came")
+    }
+
+    /// Field lines as in a head (RFC 9112 section 7.1.2).
+    private mutating func takeTrailer(_ byte: UInt8) throws(WireError) {
+        trailerBytes &+= 1
+        guard trailerBytes <= limits.trailerBytes else {
+            throw WireError(.trailersTooLarge, "\(limits.trailerBytes) bytes are read")
+        }
+        switch phase {
+        case .trailerStart where byte == ASCII.carriageReturn: phase = .endFeed
+        case .trailerStart:
+            guard !ASCII.isBlank(byte) else { throw WireError(trailerFields == 0 ? .leadingBlank : .obsFold) }
+            trailerFields &+= 1
+            guard trailerFields <= limits.fieldCount else {
+                throw WireError(.trailersTooLarge, "\(limits.fieldCount) fields are read")
+            }
+            nameIsEmpty = true
+            phase = .trailerName
+            try takeTrailerName(byte)
+        case .trailerName: try takeTrailerName(byte)
+        case .trailerValue:
+            if byte == ASCII.carriageReturn {
+                phase = .trailerFeed
+            } else if !isText(byte) {
+                throw RequestParser.valueFault(byte)
+            }
+        default:
+            guard byte == ASCII.lineFeed else { throw WireError(.bareCR) }
+            phase = phase == .endFeed ? .done : .trailerStart
+        }
+    }
+
+    private mutating func takeTrailerName(_ byte: UInt8) throws(WireError) {
+        if ByteSet.token.contains(byte) {
+            nameIsEmpty = false
+        } else if byte == ASCII.colon && !nameIsEmpty {
+            phase = .trailerValue
+        } else {
+            throw RequestParser.nameFault(byte, isFirst: nameIsEmpty)
+        }
+    }
+}

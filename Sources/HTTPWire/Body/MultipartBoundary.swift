@@ -1,0 +1,36 @@
+extension MultipartDecoder {
+    /// The boundary that a Content-Type names.
+    ///
+    /// - Parameter contentType: the field's value.
+    /// - Returns: nil when the type is not `multipart/form-data`.
+    /// - Throws: when it is, and the boundary is missing, malformed or given twice (RFC 2046 section 5.1.1).
+    public static func boundary(contentType: String) throws(WireError) -> [UInt8]? {
+        var contentType = contentType
+        let found: Result<[UInt8]?, WireError> = contentType.withUTF8 { utf8 in
+            let bytes = UnsafeRawBufferPointer(utf8)
+            let value = ByteSlice(bytes: bytes, start: 0, end: bytes.count)
+            return Result { () throws(WireError) in try boundary(value) }
+        }
+        return try found.get()
+    }
+
+    private static func boundary(_ value: ByteSlice) throws(WireError) -> [UInt8]? {
+        var (type, parameters) = ParameterList.split(value, reason: .multipartBoundary)
+        guard type.equals(lowercase: "multipart/form-data") else { return nil }
+        var boundary: [UInt8]?
+        while let (name, value) = try parameters.next() {
+            guard name.equals(lowercase: "boundary") else { continue }
+            guard boundary == nil else { throw WireError(.multipartBoundary, "it is given twice") }
+            boundary = value
+        }
+        guard let boundary else { throw WireError(.multipartBoundary, "there is none in the Content-Type") }
+        guard isValid(boundary) else { throw WireError(.multipartBoundary) }
+        return boundary
+    }
+
+    /// 1 to 70 `bchars`, the last one no space (RFC 2046 section 5.1.1).
+    static func isValid(_ boundary: [UInt8]) -> Bool {
+        (1...70).contains(boundary.count) && boundary.last != ASCII.space
+            && boundary.allSatisfy { ByteSet.boundary.contains($0) }
+    }
+}

@@ -1,0 +1,214 @@
+/// Decodes a `multipart/form-data` body (RFC 7578, RFC 2046 section 5.1), as it comes or all at once.
+///
+/// It copies nothing: a part's data is emitted as ranges of the bytes that were fed. Within one feed the data of a part is
+/// one range, so a body that lies in one buffer is decoded without moving a byte of it.
+public struct MultipartDecoder: Sendable {
+    /// What was found, in the order of the bytes.
+    public enum Event: Sendable, Hashable {
+        /// A part's header is complete.
+        case partBegin(PartHeaders)
+        /// More of the part's data: offsets in the bytes of this feed, never an empty range. None comes for an empty part.
+        case data(Range<Int>)
+        /// The part is complete.
+        case partEnd
+        /// The closing boundary. What may follow it is ignored.
+        case end
+    }
+
+    private enum Phase: Sendable {
+        case start, preamble
+        case afterDelimiter, padding, delimiterFeed, closing
+        case header, headerFeed
+        case bodyStart, body
+        case epilogue
+    }
+
+    /// CR LF `--` boundary.
+    private let delimiter: [UInt8]
+    private let limits: WireLimits
+    private var phase = Phase.start
+    /// How far the unconsumed bytes have been searched, from their start.
+    private var scanned = 0
+    private var header = PartHeaderParser()
+    private var headerBytes = 0
+    private var paddingBytes = 0
+    private var parts = 0
+    private var failure: WireError?
+
+    /// A decoder for one body.
+    ///
+    /// - Parameter boundary: as `boundary(contentType:)` returns it; one that RFC 2046 does not allow fails at the first
+    ///   feed.
+    public init(boundary: [UInt8], limits: WireLimits = WireLimits()) {
+        delimiter = [ASCII.carriageReturn, ASCII.lineFeed, ASCII.hyphen, ASCII.hyphen] + boundary
+        self.limits = limits
+        if !Self.isValid(boundary) { failure = WireError(.multipartBoundary) }
+    }
+
+    /// Goes on with the body.
+    ///
+    /// - Parameters:
+    ///   - bytes: everything that is not consumed yet, with more at its end.
+    ///   - emit: called with each event; what it throws ends the decoding.
+    /// - Returns: how many bytes are spent. The others (less than a boundary, or a part's header line that is not complete)
+    ///   must start the next feed.
+    /// - Throws: what is wrong, and the same again at every later call.
+    @discardableResult
+    public mutating func feed(
+        _ bytes: UnsafeRawBufferPointer, _ emit: (Event) throws(WireError) -> Void
+    ) throws(WireError) -> Int {
+        if let failure { throw failure }
+        do {
+            var index = 0
+            while index < bytes.count, try step(bytes, &index, emit) {}
+            return index
+        } catch {
+            failure = error
+            throw error
+        }
+    }
+
+    /// After the last feed.
+    ///
+    /// - Throws: when the closing boundary has not come.
+    public func finish() throws(WireError) {
+        if let failure { throw failure }
+        if phase != .epilogue { throw WireError(.multipartIncomplete) }
+    }
+
+    /// Goes on at `index`; false when more bytes are needed than there are.
+    private mutating func step(
+        _ bytes: UnsafeRawBufferPointer, _ index: inout Int, _ emit: (Event) throws(WireError) -> Void
+    ) throws(WireError) -> Bool {
+        let byte = bytes[index]
+        switch phase {
+        case .start, .bodyStart:
+            // A boundary line stands here without the CR LF that starts all later ones: at the body's start, and where a
+            // part has a header and no body, whose CR LF was the header's end.
+            switch match(bytes, at: index, from: 2) {
+            case .incomplete: return false
+            case .no: phase = phase == .start ? .preamble : .body
+            case .yes:
+                if phase == .bodyStart { try emit(.partEnd) }
+                index &+= delimiter.count &- 2
+                phase = .afterDelimiter
+            }
+        case .preamble, .body: return try search(bytes, &index, emit)
+        case .afterDelimiter, .padding:
+            try takeAfterDelimiter(byte)
+            index &+= 1
+        case .closing:
+            guard byte == ASCII.hyphen else { throw WireError(.multipartDelimiter, "'-' came once after it") }
+            index &+= 1
+            phase = .epilogue
+            try emit(.end)
+        case .delimiterFeed:
+            guard byte == ASCII.lineFeed else { throw WireError(.bareCR) }
+            index &+= 1
+            parts &+= 1
+            guard parts <= limits.multipartParts else {
+                throw WireError(.multipartParts, "\(limits.multipartParts) are read")
+            }
+            header = PartHeaderParser()
+            headerBytes = 0
+            phase = .header
+        case .header: return try takeHeaderLine(bytes, &index)
+        case .headerFeed:
+            guard byte == ASCII.lineFeed else { throw WireError(.bareCR) }
+            index &+= 1
+            try emit(.partBegin(try header.end()))
+            phase = .bodyStart
+        case .epilogue: index = bytes.count
+        }
+        return true
+    }
+
+    private enum Match { case yes, no, incomplete }
+
+    /// Whether the delimiter, less its first `skipped` bytes, stands at `index`.
+    private func match(_ bytes: UnsafeRawBufferPointer, at index: Int, from skipped: Int) -> Match {
+        delimiter.withUnsafeBufferPointer { delimiter in
+            let count = min(delimiter.count &- skipped, bytes.count &- index)
+            for offset in 0..<count where bytes[index &+ offset] != delimiter[skipped &+ offset] { return .no }
+            return count == delimiter.count &- skipped ? .yes : .incomplete
+        }
+    }
+
+    /// Looks for the delimiter, by its CR: a boundary holds none, so no byte is compared twice and the time is linear
+    /// whatever the data is.
+    private mutating func search(
+        _ bytes: UnsafeRawBufferPointer, _ index: inout Int, _ emit: (Event) throws(WireError) -> Void
+    ) throws(WireError) -> Bool {
+        var candidate = index
+        var found = Match.no
+        while found == .no {
+            candidate = ByteScan.firstCarriageReturn(bytes, from: candidate, to: bytes.count)
+            guard candidate < bytes.count else { break }
+            found = match(bytes, at: candidate, from: 0)
+            if found == .no { candidate &+= 1 }
+        }
+        if phase == .body && candidate > index { try emit(.data(index..<candidate)) }
+        index = candidate
+        guard found == .yes else { return false }
+        if phase == .body { try emit(.partEnd) }
+        index &+= delimiter.count
+        phase = .afterDelimiter
+        return true
+    }
+
+    /// `--`, or blanks and CR LF. Anything else would be a longer boundary that starts with this one, which RFC 2046
+    /// section 5.1.1 forbids in a part's data.
+    private mutating func takeAfterDelimiter(_ byte: UInt8) throws(WireError) {
+        switch byte {
+        case ASCII.hyphen where phase == .afterDelimiter: phase = .closing
+        case ASCII.carriageReturn:
+            phase = .delimiterFeed
+            paddingBytes = 0
+        case ASCII.space, ASCII.tab:
+            phase = .padding
+            paddingBytes &+= 1
+            guard paddingBytes <= 64 else { throw WireError(.multipartDelimiter, "too many blanks follow it") }
+        case ASCII.lineFeed: throw WireError(.bareLF)
+        default: throw WireError(.multipartDelimiter, "\(ASCII.describe(byte)) came after it")
+        }
+    }
+
+    /// One whole header line; `scanned` remembers how far an incomplete one was looked at.
+    private mutating func takeHeaderLine(_ bytes: UnsafeRawBufferPointer, _ index: inout Int) throws(WireError) -> Bool
+    {
+        let bound = index &+ max(limits.multipartHeaderBytes &- headerBytes, 0)
+        let end = min(bytes.count, bound)
+        var position = min(index &+ scanned, end)
+        while position < end {
+            position = ByteScan.firstControl(bytes, from: position, to: end)
+            guard position < end, bytes[position] == ASCII.tab else { break }
+            position &+= 1
+        }
+        scanned = position &- index
+        guard position &+ 1 < bound else {
+            throw WireError(.multipartHeaderTooLarge, "\(limits.multipartHeaderBytes) bytes are read")
+        }
+        guard position < end else { return false }
+        guard bytes[position] == ASCII.carriageReturn else { throw headerFault(bytes[position]) }
+        if position == index {
+            index &+= 1
+            scanned = 0
+            phase = .headerFeed
+            return true
+        }
+        guard position &+ 1 < end else { return false }
+        guard bytes[position &+ 1] == ASCII.lineFeed else { throw WireError(.bareCR) }
+        guard header.lines < limits.multipartHeaderCount else {
+            throw WireError(.multipartHeaderTooLarge, "\(limits.multipartHeaderCount) lines are read")
+        }
+        try header.take(ByteSlice(bytes: bytes, start: index, end: position))
+        headerBytes &+= position &+ 2 &- index
+        index = position &+ 2
+        scanned = 0
+        return true
+    }
+
+    private func headerFault(_ byte: UInt8) -> WireError {
+        byte == ASCII.lineFeed ? WireError(.bareLF) : WireError(.multipartHeader, "it holds \(ASCII.describe(byte))")
+    }
+}

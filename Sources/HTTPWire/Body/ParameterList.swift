@@ -1,0 +1,64 @@
+/// The parameters after a media type or a disposition: `*( OWS ";" OWS [ name "=" ( token / quoted-string ) ] )`,
+/// RFC 9110 section 5.6.6.
+struct ParameterList {
+    private var rest: ByteSlice
+    /// What is thrown when the list is malformed.
+    private let reason: WireError.Reason
+
+    /// Splits `value` into its first word, up to the first semicolon, and its parameters.
+    static func split(_ value: ByteSlice, reason: WireError.Reason) -> (word: ByteSlice, parameters: ParameterList) {
+        var end = value.start
+        while end < value.end && value.bytes[end] != ASCII.semicolon { end &+= 1 }
+        let word = ByteSlice(bytes: value.bytes, start: value.start, end: end).trimmed()
+        let rest = ByteSlice(bytes: value.bytes, start: end, end: value.end)
+        return (word, ParameterList(rest: rest, reason: reason))
+    }
+
+    /// The next parameter, its value without quotes and escapes; nil at the end.
+    mutating func next() throws(WireError) -> (name: ByteSlice, value: [UInt8])? {
+        while !rest.isEmpty && (rest[0] == ASCII.semicolon || ASCII.isBlank(rest[0])) { rest.start &+= 1 }
+        guard !rest.isEmpty else { return nil }
+        var name = rest
+        while !rest.isEmpty && ByteSet.token.contains(rest[0]) { rest.start &+= 1 }
+        name.end = rest.start
+        guard !name.isEmpty, !rest.isEmpty, rest[0] == ASCII.equals else {
+            throw WireError(reason, "a parameter must be name=value")
+        }
+        rest.start &+= 1
+        let value = try !rest.isEmpty && rest[0] == ASCII.quote ? quoted() : word()
+        while !rest.isEmpty && ASCII.isBlank(rest[0]) { rest.start &+= 1 }
+        guard rest.isEmpty || rest[0] == ASCII.semicolon else {
+            throw WireError(reason, "\(ASCII.describe(rest[0])) stands after a parameter")
+        }
+        return (name, value)
+    }
+
+    // A few clients leave a boundary unquoted that is no token: what a boundary may be made of is let pass too.
+    private mutating func word() throws(WireError) -> [UInt8] {
+        let start = rest.start
+        while !rest.isEmpty && rest[0] != ASCII.space
+            && (ByteSet.token.contains(rest[0]) || ByteSet.boundary.contains(rest[0]))
+        {
+            rest.start &+= 1
+        }
+        guard rest.start > start else { throw WireError(reason, "a parameter has no value") }
+        return [UInt8](rest.bytes[start..<rest.start])
+    }
+
+    // A backslash escapes a quote or a backslash only: browsers send Windows paths with single ones.
+    private mutating func quoted() throws(WireError) -> [UInt8] {
+        rest.start &+= 1
+        var value: [UInt8] = []
+        while !rest.isEmpty {
+            var byte = rest[0]
+            rest.start &+= 1
+            if byte == ASCII.quote { return value }
+            if byte == ASCII.backslash && !rest.isEmpty && (rest[0] == ASCII.quote || rest[0] == ASCII.backslash) {
+                byte = rest[0]
+                rest.start &+= 1
+            }
+            value.append(byte)
+        }
+        throw WireError(reason, "a quoted parameter does not end")
+    }
+}

@@ -1,0 +1,55 @@
+/// Collects the header lines of one part (RFC 7578 section 4, RFC 2046 section 5.1).
+struct PartHeaderParser: Sendable {
+    private var name: String?
+    private var filename: String?
+    private var contentType: String?
+    private(set) var lines = 0
+
+    /// Takes one line without its CR LF; control characters are known to be absent.
+    mutating func take(_ line: ByteSlice) throws(WireError) {
+        lines &+= 1
+        guard !ASCII.isBlank(line[0]) else { throw WireError(.multipartHeader, "a line starts with a space or tab") }
+        var colon = line.start
+        while colon < line.end && ByteSet.token.contains(line.bytes[colon]) { colon &+= 1 }
+        guard colon > line.start, colon < line.end, line.bytes[colon] == ASCII.colon else {
+            throw WireError(.multipartHeader, "a line does not start with a field name and a colon")
+        }
+        let field = ByteSlice(bytes: line.bytes, start: line.start, end: colon)
+        let value = ByteSlice(bytes: line.bytes, start: colon &+ 1, end: line.end).trimmed()
+        if field.equals(lowercase: "content-disposition") {
+            try takeDisposition(value)
+        } else if field.equals(lowercase: "content-type") {
+            guard contentType == nil else { throw WireError(.multipartHeader, "there is more than one Content-Type") }
+            contentType = value.string
+        } else if field.equals(lowercase: "content-transfer-encoding") {
+            // RFC 7578 section 4.7 deprecates it; the three that change nothing do no harm.
+            guard ["7bit", "8bit", "binary"].contains(where: { value.equals(lowercase: $0) }) else {
+                throw WireError(.multipartEncoding)
+            }
+        }
+    }
+
+    /// At the empty line that ends the header.
+    func end() throws(WireError) -> PartHeaders {
+        guard let name else { throw WireError(.multipartDisposition, "there is none") }
+        return PartHeaders(name: name, filename: filename, contentType: contentType)
+    }
+
+    private mutating func takeDisposition(_ value: ByteSlice) throws(WireError) {
+        guard name == nil else { throw WireError(.multipartDisposition, "there is more than one") }
+        var (type, parameters) = ParameterList.split(value, reason: .multipartDisposition)
+        guard type.equals(lowercase: "form-data") else {
+            throw WireError(.multipartDisposition, "its type is another")
+        }
+        while let (parameter, value) = try parameters.next() {
+            if parameter.equals(lowercase: "name") {
+                guard name == nil else { throw WireError(.multipartDisposition, "name is given twice") }
+                name = String(decoding: value, as: UTF8.self)
+            } else if parameter.equals(lowercase: "filename") {
+                guard filename == nil else { throw WireError(.multipartDisposition, "filename is given twice") }
+                filename = String(decoding: value, as: UTF8.self)
+            }
+        }
+        guard name != nil else { throw WireError(.multipartDisposition, "it has no name") }
+    }
+}

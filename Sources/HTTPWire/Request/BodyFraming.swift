@@ -1,0 +1,9 @@
+/// How the end of a request's body is found (RFC 9112 section 6.3).
+public enum BodyFraming: Sendable, Hashable {
+    /// There is no body: neither Content-Length nor Transfer-Encoding was given.
+    case none
+    /// Content-Length was given: so many bytes, at most `Int64.max`.
+    case length(UInt64)
+    /// `Transfer-Encoding: chunked`: a `ChunkedDecoder` finds the end.
+    case chunked
+}

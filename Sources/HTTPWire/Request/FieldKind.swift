@@ -1,0 +1,22 @@
+/// The fields that decide about framing and the connection; all others are only stored.
+enum FieldKind: Sendable {
+    case other
+    case host
+    case contentLength
+    case transferEncoding
+    case connection
+    case expect
+
+    /// By length first: most names are told apart without a look at their bytes.
+    @inline(__always)
+    init(_ name: ByteSlice) {
+        switch name.count {
+        case 4 where name.equals(lowercase: "host"): self = .host
+        case 6 where name.equals(lowercase: "expect"): self = .expect
+        case 10 where name.equals(lowercase: "connection"): self = .connection
+        case 14 where name.equals(lowercase: "content-length"): self = .contentLength
+        case 17 where name.equals(lowercase: "transfer-encoding"): self = .transferEncoding
+        default: self = .other
+        }
+    }
+}

@@ -1,0 +1,30 @@
+/// Percent-encoding, RFC 3986 section 2.1.
+enum PercentCoding {
+    /// The bytes that `slice` stands for. A `%` that two hexadecimal digits do not follow stands for itself: the parser
+    /// refuses such targets, so that is never seen.
+    static func decode(_ slice: ByteSlice, plusIsSpace: Bool) -> [UInt8] {
+        var decoded: [UInt8] = []
+        decoded.reserveCapacity(slice.count)
+        var index = slice.start
+        while index < slice.end {
+            let byte = slice.bytes[index]
+            if byte == ASCII.percent, let value = escaped(slice.bytes, at: index, end: slice.end) {
+                decoded.append(value)
+                index &+= 3
+            } else {
+                decoded.append(plusIsSpace && byte == ASCII.plus ? ASCII.space : byte)
+                index &+= 1
+            }
+        }
+        return decoded
+    }
+
+    /// The byte that the escape at `index` stands for, or nil where there are no two hexadecimal digits before `end`.
+    @inline(__always)
+    static func escaped(_ bytes: UnsafeRawBufferPointer, at index: Int, end: Int) -> UInt8? {
+        guard index &+ 2 < end, let high = ASCII.hexValue(bytes[index &+ 1]),
+            let low = ASCII.hexValue(bytes[index &+ 2])
+        else { return nil }
+        return high &<< 4 | low
+    }
+}

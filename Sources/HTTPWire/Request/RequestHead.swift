@@ -1,0 +1,71 @@
+/// The head of one request: request line and field lines, checked.
+///
+/// One allocation holds a copy of the text and a table of where the fields lie; looking a field up makes the `String` that
+/// is returned and nothing else.
+public struct RequestHead: Sendable {
+    /// The method, a token of at most `WireLimits.methodBytes`; never CONNECT.
+    public let method: HTTPMethod
+    /// HTTP/1.0, HTTP/1.1, or a later minor version, which is treated as 1.1.
+    public let version: HTTPVersion
+    /// What is asked for; valid, and free of dot segments, encoded slashes and control characters.
+    public let target: RequestTarget
+    /// How the body's end is found.
+    public let framing: BodyFraming
+    /// Whether the connection may serve another request, by version and Connection (RFC 9112 section 9.3).
+    public let keepAlive: Bool
+    /// Whether the client waits for `100 Continue` before it sends its body: HTTP/1.1, `Expect: 100-continue` and a body
+    /// that is not announced as empty (RFC 9110 section 10.1.1).
+    public let expectsContinue: Bool
+
+    private var block: HeadBlock { target.block }
+
+    init(
+        method: HTTPMethod, version: HTTPVersion, target: RequestTarget, framing: BodyFraming, keepAlive: Bool,
+        expectsContinue: Bool
+    ) {
+        self.method = method
+        self.version = version
+        self.target = target
+        self.framing = framing
+        self.keepAlive = keepAlive
+        self.expectsContinue = expectsContinue
+    }
+
+    /// The number of field lines.
+    public var fieldCount: Int { block.fieldCount }
+
+    /// The host that is asked, with its port if one was given: from the target in absolute form, which overrides the Host
+    /// field (RFC 9112 section 3.2.2), else from Host. Nil only in HTTP/1.0, and empty where the client knows no host.
+    public var authority: String? { target.authority ?? value(of: "host") }
+
+    /// The value of the first field of that name (in any case), without the whitespace round it; nil where there is none.
+    public func value(of name: String) -> String? {
+        block.index(of: name).map { value(at: $0) }
+    }
+
+    /// The values of all fields of that name (in any case), in the order in which they came.
+    public func values(of name: String) -> [String] {
+        var values: [String] = []
+        var next = block.index(of: name)
+        while let index = next {
+            values.append(value(at: index))
+            next = block.index(of: name, from: index &+ 1)
+        }
+        return values
+    }
+
+    /// Whether a field of that name (in any case) is there. Allocates nothing.
+    public func contains(_ name: String) -> Bool { block.index(of: name) != nil }
+
+    /// The field line at `index`, from 0 in the order in which they came; two empty strings outside `0..<fieldCount`.
+    public func field(at index: Int) -> (name: String, value: String) {
+        guard index >= 0 && index < fieldCount else { return ("", "") }
+        let entry = block.entry(index)
+        return (block.string(entry.nameStart, entry.nameEnd), block.string(entry.valueStart, entry.valueEnd))
+    }
+
+    private func value(at index: Int) -> String {
+        let entry = block.entry(index)
+        return block.string(entry.valueStart, entry.valueEnd)
+    }
+}

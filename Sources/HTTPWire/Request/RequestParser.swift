@@ -1,0 +1,95 @@
+/// Parses the heads of the requests of one connection, one after the other (RFC 9112 sections 2 to 6).
+///
+/// It works on the receive buffer in place: whoever reads the socket hands over all bytes that are not consumed yet, from
+/// the same start each time, and the parser goes on where it stopped. No byte is looked at twice for having come early.
+/// What it answers does not depend on how the bytes were cut into reads.
+///
+/// The order of the checks is the order of the bytes: the first fault is the one that is reported. After a fault the
+/// parser stays at it, so that nothing that follows can be taken for a request.
+public struct RequestParser: Sendable {
+    /// Where the parser stands: what the byte at `position` belongs to.
+    enum Phase: Sendable {
+        case emptyLine, emptyLineFeed
+        case method, target, version, requestLineFeed
+        case fieldStart, fieldName, valueStart, value, fieldLineFeed, lastLineFeed
+    }
+
+    let limits: WireLimits
+    var phase = Phase.emptyLine
+    /// The next byte to look at, counted from the start of the buffer, like all offsets below.
+    var position = 0
+    /// The first byte of the request line.
+    var start = 0
+    var methodEnd = 0
+    var fieldsStart = 0
+    var version = HTTPVersion.http11
+    var target = TargetLayout()
+    var nameStart = 0
+    var nameEnd = 0
+    var valueStart = 0
+    var kind = FieldKind.other
+    var fields: ContiguousArray<FieldEntry> = []
+    var semantics = FieldSemantics()
+    private var failure: WireError?
+
+    /// A parser for one connection.
+    ///
+    /// - Parameter limits: the bounds; those of bytes are clamped to 0...2^28.
+    public init(limits: WireLimits = WireLimits()) {
+        var limits = limits
+        limits.requestLineBytes = min(max(limits.requestLineBytes, 0), 1 << 28)
+        limits.headerBytes = min(max(limits.headerBytes, 0), 1 << 28)
+        limits.methodBytes = min(max(limits.methodBytes, 0), limits.requestLineBytes)
+        self.limits = limits
+    }
+
+    /// Whether any byte of a request has come: to tell an idle connection from a slow client. An empty line before a
+    /// request does not count.
+    public var isAtStart: Bool { phase == .emptyLine || phase == .emptyLineFeed }
+
+    /// Goes on with the head of a request.
+    ///
+    /// - Parameter bytes: everything received and not yet consumed; after `.needMore`, the same bytes again with more at
+    ///   the end (they may have moved in memory). Not kept.
+    /// - Returns: the head once it is complete; the parser is then ready for the next request.
+    /// - Throws: what is wrong, and the same again at every later call.
+    public mutating func parse(_ bytes: UnsafeRawBufferPointer) throws(WireError) -> ParseResult {
+        if let failure { throw failure }
+        do {
+            guard try advance(bytes) else { return .needMore }
+            return makeHead(bytes)
+        } catch {
+            failure = error
+            throw error
+        }
+    }
+
+    /// True once the head is complete, false when bytes are missing.
+    private mutating func advance(_ bytes: UnsafeRawBufferPointer) throws(WireError) -> Bool {
+        switch phase {
+        case .emptyLine, .emptyLineFeed, .method, .target, .version, .requestLineFeed:
+            guard try advanceRequestLine(bytes) else { return false }
+        default: break
+        }
+        guard try advanceFields(bytes) else { return false }
+        try semantics.checkEnd(version: version)
+        return true
+    }
+
+    private mutating func makeHead(_ bytes: UnsafeRawBufferPointer) -> ParseResult {
+        let text = UnsafeRawBufferPointer(rebasing: bytes[start..<position])
+        let head = RequestHead(
+            method: MethodName.method(ByteSlice(bytes: bytes, start: start, end: methodEnd)),
+            version: version,
+            target: RequestTarget(block: HeadBlock(text: text, fields: fields), layout: target),
+            framing: semantics.framing,
+            keepAlive: semantics.keepAlive(version: version),
+            expectsContinue: semantics.expectsContinue(version: version))
+        let consumed = position
+        phase = .emptyLine
+        position = 0
+        fields.removeAll(keepingCapacity: true)
+        semantics = FieldSemantics()
+        return .head(head, consumed: consumed)
+    }
+}

@@ -1,0 +1,92 @@
+/// What a request asks for (RFC 9112 section 3.2), checked when the request line was parsed.
+///
+/// The path is decoded exactly once, after its segments were told apart, and what decoding could turn into syntax is
+/// refused: `%2F`, `%5C`, `%00` and other control characters, `.` and `..` segments however they are spelt, and bytes that
+/// are not UTF-8. So no two servers in a row can disagree on which resource is meant.
+public struct RequestTarget: Sendable {
+    /// The form in which the target came.
+    public enum Form: Sendable, Hashable {
+        /// `/path?query`.
+        case origin
+        /// `http://host/path?query`.
+        case absolute
+        /// `*`, or an http URI without path or query, of an OPTIONS request (RFC 9112 section 3.2.4).
+        case asterisk
+    }
+
+    let block: HeadBlock
+    private let layout: TargetLayout
+
+    init(block: HeadBlock, layout: TargetLayout) {
+        self.block = block
+        self.layout = layout
+    }
+
+    /// The form in which the target came.
+    public var form: Form { layout.form }
+
+    /// The target as it came.
+    public var raw: String { block.string(layout.start, layout.end) }
+
+    /// The path, percent-decoded: it starts with `/`, except `*` in asterisk-form. `+` is itself.
+    public var path: String {
+        if layout.form == .asterisk { return "*" }
+        if layout.pathStart == layout.pathEnd { return "/" }
+        if !layout.pathIsEscaped { return rawPath }
+        return block.withText { text in
+            let slice = ByteSlice(bytes: text, start: Int(layout.pathStart), end: Int(layout.pathEnd))
+            return String(decoding: PercentCoding.decode(slice, plusIsSpace: false), as: UTF8.self)
+        }
+    }
+
+    /// The path as it came; `/` or `*` where an absolute URI had none.
+    public var rawPath: String {
+        if layout.form == .asterisk { return "*" }
+        if layout.pathStart == layout.pathEnd { return "/" }
+        return block.string(layout.pathStart, layout.pathEnd)
+    }
+
+    /// The query as it came, without its `?`; nil where there is no `?`.
+    public var query: String? {
+        layout.queryStart == 0 ? nil : block.string(layout.queryStart, layout.end)
+    }
+
+    /// Host and port of the absolute form; nil in the other forms.
+    public var authority: String? {
+        layout.authorityStart == layout.authorityEnd
+            ? nil : block.string(layout.authorityStart, layout.authorityEnd)
+    }
+
+    /// The query's `name=value` pairs, percent-decoded, `+` being a space, in order; empty pairs are left out and a name
+    /// without `=` has an empty value. The escapes were checked when the request line was parsed.
+    public func queryItems() -> [(name: String, value: String)] {
+        guard layout.queryStart != 0 else { return [] }
+        return block.withText { text in
+            var items: [(name: String, value: String)] = []
+            var start = Int(layout.queryStart)
+            let end = Int(layout.end)
+            for index in start...end where index == end || text[index] == ASCII.ampersand {
+                let pair = ByteSlice(bytes: text, start: start, end: index)
+                start = index &+ 1
+                if !pair.isEmpty { items.append(Self.item(pair)) }
+            }
+            return items
+        }
+    }
+
+    private static func item(_ pair: ByteSlice) -> (name: String, value: String) {
+        var equals = pair.start
+        while equals < pair.end && pair.bytes[equals] != ASCII.equals { equals &+= 1 }
+        let name = ByteSlice(bytes: pair.bytes, start: pair.start, end: equals)
+        let value = ByteSlice(bytes: pair.bytes, start: min(equals &+ 1, pair.end), end: pair.end)
+        return (decode(name), decode(value))
+    }
+
+    private static func decode(_ slice: ByteSlice) -> String {
+        for index in slice.start..<slice.end
+        where slice.bytes[index] == ASCII.percent || slice.bytes[index] == ASCII.plus {
+            return String(decoding: PercentCoding.decode(slice, plusIsSpace: true), as: UTF8.self)
+        }
+        return slice.string
+    }
+}

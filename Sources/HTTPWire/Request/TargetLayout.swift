@@ -1,0 +1,14 @@
+/// Where the parts of a request target lie in the head's text. Found once, when the request line is checked.
+struct TargetLayout: Sendable {
+    var form = RequestTarget.Form.origin
+    var start: UInt32 = 0
+    var end: UInt32 = 0
+    var authorityStart: UInt32 = 0
+    var authorityEnd: UInt32 = 0
+    var pathStart: UInt32 = 0
+    var pathEnd: UInt32 = 0
+    /// The byte after the `?`, or 0 where there is no query.
+    var queryStart: UInt32 = 0
+    /// Whether the path holds a `%`.
+    var pathIsEscaped = false
+}

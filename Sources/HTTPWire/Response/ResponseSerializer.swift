@@ -1,0 +1,86 @@
+/// Writes the heads of responses (RFC 9112 sections 4 and 5) behind the bytes that a buffer already holds.
+///
+/// A field whose name is no token, or whose value holds a control character other than HTAB (CR, LF and NUL among them),
+/// is left out, so that nothing that came from a client can split a response. Whoever wants to know asks `isValid`.
+public enum ResponseSerializer {
+    /// The status line and all fields of `head`, then the empty line.
+    public static func append(_ head: ResponseHead, to out: inout [UInt8]) {
+        appendStatusLine(head.status, to: &out)
+        for field in head.fields { appendField(field.name, field.value, to: &out) }
+        appendEnd(to: &out)
+    }
+
+    /// `HTTP/1.1 200 OK` CR LF. Answers to HTTP/1.0 carry it too (RFC 9110 section 2.5).
+    public static func appendStatusLine(_ status: HTTPStatus, to out: inout [UInt8]) {
+        append("HTTP/1.1 ", to: &out)
+        let code = UInt8(clamping: status.code / 100)
+        out.append(ASCII.zero &+ code)
+        out.append(ASCII.zero &+ UInt8(clamping: status.code / 10 % 10))
+        out.append(ASCII.zero &+ UInt8(clamping: status.code % 10))
+        out.append(ASCII.space)
+        out.append(contentsOf: status.reason.utf8)
+        appendLineEnd(to: &out)
+    }
+
+    /// One field line. Writes nothing and returns false when `isValid` says no.
+    @discardableResult
+    public static func appendField(_ name: String, _ value: String, to out: inout [UInt8]) -> Bool {
+        guard isValid(name: name, value: value) else { return false }
+        out.append(contentsOf: name.utf8)
+        out.append(ASCII.colon)
+        out.append(ASCII.space)
+        out.append(contentsOf: value.utf8)
+        appendLineEnd(to: &out)
+        return true
+    }
+
+    /// One field line with a number, such as Content-Length.
+    public static func appendField(_ name: StaticString, number: UInt64, to out: inout [UInt8]) {
+        append(name, to: &out)
+        out.append(ASCII.colon)
+        out.append(ASCII.space)
+        appendDecimal(number, to: &out)
+        appendLineEnd(to: &out)
+    }
+
+    /// The `Date` field (RFC 9110 section 6.6.1) for a time in seconds since 1970.
+    public static func appendDate(unixSeconds: Int64, to out: inout [UInt8]) {
+        append("Date: ", to: &out)
+        HTTPDate.append(unixSeconds: unixSeconds, to: &out)
+        appendLineEnd(to: &out)
+    }
+
+    /// The empty line that ends a head.
+    public static func appendEnd(to out: inout [UInt8]) { appendLineEnd(to: &out) }
+
+    /// A whole interim response: `100 Continue` or `102 Processing`, without fields (RFC 9110 section 15.2).
+    public static func appendInterim(_ status: HTTPStatus, to out: inout [UInt8]) {
+        appendStatusLine(status, to: &out)
+        appendLineEnd(to: &out)
+    }
+
+    /// A number in decimal.
+    public static func appendDecimal(_ number: UInt64, to out: inout [UInt8]) {
+        var divisor: UInt64 = 1
+        while number / divisor >= 10 { divisor &*= 10 }
+        while divisor > 0 {
+            out.append(ASCII.zero &+ UInt8(truncatingIfNeeded: number / divisor % 10))
+            divisor /= 10
+        }
+    }
+
+    /// Whether a field can be written: the name is a token, and the value has no control character but HTAB.
+    public static func isValid(name: String, value: String) -> Bool {
+        !name.isEmpty && name.utf8.allSatisfy { ByteSet.token.contains($0) }
+            && value.utf8.allSatisfy { ($0 >= 0x20 && $0 != ASCII.delete) || $0 == ASCII.tab }
+    }
+
+    static func append(_ text: StaticString, to out: inout [UInt8]) {
+        out.append(contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+    }
+
+    private static func appendLineEnd(to out: inout [UInt8]) {
+        out.append(ASCII.carriageReturn)
+        out.append(ASCII.lineFeed)
+    }
+}

@@ -1,0 +1,61 @@
+import HTTPWire
+import Testing
+
+/// What the fixtures cannot say: boundaries in a Content-Type, and ranges in place.
+@Suite struct MultipartTests {
+    @Test(arguments: [
+        ("multipart/form-data; boundary=abc", "abc"), ("Multipart/Form-Data;BOUNDARY=\"a b\"", "a b"),
+        ("multipart/form-data; charset=utf-8; boundary=----WebKitFormBoundaryX", "----WebKitFormBoundaryX"),
+        ("multipart/form-data; boundary=a/b=c", "a/b=c"),
+    ])
+    func aBoundaryIsFound(contentType: String, expected: String) throws {
+        #expect(try MultipartDecoder.boundary(contentType: contentType) == Array(expected.utf8))
+    }
+
+    @Test(arguments: [
+        "image/jpeg", "", "multipart/mixed; boundary=a", "multipart/form-datax; boundary=a", ";boundary=a",
+    ])
+    func otherTypesHaveNone(contentType: String) throws {
+        #expect(try MultipartDecoder.boundary(contentType: contentType) == nil)
+    }
+
+    @Test(arguments: [
+        "multipart/form-data", "multipart/form-data; boundary", "multipart/form-data; boundary=",
+        "multipart/form-data; boundary=\"a", "multipart/form-data; boundary=\"a \"",
+        "multipart/form-data; boundary=\"\"",
+        "multipart/form-data; boundary=a; boundary=a", "multipart/form-data; boundary=\"a{b\"",
+        "multipart/form-data; boundary=" + String(repeating: "a", count: 71), "multipart/form-data; boundary=\"a\"b",
+        "multipart/form-data; boundary=a\u{E9}",
+    ])
+    func aMalformedBoundaryIsAnError(contentType: String) {
+        #expect(throws: WireError.self) { try MultipartDecoder.boundary(contentType: contentType) }
+    }
+
+    @Test func aPartIsOneRangeOfTheBufferThatWasFed() throws {
+        let data = String(repeating: "\r\n--abd\r--abc\n--abc", count: 500)
+        let prefix = "--abc\r\nContent-Disposition: form-data; name=image; filename=\"a\\\"b\"\r\n\r\n"
+        let body = Array((prefix + data + "\r\n--abc--\r\n").utf8)
+        var decoder = MultipartDecoder(boundary: Array("abc".utf8))
+        var events: [MultipartDecoder.Event] = []
+        let consumed = try body.withUnsafeBytes { bytes throws(WireError) in
+            try decoder.feed(bytes) { event throws(WireError) in events.append(event) }
+        }
+        try decoder.finish()
+        #expect(consumed == body.count)
+        let start = prefix.utf8.count
+        #expect(
+            events == [
+                .partBegin(PartHeaders(name: "image", filename: "a\"b")), .data(start..<(start + data.utf8.count)),
+                .partEnd, .end,
+            ])
+    }
+
+    @Test func aBodyThatStopsIsIncomplete() throws {
+        var decoder = MultipartDecoder(boundary: Array("abc".utf8))
+        let body = Array("--abc\r\nContent-Disposition: form-data; name=a\r\n\r\nx\r\n--abc-".utf8)
+        _ = try body.withUnsafeBytes { bytes throws(WireError) in
+            try decoder.feed(bytes) { _ throws(WireError) in }
+        }
+        #expect(throws: WireError.self) { try decoder.finish() }
+    }
+}

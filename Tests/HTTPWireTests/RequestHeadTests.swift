@@ -1,0 +1,72 @@
+import HTTPWire
+import Testing
+
+/// What a parsed head offers to those who read it; which heads are refused is told by the fixtures.
+@Suite struct RequestHeadTests {
+    private func head(_ text: String) throws -> RequestHead {
+        var parser = RequestParser()
+        let bytes = Array(text.utf8)
+        let result = try bytes.withUnsafeBytes { bytes throws(WireError) in try parser.parse(bytes) }
+        guard case .head(let head, let consumed) = result else { throw Missing() }
+        #expect(consumed == bytes.count)
+        return head
+    }
+
+    private struct Missing: Error {}
+
+    @Test func fieldsAreFoundInAnyCase() throws {
+        let head = try head(
+            "POST /v1/classify?top=3&crop=center+fit&x=%C3%A9 HTTP/1.1\r\nHost: a:80\r\nX-A: 1\r\nx-a: \t 2 \r\n"
+                + "Content-Length: 12\r\nExpect: 100-continue\r\n\r\n")
+        #expect(head.method == .post)
+        #expect(head.version == .http11)
+        #expect(head.fieldCount == 5)
+        #expect(head.value(of: "HOST") == "a:80")
+        #expect(head.values(of: "x-A") == ["1", "2"])
+        #expect(head.value(of: "X-B") == nil)
+        #expect(!head.contains("x-"))
+        #expect(head.contains("content-length"))
+        #expect(head.field(at: 2) == ("x-a", "2"))
+        #expect(head.field(at: 5) == ("", ""))
+        #expect(head.framing == .length(12))
+        #expect(head.keepAlive)
+        #expect(head.expectsContinue)
+        #expect(head.authority == "a:80")
+        #expect(head.target.path == "/v1/classify")
+        #expect(head.target.query == "top=3&crop=center+fit&x=%C3%A9")
+        #expect(head.target.queryItems().map(\.name) == ["top", "crop", "x"])
+        #expect(head.target.queryItems().map(\.value) == ["3", "center fit", "é"])
+    }
+
+    @Test func namesDifferingInBit5OfANonLetterAreDifferent() throws {
+        // '^' and '~', and '.' and a control byte, differ by 0x20 as letters of two cases do.
+        let head = try head("GET / HTTP/1.0\r\na^b: 1\r\na~b: 2\r\n\r\n")
+        #expect(head.values(of: "A^B") == ["1"])
+        #expect(head.values(of: "A~B") == ["2"])
+        #expect(head.value(of: "a\u{0E}b") == nil)
+    }
+
+    @Test func aPathIsDecodedOnce() throws {
+        let head = try head("GET /a%20b/%2541/%c3%a9+c?x HTTP/1.0\r\n\r\n")
+        #expect(head.target.path == "/a b/%41/é+c")
+        #expect(head.target.rawPath == "/a%20b/%2541/%c3%a9+c")
+        #expect(head.target.raw == "/a%20b/%2541/%c3%a9+c?x")
+    }
+
+    @Test func queryItemsKeepOrderAndEmptyValues() throws {
+        let head = try head("GET /?a&b=&=c&&d=1=2&a=%26 HTTP/1.0\r\n\r\n")
+        let items = head.target.queryItems()
+        #expect(items.map(\.name) == ["a", "b", "", "d", "a"])
+        #expect(items.map(\.value) == ["", "", "c", "1=2", "&"])
+        #expect(try self.head("GET /? HTTP/1.0\r\n\r\n").target.query == "")
+        #expect(try self.head("GET / HTTP/1.0\r\n\r\n").target.query == nil)
+    }
+
+    @Test func theAuthorityOfAnAbsoluteTargetOverridesHost() throws {
+        let head = try head("GET http://b.example:8080/x?y HTTP/1.1\r\nHost: a\r\n\r\n")
+        #expect(head.target.form == .absolute)
+        #expect(head.authority == "b.example:8080")
+        #expect(head.target.path == "/x")
+        #expect(head.target.query == "y")
+    }
+}
