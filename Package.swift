@@ -33,12 +33,13 @@ let package = Package(
         .target(name: "CSystem"),
         .target(name: "CJPEG", linkerSettings: [.linkedLibrary("jpeg")]),
         .target(name: "CPNG", linkerSettings: [.linkedLibrary("png"), .linkedLibrary("z")]),
+        .target(name: "CWebP", linkerSettings: [.linkedLibrary("webp")]),
         .systemLibrary(name: "COpenVINO", pkgConfig: "openvino-ocelli"),
 
         // The libraries, in the order of the way of one request.
         .target(name: "HTTPWire", swiftSettings: strict),
         .target(name: "HTTPServer", dependencies: ["CSystem", "HTTPWire"], swiftSettings: strict),
-        .target(name: "ImagePipeline", dependencies: ["CJPEG", "CPNG"], swiftSettings: strict),
+        .target(name: "ImagePipeline", dependencies: ["CJPEG", "CPNG", "CWebP"], swiftSettings: strict),
         .target(name: "FlowControl", swiftSettings: strict),
         .target(
             name: "Inference",
@@ -69,6 +70,8 @@ let package = Package(
             dependencies: ["ImagePipeline", "TestSupport"],
 
             swiftSettings: strict),
+        .executableTarget(
+            name: "imagetool", dependencies: ["ImagePipeline"], path: "Tests/ImageTool", swiftSettings: strict),
         .testTarget(name: "FlowControlTests", dependencies: ["FlowControl", "TestSupport"], swiftSettings: strict),
         .testTarget(name: "InferenceTests", dependencies: ["Inference", "TestSupport"], swiftSettings: strict),
         .testTarget(

@@ -1,1 +1,187 @@
 #include "CPNG.h"
+
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <png.h>
+
+struct cpng_decoder {
+    png_structp png;
+    png_infop info;
+    const uint8_t *bytes;
+    size_t count;
+    size_t offset;
+    cpng_status status;
+    char message[200];
+};
+
+// --- decoding --------------------------------------------------------------------------------------------------------
+
+static _Noreturn void on_error(png_structp png, png_const_charp message) {
+    cpng_decoder *decoder = png_get_error_ptr(png);
+    if (decoder->status == CPNG_OK) {
+        decoder->status = CPNG_CORRUPT;
+    }
+    snprintf(decoder->message, sizeof decoder->message, "%s", message);
+    png_longjmp(png, 1);
+}
+
+// What libpng warns of and goes on from is about metadata, or data after the last row: the pixels are right.
+static void on_warning(png_structp png, png_const_charp message) {
+    (void)png;
+    (void)message;
+}
+
+static void on_read(png_structp png, png_bytep destination, size_t count) {
+    cpng_decoder *decoder = png_get_io_ptr(png);
+    if (count > decoder->count - decoder->offset) {
+        decoder->status = CPNG_TRUNCATED;
+        png_error(png, "the data ends before the picture does");
+    }
+    memcpy(destination, decoder->bytes + decoder->offset, count);
+    decoder->offset += count;
+}
+
+cpng_decoder *cpng_create(const uint8_t *bytes, size_t count) {
+    cpng_decoder *decoder = calloc(1, sizeof *decoder);
+    if (!decoder) {
+        return NULL;
+    }
+    decoder->bytes = bytes;
+    decoder->count = count;
+    decoder->png = png_create_read_struct(PNG_LIBPNG_VER_STRING, decoder, on_error, on_warning);
+    decoder->info = decoder->png ? png_create_info_struct(decoder->png) : NULL;
+    if (!decoder->info) {
+        cpng_destroy(decoder);
+        return NULL;
+    }
+    return decoder;
+}
+
+void cpng_destroy(cpng_decoder *decoder) {
+    if (!decoder) {
+        return;
+    }
+    png_destroy_read_struct(&decoder->png, &decoder->info, NULL);
+    free(decoder);
+}
+
+cpng_status cpng_open(cpng_decoder *decoder, uint32_t maximum_width, uint32_t maximum_height, cpng_header *header) {
+    png_structp png = decoder->png;
+    png_infop info = decoder->info;
+    if (setjmp(png_jmpbuf(png))) {
+        return decoder->status;
+    }
+    png_set_read_fn(png, decoder, on_read);
+    png_set_user_limits(png, maximum_width, maximum_height);
+    // Ancillary chunks other than tRNS are of no use here: passed over unread, so that none can cost memory or time.
+    png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_NEVER, NULL, -1);
+    png_set_chunk_malloc_max(png, 1 << 20);
+    png_set_chunk_cache_max(png, 16);
+    png_read_info(png, info);
+
+    int color = png_get_color_type(png, info);
+    int transparent = png_get_valid(png, info, PNG_INFO_tRNS) != 0;
+    int alpha = (color & PNG_COLOR_MASK_ALPHA) || transparent;
+    int gray = !(color & PNG_COLOR_MASK_COLOR);
+    png_set_expand(png);
+    png_set_strip_16(png);
+    if (!gray && !alpha) {
+        png_set_filler(png, 0xFF, PNG_FILLER_AFTER);
+    }
+    int passes = png_set_interlace_handling(png);
+    png_read_update_info(png, info);
+
+    header->width = png_get_image_width(png, info);
+    header->height = png_get_image_height(png, info);
+    header->channels = gray ? (alpha ? 2 : 1) : 4;
+    header->has_alpha = alpha != 0;
+    header->passes = (uint8_t)passes;
+    // What the caller's buffers are made by: not assumed, but checked.
+    if (png_get_rowbytes(png, info) != (size_t)header->width * header->channels) {
+        png_error(png, "a row has an unexpected size");
+    }
+    return CPNG_OK;
+}
+
+cpng_status cpng_read(cpng_decoder *decoder, uint8_t *destination, size_t stride, uint32_t rows) {
+    if (setjmp(png_jmpbuf(decoder->png))) {
+        return decoder->status;
+    }
+    for (uint32_t index = 0; index < rows; index++) {
+        png_read_row(decoder->png, destination + (size_t)index * stride, NULL);
+    }
+    return CPNG_OK;
+}
+
+const char *cpng_message(const cpng_decoder *decoder) { return decoder->message; }
+
+// --- encoding --------------------------------------------------------------------------------------------------------
+
+typedef struct encoder {
+    uint8_t *bytes;
+    size_t count;
+    size_t capacity;
+} encoder;
+
+static void on_write(png_structp png, png_bytep bytes, size_t count) {
+    encoder *target = png_get_io_ptr(png);
+    if (count > target->capacity - target->count) {
+        size_t capacity = target->capacity * 2 + count;
+        uint8_t *grown = realloc(target->bytes, capacity);
+        if (!grown) {
+            png_error(png, "out of memory");
+        }
+        target->bytes = grown;
+        target->capacity = capacity;
+    }
+    memcpy(target->bytes + target->count, bytes, count);
+    target->count += count;
+}
+
+static void on_flush(png_structp png) { (void)png; }
+
+static _Noreturn void on_encode_error(png_structp png, png_const_charp message) {
+    (void)message;
+    png_longjmp(png, 1);
+}
+
+// Apart from cpng_encode so that what it fills is not a local variable of the function that calls setjmp.
+static int encode(
+    encoder *target, const uint8_t *pixels, uint32_t width, uint32_t height, uint32_t channels, int compression) {
+    png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, NULL, on_encode_error, on_warning);
+    if (!png) {
+        return 0;
+    }
+    png_infop info = png_create_info_struct(png);
+    if (!info || setjmp(png_jmpbuf(png))) {
+        png_destroy_write_struct(&png, info ? &info : NULL);
+        return 0;
+    }
+    png_set_write_fn(png, target, on_write, on_flush);
+    png_set_user_limits(png, 0x7FFFFFFF, 0x7FFFFFFF);
+    png_set_compression_level(png, compression);
+    png_set_IHDR(
+        png, info, width, height, 8, channels == 1 ? PNG_COLOR_TYPE_GRAY : PNG_COLOR_TYPE_RGB, PNG_INTERLACE_NONE,
+        PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
+    png_write_info(png, info);
+    for (uint32_t row = 0; row < height; row++) {
+        png_write_row(png, pixels + (size_t)row * width * channels);
+    }
+    png_write_end(png, NULL);
+    png_destroy_write_struct(&png, &info);
+    return 1;
+}
+
+uint8_t *cpng_encode(
+    const uint8_t *pixels, uint32_t width, uint32_t height, uint32_t channels, int compression, size_t *count) {
+    encoder target = {NULL, 0, 0};
+    if (!encode(&target, pixels, width, height, channels, compression)) {
+        free(target.bytes);
+        return NULL;
+    }
+    *count = target.count;
+    return target.bytes;
+}

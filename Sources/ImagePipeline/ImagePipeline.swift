@@ -1,1 +1,130 @@
-// Filled by the next commits.
+import CJPEG
+
+/// Makes the tensor that a model takes of a picture's bytes.
+///
+/// One pipeline serves any number of threads at once; it keeps the memory of calls that are over for the next ones.
+public final class ImagePipeline: Sendable {
+    /// What is made.
+    public let spec: ImageTensorSpec
+    /// What a picture may cost.
+    public let limits: ImageLimits
+
+    private let tables: ElementTables
+    private let pool = ScratchPool(limit: 16)
+
+    /// The longest side of a picture, of any format: what JPEG can have at most. It bounds the work that a row can cause.
+    package static let maximumSide = 65_535
+
+    /// Creates a pipeline.
+    ///
+    /// - Throws: `invalidSpec` where the specification contradicts itself.
+    public init(spec: ImageTensorSpec, limits: ImageLimits = ImageLimits()) throws(ImageError) {
+        try spec.validate()
+        self.spec = spec
+        self.limits = limits
+        tables = ElementTables(spec)
+    }
+
+    /// Reads a picture's header; nothing is allocated for its pixels, and no limit applies.
+    ///
+    /// - Throws: `empty`, `unsupportedFormat`, `truncated` (the header is not whole) or `corrupt`.
+    public static func probe(_ bytes: UnsafeRawBufferPointer) throws(ImageError) -> ImageInfo {
+        try PictureHeader.read(bytes).info
+    }
+
+    /// Decodes, orients, crops and scales a picture, and writes the tensor.
+    ///
+    /// Synchronous, on the calling thread, and bound by the CPU.
+    ///
+    /// - Parameters:
+    ///   - bytes: the whole picture; only read, and not kept.
+    ///   - destination: exactly `spec.byteCount` bytes, of any alignment. After an error, its contents are undefined.
+    ///   - options: what this request asks for.
+    ///   - isCancelled: asked between batches of rows; true ends the call with `cancelled`.
+    /// - Returns: what the header says.
+    public func prepare(
+        _ bytes: UnsafeRawBufferPointer, into destination: UnsafeMutableRawBufferPointer,
+        options: ImageDecodeOptions = ImageDecodeOptions(), isCancelled: () -> Bool = { false }
+    ) throws(ImageError) -> ImageInfo {
+        guard destination.count == spec.byteCount, let output = destination.baseAddress else {
+            throw .wrongSize(expected: spec.byteCount, got: destination.count)
+        }
+        let header = try PictureHeader.read(bytes)
+        try judge(header)
+        let plan = DecodePlan(info: header.info, spec: spec, options: options)
+        let scratch = pool.take()
+        defer { pool.give(scratch) }
+        defer { scratch.jpeg.close() }
+        let rows = try open(bytes, header: header, plan: plan, scratch: scratch, isCancelled: isCancelled)
+        try write(rows, plan: plan, scratch: scratch, output: output, isCancelled: isCancelled)
+        return header.info
+    }
+
+    /// The limits that the header alone can break.
+    private func judge(_ header: PictureHeader) throws(ImageError) {
+        let info = header.info
+        let (pixels, overflow) = info.width.multipliedReportingOverflow(by: info.height)
+        guard !overflow, pixels <= limits.maxPixels else {
+            throw .tooLarge(
+                pixels: overflow ? Int.max : pixels, limit: limits.maxPixels, width: info.width, height: info.height)
+        }
+        guard max(info.width, info.height) <= Self.maximumSide else {
+            throw .corrupt("a side of \(max(info.width, info.height)) pixels; at most \(Self.maximumSide) are decoded")
+        }
+        if let truncation = header.truncation, !limits.tolerateTruncation { throw .truncated(truncation) }
+    }
+
+    private func open(
+        _ bytes: UnsafeRawBufferPointer, header: PictureHeader, plan: DecodePlan, scratch: Scratch,
+        isCancelled: () -> Bool
+    ) throws(ImageError) -> any RowSource {
+        let gray = spec.channelOrder == .gray
+        switch header.info.format {
+        case .jpeg:
+            let found = try scratch.jpeg.open(bytes, tolerant: limits.tolerateTruncation)
+            guard Int(found.width) == header.info.width, Int(found.height) == header.info.height else {
+                throw .corrupt("a JPEG whose headers contradict each other")
+            }
+            let held = Int(clamping: found.coefficient_bytes)
+            if found.multiple_scans != 0, held > limits.maxBytes {
+                throw .tooMuchMemory(bytes: held, limit: limits.maxBytes, reason: "it is progressive")
+            }
+            return try JPEGRows(
+                decoder: scratch.jpeg, header: found, gray: gray, scale: plan.scale, region: plan.region,
+                limits: limits, rows: scratch.rows, isCancelled: isCancelled)
+        case .png:
+            let decoder = try PNGDecoder(bytes, width: header.info.width, height: header.info.height)
+            return try PNGRows(
+                decoder: decoder, gray: gray, background: spec.background, region: plan.region, limits: limits,
+                scratch: scratch, isCancelled: isCancelled)
+        case .webp:
+            return try WebPRows(
+                bytes, width: header.info.width, height: header.info.height, gray: gray, background: spec.background,
+                region: plan.region, limits: limits, whole: scratch.whole, isCancelled: isCancelled)
+        }
+    }
+
+    private func write(
+        _ rows: any RowSource, plan: DecodePlan, scratch: Scratch, output: UnsafeMutableRawPointer,
+        isCancelled: () -> Bool
+    ) throws(ImageError) {
+        if plan.framing.leavesRoom(in: spec) { TensorWriter.fill(output, spec: spec, tables: tables) }
+        let writer = TensorWriter(
+            spec: spec, tables: tables, framing: plan.framing, orientation: plan.orientation, destination: output)
+        var resampler = try RegionResampler(
+            x: plan.x, y: plan.y, width: plan.region.x.count, channels: rows.channels,
+            verticalFirst: plan.orientation.transposes, scratch: scratch)
+        var index = 0
+        while !resampler.isDone {
+            if isCancelled() { throw .cancelled }
+            guard let batch = try rows.next() else { throw .corrupt("fewer rows than the header says") }
+            for row in 0..<batch.count {
+                resampler.push(batch.base + row * batch.stride)
+                while let result = resampler.next() {
+                    writer.write(result, index: index, sourceChannels: rows.channels)
+                    index += 1
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,10 @@
+/// How a picture of any shape becomes the rectangle that the model takes: Vision's three options. The raw values are those of
+/// the query item `crop`.
+public enum CropAndScale: String, Sendable, Hashable, CaseIterable, Codable {
+    /// The largest rectangle of the target's shape, from the middle of the picture, scaled.
+    case centerCrop = "center"
+    /// The whole picture, scaled to fit, with the fill colour left and right or above and below.
+    case scaleFit = "fit"
+    /// The whole picture, stretched or squeezed.
+    case scaleFill = "fill"
+}

@@ -1,0 +1,17 @@
+/// What one request may ask for.
+public struct ImageDecodeOptions: Sendable, Hashable {
+    /// Instead of the specification's.
+    public var cropAndScale: CropAndScale?
+    /// Take the pixels as stored.
+    public var ignoreOrientation: Bool
+    /// Decode JPEG at its full size rather than at the smallest eighth that covers the target: slower, and equal to Pillow's
+    /// resampling of the full picture.
+    public var fullDecode: Bool
+
+    /// Creates options.
+    public init(cropAndScale: CropAndScale? = nil, ignoreOrientation: Bool = false, fullDecode: Bool = false) {
+        self.cropAndScale = cropAndScale
+        self.ignoreOrientation = ignoreOrientation
+        self.fullDecode = fullDecode
+    }
+}

@@ -1,0 +1,9 @@
+/// A format that is decoded; told by the first bytes, never by a name or a declared type.
+public enum ImageFormat: String, Sendable, Hashable, CaseIterable, Codable {
+    /// ISO/IEC 10918-1, baseline and progressive; 1, 3 or 4 components.
+    case jpeg
+    /// ISO/IEC 15948, every colour type and depth, interlaced or not. Of an APNG, the still picture.
+    case png
+    /// RFC 9649, lossy and lossless, with or without alpha. Of an animation, the first frame.
+    case webp
+}

@@ -1,0 +1,19 @@
+/// What a picture's header says.
+public struct ImageInfo: Sendable, Hashable, Codable {
+    /// What the bytes are.
+    public let format: ImageFormat
+    /// Columns as stored: before orientation.
+    public let width: Int
+    /// Rows as stored: before orientation.
+    public let height: Int
+    /// The EXIF orientation, 1 to 8; 1 where none is given, or one that is not valid.
+    public let orientation: Int
+
+    /// Creates the description of a picture.
+    public init(format: ImageFormat, width: Int, height: Int, orientation: Int) {
+        self.format = format
+        self.width = width
+        self.height = height
+        self.orientation = orientation
+    }
+}

@@ -1,0 +1,22 @@
+/// What a picture may cost, judged by its header before anything is allocated for it.
+public struct ImageLimits: Sendable, Hashable {
+    /// Stored width times height.
+    public var maxPixels: Int
+    /// Memory beyond the compressed bytes. Rows stream through, so that only pictures that must be held whole come near it:
+    /// progressive JPEG (2 bytes a coefficient), interlaced PNG and WebP (4 bytes a pixel that is kept).
+    public var maxBytes: Int
+    /// Scans of a progressive JPEG. Encoders write about ten; each costs a walk over the whole picture.
+    public var maxScans: Int
+    /// Decode what there is of truncated or damaged data instead of refusing it.
+    public var tolerateTruncation: Bool
+
+    /// Creates limits.
+    public init(
+        maxPixels: Int = 64_000_000, maxBytes: Int = 512 << 20, maxScans: Int = 100, tolerateTruncation: Bool = false
+    ) {
+        self.maxPixels = maxPixels
+        self.maxBytes = maxBytes
+        self.maxScans = maxScans
+        self.tolerateTruncation = tolerateTruncation
+    }
+}

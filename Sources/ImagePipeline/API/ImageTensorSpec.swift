@@ -1,0 +1,82 @@
+/// What tensor a model takes for a picture, and how a picture becomes it.
+///
+/// The tensor has `height * width * channels` elements in `layout`; each is `pixel * scale + bias` for a pixel value of 0 to
+/// 255 after resampling (which rounds to whole levels, as in training pipelines that resize 8-bit pictures). For integer
+/// elements the result is rounded, halves away from zero, and clamped.
+public struct ImageTensorSpec: Sendable, Hashable, Codable {
+    /// Columns of the tensor, at least 1.
+    public var width: Int
+    /// Rows of the tensor, at least 1.
+    public var height: Int
+    /// The order of channels in the tensor.
+    public var channelOrder: ChannelOrder
+    /// The order of axes.
+    public var layout: TensorLayout
+    /// The type of elements.
+    public var element: PixelElement
+    /// By channel: red, green, blue whatever the order in the tensor; one value for gray.
+    public var scale: [Float]
+    /// By channel, as `scale`.
+    public var bias: [Float]
+    /// How the picture's shape becomes the tensor's.
+    public var cropAndScale: CropAndScale
+    /// How pixels are made from others.
+    public var resampler: Resampler
+    /// With `centerCrop`: scale the picture so that its shorter side has this many pixels, then cut the tensor's size from
+    /// its middle, as torchvision's `Resize(256)`, `CenterCrop(224)` do. Nil: as much of the picture as the shape allows.
+    public var resizeShorterSide: Int?
+    /// What lies behind transparent pixels.
+    public var background: RGBColor
+    /// What `scaleFit` leaves free, and `resizeShorterSide` where it is smaller than the tensor.
+    public var fill: RGBColor
+
+    /// Creates a specification. Empty `scale` and `bias` stand for ones and zeros. It is judged by `ImagePipeline.init`.
+    public init(
+        width: Int, height: Int, channelOrder: ChannelOrder = .rgb, layout: TensorLayout = .nhwc,
+        element: PixelElement = .uint8, scale: [Float] = [], bias: [Float] = [],
+        cropAndScale: CropAndScale = .centerCrop, resampler: Resampler = .bilinear, resizeShorterSide: Int? = nil,
+        background: RGBColor = .white, fill: RGBColor = .black
+    ) {
+        self.width = width
+        self.height = height
+        self.channelOrder = channelOrder
+        self.layout = layout
+        self.element = element
+        self.scale = scale.isEmpty ? Array(repeating: 1, count: channelOrder.channels) : scale
+        self.bias = bias.isEmpty ? Array(repeating: 0, count: channelOrder.channels) : bias
+        self.cropAndScale = cropAndScale
+        self.resampler = resampler
+        self.resizeShorterSide = resizeShorterSide
+        self.background = background
+        self.fill = fill
+    }
+
+    /// Values in a pixel: 3 or 1.
+    public var channels: Int { channelOrder.channels }
+
+    /// Elements of the tensor; meaningful for a specification that a pipeline has accepted.
+    public var elementCount: Int { width &* height &* channels }
+
+    /// Bytes of the tensor; meaningful for a specification that a pipeline has accepted.
+    public var byteCount: Int { elementCount &* element.byteCount }
+
+    /// The largest side of a tensor.
+    package static let maximumSide = 16_384
+
+    /// Throws `invalidSpec` unless a tensor can be made by this.
+    func validate() throws(ImageError) {
+        for (name, side) in [("width", width), ("height", height)] where !(1...Self.maximumSide).contains(side) {
+            throw .invalidSpec("\(name) is \(side), expected 1 to \(Self.maximumSide)")
+        }
+        for (name, values) in [("scale", scale), ("bias", bias)] {
+            guard values.count == channels else {
+                throw .invalidSpec(
+                    "\(name) has \(values.count) values, expected \(channels) for \(channelOrder.rawValue)")
+            }
+            guard values.allSatisfy(\.isFinite) else { throw .invalidSpec("\(name) has a value that is not finite") }
+        }
+        if let side = resizeShorterSide, !(1...Self.maximumSide).contains(side) {
+            throw .invalidSpec("the shorter side is \(side), expected 1 to \(Self.maximumSide)")
+        }
+    }
+}

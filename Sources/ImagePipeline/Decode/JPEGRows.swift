@@ -1,0 +1,68 @@
+import CJPEG
+
+/// A JPEG's rows: only the MCUs that the region touches are reconstructed.
+final class JPEGRows: RowSource {
+    let channels: Int
+    private let decoder: JPEGDecoder
+    private let region: Region
+    private let decodedX: Range<Int>
+    private let bytesPerPixel: Int
+    private let isCMYK: Bool
+    private let buffer: UnsafeMutablePointer<UInt8>
+    private let stride: Int
+    private var y: Int
+
+    /// Rows decoded together: enough to make calls cheap, few enough to stay in the cache.
+    private static let batch = 8
+
+    /// Columns beside the region that are decoded too: smooth chroma upsampling looks one chroma sample further, and takes the
+    /// edge of what is decoded for the edge of the picture.
+    private static let margin = 4
+
+    /// For a picture that the decoder has opened. `region` is in pixels of the scaled picture.
+    init(
+        decoder: JPEGDecoder, header: cjpeg_header, gray: Bool, scale: Int, region: Region, limits: ImageLimits,
+        rows: Memory, isCancelled: () -> Bool
+    ) throws(ImageError) {
+        self.decoder = decoder
+        self.region = region
+        isCMYK = header.components == 4
+        let output: cjpeg_output =
+            isCMYK ? CJPEG_CMYK : gray || header.components == 1 ? CJPEG_GRAY : CJPEG_RGBX
+        channels = gray || output == CJPEG_GRAY ? 1 : 4
+        bytesPerPixel = output == CJPEG_GRAY ? 1 : 4
+
+        let size = try decoder.start(
+            scale: scale, output: output, maxScans: limits.maxScans, isCancelled: isCancelled)
+        guard region.x.upperBound <= size.width, region.y.upperBound <= size.height, !region.x.isEmpty else {
+            throw .corrupt("a JPEG of another size than its header says")
+        }
+        let wanted = max(0, region.x.lowerBound - Self.margin)..<min(size.width, region.x.upperBound + Self.margin)
+        decodedX = wanted.count < size.width ? try decoder.crop(wanted) : 0..<size.width
+        guard decodedX.lowerBound <= region.x.lowerBound, decodedX.upperBound >= region.x.upperBound else {
+            throw .corrupt("a JPEG of another size than its header says")
+        }
+        stride = (decodedX.count * bytesPerPixel + 63) & ~63
+        buffer = try rows.reserve(stride * Self.batch)
+        y = 0
+    }
+
+    func next() throws(ImageError) -> RowBatch? {
+        if y < region.y.lowerBound {
+            try decoder.skip(rows: region.y.lowerBound - y)
+            y = region.y.lowerBound
+        }
+        let count = min(Self.batch, region.y.upperBound - y)
+        guard count > 0 else { return nil }
+        try decoder.read(buffer, stride: stride, rows: count)
+        y += count
+        let base = buffer + (region.x.lowerBound - decodedX.lowerBound) * bytesPerPixel
+        if isCMYK {
+            for row in 0..<count {
+                RowConversion.rgbxFromInvertedCMYK(base + row * stride, count: region.x.count)
+                if channels == 1 { RowConversion.grayFromRGBX(base + row * stride, count: region.x.count) }
+            }
+        }
+        return RowBatch(base: base, stride: stride, count: count)
+    }
+}

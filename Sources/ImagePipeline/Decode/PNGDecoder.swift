@@ -1,0 +1,42 @@
+import CPNG
+
+/// libpng's decoder, for one picture.
+final class PNGDecoder {
+    private let handle: OpaquePointer
+    let header: cpng_header
+
+    /// Reads the header. The bytes must outlive the decoder.
+    init(_ bytes: UnsafeRawBufferPointer, width: Int, height: Int) throws(ImageError) {
+        guard let start = bytes.bindMemory(to: UInt8.self).baseAddress, let handle = cpng_create(start, bytes.count)
+        else {
+            throw .outOfMemory
+        }
+        var header = cpng_header()
+        let status = cpng_open(handle, UInt32(clamping: width), UInt32(clamping: height), &header)
+        guard status == CPNG_OK else {
+            let error = Self.error(status, handle, bytes.count)
+            cpng_destroy(handle)
+            throw error
+        }
+        self.handle = handle
+        self.header = header
+        count = bytes.count
+    }
+
+    private let count: Int
+
+    deinit {
+        cpng_destroy(handle)
+    }
+
+    /// The next rows of the current pass.
+    func read(_ destination: UnsafeMutablePointer<UInt8>, stride: Int, rows: Int) throws(ImageError) {
+        let status = cpng_read(handle, destination, stride, UInt32(clamping: rows))
+        guard status == CPNG_OK else { throw Self.error(status, handle, count) }
+    }
+
+    private static func error(_ status: cpng_status, _ handle: OpaquePointer, _ count: Int) -> ImageError {
+        if status == CPNG_TRUNCATED { return .truncated("the PNG ends at byte \(count), within its pixels") }
+        return .corrupt("PNG: \(String(cString: cpng_message(handle)))")
+    }
+}

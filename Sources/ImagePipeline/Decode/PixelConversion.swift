@@ -1,0 +1,42 @@
+/// From what a decoder with alpha delivers to what is resampled.
+struct PixelConversion {
+    /// What comes out: 1 or 4 bytes a pixel.
+    let channels: Int
+    /// The result is larger than what came in, and needs memory of its own: 4 bytes a pixel.
+    let needsRoom: Bool
+
+    private let source: Int
+    private let hasAlpha: Bool
+    private let toGray: Bool
+    private let background: RGBColor
+
+    /// - Parameters:
+    ///   - channels: bytes of a pixel that come in: 1 (gray), 2 (gray, alpha) or 4 (RGB and alpha or nothing).
+    ///   - gray: whether the tensor is gray.
+    init(channels: Int, hasAlpha: Bool, gray: Bool, background: RGBColor) {
+        source = channels
+        self.hasAlpha = hasAlpha
+        toGray = gray
+        self.background = background
+        self.channels = gray || channels == 1 ? 1 : 4
+        needsRoom = channels == 2
+    }
+
+    /// Converts a row, in place or into `room`; says where the result is.
+    func apply(
+        _ row: UnsafeMutablePointer<UInt8>, count: Int, room: UnsafeMutablePointer<UInt8>
+    ) -> UnsafePointer<UInt8> {
+        switch source {
+        case 1:
+            return UnsafePointer(row)
+        case 2:
+            RowConversion.compositeGrayAlpha(row, to: room, count: count, over: background)
+            if toGray { RowConversion.grayFromRGBX(room, count: count) }
+            return UnsafePointer(room)
+        default:
+            if hasAlpha { RowConversion.compositeRGBA(row, count: count, over: background) }
+            if toGray { RowConversion.grayFromRGBX(row, count: count) }
+            return UnsafePointer(row)
+        }
+    }
+}

@@ -1,0 +1,77 @@
+/// Row by row conversions of decoded pixels to what is resampled: 1 byte (gray) or 4 bytes (red, green, blue, unused) a pixel.
+///
+/// All work on rows whose size the caller has made sure of.
+enum RowConversion {
+    /// Luma as Pillow's `convert("L")`: ITU-R BT.601 in 16-bit fixed point.
+    @inline(__always)
+    static func luma(_ red: UInt32, _ green: UInt32, _ blue: UInt32) -> UInt8 {
+        UInt8(truncatingIfNeeded: (red &* 19595 &+ green &* 38470 &+ blue &* 7471 &+ 0x8000) >> 16)
+    }
+
+    /// a * b / 255, rounded to the nearest.
+    @inline(__always)
+    static func multiply(_ a: UInt32, _ b: UInt32) -> UInt32 {
+        let product = a &* b &+ 128
+        return ((product >> 8) &+ product) >> 8
+    }
+
+    /// value * alpha + background * (1 - alpha), as Pillow's `paste` with a mask.
+    @inline(__always)
+    static func blend(_ value: UInt32, _ background: UInt32, _ alpha: UInt32) -> UInt8 {
+        let sum = value &* alpha &+ background &* (255 &- alpha) &+ 128
+        return UInt8(truncatingIfNeeded: ((sum >> 8) &+ sum) >> 8)
+    }
+
+    /// RGBA over a colour, in place.
+    static func compositeRGBA(_ row: UnsafeMutablePointer<UInt8>, count: Int, over background: RGBColor) {
+        let red = UInt32(background.red)
+        let green = UInt32(background.green)
+        let blue = UInt32(background.blue)
+        for index in 0..<count {
+            let pixel = row + index &* 4
+            let alpha = UInt32(pixel[3])
+            if alpha == 255 { continue }
+            pixel[0] = blend(UInt32(pixel[0]), red, alpha)
+            pixel[1] = blend(UInt32(pixel[1]), green, alpha)
+            pixel[2] = blend(UInt32(pixel[2]), blue, alpha)
+        }
+    }
+
+    /// Gray and alpha over a colour, to RGBX. The source stands at the end of the destination's memory or elsewhere: pixel by
+    /// pixel, what is read lies ahead of what is written.
+    static func compositeGrayAlpha(
+        _ source: UnsafePointer<UInt8>, to row: UnsafeMutablePointer<UInt8>, count: Int, over background: RGBColor
+    ) {
+        for index in 0..<count {
+            let gray = UInt32(source[index &* 2])
+            let alpha = UInt32(source[index &* 2 &+ 1])
+            let pixel = row + index &* 4
+            pixel[0] = blend(gray, UInt32(background.red), alpha)
+            pixel[1] = blend(gray, UInt32(background.green), alpha)
+            pixel[2] = blend(gray, UInt32(background.blue), alpha)
+            pixel[3] = 255
+        }
+    }
+
+    /// RGBX to gray, in place: what is written lies behind what is read.
+    static func grayFromRGBX(_ row: UnsafeMutablePointer<UInt8>, count: Int) {
+        for index in 0..<count {
+            let pixel = row + index &* 4
+            row[index] = luma(UInt32(pixel[0]), UInt32(pixel[1]), UInt32(pixel[2]))
+        }
+    }
+
+    /// Adobe's CMYK, which stores 255 minus the ink, to RGBX, in place. All CMYK is taken to be of that kind, as Pillow does:
+    /// files that are not are hardly met, and cannot be told for sure.
+    static func rgbxFromInvertedCMYK(_ row: UnsafeMutablePointer<UInt8>, count: Int) {
+        for index in 0..<count {
+            let pixel = row + index &* 4
+            let white = UInt32(pixel[3])
+            for channel in 0..<3 {
+                let ink = 255 &- UInt32(pixel[channel])
+                pixel[channel] = UInt8(truncatingIfNeeded: white &- multiply(ink, white))
+            }
+            pixel[3] = 255
+        }
+    }
+}

@@ -1,0 +1,20 @@
+import Synchronization
+
+/// Scratch memory of calls that are over.
+final class ScratchPool: Sendable {
+    private let free = Mutex<[Scratch]>([])
+    private let limit: Int
+
+    init(limit: Int) {
+        self.limit = limit
+    }
+
+    func take() -> Scratch {
+        free.withLock { $0.popLast() } ?? Scratch()
+    }
+
+    func give(_ scratch: Scratch) {
+        scratch.trim()
+        free.withLock { if $0.count < limit { $0.append(scratch) } }
+    }
+}

@@ -1,0 +1,96 @@
+/// What becomes of one axis of the oriented picture: a part of it is scaled to `scaledLength` pixels, of which some are
+/// computed and stand somewhere on the tensor's axis.
+struct AxisFraming: Hashable {
+    /// The part of the source, in pixels of the full picture.
+    var source: Range<Int>
+    /// The size the whole part is scaled to.
+    var scaledLength: Int
+    /// The pixels of that which are computed.
+    var outputs: Range<Int>
+    /// Where the first of them stands in the tensor.
+    var destination: Int
+}
+
+/// Both axes.
+struct Framing: Hashable {
+    var x: AxisFraming
+    var y: AxisFraming
+
+    /// For an oriented picture of this size.
+    init(width: Int, height: Int, spec: ImageTensorSpec, cropAndScale: CropAndScale) {
+        switch cropAndScale {
+        case .scaleFill:
+            x = Self.whole(width, to: spec.width)
+            y = Self.whole(height, to: spec.height)
+        case .scaleFit:
+            let size = Self.fittingSize(width: width, height: height, into: spec)
+            x = Self.letterboxed(width, to: size.width, on: spec.width)
+            y = Self.letterboxed(height, to: size.height, on: spec.height)
+        case .centerCrop:
+            if let side = spec.resizeShorterSide {
+                // torchvision: the longer side is rounded down.
+                let scaledWidth = width <= height ? side : max(1, side * width / height)
+                let scaledHeight = height <= width ? side : max(1, side * height / width)
+                x = Self.cut(width, scaledTo: scaledWidth, to: spec.width)
+                y = Self.cut(height, scaledTo: scaledHeight, to: spec.height)
+            } else {
+                let size = Self.largestSize(width: width, height: height, ofShapeOf: spec)
+                let left = (width - size.width) / 2
+                let top = (height - size.height) / 2
+                x = AxisFraming(
+                    source: left..<left + size.width, scaledLength: spec.width, outputs: 0..<spec.width, destination: 0)
+                y = AxisFraming(
+                    source: top..<top + size.height, scaledLength: spec.height, outputs: 0..<spec.height, destination: 0
+                )
+            }
+        }
+    }
+
+    /// Whether some of the tensor is not covered by the picture.
+    func leavesRoom(in spec: ImageTensorSpec) -> Bool {
+        x.outputs.count < spec.width || y.outputs.count < spec.height
+    }
+
+    private static func whole(_ length: Int, to target: Int) -> AxisFraming {
+        AxisFraming(source: 0..<length, scaledLength: target, outputs: 0..<target, destination: 0)
+    }
+
+    private static func letterboxed(_ length: Int, to scaled: Int, on target: Int) -> AxisFraming {
+        // Halves to even, as Python's round() in Pillow's ImageOps.pad.
+        let start = Int((Double(target - scaled) / 2).rounded(.toNearestOrEven))
+        return AxisFraming(source: 0..<length, scaledLength: scaled, outputs: 0..<scaled, destination: start)
+    }
+
+    private static func cut(_ length: Int, scaledTo scaled: Int, to target: Int) -> AxisFraming {
+        guard scaled > target else {
+            return AxisFraming(
+                source: 0..<length, scaledLength: scaled, outputs: 0..<scaled, destination: (target - scaled) / 2)
+        }
+        let start = Int((Double(scaled - target) / 2).rounded(.toNearestOrEven))
+        return AxisFraming(source: 0..<length, scaledLength: scaled, outputs: start..<start + target, destination: 0)
+    }
+
+    /// As Pillow's ImageOps.contain: the side that decides is exact, the other rounded.
+    private static func fittingSize(width: Int, height: Int, into spec: ImageTensorSpec) -> (width: Int, height: Int) {
+        let across = width * spec.height
+        let down = height * spec.width
+        if across == down { return (spec.width, spec.height) }
+        if across > down {
+            let scaled = Double(height) / Double(width) * Double(spec.width)
+            return (spec.width, max(1, min(spec.height, Int(scaled.rounded(.toNearestOrEven)))))
+        }
+        let scaled = Double(width) / Double(height) * Double(spec.height)
+        return (max(1, min(spec.width, Int(scaled.rounded(.toNearestOrEven)))), spec.height)
+    }
+
+    private static func largestSize(
+        width: Int, height: Int, ofShapeOf spec: ImageTensorSpec
+    ) -> (width: Int, height: Int) {
+        if width * spec.height > height * spec.width {
+            let kept = Double(height) * Double(spec.width) / Double(spec.height)
+            return (max(1, min(width, Int(kept.rounded(.toNearestOrEven)))), height)
+        }
+        let kept = Double(width) * Double(spec.height) / Double(spec.width)
+        return (width, max(1, min(height, Int(kept.rounded(.toNearestOrEven)))))
+    }
+}

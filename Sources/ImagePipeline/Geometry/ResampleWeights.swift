@@ -1,0 +1,140 @@
+/// For each output pixel of an axis, which source pixels it is made of, and how much of each.
+///
+/// The numbers are those of Pillow's resampler: weights in double precision, normalized to a sum of 1, then fixed point of 22
+/// bits. So that the same additions give the same pixels, bit for bit.
+struct ResampleWeights: Hashable {
+    /// Fraction bits of a coefficient: 8 bits of value and 2 of headroom for the sum fit beside them into 32.
+    static let precision: Int32 = 22
+    /// What 1.0 is.
+    static let one: Int32 = 1 << precision
+
+    /// By output: the first source pixel.
+    private(set) var starts: [Int]
+    /// By output: how many source pixels follow each other; at least 1.
+    private(set) var counts: [Int]
+    /// `stride` of them for each output, of which the first `counts[output]` have a meaning.
+    private(set) var coefficients: [Int32]
+    /// Coefficients from one output to the next.
+    let stride: Int
+
+    var outputCount: Int { starts.count }
+
+    /// The source pixels that any output needs.
+    var sourceRange: Range<Int> {
+        var low = Int.max
+        var high = 0
+        for output in starts.indices {
+            low = min(low, starts[output])
+            high = max(high, starts[output] + counts[output])
+        }
+        return low < high ? low..<high : 0..<0
+    }
+
+    /// Every output is a copy of one source pixel.
+    var isSelection: Bool { counts.allSatisfy { $0 == 1 } && coefficients.allSatisfy { $0 == Self.one || $0 == 0 } }
+
+    /// - Parameters:
+    ///   - boxStart: where the part that is scaled begins, in source pixels, which need not be whole.
+    ///   - boxLength: its length, in source pixels.
+    ///   - sourceLength: source pixels there are: none from outside is used.
+    ///   - scaledLength: pixels that the box is scaled to.
+    ///   - outputs: which of those are wanted.
+    init(
+        boxStart: Double, boxLength: Double, sourceLength: Int, scaledLength: Int, outputs: Range<Int>,
+        resampler: Resampler
+    ) {
+        let scale = boxLength / Double(scaledLength)
+        let filterScale = max(1, scale)
+        let support = resampler.support * filterScale
+        let stride = resampler == .nearest ? 1 : min(Int(support.rounded(.up)) * 2 + 1, sourceLength)
+        var starts: [Int] = []
+        var counts: [Int] = []
+        var coefficients = [Int32](repeating: 0, count: stride * outputs.count)
+        starts.reserveCapacity(outputs.count)
+        counts.reserveCapacity(outputs.count)
+        var weights = [Double](repeating: 0, count: stride)
+        for (index, output) in outputs.enumerated() {
+            let center = boxStart + (Double(output) + 0.5) * scale
+            if resampler == .nearest {
+                starts.append(max(0, min(Int(center), sourceLength - 1)))
+                counts.append(1)
+                coefficients[index] = Self.one
+                continue
+            }
+            let first = max(0, min(Int(center - support + 0.5), sourceLength - 1))
+            let end = min(sourceLength, Int(center + support + 0.5))
+            let count = max(1, min(stride, end - first))
+            var sum = 0.0
+            for tap in 0..<count {
+                let weight = resampler.weight((Double(tap + first) - center + 0.5) * (1 / filterScale))
+                weights[tap] = weight
+                sum += weight
+            }
+            // Zeros at either end are left out.
+            var used = count
+            while used > 1, weights[used - 1] == 0 { used -= 1 }
+            var skipped = 0
+            while skipped < used - 1, weights[skipped] == 0 { skipped += 1 }
+            for tap in skipped..<used {
+                let weight = (sum != 0 ? weights[tap] / sum : 1 / Double(count)) * Double(Self.one)
+                coefficients[index * stride + tap - skipped] = Int32(weight < 0 ? weight - 0.5 : weight + 0.5)
+            }
+            starts.append(first + skipped)
+            counts.append(used - skipped)
+        }
+        self.starts = starts
+        self.counts = counts
+        self.coefficients = coefficients
+        self.stride = stride
+    }
+
+    /// The same for an axis that runs the other way: outputs and source pixels in reverse order.
+    mutating func mirror(sourceLength: Int) {
+        for output in starts.indices {
+            let base = output * stride
+            coefficients[base..<base + counts[output]].reverse()
+            starts[output] = sourceLength - starts[output] - counts[output]
+        }
+        starts.reverse()
+        counts.reverse()
+        let old = coefficients
+        for output in starts.indices {
+            let from = (starts.count - 1 - output) * stride
+            coefficients.replaceSubrange(output * stride..<(output + 1) * stride, with: old[from..<from + stride])
+        }
+    }
+
+    /// Moves the origin of source pixels.
+    mutating func rebase(by offset: Int) {
+        for output in starts.indices {
+            starts[output] += offset
+        }
+    }
+}
+
+extension Resampler {
+    /// How far the filter reaches, in source pixels when not made smaller.
+    fileprivate var support: Double {
+        switch self {
+        case .nearest: 0.5
+        case .bilinear: 1
+        case .bicubic: 2
+        }
+    }
+
+    /// The filter.
+    fileprivate func weight(_ distance: Double) -> Double {
+        let x = abs(distance)
+        switch self {
+        case .nearest:
+            return 1
+        case .bilinear:
+            return x < 1 ? 1 - x : 0
+        case .bicubic:
+            let a = -0.5
+            if x < 1 { return ((a + 2) * x - (a + 3)) * x * x + 1 }
+            if x < 2 { return (((x - 5) * x + 8) * x - 4) * a }
+            return 0
+        }
+    }
+}

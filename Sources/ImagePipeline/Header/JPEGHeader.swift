@@ -1,0 +1,65 @@
+/// Walks a JPEG's marker segments up to the first scan.
+enum JPEGHeader {
+    static func read(_ reader: ByteReader) throws(ImageError) -> PictureHeader {
+        var offset = 2
+        var size: (width: Int, height: Int)?
+        var orientation: Int?
+        while true {
+            let marker = try nextMarker(reader, &offset)
+            switch marker {
+            case 0xD8, 0x01, 0xD0...0xD7:
+                continue  // no length follows
+            case 0xD9:
+                throw .corrupt("a JPEG that ends before its first scan")
+            default:
+                break
+            }
+            guard let length = reader.big16(offset) else { throw truncated(reader, "in its header") }
+            guard length >= 2 else { throw .corrupt("a JPEG segment of length \(length) at byte \(offset)") }
+            switch marker {
+            case 0xC0...0xC3, 0xC5...0xC7, 0xC9...0xCB, 0xCD...0xCF:
+                guard let height = reader.big16(offset + 3), let width = reader.big16(offset + 5) else {
+                    throw truncated(reader, "in its header")
+                }
+                guard size == nil else { throw .corrupt("a JPEG with two frame headers") }
+                guard width > 0, height > 0 else { throw .corrupt("a JPEG of \(width) x \(height) pixels") }
+                size = (width, height)
+            case 0xE1 where orientation == nil && reader.has("Exif\0", at: offset + 2):
+                orientation = EXIF.orientation(reader.slice(offset + 8, length - 8)) ?? 1
+            case 0xDA:
+                guard let size else { throw .corrupt("a JPEG without a frame header") }
+                let info = ImageInfo(
+                    format: .jpeg, width: size.width, height: size.height, orientation: orientation ?? 1)
+                return PictureHeader(info: info, truncation: missingEnd(reader, scan: offset))
+            default:
+                break
+            }
+            offset += length
+        }
+    }
+
+    /// The code after the next 0xFF; leaves the offset behind it.
+    private static func nextMarker(_ reader: ByteReader, _ offset: inout Int) throws(ImageError) -> UInt8 {
+        // Bytes between segments are passed over, as libjpeg does; fill bytes are legal.
+        while let byte = reader.byte(offset), byte != 0xFF { offset += 1 }
+        while let byte = reader.byte(offset), byte == 0xFF { offset += 1 }
+        guard let marker = reader.byte(offset) else { throw truncated(reader, "in its header") }
+        offset += 1
+        return marker
+    }
+
+    private static func truncated(_ reader: ByteReader, _ place: String) -> ImageError {
+        .truncated("the JPEG ends at byte \(reader.count), \(place)")
+    }
+
+    /// Within scans 0xFF is always followed by a byte that makes it harmless: an EOI marker there is one. Looked for from the
+    /// end, where it nearly always is; decoding may stop at the last row it needs, and would not notice.
+    private static func missingEnd(_ reader: ByteReader, scan: Int) -> String? {
+        var position = reader.count - 1
+        while position > scan {
+            if reader.bytes[position] == 0xD9, reader.bytes[position - 1] == 0xFF { return nil }
+            position -= 1
+        }
+        return "the JPEG ends at byte \(reader.count), within its pixels (no end marker)"
+    }
+}

@@ -1,0 +1,37 @@
+/// Walks a PNG's chunks.
+enum PNGHeader {
+    static func read(_ reader: ByteReader) throws(ImageError) -> PictureHeader {
+        guard let length = reader.big32(8), let width = reader.big32(16), let height = reader.big32(20),
+            reader.byte(32) != nil
+        else {
+            throw .truncated("the PNG ends at byte \(reader.count), in its header")
+        }
+        guard length == 13, reader.has("IHDR", at: 12) else { throw .corrupt("a PNG that does not begin with IHDR") }
+        let largest = 0x7FFF_FFFF
+        guard (1...largest).contains(width), (1...largest).contains(height) else {
+            throw .corrupt("a PNG of \(width) x \(height) pixels")
+        }
+
+        var orientation: Int?
+        var truncation: String?
+        var offset = 33
+        // An eXIf chunk may stand behind the pixels too.
+        while true {
+            guard let length = reader.big32(offset) else {
+                truncation = "the PNG ends at byte \(reader.count), before its end chunk"
+                break
+            }
+            guard length <= largest, length <= reader.count - offset - 12 else {
+                truncation = "the PNG ends at byte \(reader.count), within the chunk at byte \(offset)"
+                break
+            }
+            if reader.has("IEND", at: offset + 4) { break }
+            if orientation == nil, reader.has("eXIf", at: offset + 4) {
+                orientation = EXIF.orientation(reader.slice(offset + 8, length)) ?? 1
+            }
+            offset += 12 + length
+        }
+        let info = ImageInfo(format: .png, width: width, height: height, orientation: orientation ?? 1)
+        return PictureHeader(info: info, truncation: truncation)
+    }
+}

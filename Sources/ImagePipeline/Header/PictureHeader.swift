@@ -1,0 +1,34 @@
+/// What is known of a picture before any of it is decoded.
+struct PictureHeader {
+    let info: ImageInfo
+    /// Where and how the data ends too early, as far as that can be told by looking at its structure.
+    let truncation: String?
+    /// The bytes that hold the pixels, with the size they have: of a WebP animation, one frame.
+    var frame: Frame?
+
+    struct Frame {
+        let range: Range<Int>
+        let x: Int
+        let y: Int
+        let width: Int
+        let height: Int
+    }
+
+    init(info: ImageInfo, truncation: String?, frame: Frame? = nil) {
+        self.info = info
+        self.truncation = truncation
+        self.frame = frame
+    }
+
+    /// Sniffs and reads.
+    static func read(_ bytes: UnsafeRawBufferPointer) throws(ImageError) -> PictureHeader {
+        guard !bytes.isEmpty else { throw .empty }
+        let reader = ByteReader(bytes)
+        switch FormatSniffer.format(reader) {
+        case .jpeg: return try JPEGHeader.read(reader)
+        case .png: return try PNGHeader.read(reader)
+        case .webp: return try WebPHeader.read(reader)
+        case nil: throw .unsupportedFormat(looksLike: FormatSniffer.resemblance(reader))
+        }
+    }
+}

@@ -1,0 +1,79 @@
+/// Walks a WebP file's chunks (RFC 9649, section 2).
+enum WebPHeader {
+    static func read(_ reader: ByteReader) throws(ImageError) -> PictureHeader {
+        guard let announced = reader.little32(4) else {
+            throw .truncated("the WebP ends at byte \(reader.count), in its header")
+        }
+        var canvas: (width: Int, height: Int)?
+        var still: (width: Int, height: Int)?
+        var frame: PictureHeader.Frame?
+        var orientation: Int?
+        var offset = 12
+        let end = min(reader.count, announced + 8)
+        while let length = reader.little32(offset + 4), offset + 8 <= end {
+            let payload = offset + 8
+            if reader.has("VP8X", at: offset), canvas == nil {
+                canvas = try size(
+                    reader.little24(payload + 4).map { $0 + 1 }, reader.little24(payload + 7).map { $0 + 1 })
+            } else if reader.has("VP8 ", at: offset), still == nil {
+                still = try lossySize(reader, payload)
+            } else if reader.has("VP8L", at: offset), still == nil {
+                still = try losslessSize(reader, payload)
+            } else if reader.has("ANMF", at: offset), frame == nil {
+                frame = try firstFrame(reader, payload, length)
+            } else if reader.has("EXIF", at: offset), orientation == nil {
+                // Some writers keep the prefix that JPEG has.
+                let skip = reader.has("Exif\0", at: payload) ? 6 : 0
+                orientation = EXIF.orientation(reader.slice(payload + skip, length - skip)) ?? 1
+            }
+            offset = payload + length + (length & 1)
+        }
+        guard let size = canvas ?? still else {
+            throw reader.count < 30
+                ? .truncated("the WebP ends at byte \(reader.count), in its header")
+                : .corrupt("a WebP without a picture")
+        }
+        guard still != nil || frame != nil else {
+            throw reader.count < announced + 8
+                ? .truncated("the WebP ends at byte \(reader.count), before its pixels")
+                : .corrupt("a WebP without a picture")
+        }
+        let info = ImageInfo(format: .webp, width: size.width, height: size.height, orientation: orientation ?? 1)
+        let truncation =
+            reader.count < announced + 8
+            ? "the WebP ends at byte \(reader.count) of the \(announced + 8) that its header announces" : nil
+        return PictureHeader(info: info, truncation: truncation, frame: still == nil ? frame : nil)
+    }
+
+    private static func size(_ width: Int?, _ height: Int?) throws(ImageError) -> (width: Int, height: Int) {
+        guard let width, let height else { throw .truncated("the WebP ends in its header") }
+        guard width > 0, height > 0 else { throw .corrupt("a WebP of \(width) x \(height) pixels") }
+        return (width, height)
+    }
+
+    /// RFC 6386, section 9.1.
+    private static func lossySize(_ reader: ByteReader, _ payload: Int) throws(ImageError) -> (width: Int, height: Int)
+    {
+        try size(reader.little16(payload + 6).map { $0 & 0x3FFF }, reader.little16(payload + 8).map { $0 & 0x3FFF })
+    }
+
+    /// RFC 9649, section 3.4.
+    private static func losslessSize(
+        _ reader: ByteReader, _ payload: Int
+    ) throws(ImageError) -> (width: Int, height: Int) {
+        let bits = reader.little32(payload + 1)
+        return try size(bits.map { ($0 & 0x3FFF) + 1 }, bits.map { ($0 >> 14 & 0x3FFF) + 1 })
+    }
+
+    private static func firstFrame(
+        _ reader: ByteReader, _ payload: Int, _ length: Int
+    ) throws(ImageError) -> PictureHeader.Frame {
+        guard let x = reader.little24(payload), let y = reader.little24(payload + 3), length > 16,
+            payload + 16 < reader.count
+        else { throw .truncated("the WebP ends in its first frame") }
+        let (width, height) = try size(
+            reader.little24(payload + 6).map { $0 + 1 }, reader.little24(payload + 9).map { $0 + 1 })
+        let end = min(reader.count, payload + length)
+        return PictureHeader.Frame(range: payload + 16..<end, x: x * 2, y: y * 2, width: width, height: height)
+    }
+}

@@ -1,0 +1,46 @@
+/// Rows of a region in, rows of the scaled picture out, as stored (orientation is applied where they are written).
+///
+/// Pillow scales horizontally first and rounds to whole levels in between. A picture that is stored on its side has to be
+/// scaled vertically first to come out the same.
+struct RegionResampler {
+    private let horizontal: HorizontalPass
+    private var vertical: VerticalPass
+    private let verticalFirst: Bool
+    private let rowBytes: Int
+    private let between: UnsafeMutablePointer<UInt8>
+
+    /// - Parameters:
+    ///   - x, y: weights of the stored axes, whose source pixels are those of the region.
+    init(
+        x: ResampleWeights, y: ResampleWeights, width: Int, channels: Int, verticalFirst: Bool, scratch: Scratch
+    ) throws(ImageError) {
+        self.verticalFirst = verticalFirst
+        horizontal = HorizontalPass(weights: x, channels: channels)
+        rowBytes = width * channels
+        let outputBytes = x.outputCount * channels
+        vertical = try VerticalPass(
+            weights: y, rowBytes: verticalFirst ? rowBytes : outputBytes, ring: scratch.ring, result: scratch.result)
+        between = try scratch.between.reserve(VerticalPass.stride(outputBytes))
+    }
+
+    /// Whether all outputs have come.
+    var isDone: Bool { vertical.isDone }
+
+    /// Takes the next row of the region, of `width * channels` bytes.
+    mutating func push(_ row: UnsafePointer<UInt8>) {
+        if verticalFirst || horizontal.isIdentity {
+            vertical.nextSlot.update(from: row, count: rowBytes)
+        } else {
+            horizontal.apply(row, to: vertical.nextSlot)
+        }
+        vertical.advance()
+    }
+
+    /// The next row of outputs, of `x.outputCount * channels` bytes, if the rows so far make one. Valid until the next call.
+    mutating func next() -> UnsafePointer<UInt8>? {
+        guard let row = vertical.next() else { return nil }
+        guard verticalFirst, !horizontal.isIdentity else { return row }
+        horizontal.apply(row, to: between)
+        return UnsafePointer(between)
+    }
+}

@@ -1,0 +1,41 @@
+/// What each of the 256 levels of a channel is in the tensor: scale, bias, rounding and clamping are done once.
+struct ElementTable<Bits: FixedWidthInteger & Sendable>: Sendable {
+    /// By channel in the tensor's order, 256 each.
+    let bits: [Bits]
+
+    init(_ spec: ImageTensorSpec, _ convert: (Float) -> Bits) {
+        var bits: [Bits] = []
+        bits.reserveCapacity(256 * spec.channels)
+        for position in 0..<spec.channels {
+            let channel = spec.channelOrder == .bgr ? 2 - position : position
+            for level in 0..<256 {
+                bits.append(convert(Float(level) * spec.scale[channel] + spec.bias[channel]))
+            }
+        }
+        self.bits = bits
+    }
+}
+
+/// The table for an element type.
+enum ElementTables: Sendable {
+    case one(ElementTable<UInt8>)
+    case two(ElementTable<UInt16>)
+    case four(ElementTable<UInt32>)
+
+    init(_ spec: ImageTensorSpec) {
+        switch spec.element {
+        case .uint8:
+            self = .one(
+                ElementTable(spec) { value in
+                    UInt8(max(0, min(255, value.rounded(.toNearestOrAwayFromZero))))
+                })
+        case .int8:
+            self = .one(
+                ElementTable(spec) { value in
+                    UInt8(bitPattern: Int8(max(-128, min(127, value.rounded(.toNearestOrAwayFromZero)))))
+                })
+        case .float16: self = .two(ElementTable(spec) { Float16($0).bitPattern })
+        case .float32: self = .four(ElementTable(spec) { $0.bitPattern })
+        }
+    }
+}

@@ -1,0 +1,116 @@
+/// Writes rows of pixels, as stored, to where they belong in the tensor: orientation, layout, channel order and element type
+/// are all a matter of addresses and a table.
+struct TensorWriter {
+    private let tables: ElementTables
+    private let destination: UnsafeMutableRawPointer
+    /// Channels of the tensor, and of the rows.
+    private let channels: Int
+    private let elementBytes: Int
+    /// In bytes: the first stored pixel, and the way to the next stored pixel, row and the next channel.
+    private let origin: Int
+    private let pixelStep: Int
+    private let rowStep: Int
+    private let channelStep: Int
+    private let isBGR: Bool
+    private let rowPixels: Int
+
+    /// `destination` has `spec.byteCount` bytes; the framing's outputs lie within the tensor: so do all addresses made here.
+    init(
+        spec: ImageTensorSpec, tables: ElementTables, framing: Framing, orientation: Orientation,
+        destination: UnsafeMutableRawPointer
+    ) {
+        self.tables = tables
+        self.destination = destination
+        channels = spec.channels
+        elementBytes = spec.element.byteCount
+        isBGR = spec.channelOrder == .bgr
+        let isPlanar = spec.layout == .nchw
+        let x = (isPlanar ? 1 : channels) * elementBytes
+        let y = x * spec.width
+        channelStep = (isPlanar ? spec.width * spec.height : 1) * elementBytes
+
+        let across = orientation.transposes ? y : x
+        let down = orientation.transposes ? x : y
+        let storedX = orientation.transposes ? framing.y.outputs.count : framing.x.outputs.count
+        let storedY = orientation.transposes ? framing.x.outputs.count : framing.y.outputs.count
+        rowPixels = storedX
+        pixelStep = orientation.flipsX ? -across : across
+        rowStep = orientation.flipsY ? -down : down
+        var origin = framing.x.destination * x + framing.y.destination * y
+        if orientation.flipsX { origin += (storedX - 1) * across }
+        if orientation.flipsY { origin += (storedY - 1) * down }
+        self.origin = origin
+    }
+
+    /// Writes the stored row `index` of outputs, of 1 or 4 bytes a pixel.
+    func write(_ row: UnsafePointer<UInt8>, index: Int, sourceChannels: Int) {
+        let start = destination + origin + index * rowStep
+        switch tables {
+        case .one(let table): scatter(row, start, table, sourceChannels)
+        case .two(let table): scatter(row, start, table, sourceChannels)
+        case .four(let table): scatter(row, start, table, sourceChannels)
+        }
+    }
+
+    /// Fills the whole tensor with a colour.
+    static func fill(_ destination: UnsafeMutableRawPointer, spec: ImageTensorSpec, tables: ElementTables) {
+        let color = spec.fill
+        let levels =
+            spec.channelOrder == .gray
+            ? [color.luma]
+            : spec.channelOrder == .rgb
+                ? [color.red, color.green, color.blue] : [color.blue, color.green, color.red]
+        switch tables {
+        case .one(let table): fill(destination, spec, table, levels)
+        case .two(let table): fill(destination, spec, table, levels)
+        case .four(let table): fill(destination, spec, table, levels)
+        }
+    }
+
+    private static func fill<Bits>(
+        _ destination: UnsafeMutableRawPointer, _ spec: ImageTensorSpec, _ table: ElementTable<Bits>, _ levels: [UInt8]
+    ) {
+        let size = MemoryLayout<Bits>.size
+        let pixels = spec.width * spec.height
+        for (channel, level) in levels.enumerated() {
+            let bits = table.bits[channel * 256 + Int(level)]
+            let step = spec.layout == .nchw ? size : size * levels.count
+            var offset = channel * (spec.layout == .nchw ? pixels * size : size)
+            for _ in 0..<pixels {
+                destination.storeBytes(of: bits, toByteOffset: offset, as: Bits.self)
+                offset += step
+            }
+        }
+    }
+
+    @inline(__always)
+    private func scatter<Bits>(
+        _ row: UnsafePointer<UInt8>, _ start: UnsafeMutableRawPointer, _ table: ElementTable<Bits>,
+        _ sourceChannels: Int
+    ) {
+        table.bits.withUnsafeBufferPointer { bits in
+            // 256 entries for each channel of the tensor: any level has one.
+            guard let bits = bits.baseAddress else { return }
+            if channels == 1 {
+                var address = start
+                for index in 0..<rowPixels {
+                    address.storeBytes(of: bits[Int(row[index])], as: Bits.self)
+                    address += pixelStep
+                }
+                return
+            }
+            let first = sourceChannels == 1 ? 0 : isBGR ? 2 : 0
+            let second = sourceChannels == 1 ? 0 : 1
+            let third = sourceChannels == 1 ? 0 : isBGR ? 0 : 2
+            var pixel = row
+            var address = start
+            for _ in 0..<rowPixels {
+                address.storeBytes(of: bits[Int(pixel[first])], as: Bits.self)
+                (address + channelStep).storeBytes(of: bits[256 &+ Int(pixel[second])], as: Bits.self)
+                (address + 2 &* channelStep).storeBytes(of: bits[512 &+ Int(pixel[third])], as: Bits.self)
+                address += pixelStep
+                pixel += sourceChannels
+            }
+        }
+    }
+}
