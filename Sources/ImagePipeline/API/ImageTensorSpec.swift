@@ -30,12 +30,18 @@ public struct ImageTensorSpec: Sendable, Hashable, Codable {
     /// What `scaleFit` leaves free, and `resizeShorterSide` where it is smaller than the tensor.
     public var fill: RGBColor
 
+    /// How many times the pixels that are needed a JPEG is decoded to at least, along each axis, when libjpeg makes it
+    /// smaller while it decodes: 1 is the fastest and changes the pixels by about a level, which touchy models can tell (a
+    /// SqueezeNet's confidence by 0.11); with 3, the default, no model of the test data moves by more than 0.05 (0.08 for
+    /// integer ones). Infinity always decodes in full.
+    public var decodeMargin: Double
+
     /// Creates a specification. Empty `scale` and `bias` stand for ones and zeros. It is judged by `ImagePipeline.init`.
     public init(
         width: Int, height: Int, channelOrder: ChannelOrder = .rgb, layout: TensorLayout = .nhwc,
         element: PixelElement = .uint8, scale: [Float] = [], bias: [Float] = [],
         cropAndScale: CropAndScale = .centerCrop, resampler: Resampler = .bilinear, resizeShorterSide: Int? = nil,
-        background: RGBColor = .white, fill: RGBColor = .black
+        background: RGBColor = .white, fill: RGBColor = .black, decodeMargin: Double = 3
     ) {
         self.width = width
         self.height = height
@@ -49,6 +55,7 @@ public struct ImageTensorSpec: Sendable, Hashable, Codable {
         self.resizeShorterSide = resizeShorterSide
         self.background = background
         self.fill = fill
+        self.decodeMargin = decodeMargin
     }
 
     /// Values in a pixel: 3 or 1.
@@ -75,6 +82,7 @@ public struct ImageTensorSpec: Sendable, Hashable, Codable {
             }
             guard values.allSatisfy(\.isFinite) else { throw .invalidSpec("\(name) has a value that is not finite") }
         }
+        guard decodeMargin >= 1 else { throw .invalidSpec("the decode margin is \(decodeMargin), expected 1 or more") }
         if let side = resizeShorterSide, !(1...Self.maximumSide).contains(side) {
             throw .invalidSpec("the shorter side is \(side), expected 1 to \(Self.maximumSide)")
         }

@@ -1,14 +1,18 @@
 /// What becomes of one axis of the oriented picture: a part of it is scaled to `scaledLength` pixels, of which some are
 /// computed and stand somewhere on the tensor's axis.
 struct AxisFraming: Hashable {
-    /// The part of the source, in pixels of the full picture.
-    var source: Range<Int>
+    /// The part of the source, in pixels of the full picture; the crop's middle is the picture's, so its ends need not
+    /// fall between two pixels.
+    var source: Range<Double>
     /// The size the whole part is scaled to.
     var scaledLength: Int
     /// The pixels of that which are computed.
     var outputs: Range<Int>
     /// Where the first of them stands in the tensor.
     var destination: Int
+
+    /// How long the part is, in pixels of the full picture.
+    var length: Double { source.upperBound - source.lowerBound }
 }
 
 /// Both axes.
@@ -35,13 +39,8 @@ struct Framing: Hashable {
                 y = Self.cut(height, scaledTo: scaledHeight, to: spec.height)
             } else {
                 let size = Self.largestSize(width: width, height: height, ofShapeOf: spec)
-                let left = (width - size.width) / 2
-                let top = (height - size.height) / 2
-                x = AxisFraming(
-                    source: left..<left + size.width, scaledLength: spec.width, outputs: 0..<spec.width, destination: 0)
-                y = AxisFraming(
-                    source: top..<top + size.height, scaledLength: spec.height, outputs: 0..<spec.height, destination: 0
-                )
+                x = Self.middle(size.width, of: width, to: spec.width)
+                y = Self.middle(size.height, of: height, to: spec.height)
             }
         }
     }
@@ -51,23 +50,30 @@ struct Framing: Hashable {
         x.outputs.count < spec.width || y.outputs.count < spec.height
     }
 
+    /// The middle part of an axis. Its start is not rounded: half a pixel to one side is what a model can tell.
+    private static func middle(_ part: Double, of length: Int, to target: Int) -> AxisFraming {
+        let start = (Double(length) - part) / 2
+        return AxisFraming(
+            source: start..<start + part, scaledLength: target, outputs: 0..<target, destination: 0)
+    }
+
     private static func whole(_ length: Int, to target: Int) -> AxisFraming {
-        AxisFraming(source: 0..<length, scaledLength: target, outputs: 0..<target, destination: 0)
+        AxisFraming(source: 0..<Double(length), scaledLength: target, outputs: 0..<target, destination: 0)
     }
 
     private static func letterboxed(_ length: Int, to scaled: Int, on target: Int) -> AxisFraming {
         // Halves to even, as Python's round() in Pillow's ImageOps.pad.
         let start = Int((Double(target - scaled) / 2).rounded(.toNearestOrEven))
-        return AxisFraming(source: 0..<length, scaledLength: scaled, outputs: 0..<scaled, destination: start)
+        return AxisFraming(source: 0..<Double(length), scaledLength: scaled, outputs: 0..<scaled, destination: start)
     }
 
     private static func cut(_ length: Int, scaledTo scaled: Int, to target: Int) -> AxisFraming {
         guard scaled > target else {
             return AxisFraming(
-                source: 0..<length, scaledLength: scaled, outputs: 0..<scaled, destination: (target - scaled) / 2)
+                source: 0..<Double(length), scaledLength: scaled, outputs: 0..<scaled, destination: (target - scaled) / 2)
         }
         let start = Int((Double(scaled - target) / 2).rounded(.toNearestOrEven))
-        return AxisFraming(source: 0..<length, scaledLength: scaled, outputs: start..<start + target, destination: 0)
+        return AxisFraming(source: 0..<Double(length), scaledLength: scaled, outputs: start..<start + target, destination: 0)
     }
 
     /// As Pillow's ImageOps.contain: the side that decides is exact, the other rounded.
@@ -85,12 +91,10 @@ struct Framing: Hashable {
 
     private static func largestSize(
         width: Int, height: Int, ofShapeOf spec: ImageTensorSpec
-    ) -> (width: Int, height: Int) {
-        if width * spec.height > height * spec.width {
-            let kept = Double(height) * Double(spec.width) / Double(spec.height)
-            return (max(1, min(width, Int(kept.rounded(.toNearestOrEven)))), height)
-        }
-        let kept = Double(width) * Double(spec.height) / Double(spec.width)
-        return (width, max(1, min(height, Int(kept.rounded(.toNearestOrEven)))))
+    ) -> (width: Double, height: Double) {
+        let (width, height) = (Double(width), Double(height))
+        let (across, down) = (Double(spec.width), Double(spec.height))
+        if width * down > height * across { return (height * across / down, height) }
+        return (width, width * down / across)
     }
 }

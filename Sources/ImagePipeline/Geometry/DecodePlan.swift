@@ -24,7 +24,7 @@ struct DecodePlan {
         let down = orientation.transposes ? framing.x : framing.y
         let scale =
             info.format == .jpeg && !options.fullDecode && spec.resampler != .nearest
-            ? Self.scale(across: across, down: down) : 8
+            ? Self.scale(across: across, down: down, margin: spec.decodeMargin) : 8
         self.scale = scale
         decodedWidth = Self.scaled(info.width, scale)
         decodedHeight = Self.scaled(info.height, scale)
@@ -43,11 +43,11 @@ struct DecodePlan {
     /// What libjpeg makes of a side.
     private static func scaled(_ length: Int, _ scale: Int) -> Int { (length * scale + 7) / 8 }
 
-    /// The smallest scale at which the needed part still has at least as many pixels as are made of it.
-    private static func scale(across: AxisFraming, down: AxisFraming) -> Int {
+    /// The smallest scale at which the needed part still has at least `margin` times the pixels that are made of it.
+    private static func scale(across: AxisFraming, down: AxisFraming, margin: Double) -> Int {
         for scale in [1, 2, 4]
-        where across.source.count * scale >= across.scaledLength * 8
-            && down.source.count * scale >= down.scaledLength * 8
+        where across.length * Double(scale) >= Double(across.scaledLength * 8) * margin
+            && down.length * Double(scale) >= Double(down.scaledLength * 8) * margin
         {
             return scale
         }
@@ -61,12 +61,11 @@ struct DecodePlan {
         _ axis: AxisFraming, length: Int, scale: Int, flips: Bool, resampler: Resampler
     ) -> ResampleWeights {
         // Where the part lies in the stored axis, then in the decoded one, then in the pixels that it touches.
-        let start = flips ? length - axis.source.upperBound : axis.source.lowerBound
-        let end = start + axis.source.count
-        let low = start * scale / 8
-        let high = scaled(end, scale)
-        let boxStart = Double(start * scale) / 8
-        let boxEnd = Double(end * scale) / 8
+        let start = flips ? Double(length) - axis.source.upperBound : axis.source.lowerBound
+        let boxStart = start * Double(scale) / 8
+        let boxEnd = (start + axis.length) * Double(scale) / 8
+        let low = max(0, Int(boxStart))
+        let high = min(scaled(length, scale), Int(boxEnd.rounded(.up)))
         var weights = ResampleWeights(
             boxStart: flips ? Double(high) - boxEnd : boxStart - Double(low), boxLength: boxEnd - boxStart,
             sourceLength: high - low, scaledLength: axis.scaledLength, outputs: axis.outputs, resampler: resampler)
