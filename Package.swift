@@ -60,7 +60,7 @@ let package = Package(
         .testTarget(
             name: "HTTPWireTests",
             dependencies: ["HTTPWire", "TestSupport"],
-
+            exclude: ["Fixtures"],
             swiftSettings: strict,
             linkerSettings: findEngine),
         .testTarget(

@@ -32,6 +32,7 @@ extension RequestParser {
                 phase = .valueStart
             case .valueStart:
                 while index < end && ASCII.isBlank(bytes[index]) { index &+= 1 }
+                guard index < end else { break }
                 valueStart = index
                 phase = .value
             case .value:

@@ -45,7 +45,13 @@ public struct RequestParser: Sendable {
 
     /// Whether any byte of a request has come: to tell an idle connection from a slow client. An empty line before a
     /// request does not count.
-    public var isAtStart: Bool { phase == .emptyLine || phase == .emptyLineFeed }
+    public var isAtStart: Bool {
+        switch phase {
+        case .emptyLine, .emptyLineFeed: true
+        case .method: position == start
+        default: false
+        }
+    }
 
     /// Goes on with the head of a request.
     ///
