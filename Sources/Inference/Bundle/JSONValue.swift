@@ -1,0 +1,81 @@
+public import FoundationEssentials
+
+/// Any JSON value: what a bundle's `options` are passed on as, and what the manifest is read from.
+public enum JSONValue: Sendable, Hashable, Codable {
+    case null
+    case bool(Bool)
+    case integer(Int)
+    case number(Double)
+    case string(String)
+    case array([JSONValue])
+    case object([String: JSONValue])
+
+    /// Decodes whatever is there.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        if container.decodeNil() {
+            self = .null
+        } else if let value = try? container.decode(Bool.self) {
+            self = .bool(value)
+        } else if let value = try? container.decode(Int.self) {
+            self = .integer(value)
+        } else if let value = try? container.decode(Double.self) {
+            self = .number(value)
+        } else if let value = try? container.decode(String.self) {
+            self = .string(value)
+        } else if let value = try? container.decode([JSONValue].self) {
+            self = .array(value)
+        } else {
+            self = .object(try container.decode([String: JSONValue].self))
+        }
+    }
+
+    /// Encodes the value as itself.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        switch self {
+        case .null: try container.encodeNil()
+        case .bool(let value): try container.encode(value)
+        case .integer(let value): try container.encode(value)
+        case .number(let value): try container.encode(value)
+        case .string(let value): try container.encode(value)
+        case .array(let value): try container.encode(value)
+        case .object(let value): try container.encode(value)
+        }
+    }
+
+    /// Parses JSON text; comments and trailing commas (JSON5) are taken too, as hand-written files have them.
+    /// - Throws: ``JSONTextError``, which says what is wrong and where.
+    public static func parse(_ data: Data) throws(JSONTextError) -> JSONValue {
+        let decoder = JSONDecoder()
+        decoder.allowsJSON5 = true
+        do {
+            return try decoder.decode(JSONValue.self, from: data)
+        } catch let DecodingError.dataCorrupted(context) {
+            // The parser's own error, which has the line and column, is underneath.
+            let detail = context.underlyingError.map { "\($0)" } ?? context.debugDescription
+            throw JSONTextError(reason: detail)
+        } catch {
+            throw JSONTextError(reason: "\(error)")
+        }
+    }
+
+    /// What the value is, for error messages.
+    var kind: String {
+        switch self {
+        case .null: "null"
+        case .bool(let value): value ? "true" : "false"
+        case .integer(let value): "the number \(value)"
+        case .number(let value): "the number \(value)"
+        case .string(let value): "\"\(value.prefix(60))\""
+        case .array(let values): "an array of \(values.count)"
+        case .object: "an object"
+        }
+    }
+}
+
+/// Text that is not JSON.
+public struct JSONTextError: Error, Sendable {
+    /// What is wrong and where.
+    public let reason: String
+}

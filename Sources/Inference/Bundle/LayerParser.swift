@@ -1,0 +1,239 @@
+internal import ImagePipeline
+
+/// Reads one entry of a manifest's `inputs` or `outputs`.
+struct LayerParser {
+    let object: ManifestObject
+    let isInput: Bool
+    let labels: (_ file: String, _ path: String) -> [String]?
+
+    private var problems: ProblemList { object.problems }
+
+    private enum Kind: String, CaseIterable {
+        case array, image, string, scalar
+    }
+
+    func parse() -> ModelManifest.Layer {
+        var layer = ModelManifest.Layer(path: object.path, name: object.requiredString("name"), kind: .array, shape: [])
+        layer.shape = shape()
+        layer.elementType = elementType()
+        let kind = object.choice("type", Kind.self)
+        if kind == nil, !object.has("type") {
+            problems.add(object.path(of: "type"), "is missing: expected \"array\", \"image\", \"string\" or \"scalar\"")
+        }
+        switch kind ?? .array {
+        case .array: layer.kind = .array
+        case .scalar: layer.kind = .scalar
+        case .string: layer.kind = .bytes
+        case .image: layer.kind = .image(image(shape: layer.shape))
+        }
+        if isInput {
+            layer.linear = linear("quantize")
+        } else if kind != .image {
+            layer.linear = linear("dequantize")
+            if let file = object.string("labels") { layer.labels = labels(file, object.path(of: "labels")) }
+            layer.activation = object.choice("activation", ModelManifest.Activation.self)
+        }
+        object.refuseUnknownKeys()
+        return layer
+    }
+
+    private func shape() -> Shape {
+        guard object.has("shape") else {
+            problems.add(object.path(of: "shape"), "is missing: expected an array of integers")
+            return []
+        }
+        guard let elements = object.elements("shape") else { return [] }
+        var dimensions: [Int] = []
+        for (index, element) in elements.enumerated() {
+            if case .integer(let extent) = element, extent > 0 || (extent == -1 && index == 0), extent <= 1 << 31 {
+                dimensions.append(extent)
+            } else {
+                problems.add(
+                    "\(object.path(of: "shape"))[\(index)]",
+                    "expected a positive integer\(index == 0 ? ", or -1 for a batch of any size" : ""), found \(element.kind)"
+                )
+                return []
+            }
+        }
+        return Shape(dimensions)
+    }
+
+    private func elementType() -> ElementType? {
+        object.choice("dtype", ElementType.self)
+    }
+
+    // MARK: Pictures
+
+    private func image(shape: Shape) -> ModelManifest.ImageLayer {
+        let dimensions = shape.dimensions.count == 4 ? Array(shape.dimensions.dropFirst()) : shape.dimensions
+        if dimensions.count != 3 || !dimensions.allSatisfy({ $0 > 0 }) {
+            if !shape.dimensions.isEmpty {
+                problems.add(object.path(of: "shape"), "expected [height, width, channels], found \(shape)")
+            }
+        }
+        let order = object.choice("format", ChannelOrder.self)
+        if order == nil, !object.has("format") {
+            problems.add(object.path(of: "format"), "is missing: expected \"RGB\", \"BGR\" or \"GRAY\"")
+        }
+        let channels = order == .gray ? 1 : 3
+        if dimensions.count == 3, order != nil, dimensions[2] != channels {
+            problems.add(
+                object.path(of: "shape"),
+                "has \(dimensions[2]) channels, but format \(order?.rawValue ?? "") has \(channels)")
+        }
+        var image = ModelManifest.ImageLayer(
+            channelOrder: order ?? .rgb,
+            scale: [Double](repeating: 1, count: channels),
+            bias: [Double](repeating: 0, count: channels))
+        if let layout = object.choice("layout", TensorLayout.self) { image.layout = layout }
+        pixelTransform(into: &image, channels: channels)
+        guard isInput else { return image }
+        if let crop = object.choice("crop_and_scale", CropAndScale.self) { image.cropAndScale = crop }
+        if let resampler = object.choice("resampler", Resampler.self) { image.resampler = resampler }
+        image.resizeShorterSide = object.integer("resize_shorter_side", in: 1...65_535)
+        if let side = image.resizeShorterSide, dimensions.count == 3, side < min(dimensions[0], dimensions[1]) {
+            problems.add(
+                object.path(of: "resize_shorter_side"),
+                "\(side) is smaller than the model's input of \(dimensions[1])x\(dimensions[0])")
+        }
+        if let margin = object.number("decode_margin") {
+            if margin >= 1 {
+                image.decodeMargin = margin
+            } else {
+                problems.add(object.path(of: "decode_margin"), "expected a number of at least 1, found \(margin)")
+            }
+        }
+        if let color = color("fill_color") { image.fillColor = color }
+        if let color = color("background_color") { image.backgroundColor = color }
+        return image
+    }
+
+    /// `#rrggbb`.
+    private func color(_ key: String) -> [UInt8]? {
+        guard let text = object.string(key) else { return nil }
+        let digits = text.utf8.dropFirst()
+        guard text.hasPrefix("#"), digits.count == 6, let value = UInt32(text.dropFirst(), radix: 16) else {
+            problems.add(object.path(of: key), "expected a colour such as \"#ffffff\", found \"\(text)\"")
+            return nil
+        }
+        return [
+            UInt8(truncatingIfNeeded: value >> 16), UInt8(truncatingIfNeeded: value >> 8),
+            UInt8(truncatingIfNeeded: value),
+        ]
+    }
+
+    /// `normalize` of inputs (pixel * scale + bias), `denormalize` of outputs ((value + bias) * scale), and `mean`/`std`.
+    private func pixelTransform(into image: inout ModelManifest.ImageLayer, channels: Int) {
+        let key = isInput ? "normalize" : "denormalize"
+        guard let transform = object.object(key) else { return }
+        defer { transform.refuseUnknownKeys() }
+        let standard = transform.choice("standard", StandardRange.self)
+        let scale = transform.number("scale")
+        let bias = perChannel(transform, "bias", channels: channels)
+        let mean = perChannel(transform, "mean", channels: channels)
+        let deviation = perChannel(transform, "std", channels: channels)
+        if let standard {
+            let (scale, bias) = isInput ? standard.normalization : standard.denormalization
+            image.scale = [Double](repeating: scale, count: channels)
+            image.bias = [Double](repeating: bias, count: channels)
+        } else if mean != nil || deviation != nil {
+            guard isInput else {
+                problems.add(transform.path, "\"mean\" and \"std\" are for inputs; outputs take \"scale\" and \"bias\"")
+                return
+            }
+            // As training code writes it: (pixel * scale - mean) / std, where scale is 1/255 unless given.
+            let mean = mean ?? [Double](repeating: 0, count: channels)
+            let deviation = deviation ?? [Double](repeating: 1, count: channels)
+            guard deviation.allSatisfy({ $0 != 0 }) else {
+                problems.add(transform.path(of: "std"), "must not be 0")
+                return
+            }
+            image.scale = deviation.map { (scale ?? 1 / 255) / $0 }
+            image.bias = zip(mean, deviation).map { -$0 / $1 }
+            if bias != nil { problems.add(transform.path(of: "bias"), "cannot stand beside \"mean\" and \"std\"") }
+        } else {
+            if scale == nil, bias == nil {
+                problems.add(
+                    transform.path, "expected \"standard\", or \"scale\" and \"bias\", or \"mean\" and \"std\"")
+            }
+            image.scale = [Double](repeating: scale ?? 1, count: channels)
+            image.bias = bias ?? image.bias
+        }
+    }
+
+    /// A number for all channels, {r, g, b}, or an array, one number per channel in RGB order.
+    private func perChannel(_ object: ManifestObject, _ key: String, channels: Int) -> [Double]? {
+        guard let value = object.value(key) else { return nil }
+        func number(_ value: JSONValue) -> Double? {
+            switch value {
+            case .integer(let number): Double(number)
+            case .number(let number) where number.isFinite: number
+            default: nil
+            }
+        }
+        switch value {
+        case .object:
+            guard let members = object.object(key) else { return nil }
+            let values = ["r", "g", "b"].map { members.number($0) ?? 0 }
+            members.refuseUnknownKeys()
+            return channels == 1 ? [values[0]] : values
+        case .array(let elements):
+            let values = elements.compactMap(number)
+            if values.count == channels, elements.count == channels { return values }
+        default:
+            if let single = number(value) { return [Double](repeating: single, count: channels) }
+        }
+        problems.add(
+            object.path(of: key),
+            "expected a number, {\"r\", \"g\", \"b\"}, or an array of \(channels) number\(channels == 1 ? "" : "s"), "
+                + "found \(value.kind)")
+        return nil
+    }
+
+    // MARK: Quantization
+
+    private func linear(_ key: String) -> LinearTransform? {
+        guard let transform = object.object(key) else { return nil }
+        defer { transform.refuseUnknownKeys() }
+        let standard = transform.choice("standard", StandardRange.self)
+        let scale = transform.number("scale"), bias = transform.number("bias")
+        if standard == nil, !transform.has("standard"), scale == nil, !transform.has("scale") {
+            problems.add(transform.path, "expected \"standard\", or \"scale\" and \"bias\"")
+            return nil
+        }
+        if isInput {
+            let values = standard?.quantization ?? (scale ?? 1, bias ?? 0)
+            return .biasThenScale(scale: values.0, bias: values.1)
+        }
+        let values = standard?.dequantization ?? (scale ?? 1, bias ?? 0)
+        return .scaleThenBias(scale: values.0, bias: values.1)
+    }
+}
+
+/// TensorIO's named ranges, and the scale and bias that each stands for.
+private enum StandardRange: String, CaseIterable {
+    case zeroToOne = "[0,1]"
+    case minusOneToOne = "[-1,1]"
+
+    /// pixel * scale + bias
+    var normalization: (Double, Double) {
+        switch self {
+        case .zeroToOne: (1 / 255, 0)
+        case .minusOneToOne: (2 / 255, -1)
+        }
+    }
+
+    /// (value + bias) * scale
+    var denormalization: (Double, Double) { quantization }
+
+    /// (value + bias) * scale
+    var quantization: (Double, Double) {
+        switch self {
+        case .zeroToOne: (255, 0)
+        case .minusOneToOne: (127.5, 1)
+        }
+    }
+
+    /// value * scale + bias
+    var dequantization: (Double, Double) { normalization }
+}

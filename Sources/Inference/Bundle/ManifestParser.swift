@@ -1,0 +1,96 @@
+internal import ImagePipeline
+
+/// Reads `model.json` into a ``ModelManifest``, gathering everything that is wrong with it.
+struct ManifestParser {
+    let problems: ProblemList
+    /// Reads a labels file of the bundle.
+    let labels: (_ file: String, _ path: String) -> [String]?
+
+    func parse(_ value: JSONValue) -> ModelManifest {
+        let root = ManifestObject(value, path: "", problems: problems)
+        guard case .object = value else { return ModelManifest() }
+        var manifest = ModelManifest()
+        manifest.name = root.requiredString("name")
+        manifest.identifier = root.requiredString("id")
+        manifest.version = root.requiredString("version")
+        manifest.details = root.string("details") ?? ""
+        manifest.author = root.string("author") ?? ""
+        manifest.license = root.string("license") ?? ""
+        manifest.options = root.value("options")
+        if root.bool("placeholder") == true {
+            problems.add("placeholder", "is true: this bundle is a placeholder, without a model of its own")
+        }
+        // What only training needs is known and left alone.
+        _ = (root.value("train"), root.value("placeholders"))
+
+        if let model = root.object("model") {
+            parseModel(model, into: &manifest)
+        } else {
+            problems.add("model", "is missing: expected an object with \"file\" and \"backend\"")
+        }
+        manifest.inputs = layers(of: root, key: "inputs", isInput: true)
+        manifest.outputs = layers(of: root, key: "outputs", isInput: false)
+        if let runtime = root.object("runtime") { manifest.runtime = parseRuntime(runtime) }
+        root.refuseUnknownKeys()
+        return manifest
+    }
+
+    private func parseModel(_ model: ManifestObject, into manifest: inout ModelManifest) {
+        manifest.file = model.requiredString("file")
+        if manifest.file.contains("/") || manifest.file == ".." || manifest.file == "." {
+            problems.add(model.path(of: "file"), "expected a name inside the bundle, found \"\(manifest.file)\"")
+            manifest.file = ""
+        }
+        manifest.quantized = model.bool("quantized") ?? false
+        manifest.type = model.string("type") ?? ""
+        _ = model.value("class")
+        if let backend = model.choice("backend", ModelManifest.Backend.self) {
+            manifest.backend = backend
+        } else if !model.has("backend") {
+            // Older TensorIO bundles name no backend: the file's own name tells.
+            manifest.backend =
+                if manifest.file.hasSuffix(".onnx") { .onnx } else if manifest.file.hasSuffix(".xml") {
+                    .openvino
+                } else if manifest.file.hasSuffix(".pdmodel") { .paddle } else { .tflite }
+        }
+        if let modes = model.elements("modes") {
+            let names = modes.compactMap { if case .string(let name) = $0 { name } else { nil } }
+            if !names.contains("predict") {
+                problems.add(
+                    model.path(of: "modes"),
+                    "lacks \"predict\" (found \(names.listed)): only models that predict can be served")
+            }
+        }
+        model.refuseUnknownKeys()
+    }
+
+    private func parseRuntime(_ object: ManifestObject) -> ModelRuntime {
+        var runtime = ModelRuntime()
+        runtime.device = object.string("device")
+        runtime.hint = object.choice("hint", PerformanceHint.self)
+        runtime.precision = object.choice("precision", InferencePrecision.self)
+        runtime.instances = object.integer("instances", in: 1...1024)
+        runtime.maxInFlight = object.integer("max_in_flight", in: 1...65_536)
+        runtime.load = object.choice("load", LoadPolicy.self)
+        runtime.idleUnloadSeconds = object.integer("idle_unload_seconds", in: 0...31_536_000)
+        object.refuseUnknownKeys()
+        return runtime
+    }
+
+    private func layers(of root: ManifestObject, key: String, isInput: Bool) -> [ModelManifest.Layer] {
+        guard root.has(key) else {
+            problems.add(key, "is missing: expected an array with one object per \(isInput ? "input" : "output")")
+            return []
+        }
+        let objects = root.objects(key)
+        if objects.isEmpty, root.elements(key) != nil { problems.add(key, "is empty") }
+        var names: Set<String> = []
+        return objects.map { object in
+            let layer = LayerParser(object: object, isInput: isInput, labels: labels).parse()
+            if !layer.name.isEmpty, !names.insert(layer.name).inserted {
+                problems.add(object.path(of: "name"), "\"\(layer.name)\" is the name of another layer too")
+            }
+            return layer
+        }
+    }
+}

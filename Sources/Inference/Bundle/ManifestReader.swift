@@ -1,0 +1,122 @@
+/// Where the problems of a bundle are gathered while it is read, so that all are reported at once.
+final class ProblemList {
+    private(set) var problems: [BundleProblem] = []
+
+    func add(_ path: String, _ reason: String) {
+        problems.append(BundleProblem(path: path, reason: reason))
+    }
+}
+
+/// A JSON object while it is read: each key that is asked for is ticked off, wrong types and, at the end, keys that
+/// nobody asked for are problems.
+struct ManifestObject {
+    let path: String
+    let problems: ProblemList
+    private let members: [String: JSONValue]
+    private let known: KnownKeys
+
+    private final class KnownKeys {
+        var names: Set<String> = []
+    }
+
+    /// The object at a path; anything else is a problem, and reads as an empty object.
+    init(_ value: JSONValue, path: String, problems: ProblemList) {
+        self.path = path
+        self.problems = problems
+        known = KnownKeys()
+        if case .object(let members) = value {
+            self.members = members
+        } else {
+            problems.add(path, "expected an object, found \(value.kind)")
+            members = [:]
+        }
+    }
+
+    /// The path of a member.
+    func path(of key: String) -> String { path.isEmpty ? key : "\(path).\(key)" }
+
+    /// Any value; nil where there is none (or null).
+    func value(_ key: String) -> JSONValue? {
+        known.names.insert(key)
+        guard let value = members[key], value != .null else { return nil }
+        return value
+    }
+
+    func has(_ key: String) -> Bool { value(key) != nil }
+
+    func string(_ key: String) -> String? {
+        read(key, "a string") { if case .string(let text) = $0 { text } else { nil } }
+    }
+
+    /// A string that must be there and must not be empty.
+    func requiredString(_ key: String) -> String {
+        guard let text = string(key) else {
+            if members[key] == nil || members[key] == .null {
+                problems.add(path(of: key), "is missing: expected a string")
+            }
+            return ""
+        }
+        if text.isEmpty { problems.add(path(of: key), "is empty") }
+        return text
+    }
+
+    func bool(_ key: String) -> Bool? {
+        read(key, "true or false") { if case .bool(let flag) = $0 { flag } else { nil } }
+    }
+
+    func number(_ key: String) -> Double? {
+        read(key, "a number") { value in
+            switch value {
+            case .integer(let number): Double(number)
+            case .number(let number) where number.isFinite: number
+            default: nil
+            }
+        }
+    }
+
+    func integer(_ key: String, in range: ClosedRange<Int>) -> Int? {
+        read(key, "an integer from \(range.lowerBound) to \(range.upperBound)") { value in
+            if case .integer(let number) = value, range.contains(number) { number } else { nil }
+        }
+    }
+
+    /// One of the names of an enumeration.
+    func choice<T: RawRepresentable & CaseIterable>(_ key: String, _: T.Type) -> T? where T.RawValue == String {
+        let names = T.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ", ")
+        return read(key, "one of \(names)") { if case .string(let text) = $0 { T(rawValue: text) } else { nil } }
+    }
+
+    func object(_ key: String) -> ManifestObject? {
+        value(key).map { ManifestObject($0, path: path(of: key), problems: problems) }
+    }
+
+    /// The elements of an array, each as an object.
+    func objects(_ key: String) -> [ManifestObject] {
+        (elements(key) ?? []).enumerated().map { index, element in
+            ManifestObject(element, path: "\(path(of: key))[\(index)]", problems: problems)
+        }
+    }
+
+    func elements(_ key: String) -> [JSONValue]? {
+        read(key, "an array") { if case .array(let elements) = $0 { elements } else { nil } }
+    }
+
+    private func read<T>(_ key: String, _ expected: String, _ convert: (JSONValue) -> T?) -> T? {
+        guard let value = value(key) else { return nil }
+        guard let result = convert(value) else {
+            problems.add(path(of: key), "expected \(expected), found \(value.kind)")
+            return nil
+        }
+        return result
+    }
+
+    /// To be called when all known keys have been asked for: every other key is a problem, and the nearest known one is
+    /// named. Keys that begin with `$` or `_` are remarks of whoever wrote the file.
+    func refuseUnknownKeys() {
+        for key in members.keys.sorted() where !known.names.contains(key) && !key.hasPrefix("$") && !key.hasPrefix("_")
+        {
+            let hint = Spelling.nearest(to: key, among: known.names).map { "; did you mean \"\($0)\"?" } ?? ""
+            problems.add(path(of: key), "is not a key that is known here\(hint)")
+        }
+    }
+}

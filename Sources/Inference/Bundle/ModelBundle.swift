@@ -1,0 +1,96 @@
+internal import FoundationEssentials
+
+/// A model as it lies on disk: a folder with `model.json`, or a bare model file, whose tensors are then served as they
+/// are.
+package struct ModelBundle: Sendable {
+    /// The folder, or the bare file.
+    package let path: String
+    /// The name it is served under: the folder's or file's, without its extension.
+    package let name: String
+    /// What `model.json` says; nil for a bare file.
+    package let manifest: ModelManifest?
+    /// The model file.
+    package let source: ModelSource
+
+    /// The extensions of folders that are bundles by name (TensorIO's), and of bare model files.
+    package static let folderExtensions = [".tiobundle", ".tfbundle"]
+    package static let fileExtensions = [".onnx", ".tflite", ".xml", ".pdmodel", ".pb"]
+
+    /// The name that a folder or file is served under.
+    package static func servedName(of path: String) -> String {
+        let last = path.split(separator: "/").last.map(String.init) ?? path
+        for suffix in folderExtensions + fileExtensions where last.hasSuffix(suffix) && last.count > suffix.count {
+            return String(last.dropLast(suffix.count))
+        }
+        return last
+    }
+
+    /// Reads a bundle: its manifest and labels; the model file itself is left to the engine. Reads files: blocks.
+    /// - Throws: ``InferenceError/invalidBundle(name:problems:)`` with everything that is wrong.
+    package init(path: String, name: String? = nil) throws(InferenceError) {
+        let name = name ?? Self.servedName(of: path)
+        var isFolder = false
+        guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
+            throw .invalidBundle(name: name, problems: [BundleProblem(path: "", reason: "\(path) does not exist")])
+        }
+        self.path = path
+        self.name = name
+        guard isFolder else {
+            manifest = nil
+            source = ModelSource(path: path)
+            return
+        }
+        let problems = ProblemList()
+        guard let data = FileManager.default.contents(atPath: path + "/model.json") else {
+            throw .invalidBundle(
+                name: name, problems: [BundleProblem(path: "model.json", reason: "is missing or cannot be read")])
+        }
+        let value: JSONValue
+        do throws(JSONTextError) {
+            value = try JSONValue.parse(data)
+        } catch {
+            throw .invalidBundle(
+                name: name, problems: [BundleProblem(path: "model.json", reason: "is not valid JSON: \(error.reason)")])
+        }
+        let parser = ManifestParser(problems: problems) { file, jsonPath in
+            Self.readLabels(file, jsonPath: jsonPath, bundle: path, problems: problems)
+        }
+        let manifest = parser.parse(value)
+        var file = manifest.file
+        if !file.isEmpty {
+            // A SavedModel may be named by its folder or by the file inside it.
+            if file == "saved_model.pb" { file = "" }
+            let full = file.isEmpty ? path : path + "/" + file
+            if !FileManager.default.fileExists(atPath: full) {
+                problems.add("model.file", "\"\(file)\" is not in the bundle")
+            }
+        }
+        guard problems.problems.isEmpty else { throw .invalidBundle(name: name, problems: problems.problems) }
+        self.manifest = manifest
+        source = ModelSource(path: file.isEmpty ? path : path + "/" + file)
+    }
+
+    /// The labels of a file, one a line; TensorIO keeps it in `assets`, others beside model.json.
+    private static func readLabels(
+        _ file: String, jsonPath: String, bundle: String, problems: ProblemList
+    ) -> [String]? {
+        guard !file.isEmpty, !file.contains("/"), file != "..", file != "." else {
+            problems.add(jsonPath, "expected the name of a file in the bundle, found \"\(file)\"")
+            return nil
+        }
+        for folder in ["/assets/", "/"] {
+            guard let data = FileManager.default.contents(atPath: bundle + folder + file) else { continue }
+            guard let text = String(validating: data, as: UTF8.self) else {
+                problems.add(jsonPath, "\"\(file)\" is not UTF-8 text")
+                return nil
+            }
+            var lines = text.split(separator: "\n", omittingEmptySubsequences: false).map { line in
+                String(line.hasSuffix("\r") ? line.dropLast() : line)
+            }
+            if lines.last == "" { lines.removeLast() }
+            return lines
+        }
+        problems.add(jsonPath, "\"\(file)\" is not in the bundle (nor in its assets folder)")
+        return nil
+    }
+}

@@ -1,0 +1,100 @@
+package import ImagePipeline
+
+/// What a bundle's `model.json` says: TensorIO's format with Ocelli's additional keys (`layout`, `crop_and_scale`, `mean`,
+/// `std`, `activation`, `runtime` and the others that docs/model-json.md lists).
+package struct ModelManifest: Sendable {
+    package var name = "", details = "", identifier = "", version = "1", author = "", license = ""
+    /// The model file's name inside the bundle.
+    package var file = ""
+    package var backend = Backend.tflite
+    package var quantized = false
+    package var type = ""
+    package var inputs: [Layer] = []
+    package var outputs: [Layer] = []
+    package var options: JSONValue?
+    package var runtime = ModelRuntime()
+
+    /// The formats that model files can have.
+    package enum Backend: String, Sendable, CaseIterable {
+        case tflite, tensorflow, onnx, openvino, paddle
+    }
+
+    /// One input or output.
+    package struct Layer: Sendable {
+        /// Where it is described.
+        package var path: String
+        package var name: String
+        package var kind: Kind
+        /// The type of the elements where the bundle says so.
+        package var elementType: ElementType?
+        /// The shape as the bundle writes it: a picture's is [height, width, channels] whatever the tensor's layout.
+        package var shape: Shape
+        /// Quantization of inputs and dequantization of outputs.
+        package var linear: LinearTransform?
+        package var labels: [String]?
+        package var activation: Activation?
+
+        package enum Kind: Sendable {
+            case array
+            /// Raw bytes of `dtype` elements (TensorIO's `string`).
+            case bytes
+            /// One number.
+            case scalar
+            case image(ImageLayer)
+        }
+    }
+
+    /// How a layer holds a picture.
+    package struct ImageLayer: Sendable {
+        package var channelOrder = ChannelOrder.rgb
+        package var layout = TensorLayout.nhwc
+        /// Per channel in RGB order: tensor = pixel * scale + bias, or for outputs pixel = (tensor + bias) * scale.
+        package var scale: [Double], bias: [Double]
+        package var cropAndScale = CropAndScale.centerCrop
+        package var resampler = Resampler.bilinear
+        package var resizeShorterSide: Int?
+        package var decodeMargin = 3.0
+        package var fillColor: [UInt8] = [0, 0, 0]
+        package var backgroundColor: [UInt8] = [255, 255, 255]
+    }
+
+    package enum Activation: String, Sendable, CaseIterable {
+        case softmax, sigmoid
+    }
+}
+
+/// The two orders in which TensorIO applies scale and bias.
+package enum LinearTransform: Sendable, Hashable {
+    /// (value + bias) * scale: quantization of an input.
+    case biasThenScale(scale: Double, bias: Double)
+    /// value * scale + bias: dequantization of an output.
+    case scaleThenBias(scale: Double, bias: Double)
+
+    /// Applies the transform.
+    @inline(__always)
+    package func callAsFunction(_ value: Double) -> Double {
+        switch self {
+        case .biasThenScale(let scale, let bias): (value + bias) * scale
+        case .scaleThenBias(let scale, let bias): value * scale + bias
+        }
+    }
+}
+
+/// How a model is run, where its bundle says so (`runtime` in model.json); nil leaves it to the configuration.
+package struct ModelRuntime: Sendable {
+    package var device: String?
+    package var hint: PerformanceHint?
+    package var precision: InferencePrecision?
+    package var instances: Int?
+    package var maxInFlight: Int?
+    package var load: LoadPolicy?
+    package var idleUnloadSeconds: Int?
+}
+
+/// When a model is loaded.
+public enum LoadPolicy: String, Sendable, CaseIterable {
+    /// At start; the daemon is ready when all of these are.
+    case eager
+    /// When it is first asked for.
+    case lazy
+}

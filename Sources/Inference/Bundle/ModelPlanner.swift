@@ -1,0 +1,243 @@
+internal import ImagePipeline
+
+/// Matches what a bundle says with what its model file has: every layer finds its tensor, and types and shapes agree, or
+/// there is a problem that says how they differ.
+struct ModelPlanner {
+    let file: any ModelFile
+    let limits: ImageLimits
+    let problems = ProblemList()
+
+    // MARK: With a manifest
+
+    func plan(_ manifest: ModelManifest) -> ModelPlan {
+        // TensorIO finds TF Lite's tensors by their place; only there may names be the bundle's own.
+        let byPlace = manifest.backend == .tflite
+        let inputPorts = match(
+            manifest.inputs, with: file.inputs, what: "input", byPlace: byPlace, find: file.inputIndex(named:))
+        let outputPorts = match(
+            manifest.outputs, with: file.outputs, what: "output", byPlace: byPlace, find: file.outputIndex(named:))
+        var shapes: [Int: Shape] = [:]
+        var inputs: [InputPlan] = []
+        for (layer, index) in zip(manifest.inputs, inputPorts) {
+            guard let index else { continue }
+            let port = file.inputs[index]
+            checkType(layer, port: port, quantized: manifest.quantized)
+            guard let shape = settledShape(layer, port: port) else { continue }
+            if shape != port.shape { shapes[index] = shape }
+            guard let plan = inputPlan(layer, index: index, port: port, shape: shape) else { continue }
+            inputs.append(plan)
+        }
+        let outputs = zip(manifest.outputs, outputPorts).compactMap { layer, index -> OutputPlan? in
+            guard let index else { return nil }
+            let port = file.outputs[index]
+            checkType(layer, port: port, quantized: manifest.quantized)
+            return outputPlan(layer, index: index, port: port)
+        }
+        return ModelPlan(inputs: inputs, outputs: outputs, inputShapes: shapes)
+    }
+
+    /// The index of each layer's tensor.
+    private func match(
+        _ layers: [ModelManifest.Layer], with ports: [TensorPort], what: String, byPlace: Bool,
+        find: (String) -> Int?
+    ) -> [Int?] {
+        let names = ports.map(\.name)
+        if layers.count != ports.count {
+            problems.add(
+                "\(what)s",
+                "the bundle describes \(layers.count), the model file has \(ports.count): \(names.listed)")
+        }
+        let found = layers.map { find($0.name) }
+        if byPlace, layers.count == ports.count, Set(found.compactMap { $0 }).count != layers.count {
+            return Array(ports.indices)
+        }
+        for (layer, index) in zip(layers, found) where index == nil {
+            problems.add(
+                "\(layer.path).name", "the model file has no \(what) \"\(layer.name)\"; it has \(names.listed)")
+        }
+        return found
+    }
+
+    private func checkType(_ layer: ModelManifest.Layer, port: TensorPort, quantized: Bool) {
+        if let type = layer.elementType, type != port.elementType {
+            problems.add(
+                "\(layer.path).dtype",
+                "is \"\(type.rawValue)\", but the model file's tensor \"\(port.name)\" holds \(port.elementType.rawValue)"
+            )
+        }
+        if quantized, port.elementType.isFloatingPoint {
+            problems.add(
+                "model.quantized",
+                "is true, but the model file's tensor \"\(port.name)\" holds \(port.elementType.rawValue)")
+        }
+    }
+
+    /// The tensor's shape with every axis fixed that the bundle fixes; a batch axis becomes 1.
+    private func settledShape(_ layer: ModelManifest.Layer, port: TensorPort) -> Shape? {
+        let wanted: [Int]
+        if case .image(let image) = layer.kind {
+            let dimensions = Array(layer.shape.dimensions.suffix(3))
+            guard dimensions.count == 3 else { return nil }
+            wanted = image.layout == .nhwc ? dimensions : [dimensions[2], dimensions[0], dimensions[1]]
+        } else {
+            wanted = layer.shape.dimensions
+        }
+        let want = Shape(wanted).withoutBatch
+        var dimensions = port.shape.dimensions
+        // Axes are compared from the innermost; what is left over on either side must be a batch of one.
+        for (offset, axis) in dimensions.indices.reversed().enumerated() {
+            let extent = offset < wanted.count ? wanted[wanted.count - 1 - offset] : 1
+            if dimensions[axis] == Shape.dynamic { dimensions[axis] = max(extent, 1) }
+        }
+        let shape = Shape(dimensions)
+        let isImage = if case .image = layer.kind { true } else { false }
+        let agrees = isImage ? shape.withoutBatch == want : shape.elementCount == Shape(want).elementCount
+        guard agrees else {
+            let layout = isImage && wanted != Array(layer.shape.dimensions.suffix(3)) ? " as NCHW" : ""
+            problems.add(
+                "\(layer.path).shape",
+                "\(layer.shape)\(layout) does not fit the model file's tensor \"\(port.name)\" of shape \(port.shape)"
+                    + (isImage ? hint(layer, port: port) : ""))
+            return nil
+        }
+        return shape
+    }
+
+    /// A picture whose axes would fit in the other order is the commonest mistake.
+    private func hint(_ layer: ModelManifest.Layer, port: TensorPort) -> String {
+        let tail = port.shape.dimensions.suffix(3)
+        guard tail.count == 3, let first = tail.first, let last = tail.last else { return "" }
+        if (first == 3 || first == 1) && !(last == 3 || last == 1) { return "; is \"layout\": \"NCHW\" missing?" }
+        if (last == 3 || last == 1) && !(first == 3 || first == 1) { return "; is \"layout\": \"NHWC\" meant?" }
+        return ""
+    }
+
+    private func inputPlan(_ layer: ModelManifest.Layer, index: Int, port: TensorPort, shape: Shape) -> InputPlan? {
+        var constraint: ImageConstraint?
+        let kind: InputPlan.Kind
+        switch layer.kind {
+        case .image(let image):
+            guard let pipeline = pipeline(layer, image: image, port: port, shape: shape) else { return nil }
+            let spec = pipeline.spec
+            constraint = ImageConstraint(
+                width: spec.width, height: spec.height, channelOrder: spec.channelOrder, layout: spec.layout,
+                cropAndScale: spec.cropAndScale)
+            kind = .image(pipeline)
+        case .bytes: kind = .bytes
+        case .array, .scalar: kind = .array(layer.linear)
+        }
+        return InputPlan(
+            description: FeatureDescription(
+                name: layer.name, elementType: port.elementType, shape: shape, image: constraint, labels: nil),
+            index: index,
+            kind: kind)
+    }
+
+    private func pipeline(
+        _ layer: ModelManifest.Layer, image: ModelManifest.ImageLayer, port: TensorPort, shape: Shape
+    ) -> ImagePipeline? {
+        let element: PixelElement
+        switch port.elementType {
+        case .uint8: element = .uint8
+        case .int8: element = .int8
+        case .float16: element = .float16
+        case .float32: element = .float32
+        default:
+            problems.add(
+                layer.path,
+                "a picture cannot be put into a tensor of \(port.elementType.rawValue): "
+                    + "expected uint8, int8, float16 or float32")
+            return nil
+        }
+        let dimensions = Array(layer.shape.dimensions.suffix(3))
+        // normalize comes first: q(p * s + b) = p * (s * qs) + (b + qb) * qs
+        var scale = image.scale, bias = image.bias
+        if case .biasThenScale(let quantizeScale, let quantizeBias)? = layer.linear {
+            scale = scale.map { $0 * quantizeScale }
+            bias = bias.map { ($0 + quantizeBias) * quantizeScale }
+        }
+        func rgb(_ color: [UInt8]) -> RGBColor { RGBColor(red: color[0], green: color[1], blue: color[2]) }
+        var spec = ImageTensorSpec(width: dimensions[1], height: dimensions[0])
+        spec.channelOrder = image.channelOrder
+        spec.layout = image.layout
+        spec.element = element
+        spec.scale = scale.map { Float($0) }
+        spec.bias = bias.map { Float($0) }
+        spec.cropAndScale = image.cropAndScale
+        spec.resampler = image.resampler
+        spec.resizeShorterSide = image.resizeShorterSide
+        spec.decodeMargin = image.decodeMargin
+        spec.background = rgb(image.backgroundColor)
+        spec.fill = rgb(image.fillColor)
+        do throws(ImageError) {
+            return try ImagePipeline(spec: spec, limits: limits)
+        } catch {
+            problems.add(layer.path, error.message)
+            return nil
+        }
+    }
+
+    private func outputPlan(_ layer: ModelManifest.Layer, index: Int, port: TensorPort) -> OutputPlan? {
+        // A dynamic batch becomes one item, as the inputs' does.
+        var dimensions = port.shape.dimensions
+        if dimensions.first == Shape.dynamic { dimensions[0] = 1 }
+        let shape = Shape(dimensions)
+        let kind: OutputPlan.Kind
+        switch layer.kind {
+        case .array: kind = .array
+        case .scalar: kind = .scalar
+        case .bytes: kind = .bytes
+        case .image(let image):
+            let extents = Array(layer.shape.dimensions.suffix(3))
+            guard extents.count == 3 else { return nil }
+            kind = .image(image, width: extents[1], height: extents[0])
+        }
+        var wanted = layer.shape
+        if wanted.dimensions.first == Shape.dynamic { wanted.dimensions[0] = 1 }
+        if let count = shape.elementCount, let described = wanted.elementCount, count != described {
+            problems.add(
+                "\(layer.path).shape",
+                "\(layer.shape) has \(described) elements, the model file's tensor \"\(port.name)\" of shape \(port.shape) "
+                    + "has \(count)")
+            return nil
+        }
+        if let labels = layer.labels {
+            let classes = shape.elementCount ?? wanted.elementCount
+            if let classes, classes != labels.count {
+                problems.add(
+                    "\(layer.path).labels",
+                    "the file has \(labels.count) labels, the model file's tensor \"\(port.name)\" has \(classes) classes"
+                )
+                return nil
+            }
+        }
+        return OutputPlan(
+            description: FeatureDescription(
+                name: layer.name, elementType: port.elementType, shape: shape, image: nil, labels: layer.labels),
+            index: index,
+            kind: kind,
+            linear: layer.linear,
+            activation: layer.activation)
+    }
+
+    // MARK: Without a manifest
+
+    /// The tensors of a bare model file, as they are; a tensor without a name is called by its place.
+    func plan() -> ModelPlan {
+        func description(_ port: TensorPort, _ index: Int, _ what: String) -> FeatureDescription {
+            FeatureDescription(
+                name: port.name.isEmpty ? "\(what)_\(index)" : port.name,
+                elementType: port.elementType, shape: port.shape, image: nil, labels: nil)
+        }
+        return ModelPlan(
+            inputs: file.inputs.enumerated().map { index, port in
+                InputPlan(description: description(port, index, "input"), index: index, kind: .array(nil))
+            },
+            outputs: file.outputs.enumerated().map { index, port in
+                OutputPlan(
+                    description: description(port, index, "output"), index: index, kind: .array, linear: nil,
+                    activation: nil)
+            },
+            inputShapes: [:])
+    }
+}

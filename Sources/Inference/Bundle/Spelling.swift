@@ -1,0 +1,26 @@
+/// Finds what a person probably meant.
+package enum Spelling {
+    /// The name that is nearest to `word`, or nil when none is near.
+    package static func nearest(to word: String, among names: some Sequence<String>) -> String? {
+        let ranked = names.map { (name: $0, distance: distance(Array(word.utf8), Array($0.utf8))) }
+            .min { ($0.distance, $0.name) < ($1.distance, $1.name) }
+        guard let ranked, ranked.distance <= max(2, word.utf8.count / 3) else { return nil }
+        return ranked.name
+    }
+
+    /// The edit distance (insert, delete, replace), row by row. Words are cut at 64 bytes: names are short.
+    private static func distance(_ first: [UInt8], _ second: [UInt8]) -> Int {
+        let first = first.prefix(64), second = second.prefix(64)
+        var row = Array(0...second.count)
+        for (i, a) in first.enumerated() {
+            var diagonal = row[0]
+            row[0] = i + 1
+            for (j, b) in second.enumerated() {
+                let replaced = diagonal + (a == b ? 0 : 1)
+                diagonal = row[j + 1]
+                row[j + 1] = min(replaced, row[j] + 1, diagonal + 1)
+            }
+        }
+        return row[second.count]
+    }
+}

@@ -1,0 +1,21 @@
+/// Something that models can run on (Core ML's `MLComputeDevice`).
+public struct ComputeDevice: Sendable, Hashable {
+    /// The engine's name: `CPU`, `GPU.0`.
+    public let name: String
+    /// The full name of the hardware.
+    public let fullName: String
+    /// What it computes with: `FP32`, `INT8`, `BF16`...
+    public let capabilities: [String]
+
+    /// A device.
+    public init(name: String, fullName: String, capabilities: [String]) {
+        self.name = name
+        self.fullName = fullName
+        self.capabilities = capabilities
+    }
+
+    /// The devices of this machine that the built-in engine can use. Blocks while the engine looks.
+    public static var available: [ComputeDevice] {
+        get throws(EngineError) { try OpenVINOEngine.shared().availableDevices() }
+    }
+}

@@ -1,0 +1,37 @@
+internal import COpenVINO
+
+/// A model compiled by OpenVINO.
+final class OpenVINOCompiledModel: CompiledModel {
+    private let handle: OpenVINOHandle
+    let inputs: [TensorPort]
+    let outputs: [TensorPort]
+    let optimalRequestCount: Int
+    let loadedFromCache: Bool
+    let executionDevices: String
+
+    init(_ handle: OpenVINOHandle, inputs: [TensorPort], outputs: [TensorPort]) throws(EngineError) {
+        self.handle = handle
+        self.inputs = inputs
+        self.outputs = outputs
+        func property(_ key: String) -> String? {
+            var value: UnsafeMutablePointer<CChar>?
+            guard ov_compiled_model_get_property(handle.pointer, key, &value) == OK, let value else { return nil }
+            defer { ov_free(value) }
+            return String(cString: value)
+        }
+        optimalRequestCount = max(1, property("OPTIMAL_NUMBER_OF_INFER_REQUESTS").flatMap { Int($0) } ?? 1)
+        loadedFromCache = property("LOADED_FROM_CACHE") == "YES"
+        executionDevices = property("EXECUTION_DEVICES") ?? ""
+    }
+
+    func makeRequest() throws(EngineError) -> any InferRequest {
+        try OpenVINORequest(
+            .make("make an infer request", free: ov_infer_request_free) {
+                ov_compiled_model_create_infer_request(handle.pointer, &$0)
+            })
+    }
+
+    func makeTensor(elementType: ElementType, shape: Shape) throws(EngineError) -> any EngineTensor {
+        try OpenVINOTensor(elementType: elementType, shape: shape)
+    }
+}

@@ -1,0 +1,73 @@
+internal import COpenVINO
+internal import Synchronization
+
+/// Runs models with OpenVINO, through its C API.
+///
+/// Sendable: one `ov_core_t`, which OpenVINO lets any thread use. Reading and compiling block; they belong on a thread
+/// that may wait.
+public final class OpenVINOEngine: Engine {
+    private let core: OpenVINOHandle
+    /// The engine's build number.
+    public let version: String
+
+    private static let instance = Mutex<OpenVINOEngine?>(nil)
+
+    /// The engine of this process: its plugins are loaded once.
+    public static func shared() throws(EngineError) -> OpenVINOEngine {
+        let result: Result<OpenVINOEngine, EngineError> = instance.withLock { instance in
+            if let instance { return .success(instance) }
+            do throws(EngineError) {
+                let engine = try OpenVINOEngine()
+                instance = engine
+                return .success(engine)
+            } catch {
+                return .failure(error)
+            }
+        }
+        return try result.get()
+    }
+
+    /// Starts an engine.
+    public init() throws(EngineError) {
+        core = try .make("start", free: ov_core_free) { ov_core_create(&$0) }
+        var version = ov_version_t()
+        try checked("tell its version") { ov_get_openvino_version(&version) }
+        defer { ov_version_free(&version) }
+        self.version = version.buildNumber.map { "OpenVINO " + String(cString: $0) } ?? "OpenVINO"
+    }
+
+    /// The devices that OpenVINO finds; its plugins for them are loaded to ask their names.
+    public func availableDevices() throws(EngineError) -> [ComputeDevice] {
+        var list = ov_available_devices_t()
+        try checked("list its devices") { ov_core_get_available_devices(core.pointer, &list) }
+        defer { ov_available_devices_free(&list) }
+        var devices: [ComputeDevice] = []
+        for index in 0..<list.size {
+            guard let pointer = list.devices[index] else { continue }
+            let name = String(cString: pointer)
+            let capabilities = property("OPTIMIZATION_CAPABILITIES", of: name) ?? ""
+            devices.append(
+                ComputeDevice(
+                    name: name,
+                    fullName: property("FULL_DEVICE_NAME", of: name) ?? name,
+                    capabilities: capabilities.split { !($0.isLetter || $0.isNumber || $0 == "_") }.map(String.init)))
+        }
+        return devices
+    }
+
+    private func property(_ key: String, of device: String) -> String? {
+        var value: UnsafeMutablePointer<CChar>?
+        guard ov_core_get_property(core.pointer, device, key, &value) == OK, let value else { return nil }
+        defer { ov_free(value) }
+        return String(cString: value)
+    }
+
+    /// Reads a model file of any format that OpenVINO has a reader for.
+    public func read(_ source: ModelSource) throws(EngineError) -> any ModelFile {
+        try OpenVINOModelFile(
+            core: core,
+            model: .make("read the model file", kind: .invalidModel, free: ov_model_free) {
+                ov_core_read_model(core.pointer, source.path, nil, &$0)
+            })
+    }
+}

@@ -1,0 +1,113 @@
+internal import COpenVINO
+internal import Synchronization
+
+/// One infer request of OpenVINO, with its callback.
+///
+/// Sendable: the handle never changes, and ``InferRequest``'s owner rule keeps all calls but ``cancel()`` to one thread
+/// at a time; `ov_infer_request_cancel` may be called from any thread meanwhile.
+final class OpenVINORequest: InferRequest, @unchecked Sendable {
+    private let handle: OpenVINOHandle
+    private let callback = CallbackBox()
+    private let function: UnsafeMutablePointer<ov_callback_t>
+
+    init(_ handle: OpenVINOHandle) throws(EngineError) {
+        self.handle = handle
+        // OpenVINO keeps the address of the structure, not a copy of it: it must live as long as the request.
+        function = .allocate(capacity: 1)
+        function.initialize(
+            to: ov_callback_t(
+                callback_func: { argument in
+                    guard let argument else { return }
+                    Unmanaged<CallbackBox>.fromOpaque(argument).takeUnretainedValue().fire()
+                },
+                args: Unmanaged.passUnretained(callback).toOpaque()))
+        try checked("set a callback") { ov_infer_request_set_callback(handle.pointer, function) }
+    }
+
+    deinit {
+        // No inference is running (its owner has waited for it), so nothing reads the structure any more, though the
+        // request itself is freed after this.
+        function.deinitialize(count: 1)
+        function.deallocate()
+    }
+
+    func setInput(_ index: Int, to tensor: any EngineTensor) throws(EngineError) {
+        guard let tensor = tensor as? OpenVINOTensor else {
+            throw EngineError(kind: .failure, operation: "take an input", detail: "the tensor is another engine's")
+        }
+        try checked("take input \(index) of shape \(tensor.shape)") {
+            ov_infer_request_set_input_tensor_by_index(handle.pointer, index, tensor.handle.pointer)
+        }
+    }
+
+    func start(completion: @escaping @Sendable () -> Void) throws(EngineError) {
+        callback.arm(completion)
+        do throws(EngineError) {
+            try checked("start an inference") { ov_infer_request_start_async(handle.pointer) }
+        } catch {
+            callback.disarm()
+            throw error
+        }
+    }
+
+    func finish() throws(EngineError) {
+        // OpenVINO calls back before it marks the request as done and puts its callback back in place: a request that
+        // is started again in between would lose its next callback. Waiting here (for the few microseconds that its
+        // thread needs to return from the callback) closes that gap, and tells the status, which the callback does not.
+        try checked("run the inference") { ov_infer_request_wait(handle.pointer) }
+    }
+
+    func cancel() {
+        // Best effort by contract: a request that has just ended has nothing to cancel, and says so.
+        _ = ov_infer_request_cancel(handle.pointer)
+    }
+
+    func withOutput<R>(_ index: Int, _ body: (Shape, UnsafeRawBufferPointer) -> R) throws(EngineError) -> R {
+        let tensor = try OpenVINOHandle.make("reach output \(index)", free: ov_tensor_free) {
+            ov_infer_request_get_output_tensor_by_index(handle.pointer, index, &$0)
+        }
+        var shape = ov_shape_t()
+        try checked("read the shape of output \(index)") { ov_tensor_get_shape(tensor.pointer, &shape) }
+        defer { ov_shape_free(&shape) }
+        var size = 0
+        try checked("read the size of output \(index)") { ov_tensor_get_byte_size(tensor.pointer, &size) }
+        var data: UnsafeMutableRawPointer?
+        try checked("reach the memory of output \(index)") { ov_tensor_data(tensor.pointer, &data) }
+        return body(Shape(shape), UnsafeRawBufferPointer(start: data, count: data == nil ? 0 : size))
+    }
+
+    func profile() throws(EngineError) -> [LayerProfile] {
+        var list = ov_profiling_info_list_t()
+        try checked("read the profile") { ov_infer_request_get_profiling_info(handle.pointer, &list) }
+        defer { ov_profiling_info_list_free(&list) }
+        return (0..<list.size).map { index in
+            let info = list.profiling_infos[index]
+            return LayerProfile(
+                name: info.node_name.map { String(cString: $0) } ?? "",
+                type: info.node_type.map { String(cString: $0) } ?? "",
+                execution: info.exec_type.map { String(cString: $0) } ?? "",
+                microseconds: info.real_time)
+        }
+    }
+}
+
+/// What the engine's thread finds when an inference ends.
+private final class CallbackBox: Sendable {
+    private let completion = Mutex<(@Sendable () -> Void)?>(nil)
+
+    func arm(_ action: @escaping @Sendable () -> Void) {
+        completion.withLock { $0 = action }
+    }
+
+    func disarm() {
+        completion.withLock { $0 = nil }
+    }
+
+    func fire() {
+        let action = completion.withLock { completion in
+            defer { completion = nil }
+            return completion
+        }
+        action?()
+    }
+}

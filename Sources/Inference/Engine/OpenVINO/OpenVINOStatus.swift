@@ -1,0 +1,71 @@
+internal import COpenVINO
+
+/// Calls a function of OpenVINO's C API and turns a status other than OK into an error with the engine's own words.
+/// - Parameters:
+///   - operation: what the engine was asked to do, as in "could not ...".
+///   - kind: what a failure of this call means.
+func checked(
+    _ operation: @autoclosure () -> String,
+    kind: EngineError.Kind = .failure,
+    _ call: () -> ov_status_e
+) throws(EngineError) {
+    let status = call()
+    guard status != OK else { return }
+    // The message belongs to this thread's last failed call: read at once.
+    var detail = ""
+    if let message = ov_get_last_err_msg() {
+        detail = String(cString: message)
+        ov_free(message)
+    }
+    if detail.isEmpty, let info = ov_get_error_info(status) {
+        detail = String(cString: info)
+    }
+    throw EngineError(
+        kind: status == INFER_CANCELLED ? .cancelled : kind,
+        operation: operation(),
+        detail: firstWords(of: detail))
+}
+
+/// OpenVINO's messages run over many lines, beginning with the source file that threw; a person wants what follows.
+private func firstWords(of message: String) -> String {
+    let lines = message.split(whereSeparator: \.isNewline).map { line in
+        line.drop { $0 == " " || $0 == "\t" }
+    }
+    let telling = lines.filter { line in
+        !line.isEmpty && !line.hasPrefix("Exception from ") && !line.hasPrefix("Check '")
+            && !line.hasPrefix("[ GENERAL_ERROR ]")
+    }
+    let text = (telling.isEmpty ? lines : telling).prefix(3).joined(separator: " ")
+    return text.count > 400 ? text.prefix(400) + "..." : text
+}
+
+/// An object of the C API with the function that frees it: freed when the last reference goes.
+///
+/// Sendable: the pointer never changes, and OpenVINO's objects may be used from any thread; what may not be used from
+/// two threads at once (infer requests) is guarded by the types that own handles.
+final class OpenVINOHandle: @unchecked Sendable {
+    let pointer: OpaquePointer
+    private let release: @Sendable (OpaquePointer?) -> Void
+
+    init(_ pointer: OpaquePointer, free: @escaping @Sendable (OpaquePointer?) -> Void) {
+        self.pointer = pointer
+        release = free
+    }
+
+    deinit { release(pointer) }
+
+    /// Calls a function that makes an object, checks its status, and takes ownership of the object.
+    static func make(
+        _ operation: @autoclosure () -> String,
+        kind: EngineError.Kind = .failure,
+        free: @escaping @Sendable (OpaquePointer?) -> Void,
+        _ call: (inout OpaquePointer?) -> ov_status_e
+    ) throws(EngineError) -> OpenVINOHandle {
+        var pointer: OpaquePointer?
+        try checked(operation(), kind: kind) { call(&pointer) }
+        guard let pointer else {
+            throw EngineError(kind: kind, operation: operation(), detail: "it gave nothing back")
+        }
+        return OpenVINOHandle(pointer, free: free)
+    }
+}

@@ -1,0 +1,30 @@
+internal import COpenVINO
+
+/// Memory of OpenVINO for one tensor, aligned as the engine likes it.
+///
+/// Sendable: the handle and the pointer never change; who may touch the memory when is the rule of ``EngineTensor``.
+final class OpenVINOTensor: EngineTensor, @unchecked Sendable {
+    let handle: OpenVINOHandle
+    let elementType: ElementType
+    let shape: Shape
+    let bytes: UnsafeMutableRawBufferPointer
+
+    init(elementType: ElementType, shape: Shape) throws(EngineError) {
+        guard let count = shape.elementCount, elementType.byteCount > 0,
+            case let (size, overflow) = count.multipliedReportingOverflow(by: elementType.byteCount), !overflow
+        else {
+            throw EngineError(
+                kind: .failure, operation: "make a tensor of shape \(shape) of \(elementType.rawValue)",
+                detail: "its size is not known")
+        }
+        let handle = try OpenVINOHandle.make("make a tensor of shape \(shape)", free: ov_tensor_free) { pointer in
+            shape.withOpenVINO { ov_tensor_create(elementType.openVINO, $0, &pointer) }
+        }
+        var data: UnsafeMutableRawPointer?
+        try checked("reach a tensor's memory") { ov_tensor_data(handle.pointer, &data) }
+        self.handle = handle
+        self.elementType = elementType
+        self.shape = shape
+        bytes = UnsafeMutableRawBufferPointer(start: data, count: data == nil ? 0 : size)
+    }
+}

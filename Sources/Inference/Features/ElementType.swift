@@ -1,0 +1,38 @@
+/// The type of one element of a tensor, under the names that the Open Inference Protocol and TensorIO share with C.
+public enum ElementType: String, Sendable, Hashable, CaseIterable, Codable {
+    case bool, uint8, uint16, uint32, uint64, int8, int16, int32, int64, float16, bfloat16, float32, float64, string
+
+    /// Bytes that one element takes; 0 for strings, whose elements have no fixed size.
+    public var byteCount: Int {
+        switch self {
+        case .bool, .uint8, .int8: 1
+        case .uint16, .int16, .float16, .bfloat16: 2
+        case .uint32, .int32, .float32: 4
+        case .uint64, .int64, .float64: 8
+        case .string: 0
+        }
+    }
+
+    /// Whether the values are real numbers rather than integers.
+    public var isFloatingPoint: Bool {
+        switch self {
+        case .float16, .bfloat16, .float32, .float64: true
+        default: false
+        }
+    }
+
+    /// The smallest and largest integer of the type, or nil for other types.
+    public var integerRange: ClosedRange<Double>? {
+        switch self {
+        case .uint8: 0...255
+        case .uint16: 0...65_535
+        case .uint32: 0...4_294_967_295
+        case .uint64: 0...Double(UInt64.max)
+        case .int8: -128...127
+        case .int16: -32_768...32_767
+        case .int32: -2_147_483_648...2_147_483_647
+        case .int64: Double(Int64.min)...Double(Int64.max)
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,38 @@
+/// A picture as it was received: the bytes of a JPEG, PNG or WebP file. Decoding happens when a model needs it.
+///
+/// The bytes may stay where they are (a network buffer, say): a closure lends them out for the time of a call.
+public struct EncodedImage: Sendable {
+    /// The number of bytes of the file.
+    public let byteCount: Int
+    private let lend: @Sendable ((UnsafeRawBufferPointer) -> Void) -> Void
+
+    /// A picture in an array.
+    public init(_ bytes: [UInt8]) {
+        byteCount = bytes.count
+        lend = { body in bytes.withUnsafeBytes { body($0) } }
+    }
+
+    /// A picture whose bytes another owner keeps.
+    /// - Parameters:
+    ///   - byteCount: the number of bytes.
+    ///   - lend: calls its argument once, with the bytes, before it returns; called from any thread, maybe several times.
+    public init(byteCount: Int, lend: @escaping @Sendable ((UnsafeRawBufferPointer) -> Void) -> Void) {
+        self.byteCount = byteCount
+        self.lend = lend
+    }
+
+    /// Calls `body` with the bytes; the pointer is valid only meanwhile.
+    public func withUnsafeBytes<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R {
+        var result: Result<R, E>?
+        lend { bytes in
+            do throws(E) {
+                result = .success(try body(bytes))
+            } catch {
+                result = .failure(error)
+            }
+        }
+        // A lender that breaks its promise lends nothing: the picture is then empty.
+        guard let result else { return try body(UnsafeRawBufferPointer(start: nil, count: 0)) }
+        return try result.get()
+    }
+}

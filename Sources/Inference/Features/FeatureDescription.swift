@@ -1,0 +1,48 @@
+public import ImagePipeline
+
+/// What a model takes or gives under one name.
+public struct FeatureDescription: Sendable {
+    /// The name that clients use: the bundle's, which for most formats is the tensor's own.
+    public let name: String
+    /// The type of the elements in the engine.
+    public let elementType: ElementType
+    /// The tensor's shape in the engine; ``Shape/dynamic`` where each prediction may choose.
+    public let shape: Shape
+    /// For pictures: what they are turned into; nil for arrays.
+    public let image: ImageConstraint?
+    /// For classifications: one label per class; nil where the bundle names none.
+    public let labels: [String]?
+}
+
+/// What becomes of a picture on its way into a tensor (Core ML's `MLImageConstraint`).
+public struct ImageConstraint: Sendable, Hashable {
+    /// Pixels across and down.
+    public let width: Int, height: Int
+    /// The order of the colour channels in the tensor.
+    public let channelOrder: ChannelOrder
+    /// Which axis the channels are on.
+    public let layout: TensorLayout
+    /// How a picture of another shape is fitted.
+    public let cropAndScale: CropAndScale
+}
+
+/// What a model is, takes and gives (Core ML's `MLModelDescription`).
+public struct ModelDescription: Sendable {
+    /// The bundle's own name, and what it says of itself; empty where it says nothing.
+    public let name: String, details: String, identifier: String, version: String, author: String, license: String
+    /// The format of the model file: `tflite`, `tensorflow`, `onnx`, `openvino` or `paddle`.
+    public let backend: String
+    /// The inputs and outputs, in the bundle's order.
+    public let inputs: [FeatureDescription], outputs: [FeatureDescription]
+
+    /// The one image input of an image model; nil where there is none or more than one input.
+    public var imageInput: FeatureDescription? {
+        guard inputs.count == 1, let input = inputs.first, input.image != nil else { return nil }
+        return input
+    }
+
+    /// The first labelled output, which `classify` reads; nil where there is none.
+    public var classificationOutput: FeatureDescription? {
+        outputs.first { $0.labels != nil }
+    }
+}

@@ -1,0 +1,30 @@
+/// Something that has values by name: the input and the output of a prediction (Core ML's `MLFeatureProvider`).
+public protocol FeatureProvider: Sendable {
+    /// The names of the values, in order.
+    var featureNames: [String] { get }
+    /// The value of a name, or nil where there is none.
+    func featureValue(for name: String) -> FeatureValue?
+}
+
+/// Values by name, in order (Core ML's `MLDictionaryFeatureProvider`).
+public struct DictionaryFeatureProvider: FeatureProvider, ExpressibleByDictionaryLiteral {
+    private var values: [(name: String, value: FeatureValue)]
+
+    /// The values of the pairs, in order. Of several with one name the first counts.
+    public init(_ pairs: [(name: String, value: FeatureValue)]) {
+        values = pairs
+    }
+
+    /// Values written as a dictionary literal.
+    public init(dictionaryLiteral elements: (String, FeatureValue)...) {
+        values = elements.map { (name: $0.0, value: $0.1) }
+    }
+
+    /// The names of the values, in order.
+    public var featureNames: [String] { values.map(\.name) }
+
+    /// The value of a name, or nil where there is none.
+    public func featureValue(for name: String) -> FeatureValue? {
+        values.first { $0.name == name }?.value
+    }
+}

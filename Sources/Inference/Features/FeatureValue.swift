@@ -1,0 +1,41 @@
+/// One value that goes into a model or comes out of it, under Core ML's names.
+public enum FeatureValue: Sendable {
+    /// A picture, as encoded file bytes.
+    case image(EncodedImage)
+    /// A tensor.
+    case multiArray(MultiArray)
+    /// One integer.
+    case int64(Int64)
+    /// One number.
+    case double(Double)
+    /// One string.
+    case string(String)
+    /// Numbers by label, in the order of the model's labels: what a labelled output becomes.
+    case dictionary([LabeledValue])
+
+    /// What the value is, for error messages.
+    public var kind: String {
+        switch self {
+        case .image: "an image"
+        case .multiArray(let array): "an array of shape \(array.shape) of \(array.elementType.rawValue)"
+        case .int64: "an integer"
+        case .double: "a number"
+        case .string: "a string"
+        case .dictionary: "a dictionary"
+        }
+    }
+}
+
+/// A label with its number.
+public struct LabeledValue: Sendable, Hashable {
+    /// The label.
+    public let label: String
+    /// The number.
+    public let value: Double
+
+    /// A label with its number.
+    public init(label: String, value: Double) {
+        self.label = label
+        self.value = value
+    }
+}

@@ -1,0 +1,43 @@
+/// The extents of a tensor's axes, outermost first. An axis whose extent is not fixed is ``Shape/dynamic``.
+public struct Shape: Sendable, Hashable, ExpressibleByArrayLiteral, CustomStringConvertible {
+    /// Marks an axis whose extent each prediction may choose.
+    public static let dynamic = -1
+
+    /// One extent per axis; ``dynamic`` or 0 and more.
+    public var dimensions: [Int]
+
+    /// A shape of the given extents.
+    public init(_ dimensions: [Int]) {
+        self.dimensions = dimensions
+    }
+
+    /// A shape written as an array literal.
+    public init(arrayLiteral elements: Int...) {
+        self.init(elements)
+    }
+
+    /// Whether every axis has a fixed extent.
+    public var isStatic: Bool { dimensions.allSatisfy { $0 >= 0 } }
+
+    /// The number of elements; nil where an axis is dynamic or the product does not fit in an `Int`.
+    public var elementCount: Int? {
+        var count = 1
+        for dimension in dimensions {
+            guard dimension >= 0 else { return nil }
+            let (product, overflow) = count.multipliedReportingOverflow(by: dimension)
+            guard !overflow else { return nil }
+            count = product
+        }
+        return count
+    }
+
+    /// The extents without leading axes of 1 or of dynamic extent: what is left is one item of a batch.
+    var withoutBatch: [Int] {
+        Array(dimensions.drop { $0 == 1 || $0 == Self.dynamic })
+    }
+
+    /// As the field writes it: `[1,224,224,3]`, with `-1` for a dynamic axis.
+    public var description: String {
+        "[" + dimensions.map(String.init).joined(separator: ",") + "]"
+    }
+}

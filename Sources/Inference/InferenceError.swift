@@ -1,0 +1,64 @@
+public import FlowControl
+public import ImagePipeline
+
+/// Why a model could not be loaded or a prediction not be made. Every case names the thing, what was expected and what
+/// came; the one place that maps them to HTTP is InferenceService.
+public enum InferenceError: Error, Sendable {
+    /// An input of a prediction is missing, of the wrong kind, type or shape. The client's mistake.
+    case invalidInput(name: String, reason: String)
+    /// The model cannot do what was asked of it (classify without labels, say). The client's mistake.
+    case unsupported(model: String, reason: String)
+    /// No model of that name.
+    case modelNotFound(name: String, known: [String])
+    /// No such version of the model.
+    case versionNotFound(name: String, version: String, known: [String])
+    /// The model is known but cannot answer now; the reason says whether waiting helps.
+    case modelNotReady(name: String, reason: String)
+    /// The bundle is not one that can be served: everything that is wrong with it, not the first only.
+    case invalidBundle(name: String, problems: [BundleProblem])
+    /// The engine refused or failed: a defect of the model or of the machine, not of the request.
+    case engine(EngineError)
+    /// The picture cannot be used.
+    case image(ImageError)
+    /// The model is busy, or the deadline has passed.
+    case refused(AdmissionError)
+    /// The caller no longer wants the answer; tells what was stopped.
+    case cancelled(stage: Stage)
+
+    /// The parts of a prediction that can be cancelled.
+    public enum Stage: String, Sendable, CaseIterable {
+        case queue, decode, inference
+    }
+
+    /// A sentence a person can act on.
+    public var message: String {
+        switch self {
+        case .invalidInput(let name, let reason): "input \"\(name)\": \(reason)"
+        case .unsupported(let model, let reason): "model \"\(model)\" \(reason)"
+        case .modelNotFound(let name, let known):
+            "there is no model \"\(name)\" here; " + (known.isEmpty ? "none is loaded" : "there is \(known.listed)")
+        case .versionNotFound(let name, let version, let known):
+            "model \"\(name)\" has no version \"\(version)\" here; there is \(known.listed)"
+        case .modelNotReady(let name, let reason): "model \"\(name)\" is not ready: \(reason)"
+        case .invalidBundle(let name, let problems):
+            "bundle \"\(name)\" cannot be served: " + problems.map(\.description).joined(separator: "; ")
+        case .engine(let error): error.message
+        case .image(let error): error.message
+        case .refused(let error): error.message
+        case .cancelled(let stage): "the request was cancelled (\(stage.rawValue))"
+        }
+    }
+}
+
+extension InferenceError: CustomStringConvertible {
+    /// The message.
+    public var description: String { message }
+}
+
+extension [String] {
+    /// The names in quotes, with commas; past ten of them only how many more there are.
+    var listed: String {
+        let shown = prefix(10).map { "\"\($0)\"" }.joined(separator: ", ")
+        return count > 10 ? "\(shown) and \(count - 10) more" : shown
+    }
+}

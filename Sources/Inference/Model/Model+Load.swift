@@ -1,0 +1,77 @@
+internal import Dispatch
+internal import FlowControl
+
+extension Model {
+    /// Loads a bundle or a bare model file: reads, checks, compiles and warms it up.
+    ///
+    /// The work is done on a thread that may block; the calling task only waits.
+    /// - Parameters:
+    ///   - path: a bundle's folder (with `model.json`), or a model file.
+    ///   - configuration: what the bundle's own `runtime` does not say.
+    /// - Throws: ``InferenceError/invalidBundle(name:problems:)`` with everything that is wrong, or an engine error.
+    public static func load(
+        contentsOf path: String, configuration: ModelConfiguration
+    ) async throws(InferenceError) -> Model {
+        let result: Result<Model, InferenceError> = await withCheckedContinuation { continuation in
+            DispatchQueue.global(qos: .userInitiated).async {
+                do throws(InferenceError) {
+                    continuation.resume(returning: .success(try loadBlocking(path, configuration: configuration)))
+                } catch {
+                    continuation.resume(returning: .failure(error))
+                }
+            }
+        }
+        let model = try result.get()
+        try await model.warmUp()
+        return model
+    }
+
+    private static func loadBlocking(
+        _ path: String, configuration: ModelConfiguration
+    ) throws(InferenceError) -> Model {
+        let start = MonotonicInstant.now
+        let bundle = try ModelBundle(path: path)
+        var configuration = configuration
+        if let runtime = bundle.manifest?.runtime { configuration.apply(runtime) }
+        let planner: ModelPlanner
+        do throws(EngineError) {
+            let engine =
+                if let engine = configuration.engine { engine } else { try OpenVINOEngine.shared() as any Engine }
+            planner = ModelPlanner(file: try engine.read(bundle.source), limits: configuration.imageLimits)
+        } catch {
+            throw .invalidBundle(
+                name: bundle.name,
+                problems: [BundleProblem(path: bundle.manifest?.file ?? "", reason: error.message)])
+        }
+        let plan = if let manifest = bundle.manifest { planner.plan(manifest) } else { planner.plan() }
+        guard planner.problems.problems.isEmpty else {
+            throw .invalidBundle(name: bundle.name, problems: planner.problems.problems)
+        }
+        let readDone = MonotonicInstant.now
+        configuration.compile.inputShapes = plan.inputShapes
+        let compiled: any CompiledModel
+        do throws(EngineError) {
+            compiled = try planner.file.compile(configuration.compile)
+        } catch {
+            throw .engine(error)
+        }
+        var report = LoadReport()
+        report.read = readDone.nanoseconds(since: start)
+        report.compile = MonotonicInstant.now.nanoseconds(since: readDone)
+        report.isCached = compiled.loadedFromCache
+        report.device = compiled.executionDevices
+        return try Model(
+            bundle: bundle, plan: plan, compiled: compiled, configuration: configuration, loadReport: report)
+    }
+}
+
+extension ModelConfiguration {
+    /// What the bundle says of its own running wins over the defaults.
+    mutating func apply(_ runtime: ModelRuntime) {
+        if let device = runtime.device { compile.device = device }
+        if let hint = runtime.hint { compile.hint = hint }
+        if let precision = runtime.precision { compile.precision = precision }
+        if let instances = runtime.instances { self.instances = instances }
+        if let maxInFlight = runtime.maxInFlight { self.maxInFlight = maxInFlight }
+    }
+}

@@ -1,0 +1,375 @@
+public import FlowControl
+internal import ImagePipeline
+internal import Synchronization
+
+/// A model that is loaded and ready (Core ML's `MLModel`).
+///
+/// Not an actor: an actor would serialise predictions. Any number of tasks may call it at once; ``limiter`` bounds how many
+/// of them hold memory, and the engine's infer requests bound how many run.
+///
+/// ```swift
+/// let model = try await Model.load(contentsOf: "models/digits", configuration: ModelConfiguration())
+/// let result = try await model.classification(of: EncodedImage(bytes), top: 3)
+/// ```
+public final class Model: Sendable {
+    /// What the model is, takes and gives.
+    public let description: ModelDescription
+    /// How it was loaded.
+    public let configuration: ModelConfiguration
+    /// Who may hold a slot of this model.
+    public let limiter: InFlightLimiter
+    /// What loading it was like.
+    public var loadReport: LoadReport { load.withLock { $0 } }
+    private let load: Mutex<LoadReport>
+    /// The infer requests: how many predictions can be in the engine at once.
+    public var instances: Int { requests.count }
+    /// What `model.json` tells clients under `options`.
+    public let options: JSONValue?
+
+    let compiled: any CompiledModel
+    private let plan: ModelPlan
+    private let requests: RequestPool
+    private let tensors: InputTensorPool
+
+    init(
+        bundle: ModelBundle, plan: ModelPlan, compiled: any CompiledModel, configuration: ModelConfiguration,
+        loadReport: LoadReport
+    ) throws(InferenceError) {
+        let manifest = bundle.manifest
+        description = ModelDescription(
+            name: manifest?.name ?? bundle.name,
+            details: manifest?.details ?? "",
+            identifier: manifest?.identifier ?? bundle.name,
+            version: manifest?.version ?? "1",
+            author: manifest?.author ?? "",
+            license: manifest?.license ?? "",
+            backend: manifest?.backend.rawValue ?? bundle.source.path.split(separator: ".").last.map(String.init) ?? "",
+            inputs: plan.inputs.map(\.description),
+            outputs: plan.outputs.map(\.description))
+        options = manifest?.options
+        self.plan = plan
+        self.compiled = compiled
+        self.configuration = configuration
+        load = Mutex(loadReport)
+        let instances = configuration.instances ?? compiled.optimalRequestCount
+        let slots = configuration.maxInFlight ?? instances + 2
+        limiter = InFlightLimiter(
+            configuration: LimiterConfiguration(
+                limit: slots, queueCapacity: configuration.queueCapacity, maxWait: configuration.maxWait,
+                policy: configuration.overloadPolicy))
+        var made: [any InferRequest] = []
+        do throws(EngineError) {
+            for _ in 0..<max(1, instances) { made.append(try compiled.makeRequest()) }
+        } catch {
+            throw .engine(error)
+        }
+        requests = RequestPool(made, waiters: slots)
+        tensors = InputTensorPool(compiled: compiled, plans: plan.inputs, capacity: slots)
+    }
+
+    // MARK: Predictions
+
+    /// Runs the model once.
+    ///
+    /// Waits for a slot, prepares the inputs, and runs the engine; cancelling the task stops whichever it is at.
+    /// - Parameters:
+    ///   - features: a value for each input, by name.
+    ///   - permit: a slot that the caller already holds; nil takes one for the time of the call.
+    /// - Throws: ``InferenceError`` for inputs that do not fit, refusals, cancellation and engine failures.
+    public func prediction(
+        from features: some FeatureProvider, options: PredictionOptions = PredictionOptions(), permit: Permit? = nil
+    ) async throws(InferenceError) -> Prediction {
+        let plan = plan
+        try checkNames(features)
+        return try await run(options: options, permit: permit, shapes: dynamicShapes(features)) {
+            (position, input) throws(InferenceError) in
+            guard let value = features.featureValue(for: input.description.name) else {
+                throw .invalidInput(name: input.description.name, reason: "is missing")
+            }
+            return value
+        } read: { (request, image, times) throws(InferenceError) -> Prediction in
+            var values: [(name: String, value: FeatureValue)] = []
+            for output in plan.outputs {
+                let value = try Self.output(output.index, of: request) { (shape, raw) throws(InferenceError) in
+                    try OutputReader.value(of: output, shape: shape, raw: raw)
+                }
+                values.append((output.description.name, value))
+            }
+            return Prediction(outputs: DictionaryFeatureProvider(values), image: image, times: times)
+        }
+    }
+
+    /// Classifies one picture.
+    /// - Parameters:
+    ///   - image: the encoded picture.
+    ///   - top: how many classes to tell, 1 or more.
+    ///   - threshold: the least confidence of a class that is told.
+    ///   - permit: a slot that the caller already holds; nil takes one for the time of the call.
+    public func classification(
+        of image: EncodedImage, top: Int, threshold: Float = 0, options: PredictionOptions = PredictionOptions(),
+        permit: Permit? = nil
+    ) async throws(InferenceError) -> ClassificationResult {
+        guard let output = plan.outputs.first(where: { $0.description.labels != nil }),
+            let labels = output.description.labels
+        else {
+            throw .unsupported(
+                model: description.name, reason: "has no output with labels: it cannot classify, but it can predict")
+        }
+        guard description.imageInput != nil else {
+            throw .unsupported(
+                model: description.name, reason: "does not take one image: it cannot classify, but it can predict")
+        }
+        let reader = ScoreReader(
+            elementType: output.description.elementType, linear: output.linear, activation: output.activation)
+        return try await run(options: options, permit: permit, shapes: [:]) { (_, _) throws(InferenceError) in
+            .image(image)
+        } read: { (request, info, times) throws(InferenceError) -> ClassificationResult in
+            let best = try Self.output(output.index, of: request) { (_, raw) throws(InferenceError) in
+                reader.withScores(raw) { TopK.select($0, count: top, threshold: threshold) }
+            }
+            guard let info else { throw .unsupported(model: "", reason: "took no picture") }
+            return ClassificationResult(
+                classifications: best.map { entry in
+                    Classification(
+                        index: entry.index, label: entry.index < labels.count ? labels[entry.index] : "",
+                        confidence: entry.score)
+                },
+                image: info,
+                times: times)
+        }
+    }
+
+    /// Runs the model once and blocks the calling thread until it has. For command-line programs and scripts; never for
+    /// a task, whose thread others need.
+    public func prediction(
+        from features: some FeatureProvider, options: PredictionOptions = PredictionOptions()
+    ) throws(InferenceError) -> Prediction {
+        let box = BlockingResult<Prediction>()
+        Task.detached {
+            do throws(InferenceError) {
+                box.set(.success(try await self.prediction(from: features, options: options, permit: nil)))
+            } catch {
+                box.set(.failure(error))
+            }
+        }
+        return try box.wait().get()
+    }
+
+    /// Runs the model once for each element, several at a time; one element's failure is that element's alone. Results
+    /// are in the order of the elements.
+    public func predictions(
+        from batch: [any FeatureProvider], options: PredictionOptions = PredictionOptions()
+    ) async -> [Result<Prediction, InferenceError>] {
+        await withTaskGroup(of: (Int, Result<Prediction, InferenceError>).self) { group in
+            var results: [Result<Prediction, InferenceError>] = batch.map { _ in .failure(.cancelled(stage: .queue)) }
+            var next = 0
+            func addNext() {
+                guard next < batch.count else { return }
+                let index = next, features = AnyFeatureProvider(batch[next])
+                next += 1
+                group.addTask {
+                    do throws(InferenceError) {
+                        return (
+                            index, .success(try await self.prediction(from: features, options: options, permit: nil))
+                        )
+                    } catch {
+                        return (index, .failure(error))
+                    }
+                }
+            }
+            // No more at a time than there are slots: a long batch must not fill the queue that others wait in.
+            for _ in 0..<max(1, limiter.snapshot.limit) { addNext() }
+            while let (index, result) = await group.next() {
+                results[index] = result
+                addNext()
+            }
+            return results
+        }
+    }
+
+    // MARK: The way of one prediction
+
+    private func run<R: Sendable>(
+        options: PredictionOptions,
+        permit given: Permit?,
+        shapes: [Int: Shape],
+        value: (Int, InputPlan) throws(InferenceError) -> FeatureValue,
+        read: (any InferRequest, ImageInfo?, StageTimes) throws(InferenceError) -> R
+    ) async throws(InferenceError) -> R {
+        var times = StageTimes()
+        let arrived = MonotonicInstant.now
+        let permit: Permit
+        if let given {
+            permit = given
+        } else {
+            do throws(AdmissionError) {
+                permit = try await limiter.acquire(deadline: options.deadline)
+            } catch {
+                if case .cancelled = error { throw .cancelled(stage: .queue) }
+                throw .refused(error)
+            }
+        }
+        defer { if given == nil { permit.release() } }
+        let admitted = MonotonicInstant.now
+        times.queue = admitted.nanoseconds(since: arrived)
+
+        let filled: InputTensors
+        do throws(EngineError) {
+            filled = try tensors.take(shapes: shapes)
+        } catch {
+            throw .engine(error)
+        }
+        // The engine has let go of them by then: whatever became of the task, the inference was waited for.
+        defer { tensors.giveBack(filled) }
+
+        var image: ImageInfo?
+        let deadline = options.deadline
+        let filler = InputFiller(options: options) {
+            Task.isCancelled || (deadline.map { MonotonicInstant.now >= $0 } ?? false)
+        }
+        for (position, input) in plan.inputs.enumerated() {
+            do throws(InferenceError) {
+                let info = try filler.fill(filled.tensors[position], with: try value(position, input), plan: input)
+                image = info ?? image
+            } catch {
+                if case .image(.cancelled) = error {
+                    throw Task.isCancelled ? .cancelled(stage: .decode) : .refused(.deadlineExceeded)
+                }
+                throw error
+            }
+        }
+        let prepared = MonotonicInstant.now
+        times.decode = prepared.nanoseconds(since: admitted)
+
+        let pooled: RequestPool.PooledRequest
+        do throws(AdmissionError) {
+            pooled = try await requests.acquire(deadline: options.deadline)
+        } catch {
+            if case .cancelled = error { throw .cancelled(stage: .queue) }
+            throw .refused(error)
+        }
+        defer { requests.release(pooled) }
+        let started = MonotonicInstant.now
+        times.queue += started.nanoseconds(since: prepared)
+        do throws(EngineError) {
+            for (position, input) in plan.inputs.enumerated() {
+                try pooled.request.setInput(input.index, to: filled.tensors[position])
+            }
+            try await Self.infer(pooled.request, deadline: deadline)
+        } catch {
+            guard error.kind == .cancelled else { throw .engine(error) }
+            throw Task.isCancelled ? .cancelled(stage: .inference) : .refused(.deadlineExceeded)
+        }
+        times.inference = MonotonicInstant.now.nanoseconds(since: started)
+        return try read(pooled.request, image, times)
+    }
+
+    /// Runs the model once on zeros: what an engine puts off until the first inference is then done before a client waits
+    /// for it, and a model that cannot run at all does not become ready.
+    func warmUp() async throws(InferenceError) {
+        // Inputs of open shape have no zeros to be made of: their first prediction is their warm-up.
+        guard plan.inputs.allSatisfy({ $0.description.shape.isStatic && $0.description.elementType != .string }) else {
+            return
+        }
+        let start = MonotonicInstant.now
+        do throws(EngineError) {
+            let filled = try tensors.take()
+            for tensor in filled.tensors {
+                for index in tensor.bytes.indices { tensor.bytes[index] = 0 }
+            }
+            for _ in 0..<requests.count {
+                let pooled: RequestPool.PooledRequest
+                do throws(AdmissionError) { pooled = try await requests.acquire(deadline: nil) } catch { break }
+                defer { requests.release(pooled) }
+                for (position, input) in plan.inputs.enumerated() {
+                    try pooled.request.setInput(input.index, to: filled.tensors[position])
+                }
+                try await Self.infer(pooled.request)
+            }
+            tensors.giveBack(filled)
+        } catch {
+            throw .engine(error)
+        }
+        let time = MonotonicInstant.now.nanoseconds(since: start)
+        load.withLock { $0.warmUp = time }
+    }
+
+    /// Starts the inference and waits for the engine's callback; a cancelled task or a deadline asks the engine to stop,
+    /// and still waits: neither the request nor its slot may be used before the engine has let go.
+    private static func infer(
+        _ request: any InferRequest, deadline: MonotonicInstant? = nil
+    ) async throws(EngineError) {
+        let timer = deadline.map { DeadlineTimer.shared.schedule(at: $0) { request.cancel() } }
+        defer { if let timer { DeadlineTimer.shared.remove(timer) } }
+        let failure: EngineError? = await withTaskCancellationHandler {
+            await withUnsafeContinuation { continuation in
+                do throws(EngineError) {
+                    try request.start { continuation.resume(returning: nil) }
+                } catch {
+                    continuation.resume(returning: error)
+                    return
+                }
+                // A cancellation before the start found nothing to stop.
+                if Task.isCancelled { request.cancel() }
+            }
+        } onCancel: {
+            request.cancel()
+        }
+        if let failure { throw failure }
+        try request.finish()
+    }
+
+    private static func output<R>(
+        _ index: Int, of request: any InferRequest,
+        _ body: (Shape, UnsafeRawBufferPointer) throws(InferenceError) -> R
+    ) throws(InferenceError) -> R {
+        let result: Result<R, InferenceError>
+        do throws(EngineError) {
+            result = try request.withOutput(index) { shape, raw in
+                do throws(InferenceError) {
+                    return .success(try body(shape, raw))
+                } catch {
+                    return .failure(error)
+                }
+            }
+        } catch {
+            throw .engine(error)
+        }
+        return try result.get()
+    }
+
+    /// Names that the model does not have are mistakes that would otherwise go unseen.
+    private func checkNames(_ features: some FeatureProvider) throws(InferenceError) {
+        let known = plan.inputs.map(\.description.name)
+        for name in features.featureNames where !known.contains(name) {
+            throw .invalidInput(name: name, reason: "the model has no input of this name; it has \(known.listed)")
+        }
+    }
+
+    /// The extents of inputs whose shape the model leaves open.
+    private func dynamicShapes(_ features: some FeatureProvider) throws(InferenceError) -> [Int: Shape] {
+        var shapes: [Int: Shape] = [:]
+        for (position, input) in plan.inputs.enumerated() where !input.description.shape.isStatic {
+            guard case .multiArray(let array)? = features.featureValue(for: input.description.name) else { continue }
+            let expected = input.description.shape.dimensions, found = array.shape.dimensions
+            let fits =
+                expected.count == found.count
+                && zip(expected, found).allSatisfy { $0 == Shape.dynamic || $0 == $1 }
+            guard fits else {
+                throw .invalidInput(
+                    name: input.description.name,
+                    reason: "expected shape \(input.description.shape), found \(array.shape)")
+            }
+            shapes[position] = array.shape
+        }
+        return shapes
+    }
+}
+
+/// A feature provider whose type is not known, as a value with a type.
+private struct AnyFeatureProvider: FeatureProvider {
+    let base: any FeatureProvider
+    init(_ base: any FeatureProvider) { self.base = base }
+    var featureNames: [String] { base.featureNames }
+    func featureValue(for name: String) -> FeatureValue? { base.featureValue(for: name) }
+}

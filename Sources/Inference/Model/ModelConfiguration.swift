@@ -1,0 +1,26 @@
+public import FlowControl
+public import ImagePipeline
+
+/// How a model is loaded and run (Core ML's `MLModelConfiguration`).
+public struct ModelConfiguration: Sendable {
+    /// The engine's device, hint, precision, threads, streams and cache.
+    public var compile = CompileOptions()
+    /// Infer requests: predictions inside the engine at once; nil takes what the engine thinks best.
+    public var instances: Int?
+    /// Predictions that hold decoded inputs and outputs at once; nil takes the infer requests and two more, so that the
+    /// engine has work while the next picture is decoded.
+    public var maxInFlight: Int?
+    /// Predictions that may wait for a slot.
+    public var queueCapacity = 256
+    /// How long one may wait for a slot.
+    public var maxWait = Duration.seconds(30)
+    /// What happens when more come than may wait.
+    public var overloadPolicy = OverloadPolicy.defer
+    /// Limits of pictures.
+    public var imageLimits = ImageLimits()
+    /// The engine; nil takes the built-in one.
+    public var engine: (any Engine)?
+
+    /// The defaults.
+    public init() {}
+}

@@ -1,0 +1,40 @@
+internal import FlowControl
+internal import Synchronization
+
+/// The infer requests of a model: whoever needs one waits its turn.
+final class RequestPool: Sendable {
+    private let turns: InFlightLimiter
+    private let idle: Mutex<[any InferRequest]>
+    let count: Int
+
+    init(_ requests: [any InferRequest], waiters: Int) {
+        count = requests.count
+        idle = Mutex(requests)
+        // Who waits here already holds a slot of the model's limiter, which bounds the wait: this queue never refuses.
+        turns = InFlightLimiter(
+            configuration: LimiterConfiguration(
+                limit: requests.count, queueCapacity: max(waiters, 1), maxWait: .seconds(86_400), policy: .defer))
+    }
+
+    /// A request for one inference; give it back with ``release(_:)``.
+    /// - Throws: when the task is cancelled or the deadline passes meanwhile.
+    func acquire(deadline: MonotonicInstant?) async throws(AdmissionError) -> PooledRequest {
+        let permit = try await turns.acquire(deadline: deadline)
+        guard let request = idle.withLock({ $0.popLast() }) else {
+            // Permits and idle requests are equal in number; the permit's end is all that is needed if they ever were not.
+            permit.release()
+            throw .cancelled
+        }
+        return PooledRequest(request: request, permit: permit)
+    }
+
+    func release(_ pooled: PooledRequest) {
+        idle.withLock { $0.append(pooled.request) }
+        pooled.permit.release()
+    }
+
+    struct PooledRequest: Sendable {
+        let request: any InferRequest
+        fileprivate let permit: Permit
+    }
+}

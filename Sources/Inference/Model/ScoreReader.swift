@@ -1,0 +1,43 @@
+internal import Glibc
+
+/// Turns the raw memory of a labelled output into scores.
+struct ScoreReader: Sendable {
+    let elementType: ElementType
+    let linear: LinearTransform?
+    let activation: ModelManifest.Activation?
+
+    /// Calls `body` with one score per element. 32-bit floats that need no transform are lent out as they lie in the
+    /// engine's memory; everything else goes through one temporary array.
+    func withScores<R>(_ raw: UnsafeRawBufferPointer, _ body: (UnsafeBufferPointer<Float>) -> R) -> R {
+        if elementType == .float32, linear == nil, activation == nil,
+            Int(bitPattern: raw.baseAddress) % MemoryLayout<Float>.alignment == 0
+        {
+            return body(raw.assumingMemoryBound(to: Float.self))
+        }
+        let count = elementType.byteCount == 0 ? 0 : raw.count / elementType.byteCount
+        return withUnsafeTemporaryAllocation(of: Float.self, capacity: max(count, 1)) { scores in
+            ElementConversion.read(raw, as: elementType) { index, value in
+                scores.initializeElement(at: index, to: Float(linear?(value) ?? value))
+            }
+            let scores = UnsafeMutableBufferPointer(rebasing: scores[..<count])
+            switch activation {
+            case .softmax: Self.softmax(scores)
+            case .sigmoid: for index in scores.indices { scores[index] = 1 / (1 + exp(-scores[index])) }
+            case nil: break
+            }
+            return body(UnsafeBufferPointer(scores))
+        }
+    }
+
+    /// The largest value is subtracted first, so that no exponential overflows.
+    private static func softmax(_ scores: UnsafeMutableBufferPointer<Float>) {
+        guard let highest = scores.max(), highest.isFinite else { return }
+        var sum: Double = 0
+        for index in scores.indices {
+            scores[index] = exp(scores[index] - highest)
+            sum += Double(scores[index])
+        }
+        let factor = Float(1 / sum)
+        for index in scores.indices { scores[index] *= factor }
+    }
+}

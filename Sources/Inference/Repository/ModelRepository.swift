@@ -1,0 +1,195 @@
+internal import Dispatch
+internal import FlowControl
+internal import Synchronization
+
+/// The models of some folders, by name and version: finds them, loads them when they are wanted, and hands them out.
+///
+/// Sendable and not an actor: asking for a model that is ready takes one short lock.
+public final class ModelRepository: Sendable {
+    /// Something that happened to a model, for the log and the metrics.
+    public enum Event: Sendable {
+        /// A version is ready.
+        case loaded(name: String, version: String, report: LoadReport)
+        /// A version could not be loaded; an older one of the same name goes on serving.
+        case failed(name: String, version: String, reason: String)
+        /// A version is no longer loaded.
+        case unloaded(name: String, version: String, why: String)
+    }
+
+    private let folders: [String]
+    private let configuration: ModelConfiguration
+    private let defaultPolicy: LoadPolicy
+    private let onEvent: @Sendable (Event) -> Void
+    private let slots = Mutex<[String: [ModelSlot]]>([:])
+
+    /// A repository of the models in some folders; nothing is read before ``discover()``.
+    /// - Parameters:
+    ///   - folders: where models are looked for; of two models with one name the first folder's counts.
+    ///   - configuration: how models are loaded that do not say it themselves.
+    ///   - defaultPolicy: when models are loaded that do not say it themselves.
+    ///   - onEvent: told of loads, failures and unloads, from any thread.
+    public init(
+        folders: [String], configuration: ModelConfiguration, defaultPolicy: LoadPolicy = .eager,
+        onEvent: @escaping @Sendable (Event) -> Void = { _ in }
+    ) {
+        self.folders = folders
+        self.configuration = configuration
+        self.defaultPolicy = defaultPolicy
+        self.onEvent = onEvent
+    }
+
+    // MARK: Finding
+
+    /// Looks into the folders. New models and versions are added, those that are gone are dropped (what they hold is
+    /// finished first), and known ones stay as they are. Reads files: blocks.
+    public func discover() throws(RepositoryError) {
+        var found: [RepositoryScanner.Found] = []
+        for folder in folders {
+            for entry in try RepositoryScanner.scan(folder)
+            where !found.contains(where: { $0.name == entry.name && $0.version == entry.version }) {
+                found.append(entry)
+            }
+        }
+        var fresh: [String: [ModelSlot]] = [:]
+        let known = slots.withLock { $0 }
+        for entry in found {
+            let same = known[entry.name]?.first { $0.path == entry.path }
+            let slot = same ?? ModelSlot(found: entry, configuration: configuration, defaultPolicy: defaultPolicy)
+            fresh[entry.name, default: []].append(slot)
+        }
+        let dropped = slots.withLock { slots in
+            let kept = Set(fresh.values.joined().map(ObjectIdentifier.init))
+            let dropped = slots.values.joined().filter { !kept.contains(ObjectIdentifier($0)) }
+            slots = fresh
+            return dropped
+        }
+        for slot in dropped where slot.unload() {
+            onEvent(.unloaded(name: slot.name, version: slot.version, why: "its files are gone"))
+        }
+    }
+
+    /// Loads every model whose policy is `eager` and that is not loaded; failures are reported as events and states.
+    public func loadEager() async {
+        for slot in slots.withLock({ Array($0.values.joined()) }).sorted(by: { $0.name < $1.name })
+        where slot.policy == .eager && slot.isHighest(among: versions(of: slot.name)) {
+            _ = try? await load(slot)
+        }
+    }
+
+    // MARK: Handing out
+
+    /// A model that is ready. A lazy one is loaded now; all who ask meanwhile wait for the one load.
+    /// - Parameter version: nil for the highest.
+    public func model(named name: String, version: String? = nil) async throws(InferenceError) -> Model {
+        let slot = try find(name, version: version)
+        if let model = slot.readyModel { return model }
+        return try await load(slot)
+    }
+
+    /// A model if it is ready now; never waits.
+    public func readyModel(named name: String, version: String? = nil) throws(InferenceError) -> Model? {
+        try find(name, version: version).readyModel
+    }
+
+    /// The name of the model that `classify` without a name means: of the image classifiers that are ready, the first by
+    /// name; nil where there is none.
+    public var defaultClassifier: String? {
+        slots.withLock { slots in
+            slots.filter { _, versions in
+                versions.contains { slot in
+                    guard let description = slot.readyModel?.description else { return false }
+                    return description.classificationOutput != nil && description.imageInput != nil
+                }
+            }.keys.min()
+        }
+    }
+
+    /// Every version of every model, by name, versions ascending.
+    public var records: [ModelRecord] {
+        slots.withLock { Array($0.values.joined()) }
+            .sorted { ($0.name, $0.order) < ($1.name, $1.order) }
+            .map(\.record)
+    }
+
+    /// The names of all models.
+    public var names: [String] { slots.withLock { $0.keys.sorted() } }
+
+    /// Whether every eager model is ready.
+    public var isReady: Bool {
+        slots.withLock { slots in
+            slots.values.allSatisfy { versions in
+                guard let highest = versions.max(by: { $0.order < $1.order }), highest.policy == .eager else {
+                    return true
+                }
+                return highest.readyModel != nil
+            }
+        }
+    }
+
+    // MARK: Loading by request
+
+    /// Loads a model anew beside the old one and switches when it is ready; the old one finishes what it holds.
+    public func reload(_ name: String) async throws(InferenceError) {
+        let highest = try find(name, version: nil)
+        _ = try await load(highest, again: true)
+    }
+
+    /// Loads every model that is loaded, or should be, anew beside the old one; see ``reload(_:)``.
+    public func reloadAll() async {
+        for name in names {
+            guard let highest = versions(of: name).max(by: { $0.order < $1.order }) else { continue }
+            guard highest.policy == .eager || highest.readyModel != nil else { continue }
+            // A failure is told as an event, and the old model goes on.
+            _ = try? await load(highest, again: true)
+        }
+    }
+
+    /// Unloads all versions of a model: requests that it has accepted are finished, later ones are refused until it is
+    /// loaded again.
+    public func unload(_ name: String) throws(InferenceError) {
+        let versions = versions(of: name)
+        guard !versions.isEmpty else { throw .modelNotFound(name: name, known: names) }
+        for slot in versions where slot.unload() {
+            onEvent(.unloaded(name: slot.name, version: slot.version, why: "it was asked for"))
+        }
+    }
+
+    private func versions(of name: String) -> [ModelSlot] {
+        slots.withLock { $0[name] ?? [] }
+    }
+
+    private func find(_ name: String, version: String?) throws(InferenceError) -> ModelSlot {
+        let versions = versions(of: name)
+        guard let highest = versions.max(by: { $0.order < $1.order }) else {
+            throw .modelNotFound(name: name, known: names)
+        }
+        guard let version else {
+            // The highest version that answers: one that failed to load leaves the older ones serving.
+            let ready = versions.filter { $0.readyModel != nil }.max { $0.order < $1.order }
+            return highest.readyModel != nil || highest.policy == .lazy ? highest : ready ?? highest
+        }
+        guard let slot = versions.first(where: { $0.version == version }) else {
+            throw .versionNotFound(name: name, version: version, known: versions.map(\.version))
+        }
+        return slot
+    }
+
+    @discardableResult
+    private func load(_ slot: ModelSlot, again: Bool = false) async throws(InferenceError) -> Model {
+        let (result, isMine) = await slot.load(again: again)
+        // The one whose load it was reports it, not everyone who waited for it.
+        if isMine {
+            switch result {
+            case .success(let model):
+                onEvent(.loaded(name: slot.name, version: slot.version, report: model.loadReport))
+            case .failure(let error):
+                onEvent(.failed(name: slot.name, version: slot.version, reason: error.message))
+            }
+        }
+        switch result {
+        case .success(let model): return model
+        case .failure(let error):
+            throw .modelNotReady(name: slot.name, reason: error.message)
+        }
+    }
+}

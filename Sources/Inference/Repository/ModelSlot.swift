@@ -1,0 +1,108 @@
+internal import FoundationEssentials
+internal import Synchronization
+
+/// One version of a model in the repository: not loaded, loading, ready or failed.
+///
+/// ```
+///            load            success
+/// unloaded ───────▶ loading ─────────▶ ready ──▶ (load again: stays ready, switches when the new one is)
+///    ▲                 │ failure          │ unload
+///    └──── failed ◀────┘                  └──▶ unloaded
+/// ```
+final class ModelSlot: Sendable {
+    let name: String
+    let path: String
+    let version: String
+    let policy: LoadPolicy
+    private let configuration: ModelConfiguration
+    private let state = Mutex<State>(State())
+
+    private struct State {
+        var ready: Model?
+        var loading: Task<Result<Model, InferenceError>, Never>?
+        var failure: String?
+        var isUnloaded = false
+    }
+
+    init(found: RepositoryScanner.Found, configuration: ModelConfiguration, defaultPolicy: LoadPolicy) {
+        name = found.name
+        path = found.path
+        self.configuration = configuration
+        // A bundle that cannot be read keeps its place: loading it then says what is wrong.
+        let manifest = (try? ModelBundle(path: found.path))?.manifest
+        version = found.version ?? manifest?.version ?? "1"
+        policy = manifest?.runtime.load ?? defaultPolicy
+    }
+
+    /// Versions in the order of their numbers; others after them by name.
+    var order: Order { Order(number: UInt64(version) ?? .max, text: version) }
+
+    struct Order: Comparable {
+        let number: UInt64
+        let text: String
+        static func < (a: Order, b: Order) -> Bool { (a.number, a.text) < (b.number, b.text) }
+    }
+
+    func isHighest(among versions: [ModelSlot]) -> Bool { versions.allSatisfy { $0.order <= order } }
+
+    var readyModel: Model? { state.withLock { $0.ready } }
+
+    var record: ModelRecord {
+        state.withLock { state in
+            let current: ModelState =
+                if state.ready != nil {
+                    .ready
+                } else if state.loading != nil {
+                    .loading
+                } else if let failure = state.failure {
+                    .failed(reason: failure)
+                } else {
+                    .unloaded
+                }
+            return ModelRecord(name: name, version: version, state: current, policy: policy, model: state.ready)
+        }
+    }
+
+    /// Loads the model, or waits for a load that is under way. Tells whether this call began the load.
+    func load(again: Bool) async -> (result: Result<Model, InferenceError>, isMine: Bool) {
+        let (task, isMine): (Task<Result<Model, InferenceError>, Never>, Bool) = state.withLock { state in
+            if let loading = state.loading { return (loading, false) }
+            if let ready = state.ready, !again { return (Task { .success(ready) }, false) }
+            // Not a child of the asking task: the load goes on when that client goes away, for the others who wait.
+            let task = Task.detached { [path, configuration] () -> Result<Model, InferenceError> in
+                do throws(InferenceError) {
+                    return .success(try await Model.load(contentsOf: path, configuration: configuration))
+                } catch {
+                    return .failure(error)
+                }
+            }
+            state.loading = task
+            state.isUnloaded = false
+            return (task, true)
+        }
+        let result = await task.value
+        guard isMine else { return (result, false) }
+        state.withLock { state in
+            state.loading = nil
+            switch result {
+            case .success(let model):
+                // Unloaded while it was loading: the model is not kept.
+                if !state.isUnloaded { state.ready = model }
+                state.failure = nil
+            case .failure(let error):
+                state.failure = error.message
+            }
+        }
+        return (result, true)
+    }
+
+    /// Lets go of the model; predictions that it is working on keep it alive until they end. Tells whether it was loaded.
+    func unload() -> Bool {
+        state.withLock { state in
+            state.isUnloaded = true
+            state.failure = nil
+            defer { state.ready = nil }
+            return state.ready != nil
+        }
+    }
+}

@@ -1,0 +1,80 @@
+internal import FoundationEssentials
+
+/// Finds the models of a folder.
+///
+/// ```
+/// digits/model.json            a bundle
+/// mobilenet.tiobundle/         a TensorIO bundle
+/// resnet50/1/, resnet50/2/     numbered versions of one model
+/// squeezenet.onnx              a bare model file
+/// ```
+enum RepositoryScanner {
+    struct Found: Sendable, Hashable {
+        let name: String
+        /// The version of a numbered folder; nil where the bundle itself tells.
+        let version: String?
+        let path: String
+    }
+
+    /// What the folder holds, by name and version. Names that begin with a dot or an underscore are left alone: copies
+    /// in progress are kept under such names. Reads the folder: blocks.
+    static func scan(_ folder: String) throws(RepositoryError) -> [Found] {
+        let names: [String]
+        do {
+            names = try FileManager.default.contentsOfDirectory(atPath: folder).sorted()
+        } catch {
+            throw RepositoryError(message: "the models folder \(folder) cannot be read: is the path right?")
+        }
+        // The folder may itself be a bundle: `--models my-model` is what people try first.
+        if names.contains("model.json") {
+            return [Found(name: ModelBundle.servedName(of: folder), version: nil, path: folder)]
+        }
+        var found: [Found] = []
+        for entry in names where !entry.hasPrefix(".") && !entry.hasPrefix("_") {
+            let path = folder + "/" + entry
+            let name = ModelBundle.servedName(of: entry)
+            var isFolder = false
+            guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else { continue }
+            if !isFolder {
+                let isModel = ModelBundle.fileExtensions.contains { entry.hasSuffix($0) }
+                if isModel { found.append(Found(name: name, version: nil, path: path)) }
+                continue
+            }
+            if FileManager.default.fileExists(atPath: path + "/model.json")
+                || ModelBundle.folderExtensions.contains(where: { entry.hasSuffix($0) })
+            {
+                found.append(Found(name: name, version: nil, path: path))
+                continue
+            }
+            if FileManager.default.fileExists(atPath: path + "/saved_model.pb") {
+                found.append(Found(name: name, version: nil, path: path))
+                continue
+            }
+            let versions = ((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? [])
+                .filter { !$0.isEmpty && $0.utf8.allSatisfy { (48...57).contains($0) } && UInt32($0) != nil }
+            for version in versions.sorted(by: { (UInt32($0) ?? 0) < (UInt32($1) ?? 0) }) {
+                guard let content = versionContent(path + "/" + version) else { continue }
+                found.append(Found(name: name, version: version, path: content))
+            }
+        }
+        return found
+    }
+
+    /// What a version's folder serves: itself where it is a bundle, else the only model file in it.
+    private static func versionContent(_ path: String) -> String? {
+        if FileManager.default.fileExists(atPath: path + "/model.json") { return path }
+        if FileManager.default.fileExists(atPath: path + "/saved_model.pb") { return path }
+        let files = ((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? [])
+            .filter { file in ModelBundle.fileExtensions.contains { file.hasSuffix($0) } }
+        return files.count == 1 ? path + "/" + files[0] : nil
+    }
+}
+
+/// Why a models folder cannot be used.
+public struct RepositoryError: Error, Sendable, CustomStringConvertible {
+    /// A sentence a person can act on.
+    public let message: String
+
+    /// The message.
+    public var description: String { message }
+}
