@@ -63,8 +63,16 @@ let package = Package(
             exclude: ["Fixtures"],
             swiftSettings: strict,
             linkerSettings: findEngine),
+        .target(name: "CMallocCounter", path: "Tests/CMallocCounter"),
+        .executableTarget(
+            name: "HTTPServerProbe",
+            dependencies: ["HTTPServer", "HTTPWire", "CSystem", "CMallocCounter"],
+            path: "Tests/HTTPServerProbe",
+            swiftSettings: strict),
         .testTarget(
-            name: "HTTPServerTests", dependencies: ["HTTPServer", "CSystem", "TestSupport"], swiftSettings: strict),
+            name: "HTTPServerTests",
+            dependencies: ["HTTPServer", "HTTPWire", "HTTPServerProbe", "CSystem", "TestSupport"],
+            swiftSettings: strict),
         .testTarget(
             name: "ImagePipelineTests",
             dependencies: ["ImagePipeline", "TestSupport"],

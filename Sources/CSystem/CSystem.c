@@ -1,1 +1,330 @@
+#define _GNU_SOURCE 1
 #include "CSystem.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <pthread.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+_Static_assert(1u << 31 == (unsigned)EPOLLET, "CSYS_EPOLL_EDGE");
+_Static_assert(1u << 28 == (unsigned)EPOLLEXCLUSIVE, "CSYS_EPOLL_EXCLUSIVE");
+
+// MARK: epoll
+
+int csys_epoll_wait(int epoll, struct csys_event *events, int capacity, int milliseconds) {
+    struct epoll_event found[512];
+    if (capacity > 512) capacity = 512;
+    int count = epoll_wait(epoll, found, capacity, milliseconds);
+    if (count < 0) return errno == EINTR ? 0 : -errno;
+    for (int i = 0; i < count; i++) {
+        events[i].data = found[i].data.u64;
+        events[i].events = found[i].events;
+    }
+    return count;
+}
+
+// MARK: signalfd
+
+static sigset_t signal_set(const int *signals, int count) {
+    sigset_t set;
+    sigemptyset(&set);
+    for (int i = 0; i < count; i++) sigaddset(&set, signals[i]);
+    return set;
+}
+
+int csys_signals_block(const int *signals, int count) {
+    sigset_t set = signal_set(signals, count);
+    return -pthread_sigmask(SIG_BLOCK, &set, NULL);
+}
+
+int csys_signals_unblock(const int *signals, int count) {
+    sigset_t set = signal_set(signals, count);
+    return -pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+}
+
+int csys_signalfd(const int *signals, int count, bool nonblocking) {
+    sigset_t set = signal_set(signals, count);
+    int fd = signalfd(-1, &set, SFD_CLOEXEC | (nonblocking ? SFD_NONBLOCK : 0));
+    return fd < 0 ? -errno : fd;
+}
+
+int csys_signalfd_read(int fd) {
+    struct signalfd_siginfo info;
+    long count = CSYS_REPEAT(read(fd, &info, sizeof info));
+    if (count < 0) return (int)count;
+    return count == sizeof info ? (int)info.ssi_signo : -EIO;
+}
+
+// MARK: sockets
+
+int csys_accept(int fd, struct csys_address *address) {
+    address->length = sizeof address->storage;
+    int accepted = accept4(fd, (struct sockaddr *)&address->storage, &address->length, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    return accepted < 0 ? -errno : accepted;
+}
+
+long csys_discard(int fd, size_t count) {
+    // A NULL buffer with MSG_TRUNC is TCP's own way to skip; other families need somewhere to put the bytes.
+    long skipped = CSYS_REPEAT(recv(fd, NULL, count, MSG_TRUNC));
+    if (skipped != -EFAULT) return skipped;
+    char bytes[16384];
+    return CSYS_REPEAT(recv(fd, bytes, count < sizeof bytes ? count : sizeof bytes, 0));
+}
+
+static int close_with(int fd, int error) {
+    close(fd);
+    return -error;
+}
+
+static int listen_at(const struct addrinfo *at, int backlog, bool reuse_port, bool dual) {
+    int fd = csys_socket(at->ai_family);
+    if (fd < 0) return fd;
+    int one = 1, zero = 0;
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+    if (reuse_port && setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &one, sizeof one) < 0) return close_with(fd, errno);
+    if (at->ai_family == AF_INET6) setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, dual ? &zero : &one, sizeof one);
+    if (bind(fd, at->ai_addr, at->ai_addrlen) < 0) return close_with(fd, errno);
+    csys_set_stream_options(fd);
+    if (listen(fd, backlog) < 0) return close_with(fd, errno);
+    return fd;
+}
+
+int csys_listen_tcp(const char *host, uint16_t port, int backlog, bool reuse_port) {
+    bool any = host == NULL || *host == 0;
+    char service[8];
+    snprintf(service, sizeof service, "%u", (unsigned)port);
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICSERV};
+    struct addrinfo *found = NULL;
+    int failed = getaddrinfo(any ? "::" : host, service, &hints, &found);
+    if (failed == 0) {
+        int result = -EADDRNOTAVAIL;
+        for (struct addrinfo *at = found; at != NULL; at = at->ai_next) {
+            result = listen_at(at, backlog, reuse_port, any);
+            if (result >= 0) break;
+        }
+        freeaddrinfo(found);
+        if (!any || result != -EAFNOSUPPORT) return result;
+    } else if (!any) {
+        return failed == EAI_SYSTEM ? -errno : -ENOENT;
+    }
+    // A host without IPv6 at all.
+    struct sockaddr_in every = {.sin_family = AF_INET, .sin_port = htons(port)};
+    struct addrinfo at = {
+        .ai_family = AF_INET, .ai_addr = (struct sockaddr *)&every, .ai_addrlen = sizeof every};
+    return listen_at(&at, backlog, reuse_port, false);
+}
+
+static int unix_address(const char *path, struct sockaddr_un *address) {
+    memset(address, 0, sizeof *address);
+    address->sun_family = AF_UNIX;
+    size_t length = strlen(path);
+    if (length == 0 || length >= sizeof address->sun_path) return -ENAMETOOLONG;
+    memcpy(address->sun_path, path, length);
+    return 0;
+}
+
+int csys_listen_unix(const char *path, uint32_t mode, int backlog) {
+    struct sockaddr_un address;
+    int failed = unix_address(path, &address);
+    if (failed < 0) return failed;
+    int fd = csys_socket(AF_UNIX);
+    if (fd < 0) return fd;
+    // Linux gives the file the mode of the unbound socket, less the umask: so it is never wider than asked for, not
+    // even between bind and chmod.
+    if (fchmod(fd, mode) < 0) return close_with(fd, errno);
+    if (bind(fd, (struct sockaddr *)&address, sizeof address) < 0) return close_with(fd, errno);
+    if (chmod(path, mode) < 0 || listen(fd, backlog) < 0) {
+        int error = errno;
+        unlink(path);
+        return close_with(fd, error);
+    }
+    return fd;
+}
+
+int csys_unix_probe(const char *path) {
+    struct sockaddr_un address;
+    int failed = unix_address(path, &address);
+    if (failed < 0) return failed;
+    int fd = csys_socket(AF_UNIX);
+    if (fd < 0) return fd;
+    int result = connect(fd, (struct sockaddr *)&address, sizeof address) < 0 ? -errno : 0;
+    close(fd);
+    return result == -EAGAIN ? 0 : result;  // EAGAIN: somebody listens, and the backlog is full
+}
+
+int csys_is_listening(int fd) {
+    int value = 0, type = 0;
+    socklen_t size = sizeof value;
+    if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) < 0) return -errno;
+    size = sizeof value;
+    if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &value, &size) < 0) return -errno;
+    return type == SOCK_STREAM && value ? 1 : 0;
+}
+
+int csys_set_nonblocking_cloexec(int fd) {
+    int flags = fcntl(fd, F_GETFL);
+    if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0) return -errno;
+    flags = fcntl(fd, F_GETFD);
+    if (flags < 0 || fcntl(fd, F_SETFD, flags | FD_CLOEXEC) < 0) return -errno;
+    return 0;
+}
+
+int csys_set_stream_options(int fd) {
+    int one = 1;
+    if (setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one) < 0) return -errno;
+    return setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof one) < 0 ? -errno : 0;
+}
+
+int csys_set_send_buffer(int fd, int bytes) {
+    return setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes) < 0 ? -errno : 0;
+}
+
+int csys_local_address(int fd, struct csys_address *address) {
+    address->length = sizeof address->storage;
+    return getsockname(fd, (struct sockaddr *)&address->storage, &address->length) < 0 ? -errno : 0;
+}
+
+int csys_address_format(const struct csys_address *address, char *text, int capacity) {
+    char host[INET6_ADDRSTRLEN];
+    int count;
+    if (address->storage.ss_family == AF_INET) {
+        const struct sockaddr_in *v4 = (const struct sockaddr_in *)&address->storage;
+        const uint8_t *byte = (const uint8_t *)&v4->sin_addr;
+        count = snprintf(
+            text, (size_t)capacity, "%u.%u.%u.%u:%u", byte[0], byte[1], byte[2], byte[3], ntohs(v4->sin_port));
+    } else if (address->storage.ss_family == AF_INET6) {
+        const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)&address->storage;
+        inet_ntop(AF_INET6, &v6->sin6_addr, host, sizeof host);
+        count = snprintf(text, (size_t)capacity, "[%s]:%u", host, ntohs(v6->sin6_port));
+    } else {
+        const struct sockaddr_un *un = (const struct sockaddr_un *)&address->storage;
+        bool named = address->length > offsetof(struct sockaddr_un, sun_path) && un->sun_path[0] != 0;
+        count = snprintf(text, (size_t)capacity, named ? "unix:%.108s" : "unix%.0s", un->sun_path);
+    }
+    return count < capacity ? count : capacity - 1;
+}
+
+int csys_set_abortive_close(int fd) {
+    struct linger now = {.l_onoff = 1, .l_linger = 0};
+    return setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof now) < 0 ? -errno : 0;
+}
+
+// MARK: files and memory
+
+int csys_open_reserve(void) {
+    int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    return fd < 0 ? -errno : fd;
+}
+
+int csys_file_identity(const char *path, uint64_t *device, uint64_t *inode, bool *is_socket) {
+    struct stat found;
+    if (lstat(path, &found) < 0) return -errno;
+    *device = (uint64_t)found.st_dev;
+    *inode = (uint64_t)found.st_ino;
+    *is_socket = S_ISSOCK(found.st_mode);
+    return 0;
+}
+
+static bool parse_id(const char *text, unsigned *id) {
+    char *end = NULL;
+    unsigned long value = strtoul(text, &end, 10);
+    if (*text == 0 || end == NULL || *end != 0) return false;
+    *id = (unsigned)value;
+    return true;
+}
+
+int csys_chown(const char *path, const char *owner) {
+    // user, user:group or :group; names or numbers.
+    char user[64];
+    size_t length = strcspn(owner, ":");
+    if (length >= sizeof user) return -EINVAL;
+    memcpy(user, owner, length);
+    user[length] = 0;
+    const char *group = owner[length] == ':' ? owner + length + 1 : "";
+    unsigned uid = (unsigned)-1, gid = (unsigned)-1;
+    if (*user && !parse_id(user, &uid)) {
+        struct passwd *found = getpwnam(user);
+        if (found == NULL) return -ENOENT;
+        uid = found->pw_uid;
+    }
+    if (*group && !parse_id(group, &gid)) {
+        struct group *found = getgrnam(group);
+        if (found == NULL) return -ENOENT;
+        gid = found->gr_gid;
+    }
+    return chown(path, uid, gid) < 0 ? -errno : 0;
+}
+
+void *csys_map(size_t bytes) {
+    void *base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return base == MAP_FAILED ? NULL : base;
+}
+
+void *csys_remap(void *base, size_t from, size_t to) {
+    void *moved = mremap(base, from, to, MREMAP_MAYMOVE);
+    return moved == MAP_FAILED ? NULL : moved;
+}
+
+void csys_unmap(void *base, size_t bytes) { munmap(base, bytes); }
+
+// MARK: randomness, threads
+
+uint64_t csys_random(void) {
+    uint64_t value = 0;
+    if (getrandom(&value, sizeof value, GRND_NONBLOCK) == sizeof value) return value;
+    return csys_monotonic() ^ ((uint64_t)getpid() << 32);  // early boot only; nothing here is a secret
+}
+
+struct thread_start {
+    void (*body)(void *);
+    void *argument;
+};
+
+static void *thread_main(void *raw) {
+    struct thread_start start = *(struct thread_start *)raw;
+    free(raw);
+    start.body(start.argument);
+    return NULL;
+}
+
+int csys_thread_start(const char *name, void (*body)(void *), void *argument) {
+    struct thread_start *start = malloc(sizeof *start);
+    if (start == NULL) return -ENOMEM;
+    start->body = body;
+    start->argument = argument;
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    // Signals are for the thread that waits on a signalfd: a new thread inherits the mask of the one that starts it.
+    sigset_t all, before;
+    sigfillset(&all);
+    // Not those that a defect of the thread's own raises: blocked, they would kill without a backtrace.
+    const int faults[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT, SIGPROF};
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) sigdelset(&all, faults[i]);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pthread_t thread;
+    int failed = pthread_create(&thread, &attributes, thread_main, start);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attributes);
+    if (failed) {
+        free(start);
+        return -failed;
+    }
+    char short_name[16] = {0};
+    strncpy(short_name, name, sizeof short_name - 1);
+    pthread_setname_np(thread, short_name);
+    return 0;
+}

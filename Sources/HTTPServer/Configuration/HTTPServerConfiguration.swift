@@ -1,0 +1,62 @@
+public import HTTPWire
+
+/// Every setting of an `HTTPServer`. The defaults are those of Ocelli's HTTP contract.
+///
+/// All durations are enforced by a timer of about a tenth of a second: a limit is never cut short, and is exceeded by
+/// no more than a few ticks.
+public struct HTTPServerConfiguration: Sendable {
+    /// Where to listen. Several are served at once.
+    public var listeners: [ListenerAddress] = [.tcp(host: "127.0.0.1", port: 8080)]
+    /// Value of the `Server` field (RFC 9110, 10.2.4).
+    public var serverName = "ocelli/0.1.0"
+    /// Threads that serve sockets, each with its own epoll. One is enough for most machines: the work is elsewhere.
+    public var eventLoops = 1
+    /// Connections that the kernel holds until they are accepted.
+    public var backlog = 1024
+
+    /// Limits of a request's head, its trailers and its chunk extensions.
+    public var wireLimits = WireLimits()
+    /// Bytes of one body. `HTTPResponder.admit` may set less for a request, never more.
+    public var maxBodyBytes = 20 << 20
+    /// Bytes of all bodies that are held together, received or being received. Past it, sockets are not read.
+    public var maxTotalBodyBytes = 256 << 20
+    /// Bytes received beyond the request that is being handled (pipelining) and kept for it to end.
+    public var maxReadAheadBytes = 16 << 10
+
+    /// From the first byte of a head (for the first request: from accepting) to its end.
+    public var headerTimeout: Duration = .seconds(10)
+    /// How long a kept-alive connection may be silent between requests.
+    public var idleTimeout: Duration = .seconds(75)
+    /// Bytes per second that a body must bring in each `bodyGrace` of time.
+    public var minBodyRate = 1024
+    /// The window over which `minBodyRate` is measured, and the time a body has before it is first held to it.
+    public var bodyGrace: Duration = .seconds(10)
+    /// How long a body may wait for room under `maxTotalBodyBytes` before it is answered 503.
+    public var bodyBudgetTimeout: Duration = .seconds(30)
+    /// How long the client may take none of the answer.
+    public var writeTimeout: Duration = .seconds(30)
+    /// Silence after which a lingering connection (answered, not to be used again) is closed.
+    public var lingerTimeout: Duration = .seconds(5)
+    /// How long a connection lingers at most.
+    public var lingerTotal: Duration = .seconds(30)
+    /// Bytes of a refused body that are read and thrown away at most, so that its sender reads the answer.
+    public var lingerBytes = 256 << 20
+    /// A refused body of at most this length is skipped and the connection kept.
+    public var skippedBodyBytes = 64 << 10
+    /// From the client's FIN on, how often a pending HTTP/1.1 request's connection is probed with 102 (Processing).
+    public var probeInterval: Duration = .seconds(1)
+
+    /// Connections at once. At the limit the ones idle for longest make room; if none is idle, the rest wait in the
+    /// kernel's backlog.
+    public var maxConnections = 4096
+    /// Requests answered on one connection before it is closed.
+    public var maxRequestsPerConnection = 100_000
+
+    /// The contract's defaults.
+    public init() {}
+
+    /// The defaults, listening on the given addresses.
+    public init(listeners: [ListenerAddress]) {
+        self.listeners = listeners
+    }
+}

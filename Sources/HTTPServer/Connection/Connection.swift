@@ -1,0 +1,96 @@
+import HTTPWire
+
+/// One accepted socket and what is kept for it. Confined to its event loop.
+///
+/// An idle one holds this object and nothing else: buffers, parser and body exist only while a request is half received,
+/// handled or half answered.
+final class Connection {
+    let descriptor: Int32
+    /// Told apart from earlier connections with the same descriptor by this.
+    let registration: UInt32
+    let remote: String
+    var machine: ConnectionMachine
+
+    /// The socket may have bytes, or its end, to read. Set by epoll (edge-triggered), cleared by an exhausting read.
+    var readable = false
+    /// epoll has seen the client's FIN: the last bytes may still be unread.
+    var finSignalled = false
+
+    /// Bytes received and not consumed: the beginning of a head, or what came while a request was handled.
+    var leftover: [UInt8] = []
+    /// `leftover` has bytes that were not shown to the parser.
+    var leftoverIsNew = false
+    /// Where the parser stands within `leftover`; nil at the start of a request.
+    var parser: RequestParser?
+    /// The first byte of the request that is being received; 0 for none.
+    var firstByte: UInt64 = 0
+
+    /// The request that is being received or handled.
+    var exchange: Exchange?
+    /// Its handler.
+    var task: Task<Void, Never>?
+
+    /// What the socket has not taken yet.
+    var output = PendingOutput()
+    /// Records of answers that are rendered and not yet sent whole.
+    var ending: [ExchangeRecord] = []
+
+    /// When the timer wheel brings this connection up, at or before its deadline; 0 if it does not.
+    var timerAt: UInt64 = 0
+
+    init(descriptor: Int32, registration: UInt32, remote: String, machine: ConnectionMachine) {
+        self.descriptor = descriptor
+        self.registration = registration
+        self.remote = remote
+        self.machine = machine
+    }
+
+    /// The value in epoll's user data: the registration beside the descriptor, so that an event that was fetched for a
+    /// connection closed since never reaches its successor.
+    var userData: UInt64 { UInt64(registration) << 32 | UInt64(UInt32(bitPattern: descriptor)) }
+}
+
+/// A request between its head and its answer.
+struct Exchange {
+    let head: RequestHead
+    let requestID: String
+    var body: HTTPBody
+    /// Takes the chunked coding off; nil where the body has a length.
+    var decoder: ChunkedDecoder?
+    let firstByte: UInt64
+    var bodyEnd: UInt64 = 0
+    /// Length of the body once it is whole; the body itself is then the handler's.
+    var bodyBytes = 0
+}
+
+/// Bytes that a socket did not take, in order.
+struct PendingOutput {
+    private var pieces: [[UInt8]] = []
+    /// Bytes of the first piece that are sent.
+    private var offset = 0
+
+    var isEmpty: Bool { pieces.isEmpty }
+
+    /// Adds bytes, of which the first `sent` are gone already.
+    mutating func append(_ bytes: [UInt8], sent: Int = 0) {
+        guard sent < bytes.count else { return }
+        if pieces.isEmpty { offset = sent }
+        pieces.append(bytes)
+    }
+
+    /// Sends as much as `send` takes: it is given bytes, and returns how many it took or a negated errno. Returns 0, or
+    /// the negated errno that ended it.
+    mutating func flush(_ send: (UnsafeRawBufferPointer) -> Int) -> Int {
+        while let first = pieces.first {
+            let taken = first.withUnsafeBytes { send(UnsafeRawBufferPointer(rebasing: $0[offset...])) }
+            guard taken >= 0 else { return taken }
+            offset += taken
+            if offset >= first.count {
+                pieces.removeFirst()
+                offset = 0
+            }
+        }
+        pieces = []
+        return 0
+    }
+}

@@ -1,0 +1,57 @@
+package import HTTPWire
+
+/// What the state machine finds wrong with a client's behaviour, apart from its syntax.
+package enum ConnectionFault: Sendable, Hashable {
+    /// The head did not come in time.
+    case slowHead
+    /// The body came slower than the minimum rate.
+    case slowBody
+    /// No room for the body's bytes came free in time.
+    case noBudget
+    /// The body is, or says it will be, longer than this.
+    case bodyTooLarge(limit: UInt64)
+    /// The client ended its side in the middle of the head.
+    case headTruncated
+    /// The client ended its side in the middle of the body.
+    case bodyTruncated
+
+    /// Whether it is a timeout, for the statistics.
+    package var isTimeout: Bool {
+        switch self {
+        case .slowHead, .slowBody, .noBudget: true
+        case .bodyTooLarge, .headTruncated, .bodyTruncated: false
+        }
+    }
+
+    /// The error that the client is told.
+    package var error: WireError {
+        switch self {
+        case .slowHead:
+            WireError(
+                status: .requestTimeout, code: "request_timeout",
+                message: "the head of the request did not arrive in time", label: "slow_head")
+        case .slowBody:
+            WireError(
+                status: .requestTimeout, code: "request_timeout",
+                message: "the body of the request arrives more slowly than the minimum rate", label: "slow_body")
+        case .noBudget:
+            WireError(
+                status: .serviceUnavailable, code: "overloaded",
+                message: "the server holds as many bytes of request bodies as it may; try again", label: "no_budget")
+        case .bodyTooLarge(let limit):
+            WireError(
+                status: .contentTooLarge, code: "body_too_large",
+                message: "the body is larger than the \(limit) bytes that are accepted here", label: "body_too_large")
+        case .headTruncated:
+            WireError(
+                status: .badRequest, code: "bad_request",
+                message: "the connection's sending side was closed before the head of the request was complete",
+                label: "head_truncated")
+        case .bodyTruncated:
+            WireError(
+                status: .badRequest, code: "bad_request",
+                message: "the connection's sending side was closed before the body was complete",
+                label: "body_truncated")
+        }
+    }
+}

@@ -1,0 +1,311 @@
+/// The life of one connection, as a pure value: events go in with the time at which they happened, and each says what is to
+/// be done next. It knows no socket, no bytes and no clock.
+///
+/// ```
+///                                   refused or answered at once, fault
+///              ┌──────────────────────────────────────────────────────────┐
+///              │             ┌────────────────────────────┐               │
+///              │             │           fault            ▼               │
+///   idle ──▶ head ──▶ body ◀──▶ waiting     handling ──▶ answering ◀──────┘
+///    ▲         │        │      (for the        ▲          │   │   │
+///    │         │        │       byte budget)   │          │   │   │
+///    │         │        └──────────────────────┤          │   │   │
+///    │         └───────────────────────────────┘          │   │   │
+///    │            (no body, or the body is whole)         │   │   │
+///    ├────────────────── kept alive ──────────────────────┘   │   │
+///    └────── skipping ◀── a short refused body is left ───────┘   │
+///               │                                                 │
+///               ▼ too long, too slow                              │
+///            closed ◀── lingering ◀── Connection: close ──────────┘
+/// ```
+///
+/// | phase | waits for | timer, and what happens when it rings |
+/// | --- | --- | --- |
+/// | idle | the first byte of a request | idle (before the first request: header) timeout: closed |
+/// | head | the end of the head | header timeout: 408 |
+/// | body | the rest of the body | a window of `bodyGrace` with too few bytes: 408 |
+/// | waiting | room for the body's bytes | budget timeout: 503 |
+/// | handling | the answer | none; after the client's FIN: another 102 every `probeInterval` |
+/// | answering | the answer being taken | no progress for the write timeout: closed |
+/// | skipping | the rest of a refused body | as body, but closed: the answer has been sent |
+/// | lingering | the client's FIN | linger timeouts: closed |
+/// | closed | nothing | |
+///
+/// The client's FIN ends idle and lingering, is answered 400 in head and body, and is no end in handling: it may be a
+/// half-close. HTTP/1.1 is probed with 102; a client that still exists reads it and waits on, the kernel of one that does
+/// not answers RST, which ends every phase. HTTP/1.0 knows no interim responses, so there FIN is taken for the end.
+package struct ConnectionMachine: Sendable {
+    /// Where the connection is in its life; see the type's table.
+    package enum Phase: Sendable, Hashable {
+        case idle, head, body, waiting, handling, answering, skipping, lingering, closed
+    }
+
+    /// What comes after the answer that is being sent.
+    private enum Next: Sendable {
+        case request, skip, linger, close
+    }
+
+    /// The phase.
+    package private(set) var phase = Phase.idle
+    /// When `timerFired` wants to be called, in the clock of the events' times; nil for never.
+    package private(set) var deadline: UInt64?
+    /// Whether the client has ended its side.
+    package private(set) var peerFinished = false
+    /// Requests answered so far.
+    package private(set) var answeredRequests = 0
+    /// The body's bytes so far.
+    package private(set) var bodyBytes: UInt64 = 0
+
+    private var traits = RequestTraits()
+    /// A head was taken and its answer is due, though the phase is still `head`.
+    private var headTaken = false
+    private var next = Next.request
+    private var maxBody: UInt64 = 0
+    private var windowBytes: UInt64 = 0
+    private var lingerEnd: UInt64 = 0
+    private var lingerBytes: UInt64 = 0
+
+    /// A connection that was accepted at `now`.
+    package init(policy: ConnectionPolicy, now: UInt64) {
+        deadline = now &+ policy.headerTimeout
+    }
+
+    /// Bytes of the body that are missing: nil if that is not known (chunked).
+    package var bodyRemaining: UInt64? {
+        traits.bodyLength.map { $0 - min(bodyBytes, $0) }
+    }
+
+    // MARK: Reading a request
+
+    /// The first byte of a head came.
+    package mutating func headStarted(policy: ConnectionPolicy, now: UInt64) {
+        guard phase == .idle else { return }
+        phase = .head
+        // The first request's time began with the connection.
+        if answeredRequests > 0 { deadline = now &+ policy.headerTimeout }
+    }
+
+    /// The head is whole and the application takes the request, with a body of at most `maxBody` bytes. `buffered`: bytes of
+    /// the body are there already, so that 100 (Continue) has no purpose (RFC 9110, 10.1.1).
+    package mutating func headAccepted(
+        _ traits: RequestTraits, maxBody: UInt64, buffered: Bool, policy: ConnectionPolicy, now: UInt64
+    ) -> ConnectionAction {
+        begin(traits)
+        self.maxBody = maxBody
+        guard traits.bodyLength != 0 else { return dispatch() }
+        if let length = traits.bodyLength, length > maxBody { return .fail(.bodyTooLarge(limit: maxBody)) }
+        phase = .body
+        openWindow(policy, now)
+        return .readBody(sendContinue: traits.expectsContinue && !traits.isHTTP10 && !buffered)
+    }
+
+    /// The head is whole, and the application has answered on sight of it: `answered` is next.
+    package mutating func headRefused(_ traits: RequestTraits) {
+        begin(traits)
+    }
+
+    /// `count` bytes of the body came (without its coding).
+    package mutating func bodyReceived(_ count: UInt64) -> ConnectionAction {
+        guard phase == .body else { return .wait }
+        bodyBytes &+= count
+        windowBytes &+= count
+        if bodyBytes > maxBody { return .fail(.bodyTooLarge(limit: maxBody)) }
+        return bodyRemaining == 0 ? dispatch() : .wait
+    }
+
+    /// The last chunk and the trailers came.
+    package mutating func bodyEnded() -> ConnectionAction {
+        guard phase == .body else { return .wait }
+        return dispatch()
+    }
+
+    /// There is no room under the byte budget: nothing is read until `budgetFreed`.
+    package mutating func budgetExhausted(policy: ConnectionPolicy, now: UInt64) {
+        guard phase == .body else { return }
+        phase = .waiting
+        deadline = now &+ policy.bodyBudgetTimeout
+    }
+
+    /// There is room again. The client's rate is measured anew: the pause was not its doing.
+    package mutating func budgetFreed(policy: ConnectionPolicy, now: UInt64) -> ConnectionAction {
+        guard phase == .waiting else { return .wait }
+        phase = .body
+        openWindow(policy, now)
+        return .readBody(sendContinue: false)
+    }
+
+    // MARK: Answering
+
+    /// There is an answer: the handler's, the application's on sight of the head, or that to a fault or malformed bytes
+    /// (`fault`: nothing that follows on this connection is taken for a request). Says how to send it.
+    package mutating func answered(
+        wantsClose: Bool, fault: Bool, draining: Bool, policy: ConnectionPolicy, now: UInt64
+    ) -> AnswerPlan {
+        let hadRequest = phase != .idle && phase != .head || headTaken
+        headTaken = false
+        answeredRequests += 1
+        let rest = phase == .handling ? 0 : bodyRemaining ?? .max
+        var keep = !fault && !wantsClose && !draining && traits.keepAlive && answeredRequests < policy.maxRequests
+        if rest > 0 && (rest > policy.skippedBodyBytes || traits.expectsContinue) { keep = false }
+        if keep {
+            next = rest > 0 ? .skip : .request
+        } else if peerFinished || (!fault && rest == 0 && !traits.keepAlive) {
+            // The client sends nothing more, or said that it would not: nothing can arrive after the close and make
+            // the kernel answer it with RST, which would take the answer away from the client.
+            next = .close
+        } else {
+            next = .linger
+        }
+        phase = .answering
+        deadline = now &+ policy.writeTimeout
+        return AnswerPlan(
+            keepAlive: keep, sayKeepAlive: keep && traits.isHTTP10, omitBody: hadRequest && traits.isHead)
+    }
+
+    /// The socket takes no more bytes at the moment. While the connection is idle or reads a head (answers of pipelined
+    /// requests were put together), reading ends until they are sent, so that what is held stays bounded.
+    package mutating func outputBlocked(policy: ConnectionPolicy, now: UInt64) {
+        switch phase {
+        case .idle, .head:
+            phase = .answering
+            next = .request
+            deadline = now &+ policy.writeTimeout
+        case .answering: deadline = now &+ policy.writeTimeout
+        default: break
+        }
+    }
+
+    /// The whole answer was handed to the socket (or stands before it together with those of pipelined requests).
+    package mutating func answerSent(policy: ConnectionPolicy, now: UInt64) -> ConnectionAction {
+        guard phase == .answering else { return .wait }
+        switch next {
+        case .request:
+            phase = .idle
+            deadline = now &+ policy.idleTimeout
+            return .readHead
+        case .skip:
+            phase = .skipping
+            openWindow(policy, now)
+            return .skipBody
+        case .linger:
+            if peerFinished { return close(.finished) }
+            phase = .lingering
+            lingerEnd = now &+ policy.lingerTotal
+            deadline = min(lingerEnd, now &+ policy.lingerTimeout)
+            return .linger
+        case .close:
+            return close(.finished)
+        }
+    }
+
+    /// `count` bytes were thrown away, in `skipping` or `lingering`.
+    package mutating func discarded(
+        _ count: UInt64, policy: ConnectionPolicy, now: UInt64
+    ) -> ConnectionAction {
+        switch phase {
+        case .skipping:
+            bodyBytes &+= count
+            windowBytes &+= count
+            guard bodyRemaining == 0 else { return .wait }
+            phase = .idle
+            deadline = now &+ policy.idleTimeout
+            return .readHead
+        case .lingering:
+            lingerBytes &+= count
+            if lingerBytes > policy.lingerBytes { return close(.finished) }
+            deadline = min(lingerEnd, now &+ policy.lingerTimeout)
+            return .wait
+        default:
+            return .wait
+        }
+    }
+
+    // MARK: The client's end, and the clock
+
+    /// The client ended its side: FIN. `unread`: bytes of it that are buffered and not yet looked at.
+    package mutating func peerEnded(
+        unread: Bool, policy: ConnectionPolicy, now: UInt64
+    ) -> ConnectionAction {
+        let first = !peerFinished
+        peerFinished = true
+        switch phase {
+        case .idle: return unread ? .wait : close(.finished)
+        case .head: return .fail(.headTruncated)
+        case .body: return .fail(.bodyTruncated)
+        case .handling:
+            guard first else { return .wait }
+            if traits.isHTTP10 { return close(.clientGone) }
+            deadline = now &+ policy.probeInterval
+            return .probe
+        case .skipping, .lingering: return close(.finished)
+        case .answering:
+            if next == .skip || next == .linger { next = .close }
+            return .wait
+        case .waiting, .closed: return .wait
+        }
+    }
+
+    /// The connection is broken: RST, or an error of the socket.
+    package mutating func peerVanished() -> ConnectionAction {
+        switch phase {
+        case .closed: .wait
+        case .idle, .lingering, .skipping: close(.finished)
+        default: close(.clientGone)
+        }
+    }
+
+    /// `deadline` may have passed.
+    package mutating func timerFired(policy: ConnectionPolicy, now: UInt64) -> ConnectionAction {
+        guard let deadline, now >= deadline else { return .wait }
+        switch phase {
+        case .idle: return close(.idle)
+        case .head: return .fail(.slowHead)
+        case .waiting: return .fail(.noBudget)
+        case .answering: return close(.slowReader)
+        case .lingering: return close(.finished)
+        case .body, .skipping:
+            if windowBytes < policy.bodyBytesPerGrace {
+                return phase == .body ? .fail(.slowBody) : close(.finished)
+            }
+            openWindow(policy, now)
+            return .wait
+        case .handling:
+            self.deadline = now &+ policy.probeInterval
+            return .probe
+        case .closed: return .wait
+        }
+    }
+
+    /// The server shuts down: what is idle is closed.
+    package mutating func drain() -> ConnectionAction {
+        phase == .idle ? close(.drained) : .wait
+    }
+
+    /// The connection is closed, whatever it is doing.
+    package mutating func close(_ ending: ConnectionEnding) -> ConnectionAction {
+        phase = .closed
+        deadline = nil
+        return .close(ending)
+    }
+
+    // MARK: Helpers
+
+    private mutating func begin(_ traits: RequestTraits) {
+        self.traits = traits
+        bodyBytes = 0
+        phase = .head
+        headTaken = true
+    }
+
+    private mutating func dispatch() -> ConnectionAction {
+        phase = .handling
+        headTaken = false
+        deadline = nil
+        return .dispatch
+    }
+
+    private mutating func openWindow(_ policy: ConnectionPolicy, _ now: UInt64) {
+        windowBytes = 0
+        deadline = now &+ policy.bodyGrace
+    }
+}

@@ -1,0 +1,41 @@
+/// The limits that decide what becomes of a connection, in nanoseconds and bytes.
+package struct ConnectionPolicy: Sendable {
+    package var headerTimeout: UInt64
+    package var idleTimeout: UInt64
+    package var bodyGrace: UInt64
+    /// Bytes that a body must bring in each `bodyGrace`.
+    package var bodyBytesPerGrace: UInt64
+    package var bodyBudgetTimeout: UInt64
+    package var writeTimeout: UInt64
+    package var lingerTimeout: UInt64
+    package var lingerTotal: UInt64
+    package var lingerBytes: UInt64
+    package var skippedBodyBytes: UInt64
+    package var probeInterval: UInt64
+    package var maxRequests: Int
+
+    package init(_ configuration: HTTPServerConfiguration) {
+        headerTimeout = nanoseconds(configuration.headerTimeout)
+        idleTimeout = nanoseconds(configuration.idleTimeout)
+        bodyGrace = max(1, nanoseconds(configuration.bodyGrace))
+        let (product, overflow) = UInt64(max(0, configuration.minBodyRate))
+            .multipliedReportingOverflow(by: bodyGrace / 1_000_000)
+        bodyBytesPerGrace = overflow ? .max : product / 1000
+        bodyBudgetTimeout = nanoseconds(configuration.bodyBudgetTimeout)
+        writeTimeout = nanoseconds(configuration.writeTimeout)
+        lingerTimeout = nanoseconds(configuration.lingerTimeout)
+        lingerTotal = nanoseconds(configuration.lingerTotal)
+        lingerBytes = UInt64(max(0, configuration.lingerBytes))
+        skippedBodyBytes = UInt64(max(0, configuration.skippedBodyBytes))
+        probeInterval = max(1, nanoseconds(configuration.probeInterval))
+        maxRequests = max(1, configuration.maxRequestsPerConnection)
+    }
+}
+
+/// A duration as whole nanoseconds, at least 0 and at most about 146 years: sums of two stay clear of overflow.
+package func nanoseconds(_ duration: Duration) -> UInt64 {
+    let (seconds, attoseconds) = duration.components
+    guard seconds >= 0, attoseconds >= 0 else { return 0 }
+    let limit: Int64 = 1 << 32
+    return UInt64(min(seconds, limit)) &* 1_000_000_000 &+ UInt64(attoseconds / 1_000_000_000)
+}

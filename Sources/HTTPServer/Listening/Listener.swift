@@ -1,0 +1,101 @@
+import CSystem
+import Glibc
+
+/// One listening socket.
+struct Listener: Sendable {
+    let descriptor: Int32
+    /// What it is bound to, port 0 resolved: `127.0.0.1:8080` or `unix:/run/x.sock`.
+    let address: String
+    /// Its file, if it has one.
+    let file: UnixSocketFile?
+
+    /// Binds everything that the configuration names. The result has one list per event loop: TCP addresses get a socket
+    /// for each loop (SO_REUSEPORT spreads the connections), the others are shared.
+    static func open(_ configuration: HTTPServerConfiguration) throws(HTTPServerError) -> [[Listener]] {
+        let loops = max(1, configuration.eventLoops)
+        let backlog = Int32(clamping: max(1, configuration.backlog))
+        var perLoop = Array(repeating: [Listener](), count: loops)
+        do throws(HTTPServerError) {
+            for address in configuration.listeners {
+                switch address {
+                case .tcp(let host, let port):
+                    var port = port
+                    for index in 0..<loops {
+                        let listener = try tcp(host, &port, address, backlog: backlog, reusePort: loops > 1)
+                        perLoop[index].append(listener)
+                    }
+                case .unix(let path, let mode, let owner):
+                    let made = try UnixSocketFile.listen(path: path, mode: mode, owner: owner, backlog: backlog)
+                    let listener = Listener(
+                        descriptor: made.descriptor, address: "unix:\(path)", file: made.file)
+                    for index in 0..<loops { perLoop[index].append(listener) }
+                case .systemd, .systemdNamed:
+                    for listener in try passed(address) {
+                        for index in 0..<loops { perLoop[index].append(listener) }
+                    }
+                }
+            }
+            guard perLoop[0].isEmpty == false else { throw .noListener }
+        } catch {
+            close(perLoop)
+            throw error
+        }
+        return perLoop
+    }
+
+    /// Closes every socket once and removes the files.
+    static func close(_ perLoop: [[Listener]]) {
+        var closed: Set<Int32> = []
+        for listener in perLoop.joined() where closed.insert(listener.descriptor).inserted {
+            listener.file?.remove()
+            csys_close(listener.descriptor)
+        }
+    }
+
+    private static func tcp(
+        _ host: String, _ port: inout UInt16, _ address: ListenerAddress, backlog: Int32, reusePort: Bool
+    ) throws(HTTPServerError) -> Listener {
+        let descriptor = csys_listen_tcp(host, port, backlog, reusePort)
+        guard descriptor >= 0 else { throw .listen(address: address.description, errno: -descriptor) }
+        let bound = boundAddress(descriptor) ?? address.description
+        // The loops after the first bind to the port that the first was given.
+        if port == 0, let digits = bound.split(separator: ":").last, let given = UInt16(digits) { port = given }
+        return Listener(descriptor: descriptor, address: bound, file: nil)
+    }
+
+    private static func passed(_ address: ListenerAddress) throws(HTTPServerError) -> [Listener] {
+        var wanted = SystemdSockets.current.sockets
+        if case .systemdNamed(let name) = address { wanted = wanted.filter { $0.name == name } }
+        var listeners: [Listener] = []
+        for socket in wanted {
+            // Not ours to close if it is no listening socket: systemd may pass other things too.
+            guard csys_is_listening(socket.descriptor) == 1 else { continue }
+            let prepared = csys_set_nonblocking_cloexec(socket.descriptor)
+            guard prepared >= 0 else { throw .listen(address: address.description, errno: -prepared) }
+            csys_set_stream_options(socket.descriptor)
+            listeners.append(
+                Listener(
+                    descriptor: socket.descriptor, address: boundAddress(socket.descriptor) ?? socket.name, file: nil))
+        }
+        guard !listeners.isEmpty else { throw .noPassedSocket(address.description) }
+        return listeners
+    }
+
+    private static func boundAddress(_ descriptor: Int32) -> String? {
+        var address = csys_address()
+        guard csys_local_address(descriptor, &address) >= 0 else { return nil }
+        return address.text
+    }
+}
+
+extension csys_address {
+    /// `127.0.0.1:8080`, `[::1]:8080` or `unix`.
+    var text: String {
+        withUnsafePointer(to: self) { address in
+            withUnsafeTemporaryAllocation(of: CChar.self, capacity: 128) { text in
+                let count = Int(csys_address_format(address, text.baseAddress, 128))
+                return String(decoding: UnsafeRawBufferPointer(text)[..<max(0, count)], as: UTF8.self)
+            }
+        }
+    }
+}

@@ -1,0 +1,141 @@
+import CSystem
+import Glibc
+
+/// Why, and until when, no connections are accepted.
+struct AcceptPause {
+    /// Tried again at this time at the latest; nil: when a connection is closed.
+    let until: UInt64?
+}
+
+extension EventLoop {
+    /// Registers the listeners. User data: registration 0, and the index.
+    func armListeners() -> Bool {
+        for (index, listener) in context.listeners.enumerated() {
+            let events = CSYS_EPOLL_IN
+            let result = csys_epoll_add(epoll, listener.descriptor, events, UInt64(index))
+            guard result >= 0 else {
+                context.reportFailure(.listenerFailed(address: listener.address, errno: -result))
+                return false
+            }
+        }
+        return true
+    }
+
+    /// Takes the listeners out of epoll: nothing is accepted, and nothing wakes the loop for it.
+    func disarmListeners() {
+        for listener in context.listeners { csys_epoll_remove(epoll, listener.descriptor) }
+    }
+
+    /// Accepts what is waiting, a bounded number a turn, so that a flood of connections does not starve those there are.
+    func listenerReady(_ index: Int, events: UInt32) {
+        guard index < context.listeners.count, acceptPause == nil, !isDraining else { return }
+        let listener = context.listeners[index]
+        if events & (CSYS_EPOLL_ERR | CSYS_EPOLL_HUP) != 0 {
+            return listenerFailed(listener, EIO)
+        }
+        for _ in 0..<64 {
+            if openCount >= context.configuration.maxConnections, !evictOne() { return pauseAccepting(until: nil) }
+            var address = csys_address()
+            let descriptor = csys_accept(listener.descriptor, &address)
+            if descriptor >= 0 {
+                admit(descriptor, address)
+            } else if !acceptFailed(-descriptor, listener) {
+                return
+            }
+        }
+    }
+
+    /// Whether to go on accepting after this error.
+    private func acceptFailed(_ error: Int32, _ listener: Listener) -> Bool {
+        switch error {
+        case EAGAIN:
+            return false
+        case ECONNABORTED, EINTR, EPROTO, EPERM, ENETDOWN, ENOPROTOOPT, EHOSTDOWN, ENONET, EHOSTUNREACH, ENETUNREACH:
+            return true  // this connection's trouble only (accept(2), error handling)
+        case EMFILE, ENFILE:
+            if evictOne() { return true }
+            return refuseOne(listener)
+        case ENOBUFS, ENOMEM:
+            pauseAccepting(until: now &+ 100_000_000)
+            return false
+        default:
+            listenerFailed(listener, error)
+            return false
+        }
+    }
+
+    /// There is no descriptor left for the connection at the head of the queue. Left there, it would wake the loop for ever;
+    /// so the reserve is given up for it, and it is told at once that it is not wanted.
+    private func refuseOne(_ listener: Listener) -> Bool {
+        context.counters.refused.add()
+        guard reserve >= 0 else {
+            reserve = csys_open_reserve()
+            pauseAccepting(until: now &+ 100_000_000)
+            return false
+        }
+        csys_close(reserve)
+        var address = csys_address()
+        let descriptor = csys_accept(listener.descriptor, &address)
+        if descriptor >= 0 {
+            csys_set_abortive_close(descriptor)
+            csys_close(descriptor)
+        }
+        reserve = csys_open_reserve()
+        return descriptor >= 0
+    }
+
+    private func listenerFailed(_ listener: Listener, _ error: Int32) {
+        csys_epoll_remove(epoll, listener.descriptor)
+        context.reportFailure(.listenerFailed(address: listener.address, errno: error))
+    }
+
+    private func admit(_ descriptor: Int32, _ address: csys_address) {
+        // 0 marks listeners and the highest number the mailbox.
+        lastRegistration = lastRegistration &+ 1
+        if lastRegistration == 0 || lastRegistration == .max { lastRegistration = 1 }
+        var isUnix = false
+        withUnsafePointer(to: address) { isUnix = csys_address_family($0) == AF_UNIX }
+        let connection = Connection(
+            descriptor: descriptor, registration: lastRegistration, remote: isUnix ? "unix" : address.text,
+            machine: ConnectionMachine(policy: context.policy, now: now))
+        let events =
+            (CSYS_EPOLL_IN | CSYS_EPOLL_OUT | CSYS_EPOLL_RDHUP) | CSYS_EPOLL_EDGE
+        guard csys_epoll_add(epoll, descriptor, events, connection.userData) >= 0 else {
+            csys_close(descriptor)
+            context.counters.refused.add()
+            return
+        }
+        while connections.count <= Int(descriptor) { connections.append(nil) }
+        connections[Int(descriptor)] = connection
+        openCount += 1
+        context.counters.open.set(openCount)
+        context.counters.accepted.add()
+        settle(connection)
+    }
+
+    /// Closes the connection that is idle for longest; where none is, the one that has been sending a head for longest.
+    private func evictOne() -> Bool {
+        guard let id = idle.first ?? heads.first, let connection = connections[Int(id)] else { return false }
+        context.counters.evicted.add()
+        perform(connection.machine.close(.evicted), on: connection)
+        return true
+    }
+
+    private func pauseAccepting(until: UInt64?) {
+        guard acceptPause == nil else { return }
+        acceptPause = AcceptPause(until: until)
+        disarmListeners()
+    }
+
+    /// Accepts again, if the reason not to is gone.
+    func resumeAccepting() {
+        guard let pause = acceptPause, !isDraining else { return }
+        if let until = pause.until {
+            guard now >= until else { return }
+        } else {
+            guard openCount < context.configuration.maxConnections || idle.count + heads.count > 0 else { return }
+        }
+        acceptPause = nil
+        _ = armListeners()
+    }
+}

@@ -1,0 +1,284 @@
+import CSystem
+import Glibc
+import HTTPWire
+import Synchronization
+
+extension EventLoop {
+    // MARK: From head to handler
+
+    /// A head is whole. `buffered`: bytes that follow it in the buffer. Returns whether to parse on.
+    func begin(_ connection: Connection, _ head: RequestHead, buffered: Int) -> Bool {
+        context.counters.requests.add()
+        let requestID = identifier(head)
+        let firstByte = connection.firstByte
+        connection.firstByte = 0
+        let traits = RequestTraits(head)
+        switch context.responder.admit(head, requestID: requestID) {
+        case .refuse(let response):
+            connection.machine.headRefused(traits)
+            return answerAtOnce(connection, response, head, requestID, firstByte: firstByte, more: buffered > 0)
+        case .accept(let maxBytes):
+            let decoder = head.framing == .chunked ? ChunkedDecoder(limits: context.configuration.wireLimits) : nil
+            let body = traits.bodyLength == 0 ? HTTPBody.empty : HTTPBody(budget: context.budget)
+            connection.exchange = Exchange(
+                head: head, requestID: requestID, body: body, decoder: decoder, firstByte: firstByte)
+            let maxBody = UInt64(max(0, min(maxBytes, context.configuration.maxBodyBytes, context.budget.total)))
+            let action = connection.machine.headAccepted(
+                traits, maxBody: maxBody, buffered: buffered > 0, policy: context.policy, now: now)
+            perform(action, on: connection)
+            return false
+        }
+    }
+
+    private func identifier(_ head: RequestHead) -> String {
+        if let given = head.value(of: "x-request-id"), RequestIdentifier.isSane(given) { return given }
+        return identifiers.next()
+    }
+
+    /// The request is whole: its handler is started, as a task of its own.
+    private func startHandler(_ connection: Connection) {
+        guard var exchange = connection.exchange else { return }
+        exchange.bodyEnd = csys_monotonic()
+        exchange.bodyBytes = exchange.body.count
+        exchange.body.settle()
+        let request = HTTPRequest(
+            head: exchange.head, body: exchange.body, requestID: exchange.requestID, remote: connection.remote,
+            headReceivedNanoseconds: exchange.firstByte, bodyReceivedNanoseconds: exchange.bodyEnd)
+        // From here on the body is the handler's: its memory is free as soon as the handler lets go of it.
+        exchange.body = .empty
+        exchange.decoder = nil
+        connection.exchange = exchange
+        context.counters.running.add()
+        let (responder, mailbox) = (context.responder, context.mailbox)
+        let (descriptor, registration) = (connection.descriptor, connection.registration)
+        connection.task = Task {
+            let response = await responder.respond(to: request)
+            mailbox.post(
+                .completed(descriptor: descriptor, registration: registration, response, at: csys_monotonic()))
+        }
+    }
+
+    // MARK: Answers
+
+    /// The handler has answered.
+    func handlerEnded(_ connection: Connection, _ response: HTTPResponse, at ready: UInt64) {
+        guard connection.machine.phase == .handling, let exchange = connection.exchange else { return }
+        connection.task = nil
+        connection.exchange = nil
+        context.counters.running.add(-1)
+        let plan = connection.machine.answered(
+            wantsClose: response.closeConnection, fault: false, draining: closesAfterAnswers,
+            policy: context.policy, now: now)
+        record(connection, exchange, response, plan, ready: ready, outcome: .answered)
+        let sent = render(connection, response, requestID: exchange.requestID, plan: plan)
+        answered(connection, sent: sent)
+        advance(connection)
+        settle(connection)
+    }
+
+    /// The application has answered on sight of the head. Returns whether to parse on: pipelined answers are put together.
+    private func answerAtOnce(
+        _ connection: Connection, _ response: HTTPResponse, _ head: RequestHead, _ requestID: String,
+        firstByte: UInt64, more: Bool
+    ) -> Bool {
+        let plan = connection.machine.answered(
+            wantsClose: response.closeConnection, fault: false, draining: closesAfterAnswers,
+            policy: context.policy, now: now)
+        if context.observer != nil {
+            let exchange = Exchange(
+                head: head, requestID: requestID, body: .empty, decoder: nil, firstByte: firstByte, bodyEnd: now)
+            record(connection, exchange, response, plan, ready: now, outcome: .answered)
+        }
+        if more, plan.keepAlive, connection.output.isEmpty, response.body.count <= Self.copied,
+            answers.bytes.count < Self.batch, connection.machine.bodyRemaining == 0
+        {
+            answers.appendHead(response, requestID: requestID, plan: plan)
+            if !plan.omitBody && !response.status.forbidsBody { answers.appendBody(response.body) }
+            context.counters.answers.add()
+            return connection.machine.answerSent(policy: context.policy, now: now) == .readHead
+        }
+        answered(connection, sent: render(connection, response, requestID: requestID, plan: plan))
+        return connection.machine.phase == .idle
+    }
+
+    /// Answers a fault of the client's; what follows it on the connection is not looked at.
+    func answerFault(_ connection: Connection, _ error: WireError, isTimeout: Bool = false) {
+        let exchange = connection.exchange
+        connection.exchange = nil
+        connection.parser = nil
+        let requestID = exchange?.requestID ?? identifiers.next()
+        let response = context.responder.errorResponse(error, requestID: requestID)
+        countFault(error.label, isTimeout: isTimeout)
+        let plan = connection.machine.answered(
+            wantsClose: true, fault: true, draining: true, policy: context.policy, now: now)
+        record(
+            connection, exchange, response, plan, requestID: requestID, ready: now,
+            outcome: isTimeout ? .timedOut(error.label) : .protocolError(error.label))
+        connection.firstByte = 0
+        answered(connection, sent: render(connection, response, requestID: requestID, plan: plan))
+    }
+
+    private func countFault(_ label: String, isTimeout: Bool) {
+        if isTimeout {
+            context.counters.timeouts.withLock { $0[label, default: 0] += 1 }
+        } else {
+            context.counters.protocolErrors.withLock { $0[label, default: 0] += 1 }
+        }
+    }
+
+    /// Whether every answer says `Connection: close`.
+    private var closesAfterAnswers: Bool { isDraining || context.lameDuck.isSet }
+
+    /// After an answer was rendered and, if `sent`, handed to the socket whole.
+    private func answered(_ connection: Connection, sent: Bool) {
+        guard connection.machine.phase == .answering else { return }
+        if sent {
+            perform(connection.machine.answerSent(policy: context.policy, now: now), on: connection)
+        } else {
+            connection.machine.outputBlocked(policy: context.policy, now: now)
+        }
+    }
+
+    // MARK: Sending
+
+    /// Up to this size a body is copied behind its head; beyond, it is sent from where it is.
+    private static let copied = 16 << 10
+    /// Answers of pipelined requests are put together up to about this size.
+    private static let batch = 64 << 10
+
+    /// Renders an answer and sends it with all that is before it. Returns whether the socket took everything.
+    private func render(
+        _ connection: Connection, _ response: HTTPResponse, requestID: String, plan: AnswerPlan
+    ) -> Bool {
+        context.counters.answers.add()
+        answers.appendHead(response, requestID: requestID, plan: plan)
+        guard !plan.omitBody, !response.status.forbidsBody, !response.body.isEmpty else { return send(connection) }
+        if response.body.count <= Self.copied {
+            answers.appendBody(response.body)
+            return send(connection)
+        }
+        return send(connection, and: response.body)
+    }
+
+    /// Sends what was put together, if that was not done yet.
+    func sendAnswers(_ connection: Connection) {
+        guard !answers.bytes.isEmpty else { return }
+        if connection.machine.phase == .closed { return answers.clear() }
+        if !send(connection) { connection.machine.outputBlocked(policy: context.policy, now: now) }
+    }
+
+    /// Sends the rendered bytes, and `body` after them, behind what the socket has not taken yet.
+    private func send(_ connection: Connection, and body: [UInt8]? = nil) -> Bool {
+        defer { answers.clear() }
+        if !connection.output.isEmpty {
+            connection.output.append(answers.bytes)
+            if let body { connection.output.append(body) }
+            return flushOutput(connection)
+        }
+        let head = answers.bytes.count
+        let taken = answers.bytes.withUnsafeBytes { head in
+            guard let body else { return csys_send(connection.descriptor, head.baseAddress, head.count) }
+            return body.withUnsafeBytes { body in
+                csys_send2(connection.descriptor, head.baseAddress, head.count, body.baseAddress, body.count)
+            }
+        }
+        if taken >= head + (body?.count ?? 0) {
+            answersLeft(connection)
+            return true
+        }
+        guard taken >= 0 || taken == -Int(EAGAIN) else {
+            perform(connection.machine.peerVanished(), on: connection)
+            return false
+        }
+        let sent = max(0, taken)
+        if sent < head { connection.output.append(answers.bytes, sent: sent) }
+        if let body { connection.output.append(body, sent: max(0, sent - head)) }
+        return false
+    }
+
+    /// The socket takes bytes again.
+    func flush(_ connection: Connection) {
+        let before = connection.machine.phase
+        let all = flushOutput(connection)
+        guard connection.machine.phase == before, before == .answering else { return }
+        answered(connection, sent: all)
+    }
+
+    private func flushOutput(_ connection: Connection) -> Bool {
+        let result = connection.output.flush { csys_send(connection.descriptor, $0.baseAddress, $0.count) }
+        if result == 0 {
+            answersLeft(connection)
+            return true
+        }
+        if result != -Int(EAGAIN) { perform(connection.machine.peerVanished(), on: connection) }
+        return false
+    }
+
+    // MARK: Actions
+
+    /// Does what the state machine says.
+    func perform(_ action: ConnectionAction, on connection: Connection) {
+        switch action {
+        case .wait, .readHead, .readBody(sendContinue: false), .skipBody: break  // `advance` goes by the phase
+        case .readBody(sendContinue: true):
+            answers.appendInterim(.continue)
+            _ = send(connection)
+        case .dispatch: startHandler(connection)
+        case .fail(let fault): answerFault(connection, fault.error, isTimeout: fault.isTimeout)
+        case .probe:
+            // One probe in the socket's buffer is enough to be answered with RST.
+            guard connection.output.isEmpty else { return }
+            answers.appendInterim(.processing)
+            _ = send(connection)
+        case .linger:
+            connection.leftover = []
+            connection.leftoverIsNew = false
+            csys_shutdown_write(connection.descriptor)
+            connection.readable = true
+        case .close(let ending): close(connection, ending)
+        }
+    }
+
+    // MARK: Records
+
+    private func record(
+        _ connection: Connection, _ exchange: Exchange?, _ response: HTTPResponse, _ plan: AnswerPlan,
+        requestID: String? = nil, ready: UInt64, outcome: ExchangeRecord.Outcome
+    ) {
+        guard context.observer != nil else { return }
+        connection.ending.append(
+            ExchangeRecord(
+                requestID: requestID ?? exchange?.requestID ?? "", remote: connection.remote,
+                method: exchange?.head.method, path: exchange?.head.target.path ?? "", status: response.status,
+                tag: response.tag, bodyBytesReceived: max(exchange?.bodyBytes ?? 0, exchange?.body.count ?? 0),
+                bodyBytesSent: plan.omitBody ? 0 : response.body.count,
+                firstByte: exchange?.firstByte ?? connection.firstByte, bodyEnd: exchange?.bodyEnd ?? 0,
+                responseReady: ready, end: 0, outcome: outcome))
+    }
+
+    /// Everything rendered was handed to the socket.
+    private func answersLeft(_ connection: Connection) {
+        guard let observer = context.observer, !connection.ending.isEmpty else { return }
+        let end = csys_monotonic()
+        for var record in connection.ending {
+            record.end = end
+            observer.exchangeEnded(record)
+        }
+        connection.ending.removeAll(keepingCapacity: connection.ending.capacity <= 4)
+    }
+}
+
+extension RequestTraits {
+    /// What matters of a head to its connection.
+    init(_ head: RequestHead) {
+        let length: UInt64? =
+            switch head.framing {
+            case .none: 0
+            case .length(let length): length
+            case .chunked: nil
+            }
+        self.init(
+            isHead: head.method == .head, isHTTP10: head.version < .http11, keepAlive: head.keepAlive,
+            expectsContinue: head.expectsContinue, bodyLength: length)
+    }
+}

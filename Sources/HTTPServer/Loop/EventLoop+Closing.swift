@@ -1,0 +1,132 @@
+import CSystem
+import HTTPWire
+
+extension EventLoop {
+    /// Brings timers and queues in line with the connection's phase. Called when an event was dealt with, not at each step
+    /// of it: a request that comes, runs and is answered within one event touches neither.
+    func settle(_ connection: Connection) {
+        let id = connection.descriptor
+        let phase = connection.machine.phase
+        guard phase != .closed else { return }
+        if let deadline = connection.machine.deadline, connection.timerAt == 0 || deadline < connection.timerAt {
+            connection.timerAt = deadline
+            wheel.set(id, at: deadline)
+        }
+        // To the end even if it is in it: the queue is ordered by the last use.
+        idle.remove(id)
+        if phase == .idle { idle.append(id) }
+        if phase == .head { heads.append(id) } else { heads.remove(id) }
+        if phase != .waiting { starved.remove(id) }
+        context.counters.idle.set(idle.count)
+        context.counters.waiting.set(starved.count)
+    }
+
+    /// The wheel brings a connection up.
+    func timerFired(_ id: Int32) {
+        guard let connection = connections[Int(id)] else { return }
+        connection.timerAt = 0
+        perform(connection.machine.timerFired(policy: context.policy, now: now), on: connection)
+        settle(connection)
+    }
+
+    /// Closes the socket, cancels the handler, and tells the observer what was lost.
+    func close(_ connection: Connection, _ ending: ConnectionEnding) {
+        let counters = context.counters
+        if ending == .slowReader { counters.slowReaders.add() }
+        if ending == .idle { counters.idleTimeouts.add() }
+        if let task = connection.task {
+            connection.task = nil
+            task.cancel()
+            counters.running.add(-1)
+            counters.cancelled.add()
+        }
+        recordLoss(connection)
+        let id = connection.descriptor
+        wheel.clear(id)
+        idle.remove(id)
+        heads.remove(id)
+        starved.remove(id)
+        unfinished.remove(id)
+        connections[Int(id)] = nil
+        openCount -= 1
+        counters.open.set(openCount)
+        counters.idle.set(idle.count)
+        counters.waiting.set(starved.count)
+        // Last, for the number may be given out again at once. epoll forgets a closed descriptor by itself.
+        csys_close(id)
+        if isDraining { checkEmpty() }
+    }
+
+    /// Tells the observer of requests on this connection that were not answered whole.
+    private func recordLoss(_ connection: Connection) {
+        var lost = connection.ending
+        connection.ending = []
+        for index in lost.indices {
+            lost[index].outcome = .clientGone(.answering)
+        }
+        if let exchange = connection.exchange {
+            connection.exchange = nil
+            let whole = exchange.bodyEnd > 0
+            lost.append(
+                ExchangeRecord(
+                    requestID: exchange.requestID, remote: connection.remote, method: exchange.head.method,
+                    path: exchange.head.target.path, status: nil, tag: "",
+                    bodyBytesReceived: whole ? exchange.bodyBytes : exchange.body.count, bodyBytesSent: 0,
+                    firstByte: exchange.firstByte, bodyEnd: exchange.bodyEnd, responseReady: 0, end: 0,
+                    outcome: .clientGone(whole ? .handling : .body)))
+        } else if connection.firstByte != 0 {
+            lost.append(
+                ExchangeRecord(
+                    requestID: identifiers.next(), remote: connection.remote, method: nil, path: "", status: nil,
+                    tag: "", bodyBytesReceived: 0, bodyBytesSent: 0, firstByte: connection.firstByte, bodyEnd: 0,
+                    responseReady: 0, end: 0, outcome: .clientGone(.head)))
+        }
+        context.counters.clientsGone.add(lost.count)
+        guard let observer = context.observer else { return }
+        for var record in lost {
+            record.end = now
+            observer.exchangeEnded(record)
+        }
+    }
+
+    // MARK: Shutdown
+
+    /// Stops accepting and closes what is idle; `whenEmpty` is called once no request is in progress.
+    func drain(_ whenEmpty: @escaping @Sendable () -> Void) {
+        self.whenEmpty = whenEmpty
+        if !isDraining {
+            isDraining = true
+            if acceptPause == nil { disarmListeners() }
+            for case let connection? in connections {
+                perform(connection.machine.drain(), on: connection)
+            }
+        }
+        checkEmpty()
+    }
+
+    func checkEmpty() {
+        guard let whenEmpty, openCount == 0 || requestsInProgress() == 0 else { return }
+        self.whenEmpty = nil
+        whenEmpty()
+    }
+
+    /// Connections with a request of which at least one byte came and whose answer is not yet sent.
+    func requestsInProgress() -> Int {
+        var count = 0
+        for case let connection? in connections {
+            switch connection.machine.phase {
+            case .idle, .skipping, .lingering, .closed: break
+            case .head, .body, .waiting, .handling, .answering: count += 1
+            }
+        }
+        return count
+    }
+
+    func closeAll() {
+        whenEmpty = nil
+        for case let connection? in connections {
+            perform(connection.machine.close(.drained), on: connection)
+        }
+        connections = []
+    }
+}

@@ -1,0 +1,199 @@
+import CSystem
+import Glibc
+import HTTPWire
+
+extension EventLoop {
+    /// epoll has something to say about a connection.
+    func socketReady(_ connection: Connection, events: UInt32) {
+        if events & (CSYS_EPOLL_ERR | CSYS_EPOLL_HUP) != 0 {
+            // RST, or both directions are closed: no byte can be brought to anybody any more.
+            perform(connection.machine.peerVanished(), on: connection)
+            return
+        }
+        if events & CSYS_EPOLL_RDHUP != 0 { connection.finSignalled = true }
+        if events & (CSYS_EPOLL_IN | CSYS_EPOLL_RDHUP) != 0 { connection.readable = true }
+        if events & CSYS_EPOLL_OUT != 0, !connection.output.isEmpty { flush(connection) }
+        advance(connection)
+        settle(connection)
+    }
+
+    /// Goes on with a connection until it has to wait for something, or has had its turn.
+    func advance(_ connection: Connection) {
+        for _ in 0..<Self.turn {
+            switch connection.machine.phase {
+            case .idle, .head:
+                if connection.leftoverIsNew {
+                    takeUpLeftover(connection)
+                } else {
+                    guard connection.readable else { return }
+                    receiveHead(connection)
+                }
+            case .body:
+                guard connection.readable || !connection.leftover.isEmpty else { return }
+                receiveBody(connection)
+            case .handling:
+                guard connection.readable, readAhead(connection) else { return }
+            case .skipping, .lingering:
+                guard connection.readable || !connection.leftover.isEmpty else { return }
+                discard(connection)
+            case .waiting, .answering, .closed:
+                return
+            }
+        }
+        unfinished.append(connection.descriptor)
+    }
+
+    /// Reads that one connection may do before the others have their turn.
+    private static let turn = 16
+
+    // MARK: Reading the socket
+
+    /// Receives into `target`. Nil: there is nothing now, or the connection has ended (and was dealt with).
+    func receive(_ connection: Connection, into target: UnsafeMutableRawBufferPointer) -> Int? {
+        let received = csys_receive(connection.descriptor, target.baseAddress, target.count)
+        return take(received, of: target.count, connection)
+    }
+
+    /// What a read's result means for the connection.
+    func take(_ received: Int, of wanted: Int, _ connection: Connection) -> Int? {
+        if received > 0 {
+            // Less than there was room for: the socket is empty. See the note on edge-triggering.
+            if received < wanted && !connection.finSignalled { connection.readable = false }
+            return received
+        }
+        connection.readable = false
+        if received == 0 {
+            let unread = !connection.leftover.isEmpty && connection.leftoverIsNew
+            perform(connection.machine.peerEnded(unread: unread, policy: context.policy, now: now), on: connection)
+        } else if received != -Int(EAGAIN) {
+            perform(connection.machine.peerVanished(), on: connection)
+        }
+        return nil
+    }
+
+    // MARK: Heads
+
+    private func receiveHead(_ connection: Connection) {
+        let kept = connection.leftover.count
+        if kept > 0 { connection.leftover.withUnsafeBytes { scratch.copyMemory(from: $0) } }
+        let room = UnsafeMutableRawBufferPointer(rebasing: scratch[kept..<min(scratch.count, kept &+ receiveSize)])
+        guard let received = receive(connection, into: room) else { return }
+        process(connection, count: kept &+ received)
+    }
+
+    private func takeUpLeftover(_ connection: Connection) {
+        connection.leftoverIsNew = false
+        connection.leftover.withUnsafeBytes { scratch.copyMemory(from: $0) }
+        process(connection, count: connection.leftover.count)
+    }
+
+    /// Parses the first `count` bytes of `scratch`, answers what can be answered at once (pipelined requests with one
+    /// send), and keeps what is left.
+    private func process(_ connection: Connection, count: Int) {
+        var offset = 0
+        var starving = false
+        parsing: while offset < count, !starving {
+            guard connection.machine.phase == .idle || connection.machine.phase == .head else { break }
+            let bytes = UnsafeRawBufferPointer(rebasing: scratch[offset..<count])
+            do throws(WireError) {
+                switch try parse(bytes, connection) {
+                case .needMore:
+                    starving = true
+                case .head(let head, let consumed):
+                    offset += consumed
+                    guard begin(connection, head, buffered: count - offset) else { break parsing }
+                }
+            } catch {
+                offset = count
+                connection.parser = nil
+                answerFault(connection, error)
+            }
+        }
+        keep(connection, from: offset, to: count, isNew: !starving)
+        sendAnswers(connection)
+        if starving && connection.machine.peerFinished {
+            perform(connection.machine.peerEnded(unread: false, policy: context.policy, now: now), on: connection)
+        }
+    }
+
+    /// Parses with the connection's own parser if it is in the middle of a head, else with the loop's.
+    private func parse(_ bytes: UnsafeRawBufferPointer, _ connection: Connection) throws(WireError) -> ParseResult {
+        if connection.firstByte == 0 { connection.firstByte = now }
+        do throws(WireError) {
+            let result =
+                connection.parser == nil ? try parser.parse(bytes) : try connection.parser?.parse(bytes) ?? .needMore
+            if case .needMore = result {
+                if connection.parser == nil {
+                    connection.parser = parser
+                    parser = RequestParser(limits: context.configuration.wireLimits)
+                }
+                // An empty line before a request is not the beginning of one.
+                if connection.parser?.isAtStart == false {
+                    connection.machine.headStarted(policy: context.policy, now: now)
+                }
+            } else {
+                connection.parser = nil
+            }
+            return result
+        } catch {
+            // A parser stays at its fault.
+            if connection.parser == nil { parser = RequestParser(limits: context.configuration.wireLimits) }
+            throw error
+        }
+    }
+
+    /// Copies what was not consumed to the connection.
+    private func keep(_ connection: Connection, from offset: Int, to count: Int, isNew: Bool) {
+        switch connection.machine.phase {
+        case .closed, .lingering: connection.leftover = []
+        default:
+            if offset < count {
+                connection.leftover = Array(scratch[offset..<count])
+                connection.leftoverIsNew = isNew
+            } else {
+                connection.leftover = []
+                connection.leftoverIsNew = false
+            }
+        }
+    }
+
+    // MARK: While a request runs
+
+    /// Receives what comes while a request is handled, as far as there is room: so the client's end is noticed. Returns
+    /// whether to go on.
+    private func readAhead(_ connection: Connection) -> Bool {
+        let room = context.configuration.maxReadAheadBytes - connection.leftover.count
+        if room > 0 {
+            let target = UnsafeMutableRawBufferPointer(rebasing: scratch[..<min(room, scratch.count)])
+            guard let received = receive(connection, into: target) else { return false }
+            connection.leftover.append(contentsOf: scratch[..<received])
+            connection.leftoverIsNew = true
+            return true
+        }
+        // Full: the FIN cannot be read, but epoll has seen it. `readable` stays set, to go on after the answer.
+        if connection.finSignalled && !connection.machine.peerFinished {
+            perform(connection.machine.peerEnded(unread: true, policy: context.policy, now: now), on: connection)
+        }
+        return false
+    }
+
+    // MARK: Throwing away
+
+    /// Reads on without keeping anything, so that the client sends on and comes to read its answer.
+    private func discard(_ connection: Connection) {
+        let machine = connection.machine
+        let wanted = Int(min(machine.phase == .skipping ? machine.bodyRemaining ?? 0 : .max, 1 << 20))
+        if !connection.leftover.isEmpty {
+            let count = min(wanted, connection.leftover.count)
+            connection.leftover.removeFirst(count)
+            connection.leftoverIsNew = !connection.leftover.isEmpty
+            perform(
+                connection.machine.discarded(UInt64(count), policy: context.policy, now: now), on: connection)
+            return
+        }
+        let received = csys_discard(connection.descriptor, wanted)
+        // A short read says nothing here: TCP counts what it skips in its own pieces.
+        guard let count = take(received, of: 0, connection) else { return }
+        perform(connection.machine.discarded(UInt64(count), policy: context.policy, now: now), on: connection)
+    }
+}

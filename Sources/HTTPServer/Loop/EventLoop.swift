@@ -1,0 +1,197 @@
+import CSystem
+import Glibc
+import HTTPWire
+
+/// One thread, one epoll: accepts, receives, parses, answers and times out, and never blocks anywhere but in epoll_wait.
+///
+/// Connections are registered **edge-triggered**, once, for everything (`IN`, `OUT`, `RDHUP`): no request costs an
+/// epoll_ctl call. A connection that is not to be read at the moment (its body waits for room, its read-ahead is full) is
+/// just not read; epoll says nothing more about bytes that it has announced, yet still announces FIN and RST, which is how
+/// a vanished client is noticed while its request runs. The price, that an edge must be used up, is paid without further
+/// calls: a read that returns less than it had room for has emptied a stream socket (epoll(7), question 9), unless FIN was
+/// announced, which a further read then confirms. Listeners are level-triggered: they are few, and a backlog that is
+/// left for the next turn must not be forgotten.
+///
+/// The class is split by what it deals with: `EventLoop+Accepting`, `+Receiving`, `+Bodies`, `+Answering`, `+Closing`.
+final class EventLoop {
+    let context: LoopContext
+    let epoll: Int32
+    /// By descriptor.
+    var connections: [Connection?] = []
+    var openCount = 0
+    var lastRegistration: UInt32 = 0
+
+    /// Heads are received here, whichever connection they are of; what is not consumed is copied out.
+    let scratch = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 64)
+    /// Room in `scratch` for what is received in one go, beside the beginning of a head that was kept.
+    let receiveSize = 64 << 10
+    var answers: AnswerWriter
+    /// Parses heads that arrive whole; one that does not takes the parser with it.
+    var parser: RequestParser
+    var identifiers = RequestIdentifier()
+
+    var wheel: TimerWheel
+    /// Connections without a request, the one that is so for longest first.
+    var idle = IndexQueue()
+    /// Connections with half a head.
+    var heads = IndexQueue()
+    /// Connections whose body waits for room under the byte budget.
+    var starved = IndexQueue()
+    /// Connections that have more to read, but had their turn.
+    var unfinished = IndexQueue()
+
+    /// CLOCK_MONOTONIC when this turn began.
+    var now: UInt64
+    /// A file descriptor to give up when there are no others: it buys the accept that tells the client no.
+    var reserve: Int32
+    /// Why new connections are not accepted at the moment.
+    var acceptPause: AcceptPause?
+    var isDraining = false
+    var whenEmpty: (@Sendable () -> Void)?
+    var isStopped = false
+
+    private init(_ context: LoopContext, epoll: Int32) {
+        self.context = context
+        self.epoll = epoll
+        let configuration = context.configuration
+        answers = AnswerWriter(serverName: configuration.serverName)
+        parser = RequestParser(limits: configuration.wireLimits)
+        now = csys_monotonic()
+        wheel = TimerWheel(now: now)
+        reserve = csys_open_reserve()
+    }
+
+    deinit {
+        scratch.deallocate()
+        csys_close(epoll)
+        if reserve >= 0 { csys_close(reserve) }
+    }
+
+    /// Starts the loop on a thread of its own.
+    static func start(_ context: LoopContext) throws(HTTPServerError) {
+        let epoll = csys_epoll_create()
+        guard epoll >= 0 else { throw .system(operation: "epoll_create1", errno: -epoll) }
+        let body = ThreadBody {
+            EventLoop(context, epoll: epoll).run()
+        }
+        let box = Unmanaged.passRetained(body)
+        let started = csys_thread_start(
+            context.name,
+            { argument in
+                guard let argument else { return }
+                Unmanaged<ThreadBody>.fromOpaque(argument).takeRetainedValue().run()
+            }, box.toOpaque())
+        guard started >= 0 else {
+            box.release()
+            csys_close(epoll)
+            throw .system(operation: "pthread_create", errno: -started)
+        }
+    }
+
+    // MARK: The turn
+
+    private func run() {
+        var events = [csys_event](repeating: csys_event(), count: 256)
+        var messages: [LoopMessage] = []
+        var expired: [Int32] = []
+        guard register() else { return }
+        while !isStopped {
+            let count = wait(&events)
+            now = csys_monotonic()
+            guard count >= 0 else {
+                context.reportFailure(.system(operation: "epoll_wait", errno: -count))
+                break
+            }
+            // Mail first: it holds answers, which make room for what the sockets bring.
+            context.mailbox.collect(into: &messages)
+            for message in messages { receive(message) }
+            messages.removeAll(keepingCapacity: true)
+            for index in 0..<Int(count) { dispatch(events[index]) }
+            resumeUnfinished()
+            wheel.expire(now: now, into: &expired)
+            for id in expired { timerFired(id) }
+            expired.removeAll(keepingCapacity: true)
+            resumeAccepting()
+        }
+        closeAll()
+    }
+
+    private func wait(_ events: inout [csys_event]) -> Int32 {
+        var timeout: Int32 = -1
+        if unfinished.count > 0 || !context.mailbox.prepareToSleep() {
+            timeout = 0
+        } else if let next = nextTimer() {
+            timeout = Int32(clamping: next / 1_000_000 &+ 1)
+        }
+        return csys_epoll_wait(epoll, &events, Int32(events.count), timeout)
+    }
+
+    private func nextTimer() -> UInt64? {
+        let wheelNext = wheel.untilNext(now: now)
+        guard let resume = acceptPause?.until else { return wheelNext }
+        let pauseNext = resume > now ? resume - now : 0
+        return min(wheelNext ?? pauseNext, pauseNext)
+    }
+
+    private func register() -> Bool {
+        let mailbox = csys_epoll_add(epoll, context.mailbox.descriptor, CSYS_EPOLL_IN, Self.mailData)
+        guard mailbox >= 0 else {
+            context.reportFailure(.system(operation: "epoll_ctl", errno: -mailbox))
+            return false
+        }
+        return armListeners()
+    }
+
+    private func dispatch(_ event: csys_event) {
+        switch event.data >> 32 {
+        case UInt64(UInt32.max):
+            csys_eventfd_clear(context.mailbox.descriptor)
+        case 0:
+            listenerReady(Int(truncatingIfNeeded: event.data), events: event.events)
+        case let registration:
+            let descriptor = Int(truncatingIfNeeded: event.data & 0xFFFF_FFFF)
+            guard descriptor < connections.count, let connection = connections[descriptor],
+                UInt64(connection.registration) == registration
+            else { return }
+            socketReady(connection, events: event.events)
+        }
+    }
+
+    /// User data of the mailbox: no registration has this number.
+    static let mailData = UInt64(UInt32.max) << 32
+
+    // MARK: Mail
+
+    private func receive(_ message: LoopMessage) {
+        switch message {
+        case .completed(let descriptor, let registration, let response, let at):
+            guard Int(descriptor) < connections.count, let connection = connections[Int(descriptor)],
+                connection.registration == registration
+            else { return }
+            handlerEnded(connection, response, at: at)
+        case .budgetFreed:
+            feedStarved()
+        case .drain(let whenEmpty):
+            drain(whenEmpty)
+        case .stop(let done):
+            isStopped = true
+            let lost = requestsInProgress()
+            closeAll()
+            done(lost)
+        }
+    }
+
+    private func resumeUnfinished() {
+        for _ in 0..<unfinished.count {
+            guard let id = unfinished.popFirst(), let connection = connections[Int(id)] else { return }
+            advance(connection)
+            settle(connection)
+        }
+    }
+
+    /// A closure that can be handed to a thread.
+    private final class ThreadBody: Sendable {
+        let run: @Sendable () -> Void
+        init(_ run: @escaping @Sendable () -> Void) { self.run = run }
+    }
+}

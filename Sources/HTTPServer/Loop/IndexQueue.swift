@@ -1,0 +1,52 @@
+/// A first-in first-out queue of small integers (descriptors) that any member can leave at once: a doubly linked list
+/// threaded through arrays. A member is in it at most once.
+package struct IndexQueue: Sendable {
+    private static let none: Int32 = -1
+    private static let absent: Int32 = -2
+    private var next: [Int32] = []
+    private var previous: [Int32] = []
+    /// The member that is in it for longest.
+    package private(set) var first: Int32?
+    private var last: Int32?
+    /// How many are in it.
+    package private(set) var count = 0
+
+    /// An empty queue.
+    package init() {}
+
+    /// Whether `id` is in it.
+    package func contains(_ id: Int32) -> Bool {
+        Int(id) < next.count && next[Int(id)] != Self.absent
+    }
+
+    /// Puts `id` at the end; nothing happens if it is in the queue.
+    package mutating func append(_ id: Int32) {
+        while next.count <= Int(id) {
+            next.append(Self.absent)
+            previous.append(Self.none)
+        }
+        guard next[Int(id)] == Self.absent else { return }
+        next[Int(id)] = Self.none
+        previous[Int(id)] = last ?? Self.none
+        if let last { next[Int(last)] = id } else { first = id }
+        last = id
+        count += 1
+    }
+
+    /// Takes `id` out; nothing happens if it is not in the queue.
+    package mutating func remove(_ id: Int32) {
+        guard contains(id) else { return }
+        let (before, after) = (previous[Int(id)], next[Int(id)])
+        if before == Self.none { first = after == Self.none ? nil : after } else { next[Int(before)] = after }
+        if after == Self.none { last = before == Self.none ? nil : before } else { previous[Int(after)] = before }
+        next[Int(id)] = Self.absent
+        count -= 1
+    }
+
+    /// Takes out the first.
+    package mutating func popFirst() -> Int32? {
+        guard let id = first else { return nil }
+        remove(id)
+        return id
+    }
+}

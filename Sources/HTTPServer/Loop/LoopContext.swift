@@ -1,0 +1,44 @@
+import Synchronization
+
+/// What an event loop shares with the server and with other threads.
+final class LoopContext: Sendable {
+    let configuration: HTTPServerConfiguration
+    let policy: ConnectionPolicy
+    let responder: any HTTPResponder
+    let observer: (any HTTPServerObserver)?
+    let listeners: [Listener]
+    let budget: ByteBudget
+    let counters = LoopCounters()
+    let mailbox: Mailbox
+    /// Set once for all loops: every answer closes its connection from then on.
+    let lameDuck: LameDuckFlag
+    /// Tells the server that it cannot go on.
+    let reportFailure: @Sendable (HTTPServerError) -> Void
+    let name: String
+
+    init(
+        configuration: HTTPServerConfiguration, responder: any HTTPResponder,
+        observer: (any HTTPServerObserver)?, listeners: [Listener], budget: ByteBudget, lameDuck: LameDuckFlag,
+        name: String, reportFailure: @escaping @Sendable (HTTPServerError) -> Void
+    ) throws(HTTPServerError) {
+        self.configuration = configuration
+        policy = ConnectionPolicy(configuration)
+        self.responder = responder
+        self.observer = observer
+        self.listeners = listeners
+        self.budget = budget
+        self.lameDuck = lameDuck
+        self.name = name
+        self.reportFailure = reportFailure
+        mailbox = try Mailbox()
+    }
+}
+
+/// Whether the server is about to be taken out of service.
+final class LameDuckFlag: Sendable {
+    private let flag = Atomic<Bool>(false)
+
+    var isSet: Bool { flag.load(ordering: .relaxed) }
+
+    func set() { flag.store(true, ordering: .relaxed) }
+}

@@ -1,0 +1,93 @@
+import CSystem
+import HTTPWire
+
+/// Renders answers into one buffer, which all connections of a loop share: what the socket does not take at once is
+/// copied out of it, which is rare.
+struct AnswerWriter {
+    /// What is rendered and not yet sent.
+    private(set) var bytes: [UInt8] = []
+    /// `Server` and `Date`, rendered once a second.
+    private var common: [UInt8] = []
+    private var commonSecond: Int64 = .min
+    private let serverName: String
+
+    init(serverName: String) {
+        self.serverName = serverName
+        bytes.reserveCapacity(Self.kept)
+    }
+
+    private static let kept = 128 << 10
+
+    /// Forgets what was sent.
+    mutating func clear() {
+        if bytes.capacity > Self.kept * 2 {
+            bytes = []
+            bytes.reserveCapacity(Self.kept)
+        } else {
+            bytes.removeAll(keepingCapacity: true)
+        }
+    }
+
+    /// 100 (Continue) or 102 (Processing).
+    mutating func appendInterim(_ status: HTTPStatus) {
+        ResponseSerializer.appendInterim(status, to: &bytes)
+    }
+
+    /// The head of an answer. `contentLength` is that of its body, whether or not it is sent.
+    mutating func appendHead(_ response: HTTPResponse, requestID: String, plan: AnswerPlan) {
+        let status = response.status.code >= 200 ? response.status : .internalServerError
+        ResponseSerializer.appendStatusLine(status, to: &bytes)
+        let second = csys_wall_seconds()
+        if second != commonSecond { renderCommon(second) }
+        bytes.append(contentsOf: common)
+        bytes.append(contentsOf: "X-Request-ID: ".utf8)
+        bytes.append(contentsOf: requestID.utf8)
+        bytes.append(contentsOf: "\r\n".utf8)
+        for field in response.fields where !Self.isOwn(field.name) {
+            ResponseSerializer.appendField(field.name, field.value, to: &bytes)
+        }
+        if !status.forbidsBody {
+            ResponseSerializer.appendField("Content-Length", number: UInt64(response.body.count), to: &bytes)
+        }
+        if !plan.keepAlive {
+            bytes.append(contentsOf: "Connection: close\r\n".utf8)
+        } else if plan.sayKeepAlive {
+            bytes.append(contentsOf: "Connection: keep-alive\r\n".utf8)
+        }
+        ResponseSerializer.appendEnd(to: &bytes)
+    }
+
+    /// Content that is short enough to be copied rather than sent beside the head.
+    mutating func appendBody(_ body: [UInt8]) {
+        bytes.append(contentsOf: body)
+    }
+
+    private mutating func renderCommon(_ second: Int64) {
+        commonSecond = second
+        common.removeAll(keepingCapacity: true)
+        ResponseSerializer.appendField("Server", serverName, to: &common)
+        ResponseSerializer.appendDate(unixSeconds: second, to: &common)
+    }
+
+    /// Whether a field is the server's to say. By length first: most names are told apart by that.
+    private static func isOwn(_ name: String) -> Bool {
+        switch name.utf8.count {
+        case 4: equal(name, "date")
+        case 6: equal(name, "server")
+        case 10: equal(name, "connection") || equal(name, "keep-alive")
+        case 12: equal(name, "x-request-id")
+        case 14: equal(name, "content-length")
+        case 17: equal(name, "transfer-encoding")
+        default: false
+        }
+    }
+
+    private static func equal(_ name: String, _ lowercase: StaticString) -> Bool {
+        var at = lowercase.utf8Start
+        for byte in name.utf8 {
+            guard byte | 0x20 == at.pointee | 0x20 else { return false }
+            at += 1
+        }
+        return true
+    }
+}

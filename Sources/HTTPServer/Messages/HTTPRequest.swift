@@ -1,0 +1,30 @@
+public import HTTPWire
+
+/// One whole request, as it is handed to `HTTPResponder.respond(to:)`.
+public struct HTTPRequest: Sendable {
+    /// Request line and header fields.
+    public let head: RequestHead
+    /// The body, received whole; empty where there is none. Its memory lives as long as something holds it.
+    public let body: HTTPBody
+    /// The client's `X-Request-ID` if it is a sane one, else one that was made for this request.
+    public let requestID: String
+    /// The peer: `127.0.0.1:4242`, `[::1]:4242` or `unix`.
+    public let remote: String
+    /// When the request's first byte was seen: CLOCK_MONOTONIC, nanoseconds.
+    public let headReceivedNanoseconds: UInt64
+    /// When its last byte was seen: CLOCK_MONOTONIC, nanoseconds.
+    public let bodyReceivedNanoseconds: UInt64
+
+    /// A request as a test or another transport makes it.
+    public init(
+        head: RequestHead, body: HTTPBody, requestID: String, remote: String,
+        headReceivedNanoseconds: UInt64 = 0, bodyReceivedNanoseconds: UInt64 = 0
+    ) {
+        self.head = head
+        self.body = body
+        self.requestID = requestID
+        self.remote = remote
+        self.headReceivedNanoseconds = headReceivedNanoseconds
+        self.bodyReceivedNanoseconds = bodyReceivedNanoseconds
+    }
+}

@@ -1,0 +1,34 @@
+public import HTTPWire
+
+/// What is to become of a request once its head is known.
+public enum BodyAdmission: Sendable {
+    /// Receive the body, of at most this many bytes, and hand the request to `respond(to:)`.
+    case accept(maxBytes: Int)
+    /// Answer now. The body, if there is one, is not kept: a short one is skipped, a longer one ends the connection,
+    /// and one that waits for 100 (Continue) is never sent.
+    ///
+    /// Not for errors only: a route whose answer is at hand (`/healthz`) is answered this way at the cost of two
+    /// system calls, without a task.
+    case refuse(HTTPResponse)
+}
+
+/// What answers requests: the application, seen from the server.
+public protocol HTTPResponder: Sendable {
+    /// Decides on a request before any byte of its body is read and before 100 (Continue) is said: route, limits,
+    /// whether there is room. Called on the event loop: it must not block, and takes no longer than microseconds.
+    func admit(_ head: RequestHead, requestID: String) -> BodyAdmission
+
+    /// Answers one request. Runs as a task of its own, which is cancelled when the client is gone or when the time of a
+    /// shutdown is up; what it returns then is thrown away.
+    func respond(to request: HTTPRequest) async -> HTTPResponse
+
+    /// Renders an error of the HTTP layer itself: malformed requests, timeouts, limits. Called on the event loop.
+    func errorResponse(_ error: WireError, requestID: String) -> HTTPResponse
+}
+
+extension HTTPResponder {
+    /// `{"error": …, "code": …, "request_id": …}` with the error's status.
+    public func errorResponse(_ error: WireError, requestID: String) -> HTTPResponse {
+        .error(error, requestID: requestID)
+    }
+}

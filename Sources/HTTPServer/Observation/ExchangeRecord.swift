@@ -1,0 +1,57 @@
+public import HTTPWire
+
+/// One request and what became of it: for logs, metrics and traces.
+///
+/// All times are CLOCK_MONOTONIC, in nanoseconds; 0 where the stage was never reached.
+public struct ExchangeRecord: Sendable {
+    /// How far a request had come.
+    public enum Stage: String, Sendable, CaseIterable {
+        /// Its head was being received.
+        case head
+        /// Its body was being received.
+        case body
+        /// Its handler ran.
+        case handling
+        /// Its answer was being sent.
+        case answering
+    }
+
+    /// How it ended. Labels come from a fixed set.
+    public enum Outcome: Sendable, Hashable {
+        /// The answer was handed to the kernel whole.
+        case answered
+        /// The client went away (or did not take its answer in time) in this stage.
+        case clientGone(Stage)
+        /// What the client sent was malformed or over a limit; it was answered, and the connection closed.
+        case protocolError(String)
+        /// The client was too slow; it was answered, and the connection closed.
+        case timedOut(String)
+    }
+
+    /// The request's identifier, also in its answer.
+    public var requestID: String
+    /// The peer: `127.0.0.1:4242`, `[::1]:4242` or `unix`.
+    public var remote: String
+    /// The method; nil where no head was understood.
+    public var method: HTTPMethod?
+    /// The target's path, decoded; empty where no head was understood.
+    public var path: String
+    /// The status that was answered; nil where nothing was.
+    public var status: HTTPStatus?
+    /// `HTTPResponse.tag`.
+    public var tag: String
+    /// Bytes of content received.
+    public var bodyBytesReceived: Int
+    /// Bytes of content answered.
+    public var bodyBytesSent: Int
+    /// The request's first byte.
+    public var firstByte: UInt64
+    /// The request's last byte.
+    public var bodyEnd: UInt64
+    /// The handler's answer.
+    public var responseReady: UInt64
+    /// The answer's last byte was given to the kernel, or the connection ended.
+    public var end: UInt64
+    /// How it ended.
+    public var outcome: Outcome
+}

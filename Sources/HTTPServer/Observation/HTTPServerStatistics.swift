@@ -1,0 +1,40 @@
+/// What the server has counted, at one moment.
+public struct HTTPServerStatistics: Sendable, Hashable {
+    /// Connections that are open, also those that linger after their last answer.
+    public var openConnections = 0
+    /// Open connections that wait for a request.
+    public var idleConnections = 0
+    /// Connections accepted since the start.
+    public var acceptedConnections = 0
+    /// Connections closed at once, because the process had no descriptor left for them.
+    public var refusedConnections = 0
+    /// Idle connections closed to make room for new ones.
+    public var evictedConnections = 0
+    /// Heads of requests understood.
+    public var requests = 0
+    /// Handlers whose client waits for the answer.
+    public var runningHandlers = 0
+    /// Handlers cancelled because their client was gone.
+    public var cancelledHandlers = 0
+    /// Answers given, including those to errors.
+    public var answers = 0
+    /// Requests whose client went away while they were received, handled or answered.
+    public var clientsGone = 0
+    /// Clients that did not take their answer within the write timeout.
+    public var slowReaders = 0
+    /// Connections closed by the idle timeout.
+    public var idleTimeouts = 0
+    /// Bytes of bodies in memory.
+    public var bodyBytes = 0
+    /// The bound of `bodyBytes`.
+    public var bodyBytesLimit = 0
+    /// Connections whose body waits for room under that bound.
+    public var bodiesWaiting = 0
+    /// Malformed requests and exceeded limits, by their label.
+    public var protocolErrors: [String: Int] = [:]
+    /// Requests that came too slowly, by their label.
+    public var timeouts: [String: Int] = [:]
+
+    /// All zero.
+    public init() {}
+}

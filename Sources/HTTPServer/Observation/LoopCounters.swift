@@ -1,0 +1,55 @@
+import Synchronization
+
+/// What one event loop counts. Only the loop writes, so that a plain load and store does; anybody may read.
+final class LoopCounters: Sendable {
+    /// One number.
+    struct Counter: ~Copyable, Sendable {
+        private let value = Atomic<Int>(0)
+
+        func add(_ amount: Int = 1) {
+            value.store(value.load(ordering: .relaxed) &+ amount, ordering: .relaxed)
+        }
+
+        func set(_ amount: Int) {
+            value.store(amount, ordering: .relaxed)
+        }
+
+        var now: Int { value.load(ordering: .relaxed) }
+    }
+
+    let open = Counter()
+    let idle = Counter()
+    let accepted = Counter()
+    let refused = Counter()
+    let evicted = Counter()
+    let requests = Counter()
+    let running = Counter()
+    let cancelled = Counter()
+    let answers = Counter()
+    let clientsGone = Counter()
+    let slowReaders = Counter()
+    let idleTimeouts = Counter()
+    let waiting = Counter()
+    /// By label; errors are rare enough for a lock.
+    let protocolErrors = Mutex<[String: Int]>([:])
+    let timeouts = Mutex<[String: Int]>([:])
+
+    /// Adds these numbers to a snapshot.
+    func add(to statistics: inout HTTPServerStatistics) {
+        statistics.openConnections += open.now
+        statistics.idleConnections += idle.now
+        statistics.acceptedConnections += accepted.now
+        statistics.refusedConnections += refused.now
+        statistics.evictedConnections += evicted.now
+        statistics.requests += requests.now
+        statistics.runningHandlers += running.now
+        statistics.cancelledHandlers += cancelled.now
+        statistics.answers += answers.now
+        statistics.clientsGone += clientsGone.now
+        statistics.slowReaders += slowReaders.now
+        statistics.idleTimeouts += idleTimeouts.now
+        statistics.bodiesWaiting += waiting.now
+        statistics.protocolErrors.merge(protocolErrors.withLock { $0 }, uniquingKeysWith: +)
+        statistics.timeouts.merge(timeouts.withLock { $0 }, uniquingKeysWith: +)
+    }
+}

@@ -1,0 +1,158 @@
+import CSystem
+import Glibc
+import Synchronization
+
+/// An HTTP/1.1 server on raw sockets.
+///
+/// ```swift
+/// let server = HTTPServer(configuration: .init(), responder: MyResponder(), observer: nil)
+/// let addresses = try server.start()
+/// ...
+/// let report = await server.shutdown(within: .seconds(30))
+/// ```
+///
+/// - It receives requests whole, within limits, and answers them in the order in which they came.
+/// - It cancels a handler whose client is gone.
+/// - It does not route, compress, or encrypt; it streams no bodies.
+///
+/// All methods may be called from any thread.
+public final class HTTPServer: Sendable {
+    private struct State {
+        var started = false
+        var stopped = false
+        var loops: [LoopContext] = []
+        var listeners: [[Listener]] = []
+        var failure: HTTPServerError?
+        var waiters: [UInt64: CheckedContinuation<HTTPServerError, Never>] = [:]
+        var cancelled: Set<UInt64> = []
+        var lastWaiter: UInt64 = 0
+    }
+
+    private let configuration: HTTPServerConfiguration
+    private let responder: any HTTPResponder
+    private let observer: (any HTTPServerObserver)?
+    private let budget: ByteBudget
+    private let lameDuck = LameDuckFlag()
+    private let state = Mutex(State())
+
+    /// A server that does not listen yet. `observer` is told of every request when it is over.
+    public init(
+        configuration: HTTPServerConfiguration, responder: any HTTPResponder, observer: (any HTTPServerObserver)? = nil
+    ) {
+        self.configuration = configuration
+        self.responder = responder
+        self.observer = observer
+        budget = ByteBudget(total: configuration.maxTotalBodyBytes, largest: configuration.maxBodyBytes)
+    }
+
+    /// Binds every address and starts to serve. Blocks for as long as binding takes (a host name may ask a resolver).
+    ///
+    /// - Returns: the addresses bound, port 0 resolved, e.g. `127.0.0.1:8080` or `unix:/run/ocelli.sock`.
+    /// - Throws: the first address that cannot be listened on; nothing is left bound then.
+    public func start() throws(HTTPServerError) -> [String] {
+        let first = state.withLock { state in
+            defer { state.started = true }
+            return !state.started
+        }
+        guard first else { throw .alreadyStarted }
+        let listeners = try Listener.open(configuration)
+        var loops: [LoopContext] = []
+        do throws(HTTPServerError) {
+            for (index, own) in listeners.enumerated() {
+                let context = try LoopContext(
+                    configuration: configuration, responder: responder, observer: observer, listeners: own,
+                    budget: budget, lameDuck: lameDuck, name: "http-\(index)",
+                    reportFailure: { [weak self] error in self?.fail(error) })
+                budget.onRelease { [mailbox = context.mailbox] in mailbox.post(.budgetFreed) }
+                try EventLoop.start(context)
+                loops.append(context)
+            }
+        } catch {
+            for loop in loops { loop.mailbox.post(.stop(done: { _ in })) }
+            Listener.close(listeners)
+            throw error
+        }
+        let running = loops
+        state.withLock { state in
+            state.loops = running
+            state.listeners = listeners
+        }
+        var addresses: [String] = []
+        for listener in listeners.joined() where !addresses.contains(listener.address) {
+            addresses.append(listener.address)
+        }
+        return addresses
+    }
+
+    /// What was counted so far.
+    public var statistics: HTTPServerStatistics {
+        var statistics = HTTPServerStatistics()
+        for loop in state.withLock({ $0.loops }) { loop.counters.add(to: &statistics) }
+        statistics.bodyBytes = budget.used
+        statistics.bodyBytesLimit = budget.total
+        return statistics
+    }
+
+    /// Goes on serving, also new connections, but ends each connection after its next answer: clients and load balancers
+    /// move on by themselves before `shutdown(within:)` is called.
+    public func beginLameDuck() {
+        lameDuck.set()
+    }
+
+    /// Stops accepting, closes idle connections, and ends each other one with its answer. Handlers that still run when the
+    /// time is up are cancelled, and their connections closed. Returns when every socket is closed.
+    public func shutdown(within time: Duration) async -> ShutdownReport {
+        lameDuck.set()
+        let (loops, listeners) = state.withLock { state in
+            defer {
+                state.stopped = true
+                state.listeners = []
+            }
+            return (state.stopped ? [] : state.loops, state.listeners)
+        }
+        let group = LoopGroup(loops)
+        await group.drain(within: time)
+        let lost = await group.stop()
+        Listener.close(listeners)
+        fail(.stopped)
+        return ShutdownReport(lostRequests: lost)
+    }
+
+    // MARK: Failure
+
+    /// Returns when the server cannot go on: a listening socket or an event loop died, and the process should end with an
+    /// error, so that it is started again. Returns `.stopped` after a shutdown, or when the calling task is cancelled.
+    public func waitUntilFailure() async -> HTTPServerError {
+        let id = state.withLock { state in
+            state.lastWaiter += 1
+            return state.lastWaiter
+        }
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let failure: HTTPServerError? = state.withLock { state in
+                    if let failure = state.failure { return failure }
+                    if state.cancelled.remove(id) != nil { return .stopped }
+                    state.waiters[id] = continuation
+                    return nil
+                }
+                if let failure { continuation.resume(returning: failure) }
+            }
+        } onCancel: {
+            let waiter = state.withLock { state in
+                let waiter = state.waiters.removeValue(forKey: id)
+                if waiter == nil { state.cancelled.insert(id) }
+                return waiter
+            }
+            waiter?.resume(returning: .stopped)
+        }
+    }
+
+    private func fail(_ error: HTTPServerError) {
+        let waiters = state.withLock { state in
+            if state.failure == nil { state.failure = error }
+            defer { state.waiters = [:] }
+            return state.waiters.values.map { $0 }
+        }
+        for waiter in waiters { waiter.resume(returning: error) }
+    }
+}

@@ -1,0 +1,35 @@
+/// Why a server could not start, or cannot go on.
+public enum HTTPServerError: Error, Sendable, Hashable {
+    /// An address could not be listened on.
+    case listen(address: String, errno: Int32)
+    /// The path of a Unix-domain socket is taken: by a file that is no socket, or by a socket that somebody answers.
+    case pathInUse(String, reason: String)
+    /// systemd passed no (such) socket.
+    case noPassedSocket(String)
+    /// There is no address to listen on.
+    case noListener
+    /// A listening socket failed while serving: the process should end, and be started again.
+    case listenerFailed(address: String, errno: Int32)
+    /// A system call that the server cannot do without failed.
+    case system(operation: String, errno: Int32)
+    /// The server was started before.
+    case alreadyStarted
+    /// The server was shut down: no failure.
+    case stopped
+}
+
+extension HTTPServerError: CustomStringConvertible {
+    /// A sentence for the log.
+    public var description: String {
+        switch self {
+        case .listen(let address, let errno): "cannot listen on \(address): \(errorText(errno))"
+        case .pathInUse(let path, let reason): "cannot listen on unix:\(path): \(reason)"
+        case .noPassedSocket(let name): "systemd passed no listening socket for '\(name)' (LISTEN_FDS, LISTEN_PID)"
+        case .noListener: "there is no address to listen on"
+        case .listenerFailed(let address, let errno): "the listener on \(address) failed: \(errorText(errno))"
+        case .system(let operation, let errno): "\(operation) failed: \(errorText(errno))"
+        case .alreadyStarted: "the server was started before"
+        case .stopped: "the server was shut down"
+        }
+    }
+}

@@ -1,0 +1,81 @@
+import Synchronization
+
+/// The event loops of a server, told to end together.
+struct LoopGroup: Sendable {
+    private let loops: [LoopContext]
+
+    init(_ loops: [LoopContext]) {
+        self.loops = loops
+    }
+
+    /// Returns when no loop has a request in progress, or when the time is up.
+    func drain(within time: Duration) async {
+        let empty = Countdown(loops.count)
+        for loop in loops { loop.mailbox.post(.drain(whenEmpty: { empty.arrive() })) }
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { await empty.wait() }
+            group.addTask { try? await Task.sleep(for: time) }
+            await group.next()
+            empty.finish()
+            group.cancelAll()
+        }
+    }
+
+    /// Closes everything and ends the threads. Returns how many requests were lost.
+    func stop() async -> Int {
+        let ended = Countdown(loops.count)
+        let lost = Mutex(0)
+        for loop in loops {
+            loop.mailbox.post(
+                .stop(done: { count in
+                    lost.withLock { $0 += count }
+                    ended.arrive()
+                }))
+        }
+        await ended.wait()
+        return lost.withLock { $0 }
+    }
+}
+
+/// Lets one task wait until something has happened a number of times.
+private final class Countdown: Sendable {
+    private struct State {
+        var left: Int
+        var waiter: CheckedContinuation<Void, Never>?
+    }
+    private let state: Mutex<State>
+
+    init(_ count: Int) {
+        state = Mutex(State(left: count))
+    }
+
+    func arrive() {
+        take { $0 -= 1 }
+    }
+
+    /// As if it had happened often enough.
+    func finish() {
+        take { $0 = 0 }
+    }
+
+    func wait() async {
+        await withCheckedContinuation { continuation in
+            let done = state.withLock { state in
+                guard state.left > 0 else { return true }
+                state.waiter = continuation
+                return false
+            }
+            if done { continuation.resume() }
+        }
+    }
+
+    private func take(_ change: (inout Int) -> Void) {
+        let waiter = state.withLock { state -> CheckedContinuation<Void, Never>? in
+            change(&state.left)
+            guard state.left <= 0 else { return nil }
+            defer { state.waiter = nil }
+            return state.waiter
+        }
+        waiter?.resume()
+    }
+}

@@ -1,0 +1,23 @@
+import HTTPServer
+import Synchronization
+
+/// Remembers how the last requests ended.
+final class ExchangeJournal: HTTPServerObserver {
+    private let outcomes = Mutex<[String: Int]>([:])
+
+    func exchangeEnded(_ record: ExchangeRecord) {
+        let key =
+            switch record.outcome {
+            case .answered: "answered"
+            case .clientGone(let stage): "gone:\(stage.rawValue)"
+            case .protocolError(let label): "error:\(label)"
+            case .timedOut(let label): "timeout:\(label)"
+            }
+        // The many that end well are not counted: benchmarks run against this, too.
+        if key != "answered" { outcomes.withLock { $0[key, default: 0] += 1 } }
+    }
+
+    func lines() -> [String] {
+        outcomes.withLock { $0.map { "\($0.key) \($0.value)" }.sorted() }
+    }
+}

@@ -1,0 +1,83 @@
+import CMallocCounter
+import HTTPServer
+import HTTPWire
+import Synchronization
+
+/// The probe's routes:
+///
+/// - `/healthz`: answered on sight of the head. `/task`: the same through a task.
+/// - `/echo`: the request's content. `/length`: its length and a sum of its bytes, for long ones.
+/// - `/sleep?ms=N`: answers after that time, or at once when cancelled. `/cancelled`: how often it was.
+/// - `/big?bytes=N`: content of that length. `/empty`: 204.
+/// - `/refuse`: 413 on sight of the head.
+/// - `/statistics`: counters and outcomes, one a line. `/allocations`: those of the process so far.
+final class ProbeResponder: HTTPResponder {
+    private let journal: ExchangeJournal
+    private let server = Mutex<HTTPServer?>(nil)
+    private let cancelled = Atomic<Int>(0)
+    private let health = HTTPResponse(
+        status: .ok, fields: [(name: "Content-Type", value: "application/json")], body: Array(#"{"status":"ok"}"#.utf8))
+
+    init(journal: ExchangeJournal) {
+        self.journal = journal
+    }
+
+    func attach(_ server: HTTPServer) {
+        self.server.withLock { $0 = server }
+    }
+
+    func admit(_ head: RequestHead, requestID: String) -> BodyAdmission {
+        switch head.target.path {
+        case "/healthz": .refuse(health)
+        case "/refuse": .refuse(text(.contentTooLarge, "refused\n"))
+        case "/allocations": .refuse(text(.ok, "\(malloc_counter_allocations())\n"))
+        default: .accept(maxBytes: .max)
+        }
+    }
+
+    func respond(to request: HTTPRequest) async -> HTTPResponse {
+        let number = request.head.target.queryItems().first.flatMap { Int($0.value) } ?? 0
+        switch request.head.target.path {
+        case "/task": return health
+        case "/echo":
+            return HTTPResponse(
+                status: .ok, fields: [(name: "Content-Type", value: "application/octet-stream")],
+                body: request.body.withUnsafeBytes { Array($0) })
+        case "/length":
+            let sum = request.body.withUnsafeBytes { $0.reduce(0) { $0 &+ Int($1) } }
+            return text(.ok, "\(request.body.count) \(sum)\n")
+        case "/sleep":
+            do {
+                try await Task.sleep(for: .milliseconds(number))
+            } catch {
+                cancelled.add(1, ordering: .relaxed)
+            }
+            return text(.ok, "slept\n")
+        case "/cancelled": return text(.ok, "\(cancelled.load(ordering: .relaxed))\n")
+        case "/big": return HTTPResponse(status: .ok, body: Array(repeating: 120, count: max(0, min(number, 64 << 20))))
+        case "/empty": return HTTPResponse(status: .noContent)
+        case "/statistics": return text(.ok, statistics())
+        default: return text(.notFound, "there is no \(request.head.target.path)\n")
+        }
+    }
+
+    private func statistics() -> String {
+        guard let statistics = server.withLock({ $0?.statistics }) else { return "" }
+        var lines = journal.lines()
+        lines.append("open \(statistics.openConnections)")
+        lines.append("idle \(statistics.idleConnections)")
+        lines.append("accepted \(statistics.acceptedConnections)")
+        lines.append("refused \(statistics.refusedConnections)")
+        lines.append("evicted \(statistics.evictedConnections)")
+        lines.append("running \(statistics.runningHandlers)")
+        lines.append("cancelled \(statistics.cancelledHandlers)")
+        lines.append("bodyBytes \(statistics.bodyBytes)")
+        lines.append("waiting \(statistics.bodiesWaiting)")
+        lines.append("slowReaders \(statistics.slowReaders)")
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    private func text(_ status: HTTPStatus, _ text: String) -> HTTPResponse {
+        HTTPResponse(status: status, fields: [(name: "Content-Type", value: "text/plain")], body: Array(text.utf8))
+    }
+}

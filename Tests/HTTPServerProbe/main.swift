@@ -1,0 +1,48 @@
+// The server as a process of its own, for tests and benchmarks: routes that show what the server does, settings by
+// `name=value` arguments. Prints the bound addresses, then `ready`; ends when standard input does.
+
+import CSystem
+import Glibc
+import HTTPServer
+
+var configuration = HTTPServerConfiguration(listeners: [.tcp(host: "127.0.0.1", port: 0)])
+var drain = Duration.seconds(5)
+do {
+    try ProbeSettings.apply(CommandLine.arguments.dropFirst(), to: &configuration, drain: &drain)
+} catch {
+    print("probe: \(error)")
+    exit(2)
+}
+
+let journal = ExchangeJournal()
+let responder = ProbeResponder(journal: journal)
+let server = HTTPServer(configuration: configuration, responder: responder, observer: journal)
+responder.attach(server)
+do {
+    for address in try server.start() { print(address) }
+} catch {
+    print("error: \(error)")
+    exit(1)
+}
+print("ready")
+fflush(nil)
+
+let failure = Task {
+    let error = await server.waitUntilFailure()
+    guard error != .stopped else { return }
+    print("failed: \(error)")
+    fflush(nil)
+    exit(3)
+}
+// Commands by line: "lameduck", "shutdown"; the end of the input is a shutdown, too.
+let commands = Task.detached {
+    while let line = readLine() {
+        if line == "lameduck" { server.beginLameDuck() }
+        if line == "shutdown" { break }
+    }
+    let report = await server.shutdown(within: drain)
+    print("lost \(report.lostRequests)")
+    fflush(nil)
+    exit(0)
+}
+await commands.value
