@@ -10,7 +10,7 @@ package struct ExpiryHeap: Sendable {
         package let ticket: WaiterTicket
     }
 
-    private var entries: [Entry] = []
+    package private(set) var entries: [Entry] = []
 
     package init() {}
 

@@ -4,6 +4,11 @@ package struct Grant: Sendable, Hashable {
     package let since: MonotonicInstant
     /// How long the request had waited for it.
     package let waitedNanoseconds: UInt64
+
+    package init(since: MonotonicInstant, waitedNanoseconds: UInt64) {
+        self.since = since
+        self.waitedNanoseconds = waitedNanoseconds
+    }
 }
 
 /// What a wait ends with.

@@ -15,6 +15,11 @@ package struct LimiterEffects<Waiter> {
 package struct TimerRequest: Sendable, Hashable {
     package let at: MonotonicInstant
     package let epoch: UInt64
+
+    package init(at: MonotonicInstant, epoch: UInt64) {
+        self.at = at
+        self.epoch = epoch
+    }
 }
 
 /// What becomes of an arrival.

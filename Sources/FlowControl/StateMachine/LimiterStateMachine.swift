@@ -23,7 +23,7 @@
 /// - the timer is set for the earliest expiry or before it;
 /// - the counters add up.
 package struct LimiterStateMachine<Waiter> {
-    private enum Phase {
+    enum Phase {
         case accepting
         case draining
         case drained
@@ -32,10 +32,10 @@ package struct LimiterStateMachine<Waiter> {
     package private(set) var configuration: LimiterConfiguration
     package private(set) var inFlight = 0
     package private(set) var counters = LimiterCounters()
-    private var phase = Phase.accepting
-    private var queue = WaiterQueue<Waiter>()
-    private var expiries = ExpiryHeap()
-    private var armed: TimerRequest?
+    var phase = Phase.accepting
+    var queue = WaiterQueue<Waiter>()
+    var expiries = ExpiryHeap()
+    var armed: TimerRequest?
     private var timerEpoch: UInt64 = 0
     private var service: ServiceTimeEstimate
     /// When a slot was last taken or given back: every slot that is out has been so for at least as long.
@@ -202,16 +202,18 @@ package struct LimiterStateMachine<Waiter> {
 
     /// The time until the slot comes free for which `ahead` others wait.
     ///
-    /// With `limit` slots, each held for a mean of s, one comes back every s/limit, counted from the last change, and
-    /// the request needs `ahead + 1` of them (and those above a lowered limit). Where none has come back for longer than
-    /// s, every slot that is out has been held for that long: so the longer of the two is taken for s, and a hung engine
-    /// shows as a growing wait instead of the cheerful one of its last good minute.
+    /// With `limit` slots, each held for a mean of s, one comes back every s/limit, and the request needs `ahead + 1` of
+    /// them (and those above a lowered limit). The first of them is due s/limit after the last change. Where it is
+    /// overdue, it may come at any moment; but once none has come for longer than s, every slot that is out has been
+    /// held for too long, and is expected to be held for about as long again as it is overdue. So a hung engine shows as
+    /// a growing wait, and not as the cheerful one of its last good minute; a hiccup is not taken for the new normal.
     private func predictedWaitNanoseconds(ahead: Int, at now: MonotonicInstant) -> UInt64 {
         guard inFlight >= configuration.limit else { return 0 }
         let slots = Double(configuration.limit)
+        let mean = service.nanoseconds
         let since = Double(now.nanoseconds(since: lastChange))
-        let turns = Double(inFlight - configuration.limit + ahead + 1)
-        let wait = turns * max(service.nanoseconds, since) / slots - min(since, service.nanoseconds / slots)
+        let turns = Double(inFlight - configuration.limit + ahead)
+        let wait = turns * mean / slots + max(mean / slots - since, since - mean, 0)
         return Self.clamped(wait)
     }
 

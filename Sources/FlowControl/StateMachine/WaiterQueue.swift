@@ -103,6 +103,23 @@ package struct WaiterQueue<Waiter> {
         return waiter
     }
 
+    /// The waiters from the oldest to the newest, found by walking the list both ways; nil where the two differ, or do
+    /// not have `count` members that wait. For tests: O(n).
+    package var tickets: [WaiterTicket]? {
+        func walk(from start: Int, _ step: (Place) -> Int) -> [WaiterTicket] {
+            var found: [WaiterTicket] = []
+            var index = start
+            while let next = ticket(at: index), found.count <= count {
+                found.append(next)
+                index = step(places[index])
+            }
+            return found
+        }
+        let forth = walk(from: head, \.next)
+        guard forth.count == count, forth.allSatisfy(contains) else { return nil }
+        return forth == walk(from: tail, \.previous).reversed() ? forth : nil
+    }
+
     private func ticket(at index: Int) -> WaiterTicket? {
         index == Self.none ? nil : WaiterTicket(index: index, generation: places[index].generation)
     }

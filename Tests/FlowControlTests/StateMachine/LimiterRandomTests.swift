@@ -1,0 +1,30 @@
+import FlowControl
+import Testing
+
+/// Random interleavings of everything that can happen to a limiter, against a second, simple-minded account of it.
+@Suite struct LimiterRandomTests {
+    @Test func aHundredThousandInterleavings() {
+        let seed = SplitMix64.seed(for: "aHundredThousandInterleavings")
+        var seeds = SplitMix64(seed: seed)
+        var events = 0
+        for interleaving in 0..<100_000 {
+            let own = seeds.next()
+            // Mostly short, so that there are many beginnings; some long, so that places and epochs are reused often.
+            let length = interleaving % 1000 == 0 ? 2000 : Int.random(in: 4...20, using: &seeds)
+            events += length
+            guard Self.interleaving(seed: own, length: length).problem != nil else { continue }
+            let told = Self.interleaving(seed: own, length: length, telling: true)
+            let story = (told.story ?? []).suffix(30).joined(separator: "\n")
+            Issue.record("seed \(seed), interleaving \(interleaving): \(told.problem ?? "none")\n\(story)")
+            return
+        }
+        print("aHundredThousandInterleavings: \(events) events")
+    }
+
+    private static func interleaving(seed: UInt64, length: Int, telling: Bool = false) -> RandomRun {
+        var run = RandomRun(seed: seed, telling: telling)
+        for index in 0..<length where run.problem == nil { run.step(mayDrain: index > length / 2) }
+        run.wind()
+        return run
+    }
+}

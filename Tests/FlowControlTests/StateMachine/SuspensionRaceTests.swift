@@ -1,0 +1,94 @@
+import FlowControl
+import Testing
+
+/// What happens between a waiter's arrival and its going to sleep: the moments in which a wake-up could be lost.
+@Suite struct SuspensionRaceTests {
+    private func crowded() -> Bench {
+        var bench = Bench(limit: 1, queue: 3)
+        bench.arrive("a")
+        bench.arrive("b", asleep: false)
+        bench.arrive("c")
+        return bench
+    }
+
+    @Test func aSlotGivenBeforeTheSleepIsFoundAtTheSleep() {
+        var bench = crowded()
+        bench.finish("a")
+        #expect(bench.ended.isEmpty)
+        #expect(bench.machine.inFlight == 1)
+        bench.suspend("b")
+        #expect(bench.endings == ["b granted"])
+    }
+
+    @Test func aCancellationBeforeTheSleepIsFoundAtTheSleep() {
+        var bench = crowded()
+        bench.cancel("b")
+        #expect(bench.machine.waiting == 1)
+        bench.suspend("b")
+        bench.finish("a")
+        #expect(bench.endings == ["b cancelled", "c granted"])
+    }
+
+    @Test func aTimeoutBeforeTheSleepIsFoundAtTheSleep() {
+        var bench = crowded()
+        bench.pass(.seconds(10))
+        #expect(bench.endings == ["c wait_timed_out"])
+        bench.suspend("b")
+        #expect(bench.endings == ["c wait_timed_out", "b wait_timed_out"])
+    }
+
+    @Test func aDrainBeforeTheSleepIsFoundAtTheSleep() {
+        var bench = crowded()
+        bench.drain(refusingWaiters: true)
+        bench.suspend("b")
+        #expect(bench.endings == ["c draining", "b draining"])
+    }
+
+    @Test func aCancellationAfterTheSlotWasGivenLeavesTheSlot() {
+        var bench = crowded()
+        bench.finish("a")
+        bench.cancel("b")
+        #expect(bench.machine.inFlight == 1)
+        bench.suspend("b")
+        bench.cancel("b")
+        #expect(bench.endings == ["b granted"])
+        bench.finish("b")
+        #expect(bench.endings == ["b granted", "c granted"])
+    }
+
+    @Test func cancellingTwiceIsCancellingOnce() {
+        var bench = crowded()
+        bench.cancel("c")
+        bench.cancel("c")
+        #expect(bench.endings == ["c cancelled"])
+        #expect(bench.machine.counters.leftCancelled == 1)
+    }
+
+    @Test func aTicketOutlivesItsWaiterWithoutNamingTheNextInItsPlace() {
+        var bench = crowded()
+        bench.cancel("c")
+        bench.arrive("d")
+        bench.cancel("c")
+        #expect(bench.endings == ["c cancelled"])
+        #expect(bench.machine.waiting == 2)
+    }
+
+    @Test func nobodyWhoseTimeIsUpGetsASlotHoweverLateTheTimer() {
+        var bench = crowded()
+        bench.suspend("b")
+        bench.passSilently(.seconds(5))
+        bench.arrive("d")
+        bench.passSilently(.seconds(5))
+        bench.finish("a")
+        #expect(bench.endings == ["b wait_timed_out", "c wait_timed_out", "d granted"])
+    }
+
+    @Test func placesOfThoseWhoseTimeIsUpAreFreeHoweverLateTheTimer() {
+        var bench = Bench(limit: 1, queue: 1)
+        bench.arrive("a")
+        bench.arrive("b")
+        bench.passSilently(.seconds(10))
+        #expect(bench.arrive("c") == .waiting)
+        #expect(bench.endings == ["b wait_timed_out"])
+    }
+}
