@@ -6,7 +6,7 @@ func eventually(_ condition: () -> Bool) async {
     while !condition() { await Task.yield() }
 }
 
-@Suite struct InFlightLimiterTests {
+@Suite(.timeLimit(.minutes(5))) struct InFlightLimiterTests {
     @Test func grantsUpToTheLimitAndThenInOrder() async throws {
         let limiter = InFlightLimiter(configuration: LimiterConfiguration(limit: 2))
         let first = try await limiter.acquire()

@@ -207,8 +207,9 @@ package struct LimiterStateMachine<Waiter> {
     /// overdue, it may come at any moment; but once none has come for longer than s, every slot that is out has been
     /// held for too long, and is expected to be held for about as long again as it is overdue. So a hung engine shows as
     /// a growing wait, and not as the cheerful one of its last good minute; a hiccup is not taken for the new normal.
+    /// With nothing measured and nothing expected, nothing is predicted, and nobody refused for it.
     private func predictedWaitNanoseconds(ahead: Int, at now: MonotonicInstant) -> UInt64 {
-        guard inFlight >= configuration.limit else { return 0 }
+        guard inFlight >= configuration.limit, service.nanoseconds > 0 else { return 0 }
         let slots = Double(configuration.limit)
         let mean = service.nanoseconds
         let since = Double(now.nanoseconds(since: lastChange))

@@ -1,0 +1,107 @@
+import FlowControl
+import Testing
+
+/// The one timer of a limiter: how often it is set, and that it keeps nothing alive.
+@Suite(.timeLimit(.minutes(5))) struct TimerTests {
+    private func limiter(_ time: ManualClock, wait: Duration = .seconds(10), queue: Int = 256) -> InFlightLimiter {
+        InFlightLimiter(
+            configuration: LimiterConfiguration(limit: 1, queueCapacity: queue, maxWait: wait), clock: time.clock)
+    }
+
+    private func acquire(_ limiter: InFlightLimiter, by deadline: MonotonicInstant? = nil) -> Task<
+        AdmissionError?, Never
+    > {
+        Task {
+            await failure { () async throws(AdmissionError) in _ = try await limiter.acquire(deadline: deadline) }
+        }
+    }
+
+    @Test func noTimerIsSetWhileNobodyWaits() async throws {
+        let time = ManualClock()
+        let limiter = limiter(time)
+        for _ in 0..<100 { try await limiter.acquire().release() }
+        #expect(time.sleepsBegun == 0)
+    }
+
+    @Test func aHundredWaitersShareOneTimer() async throws {
+        let time = ManualClock()
+        let limiter = limiter(time)
+        let permit = try await limiter.acquire()
+        var tasks: [Task<AdmissionError?, Never>] = []
+        for count in 1...100 {
+            tasks.append(acquire(limiter))
+            await eventually { limiter.snapshot.waiting == count }
+            time.advance(by: .milliseconds(1))
+        }
+        await eventually { time.sleepers == 1 }
+        permit.release()
+        for task in tasks { #expect(await task.value == nil) }
+        #expect(time.sleepsBegun == 1)
+    }
+
+    @Test func anEarlierDeadlineSetsItAnewAndStopsTheOneBefore() async throws {
+        let time = ManualClock()
+        let limiter = limiter(time)
+        let permit = try await limiter.acquire()
+        let patient = acquire(limiter)
+        await eventually { time.sleepers == 1 }
+        let hurried = acquire(limiter, by: time.now + .seconds(4))
+        await eventually { time.sleepsBegun == 2 && time.sleepers == 1 }
+        time.advance(by: .seconds(4))
+        #expect(await hurried.value == .deadlineExceeded)
+        await eventually { time.sleepsBegun == 3 }
+        time.advance(by: .seconds(6))
+        #expect(await patient.value == .waitTimedOut(.seconds(10)))
+        #expect(time.sleepers == 0)
+        permit.release()
+    }
+
+    @Test func itEndsWithTheLimiter() async throws {
+        let time = ManualClock()
+        weak var gone: InFlightLimiter?
+        do {
+            let limiter = limiter(time)
+            gone = limiter
+            let permit = try await limiter.acquire()
+            let waiter = acquire(limiter)
+            await eventually { time.sleepers == 1 }
+            permit.release()
+            #expect(await waiter.value == nil)
+        }
+        // The waiter's task may hold the limiter for a moment after its value is there.
+        await eventually { gone == nil }
+        await eventually { time.sleepers == 0 }
+    }
+
+    @Test func aPermitKeepsTheLimiterUntilItIsGone() async throws {
+        weak var gone: InFlightLimiter?
+        var permit: Permit?
+        do {
+            let limiter = InFlightLimiter(configuration: LimiterConfiguration(limit: 1))
+            gone = limiter
+            permit = try await limiter.acquire()
+        }
+        #expect(gone != nil)
+        permit?.release()
+        permit = nil
+        #expect(gone == nil)
+    }
+
+    @Test func theSystemClockWakesAWaiter() async throws {
+        let limiter = InFlightLimiter(configuration: LimiterConfiguration(limit: 1, maxWait: .milliseconds(20)))
+        let permit = try await limiter.acquire()
+        let error = await acquire(limiter).value
+        guard case .waitTimedOut(let waited) = error else {
+            Issue.record("ended with \(String(describing: error))")
+            return
+        }
+        #expect(waited >= .milliseconds(20))
+        permit.release()
+    }
+
+    @Test func theSystemClockAndSwiftsOwnRunTogether() {
+        let before = MonotonicInstant.now
+        let now = MonotonicClock.system.now()
+        #expect(before <= now)
+    }
+}
