@@ -1,5 +1,5 @@
 /// A version of HTTP (RFC 9110 section 2.5). The parser makes only versions whose major number is 1.
-public struct HTTPVersion: Hashable, Sendable, Comparable, CustomStringConvertible {
+public struct HTTPVersion: Hashable, Sendable, Comparable, CustomStringConvertible, BitwiseCopyable {
     /// The first digit.
     public let major: UInt8
     /// The second digit. A minor version above 1 is treated as 1.1 (RFC 9110 section 2.5).

@@ -1,5 +1,5 @@
 /// How the end of a request's body is found (RFC 9112 section 6.3).
-public enum BodyFraming: Sendable, Hashable {
+public enum BodyFraming: Sendable, Hashable, BitwiseCopyable {
     /// There is no body: neither Content-Length nor Transfer-Encoding was given.
     case none
     /// Content-Length was given: so many bytes, at most `Int64.max`.

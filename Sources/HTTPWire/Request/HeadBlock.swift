@@ -1,29 +1,36 @@
-/// The text of one head and the table of its field lines, in one allocation: the table first, then the text.
+/// Everything about one head in one allocation: the record, the table of its field lines, and its text.
 ///
-/// An array, and not a class with a tail, because an array is `Sendable` and bounds-checked without a word of proof.
+/// An array, and not a class with a tail, because an array is `Sendable` and bounds-checked without a word of proof; and
+/// one reference, so that a head is three words wherever it is passed.
 struct HeadBlock: Sendable {
     private let storage: [UInt8]
-    let fieldCount: Int
 
-    /// Copies `text`, and the table that the parser made while it scanned it.
-    init(text: UnsafeRawBufferPointer, fields: borrowing ContiguousArray<FieldEntry>) {
-        let table = fields.count &* MemoryLayout<FieldEntry>.stride
-        fieldCount = fields.count
-        storage = fields.withUnsafeBytes { source in
-            [UInt8](unsafeUninitializedCapacity: table &+ text.count) { target, count in
-                let raw = UnsafeMutableRawBufferPointer(target)
-                raw.copyMemory(from: source)
-                UnsafeMutableRawBufferPointer(rebasing: raw[table...]).copyMemory(from: text)
-                count = table &+ text.count
+    private static var tableStart: Int { MemoryLayout<HeadRecord>.stride }
+    private static var entrySize: Int { MemoryLayout<FieldEntry>.stride }
+
+    /// Copies `text`, and the table that the parser made while it scanned it, whose length the record says.
+    init(text: UnsafeRawBufferPointer, fields: borrowing ContiguousArray<FieldEntry>, record: HeadRecord) {
+        let textStart = Self.tableStart &+ fields.count &* Self.entrySize
+        storage = fields.withUnsafeBytes { table in
+            [UInt8](unsafeUninitializedCapacity: textStart &+ text.count) { target, count in
+                let bytes = UnsafeMutableRawBufferPointer(target)
+                withUnsafeBytes(of: record) { bytes.copyMemory(from: $0) }
+                UnsafeMutableRawBufferPointer(rebasing: bytes[Self.tableStart...]).copyMemory(from: table)
+                UnsafeMutableRawBufferPointer(rebasing: bytes[textStart...]).copyMemory(from: text)
+                count = textStart &+ text.count
             }
         }
     }
+
+    var record: HeadRecord { storage.withUnsafeBytes { $0.loadUnaligned(as: HeadRecord.self) } }
+
+    var fieldCount: Int { Int(record.fieldCount) }
 
     /// Calls `body` with the head's text.
     @inline(__always)
     func withText<R>(_ body: (UnsafeRawBufferPointer) -> R) -> R {
         storage.withUnsafeBytes { bytes in
-            body(UnsafeRawBufferPointer(rebasing: bytes[(fieldCount &* MemoryLayout<FieldEntry>.stride)...]))
+            body(UnsafeRawBufferPointer(rebasing: bytes[(Self.tableStart &+ fieldCount &* Self.entrySize)...]))
         }
     }
 
@@ -36,7 +43,7 @@ struct HeadBlock: Sendable {
     @inline(__always)
     func entry(_ index: Int) -> FieldEntry {
         storage.withUnsafeBytes {
-            $0.loadUnaligned(fromByteOffset: index &* MemoryLayout<FieldEntry>.stride, as: FieldEntry.self)
+            $0.loadUnaligned(fromByteOffset: Self.tableStart &+ index &* Self.entrySize, as: FieldEntry.self)
         }
     }
 
@@ -48,21 +55,22 @@ struct HeadBlock: Sendable {
                 for index in start..<max(start, fieldCount) {
                     let entry = entry(index)
                     guard Int(entry.nameEnd &- entry.nameStart) == wanted.count else { continue }
-                    var same = true
-                    for offset in 0..<wanted.count {
-                        // Names are tokens: two of them that differ only in bit 5 of a letter differ only in case.
-                        let one = text[Int(entry.nameStart) &+ offset]
-                        let other = wanted[offset]
-                        guard one != other else { continue }
-                        guard one ^ other == 0x20, (one | 0x20) &- 0x61 < 26 else {
-                            same = false
-                            break
-                        }
-                    }
-                    if same { return index }
+                    if Self.isSame(text, Int(entry.nameStart), wanted) { return index }
                 }
                 return nil
             }
         }
+    }
+
+    /// Whether the name at `start` is `wanted`, of the same length. Only letters have two cases.
+    private static func isSame(
+        _ text: UnsafeRawBufferPointer, _ start: Int, _ wanted: UnsafeBufferPointer<UInt8>
+    ) -> Bool {
+        for offset in 0..<wanted.count {
+            let one = text[start &+ offset]
+            let other = wanted[offset]
+            if one != other && (one ^ other != 0x20 || (one | 0x20) &- 0x61 >= 26) { return false }
+        }
+        return true
     }
 }

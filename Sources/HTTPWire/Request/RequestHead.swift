@@ -5,31 +5,28 @@
 public struct RequestHead: Sendable {
     /// The method, a token of at most `WireLimits.methodBytes`; never CONNECT.
     public let method: HTTPMethod
+    private let block: HeadBlock
+
+    init(method: HTTPMethod, block: HeadBlock) {
+        self.method = method
+        self.block = block
+    }
+
     /// HTTP/1.0, HTTP/1.1, or a later minor version, which is treated as 1.1.
-    public let version: HTTPVersion
+    public var version: HTTPVersion { block.record.version }
+
     /// What is asked for; valid, and free of dot segments, encoded slashes and control characters.
-    public let target: RequestTarget
+    public var target: RequestTarget { RequestTarget(block: block) }
+
     /// How the body's end is found.
-    public let framing: BodyFraming
+    public var framing: BodyFraming { block.record.framing }
+
     /// Whether the connection may serve another request, by version and Connection (RFC 9112 section 9.3).
-    public let keepAlive: Bool
+    public var keepAlive: Bool { block.record.keepAlive }
+
     /// Whether the client waits for `100 Continue` before it sends its body: HTTP/1.1, `Expect: 100-continue` and a body
     /// that is not announced as empty (RFC 9110 section 10.1.1).
-    public let expectsContinue: Bool
-
-    private var block: HeadBlock { target.block }
-
-    init(
-        method: HTTPMethod, version: HTTPVersion, target: RequestTarget, framing: BodyFraming, keepAlive: Bool,
-        expectsContinue: Bool
-    ) {
-        self.method = method
-        self.version = version
-        self.target = target
-        self.framing = framing
-        self.keepAlive = keepAlive
-        self.expectsContinue = expectsContinue
-    }
+    public var expectsContinue: Bool { block.record.expectsContinue }
 
     /// The number of field lines.
     public var fieldCount: Int { block.fieldCount }

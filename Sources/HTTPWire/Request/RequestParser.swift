@@ -84,13 +84,14 @@ public struct RequestParser: Sendable {
 
     private mutating func makeHead(_ bytes: UnsafeRawBufferPointer) -> ParseResult {
         let text = UnsafeRawBufferPointer(rebasing: bytes[start..<position])
+        let record = HeadRecord(
+            target: target, version: version, framing: semantics.framing,
+            keepAlive: semantics.keepAlive(version: version),
+            expectsContinue: semantics.expectsContinue(version: version),
+            fieldCount: UInt32(truncatingIfNeeded: fields.count))
         let head = RequestHead(
             method: MethodName.method(ByteSlice(bytes: bytes, start: start, end: methodEnd)),
-            version: version,
-            target: RequestTarget(block: HeadBlock(text: text, fields: fields), layout: target),
-            framing: semantics.framing,
-            keepAlive: semantics.keepAlive(version: version),
-            expectsContinue: semantics.expectsContinue(version: version))
+            block: HeadBlock(text: text, fields: fields, record: record))
         let consumed = position
         phase = .emptyLine
         position = 0

@@ -5,7 +5,7 @@
 /// are not UTF-8. So no two servers in a row can disagree on which resource is meant.
 public struct RequestTarget: Sendable {
     /// The form in which the target came.
-    public enum Form: Sendable, Hashable {
+    public enum Form: Sendable, Hashable, BitwiseCopyable {
         /// `/path?query`.
         case origin
         /// `http://host/path?query`.
@@ -14,22 +14,23 @@ public struct RequestTarget: Sendable {
         case asterisk
     }
 
-    let block: HeadBlock
-    private let layout: TargetLayout
+    private let block: HeadBlock
+    private var layout: TargetLayout { block.record.target }
 
-    init(block: HeadBlock, layout: TargetLayout) {
-        self.block = block
-        self.layout = layout
-    }
+    init(block: HeadBlock) { self.block = block }
 
     /// The form in which the target came.
     public var form: Form { layout.form }
 
     /// The target as it came.
-    public var raw: String { block.string(layout.start, layout.end) }
+    public var raw: String {
+        let layout = layout
+        return block.string(layout.start, layout.end)
+    }
 
     /// The path, percent-decoded: it starts with `/`, except `*` in asterisk-form. `+` is itself.
     public var path: String {
+        let layout = layout
         if layout.form == .asterisk { return "*" }
         if layout.pathStart == layout.pathEnd { return "/" }
         if !layout.pathIsEscaped { return rawPath }
@@ -41,6 +42,7 @@ public struct RequestTarget: Sendable {
 
     /// The path as it came; `/` or `*` where an absolute URI had none.
     public var rawPath: String {
+        let layout = layout
         if layout.form == .asterisk { return "*" }
         if layout.pathStart == layout.pathEnd { return "/" }
         return block.string(layout.pathStart, layout.pathEnd)
@@ -48,18 +50,21 @@ public struct RequestTarget: Sendable {
 
     /// The query as it came, without its `?`; nil where there is no `?`.
     public var query: String? {
-        layout.queryStart == 0 ? nil : block.string(layout.queryStart, layout.end)
+        let layout = layout
+        return layout.queryStart == 0 ? nil : block.string(layout.queryStart, layout.end)
     }
 
     /// Host and port of the absolute form; nil in the other forms.
     public var authority: String? {
-        layout.authorityStart == layout.authorityEnd
+        let layout = layout
+        return layout.authorityStart == layout.authorityEnd
             ? nil : block.string(layout.authorityStart, layout.authorityEnd)
     }
 
     /// The query's `name=value` pairs, percent-decoded, `+` being a space, in order; empty pairs are left out and a name
     /// without `=` has an empty value. The escapes were checked when the request line was parsed.
     public func queryItems() -> [(name: String, value: String)] {
+        let layout = layout
         guard layout.queryStart != 0 else { return [] }
         return block.withText { text in
             var items: [(name: String, value: String)] = []

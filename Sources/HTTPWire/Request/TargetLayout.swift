@@ -1,6 +1,8 @@
 /// Where the parts of a request target lie in the head's text. Found once, when the request line is checked.
-struct TargetLayout: Sendable {
+struct TargetLayout: Sendable, BitwiseCopyable {
     var form = RequestTarget.Form.origin
+    /// Whether the path holds a `%`.
+    var pathIsEscaped = false
     var start: UInt32 = 0
     var end: UInt32 = 0
     var authorityStart: UInt32 = 0
@@ -9,6 +11,4 @@ struct TargetLayout: Sendable {
     var pathEnd: UInt32 = 0
     /// The byte after the `?`, or 0 where there is no query.
     var queryStart: UInt32 = 0
-    /// Whether the path holds a `%`.
-    var pathIsEscaped = false
 }

@@ -51,6 +51,7 @@ struct ConnectionReplay: Replay {
         switch state {
         case .head:
             guard case .head(let head, let consumed) = try parser.parse(bytes) else { return nil }
+            checkShape(of: UnsafeRawBufferPointer(rebasing: bytes[..<consumed]), head)
             begin(head)
             return consumed
         case .length(let remaining):
@@ -71,6 +72,35 @@ struct ConnectionReplay: Replay {
         case .closed, .failed: return nil
         }
     }
+
+    /// What must be true of every head that was accepted, said without the parser: its lines end with CR LF, the last
+    /// one is the only empty one but for one before the request, none starts with a blank, no byte is a control but HTAB,
+    /// and the lines are the fields that the head tells of.
+    private mutating func checkShape(of bytes: UnsafeRawBufferPointer, _ head: RequestHead) {
+        var lines = bytes.split(separator: 0x0A, omittingEmptySubsequences: false).map { Array($0) }
+        if lines.first == [0x0D] { lines.removeFirst() }
+        let isWhole = lines.popLast() == [] && lines.allSatisfy { $0.last == 0x0D } && lines.popLast() == [0x0D]
+        let text = lines.map { $0.dropLast() }
+        let isClean = text.allSatisfy { line in
+            line.allSatisfy { $0 == 0x09 || ($0 >= 0x20 && $0 != 0x7F) } && line.first.map { $0 > 0x20 } == true
+        }
+        guard isWhole, isClean, text.count == head.fieldCount + 1 else {
+            return log.add("fault: an accepted head is malformed")
+        }
+        for (index, line) in text.dropFirst().enumerated() {
+            let field = head.field(at: index)
+            let name = line.prefix { $0 != UInt8(ascii: ":") }
+            let value = line.dropFirst(name.count + 1).drop(while: Self.isBlank)
+            let count = value.count - value.reversed().prefix(while: Self.isBlank).count
+            // Compared as bytes: a blank and a combining mark would be one character.
+            let isSame =
+                field.name.utf8.elementsEqual(name)
+                && field.value.utf8.elementsEqual(String(decoding: value.prefix(count), as: UTF8.self).utf8)
+            if !isSame || head.value(of: field.name) == nil { log.add("fault: field \(index) is not its line") }
+        }
+    }
+
+    private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
 
     private mutating func begin(_ head: RequestHead) {
         let target = head.target
@@ -121,7 +151,7 @@ struct ConnectionReplay: Replay {
                     }
                 } catch { again = error }
             }
-            if again != error { log.add("went on after the error") }
+            if again != error { log.add("fault: it went on after the error") }
         }
     }
 }

@@ -21,7 +21,7 @@ struct MultipartReplay: Replay {
                     if let type = headers.contentType { log.add("type \(type)") }
                 case .data(let range):
                     rangesOfPart += 1
-                    if rangesOfPart > 1 || range.isEmpty { log.add("data in \(rangesOfPart) ranges") }
+                    if rangesOfPart > 1 || range.isEmpty { log.add("fault: \(rangesOfPart) ranges, the last \(range)") }
                     log.addData(UnsafeRawBufferPointer(rebasing: bytes[range]))
                 case .partEnd:
                     log.endData("data")
