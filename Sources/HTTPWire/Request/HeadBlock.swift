@@ -10,16 +10,16 @@ struct HeadBlock: Sendable {
 
     /// Copies `text`, and the table that the parser made while it scanned it, whose length the record says.
     init(text: UnsafeRawBufferPointer, fields: borrowing ContiguousArray<FieldEntry>, record: HeadRecord) {
-        let textStart = Self.tableStart &+ fields.count &* Self.entrySize
-        storage = fields.withUnsafeBytes { table in
-            [UInt8](unsafeUninitializedCapacity: textStart &+ text.count) { target, count in
-                let bytes = UnsafeMutableRawBufferPointer(target)
-                withUnsafeBytes(of: record) { bytes.copyMemory(from: $0) }
-                UnsafeMutableRawBufferPointer(rebasing: bytes[Self.tableStart...]).copyMemory(from: table)
-                UnsafeMutableRawBufferPointer(rebasing: bytes[textStart...]).copyMemory(from: text)
-                count = textStart &+ text.count
-            }
+        // Appended, and not initialised in place: the standard library looks the array's type up anew at each of those.
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(Self.tableStart &+ fields.count &* Self.entrySize &+ text.count)
+        withUnsafeBytes(of: record) { record in
+            bytes.append(contentsOf: record)
+            for _ in record.count..<Self.tableStart { bytes.append(0) }
         }
+        fields.withUnsafeBytes { bytes.append(contentsOf: $0) }
+        bytes.append(contentsOf: text)
+        storage = bytes
     }
 
     var record: HeadRecord { storage.withUnsafeBytes { $0.loadUnaligned(as: HeadRecord.self) } }

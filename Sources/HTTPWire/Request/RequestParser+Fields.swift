@@ -21,6 +21,7 @@ extension RequestParser {
                 nameStart = index
                 phase = .fieldName
             case .fieldName:
+                index = ByteScan.firstNotNameLetter(bytes, from: index, to: end)
                 while index < end && ByteSet.token.contains(bytes[index]) { index &+= 1 }
                 guard index < end else { break }
                 guard bytes[index] == ASCII.colon && index > nameStart else {

@@ -18,7 +18,7 @@ public enum ResponseSerializer {
         out.append(ASCII.zero &+ UInt8(clamping: status.code / 10 % 10))
         out.append(ASCII.zero &+ UInt8(clamping: status.code % 10))
         out.append(ASCII.space)
-        out.append(contentsOf: status.reason.utf8)
+        append(status.reason, to: &out)
         appendLineEnd(to: &out)
     }
 
@@ -26,10 +26,10 @@ public enum ResponseSerializer {
     @discardableResult
     public static func appendField(_ name: String, _ value: String, to out: inout [UInt8]) -> Bool {
         guard isValid(name: name, value: value) else { return false }
-        out.append(contentsOf: name.utf8)
+        append(name, to: &out)
         out.append(ASCII.colon)
         out.append(ASCII.space)
-        out.append(contentsOf: value.utf8)
+        append(value, to: &out)
         appendLineEnd(to: &out)
         return true
     }
@@ -71,8 +71,28 @@ public enum ResponseSerializer {
 
     /// Whether a field can be written: the name is a token, and the value has no control character but HTAB.
     public static func isValid(name: String, value: String) -> Bool {
-        !name.isEmpty && name.utf8.allSatisfy { ByteSet.token.contains($0) }
-            && value.utf8.allSatisfy { ($0 >= 0x20 && $0 != ASCII.delete) || $0 == ASCII.tab }
+        var name = name
+        var value = value
+        let nameIsValid = name.withUTF8 { name in
+            for byte in name where !ByteSet.token.contains(byte) { return false }
+            return !name.isEmpty
+        }
+        guard nameIsValid else { return false }
+        return value.withUTF8 { value in
+            let bytes = UnsafeRawBufferPointer(value)
+            var index = 0
+            while true {
+                index = ByteScan.firstControl(bytes, from: index, to: bytes.count)
+                guard index < bytes.count else { return true }
+                guard bytes[index] == ASCII.tab else { return false }
+                index &+= 1
+            }
+        }
+    }
+
+    private static func append(_ text: String, to out: inout [UInt8]) {
+        var text = text
+        text.withUTF8 { out.append(contentsOf: $0) }
     }
 
     static func append(_ text: StaticString, to out: inout [UInt8]) {

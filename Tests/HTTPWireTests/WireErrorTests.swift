@@ -1,0 +1,39 @@
+import HTTPWire
+import Testing
+
+@Suite struct WireErrorTests {
+    /// The table of errors of the HTTP contract: which code goes with which status.
+    private let codes = [
+        400: "bad_request", 413: "body_too_large", 414: "uri_too_long", 417: "expectation_failed",
+        431: "headers_too_large", 501: "not_implemented", 505: "version_not_supported",
+    ]
+
+    @Test(arguments: WireError.Reason.allCases)
+    func everyReasonHasAStatusACodeASentenceAndALabel(reason: WireError.Reason) {
+        #expect(reason.code == codes[reason.status.code])
+        #expect(!reason.sentence.hasSuffix("."))
+        #expect(reason.rawValue.allSatisfy { $0.isLowercase || $0 == "_" || $0.isNumber })
+    }
+
+    @Test func aMessageSaysWhatCameAndALabelNever() {
+        var parser = RequestParser()
+        let bytes = Array("GET / HTTP/1.1\r\nX(secret): b\r\n\r\n".utf8)
+        let error = #expect(throws: WireError.self) { try bytes.withUnsafeBytes { try parser.parse($0) } }
+        #expect(error?.message == "a field line does not start with a field name and a colon: '(' is no part of a name")
+        #expect(error?.label == "field_name")
+        #expect(error?.code == "bad_request")
+        #expect(error?.status == .badRequest)
+    }
+
+    @Test func theLayerAboveMakesItsOwn() {
+        let error = WireError(
+            status: .requestTimeout, code: "request_timeout", message: "too slow", label: "slow_headers")
+        #expect(
+            error
+                == WireError(
+                    status: .requestTimeout, code: "request_timeout", message: "too slow", label: "slow_headers"))
+        #expect(
+            error
+                != WireError(status: .requestTimeout, code: "request_timeout", message: "too slow", label: "slow_body"))
+    }
+}
