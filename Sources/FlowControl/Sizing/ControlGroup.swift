@@ -1,0 +1,107 @@
+/// The control group of this process: where its files are, and those of the groups that contain it.
+///
+/// A limit may be set on any group on the way to the root (a slice above a service, a pod above a container), and the
+/// lowest of them binds.
+struct ControlGroup {
+    /// The group and those above it, the innermost first: `/system.slice/ocelli.service`, `/system.slice`, `/`.
+    private let levels: [String]
+    private let mountPoint: String
+    private let files: HostFiles
+
+    /// The group of version 2's one hierarchy; nil on a host without it.
+    static func unified(_ files: HostFiles) -> ControlGroup? {
+        let line = memberships(files).first { $0.hierarchy == "0" && $0.controllers.isEmpty }
+        guard let line else { return nil }
+        let mount = mounts(files).first { $0.type == "cgroup2" }
+        return ControlGroup(path: line.path, mount: mount, default: "/sys/fs/cgroup", files)
+    }
+
+    /// The group of version 1's hierarchy for a controller; nil where that controller has none.
+    static func legacy(_ controller: String, _ files: HostFiles) -> ControlGroup? {
+        let line = memberships(files).first { $0.controllers.split(separator: ",").contains(Substring(controller)) }
+        guard let line else { return nil }
+        let mount = mounts(files).first {
+            $0.type == "cgroup" && $0.options.split(separator: ",").contains(Substring(controller))
+        }
+        return ControlGroup(path: line.path, mount: mount, default: "/sys/fs/cgroup/\(controller)", files)
+    }
+
+    private init(path: String, mount: Mount?, default point: String, _ files: HostFiles) {
+        self.files = files
+        mountPoint = mount?.point ?? point
+        // A container that sees the host's names of groups has only its own part of the tree mounted: the mount's root
+        // is then a prefix of the path. Where it is not one, all that can be seen is the mount's root itself.
+        var path = path
+        if let root = mount?.root, root != "/" {
+            path = path == root || path.hasPrefix(root + "/") ? String(path.dropFirst(root.count)) : "/"
+        }
+        var names = path.split(separator: "/")
+        // Outside of the process's cgroup namespace: not to be seen from here.
+        if names.contains("..") { names = [] }
+        var levels: [String] = []
+        while !names.isEmpty {
+            levels.append("/" + names.joined(separator: "/"))
+            names.removeLast()
+        }
+        self.levels = levels + ["/"]
+    }
+
+    /// The file of this name in each group that has it, the innermost first.
+    func texts(of file: String) -> [(group: String, text: String)] {
+        levels.compactMap { group in
+            let folder = group == "/" ? mountPoint : mountPoint + group
+            return files.text(folder + "/" + file).map { (group, $0.trimmedASCII) }
+        }
+    }
+
+    // MARK: /proc
+
+    private struct Membership {
+        let hierarchy: Substring
+        let controllers: Substring
+        let path: String
+    }
+
+    /// `/proc/self/cgroup`: `hierarchy:controllers:path` a line; the path may contain colons.
+    private static func memberships(_ files: HostFiles) -> [Membership] {
+        (files.text("/proc/self/cgroup") ?? "").split(separator: "\n").compactMap { line in
+            let parts = line.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
+            guard parts.count == 3 else { return nil }
+            return Membership(hierarchy: parts[0], controllers: parts[1], path: String(parts[2]))
+        }
+    }
+
+    private struct Mount {
+        let root: String
+        let point: String
+        let type: Substring
+        let options: Substring
+    }
+
+    /// `/proc/self/mountinfo` (proc_pid_mountinfo(5)): `id parent dev root point options fields... - type source super`.
+    private static func mounts(_ files: HostFiles) -> [Mount] {
+        (files.text("/proc/self/mountinfo") ?? "").split(separator: "\n").compactMap { line in
+            let words = line.split(separator: " ")
+            guard let dash = words.firstIndex(of: "-"), dash >= 6, words.count >= dash + 4 else { return nil }
+            return Mount(
+                root: unescaped(words[3]), point: unescaped(words[4]), type: words[dash + 1], options: words[dash + 3])
+        }
+    }
+
+    /// Blanks in paths are written as `\040`, and three other characters likewise.
+    private static func unescaped(_ text: Substring) -> String {
+        guard text.contains("\\") else { return String(text) }
+        var bytes: [UInt8] = []
+        var rest = Substring(text).utf8
+        while let byte = rest.popFirst() {
+            let digits = rest.prefix(3)
+            if byte == UInt8(ascii: "\\"), digits.count == 3, let code = UInt8(String(Substring(digits)), radix: 8) {
+                bytes.append(code)
+                rest = rest.dropFirst(3)
+            } else {
+                bytes.append(byte)
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}

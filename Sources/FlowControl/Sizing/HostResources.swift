@@ -1,0 +1,142 @@
+/// What this process may use, which is seldom what the host has: an engine that starts a thread for each CPU of the
+/// host collapses under a quota of two.
+public struct HostResources: Sendable, Hashable {
+    /// CPU time per time: 1.5 is three of every four milliseconds on two CPUs. More than 0.
+    public let cpus: Derived<Double>
+    /// Threads that can run all the time within `cpus`: at least 1.
+    public let wholeCPUs: Derived<Int>
+    /// Bytes of memory before the kernel reclaims or kills. More than 0.
+    public let memoryBytes: Derived<UInt64>
+    /// File descriptors that may be open at once.
+    public let openFiles: Derived<Int>
+
+    /// What these texts say. Files that are missing or make no sense are passed over.
+    public init(_ files: HostFiles = .live) {
+        let cpus = Self.cpus(files)
+        self.cpus = cpus
+        wholeCPUs = Derived(
+            Int(max(1, cpus.value.rounded(.down))),
+            because: cpus.value < 1
+                ? "\(describe(cpus.value)) CPUs are less than one, and less than one thread cannot be"
+                : cpus.value.rounded(.down) == cpus.value
+                    ? cpus.reason
+                    : "\(describe(cpus.value)) CPUs rounded down: one more thread would be throttled in every period")
+        memoryBytes = Self.memory(files)
+        openFiles =
+            files.openFiles().map { Derived($0, because: "the limit of open files (RLIMIT_NOFILE) is \($0)") }
+            ?? Derived(1 << 20, because: "there is no limit of open files, or it cannot be read")
+    }
+
+    // MARK: CPU
+
+    private static func cpus(_ files: HostFiles) -> Derived<Double> {
+        (affinity(files) + cpuSets(files) + quotas(files)).min { $0.value < $1.value }
+            ?? Derived(1, because: "nothing says how many CPUs there are, so one is assumed")
+    }
+
+    /// What `sched_getaffinity` would say, as text: `Cpus_allowed_list:  0-1`.
+    private static func affinity(_ files: HostFiles) -> [Derived<Double>] {
+        guard let list = value(of: "Cpus_allowed_list", in: files.text("/proc/self/status")),
+            let count = CPUList.count(list)
+        else { return [] }
+        return [Derived(Double(count), because: "the scheduler may use \(plural(count, "CPU")) (\(list))")]
+    }
+
+    private static func cpuSets(_ files: HostFiles) -> [Derived<Double>] {
+        // The effective set of a group is contained in those above it: the innermost that there is will do.
+        let unified = ControlGroup.unified(files)?.texts(of: "cpuset.cpus.effective") ?? []
+        let legacy = ControlGroup.legacy("cpuset", files)?.texts(of: "cpuset.effective_cpus") ?? []
+        return [unified, legacy].compactMap { texts -> Derived<Double>? in
+            for (group, text) in texts {
+                guard let count = CPUList.count(text) else { continue }
+                return Derived(Double(count), because: "the cpuset of \(group) has \(plural(count, "CPU")) (\(text))")
+            }
+            return nil
+        }
+    }
+
+    private static func quotas(_ files: HostFiles) -> [Derived<Double>] {
+        let unified = (ControlGroup.unified(files)?.texts(of: "cpu.max") ?? []).compactMap { group, text in
+            let words = text.split(separator: " ")
+            // The period is left out where a file was written by hand; the kernel's default is 100 ms.
+            let period = words.count > 1 ? UInt64(words[1]) : 100_000
+            return quota(words.first.flatMap { UInt64($0) }, period, "cpu.max of \(group)")
+        }
+        guard unified.isEmpty, let group = ControlGroup.legacy("cpu", files) else { return unified }
+        let periods = Dictionary(group.texts(of: "cpu.cfs_period_us"), uniquingKeysWith: { first, _ in first })
+        return group.texts(of: "cpu.cfs_quota_us").compactMap { name, text in
+            quota(UInt64(text), periods[name].flatMap { UInt64($0) }, "cpu.cfs_quota_us of \(name)")
+        }
+    }
+
+    /// "max" is no number, and version 1 writes -1 for it.
+    private static func quota(_ quota: UInt64?, _ period: UInt64?, _ name: String) -> Derived<Double>? {
+        guard let quota, let period, quota > 0, period > 0 else { return nil }
+        let cpus = Double(quota) / Double(period)
+        guard cpus < 1_000_000 else { return nil }
+        let text = "\(name) allows \(quota) of every \(period) µs, which is \(describe(cpus)) CPUs"
+        return Derived(max(cpus, 0.01), because: text)
+    }
+
+    // MARK: Memory
+
+    private static func memory(_ files: HostFiles) -> Derived<UInt64> {
+        var candidates: [Derived<UInt64>] = []
+        if let total = totalMemory(files) {
+            candidates.append(Derived(total, because: "the host has \(describe(bytes: total))"))
+        }
+        let unified = ControlGroup.unified(files)
+        let legacy = ControlGroup.legacy("memory", files)
+        // Past memory.high the kernel slows the process down: it is no less a limit.
+        let limits = [(unified, "memory.max"), (unified, "memory.high"), (legacy, "memory.limit_in_bytes")]
+        for (group, file) in limits {
+            for (name, text) in group?.texts(of: file) ?? [] {
+                guard let bytes = UInt64(text), bytes > 0 else { continue }
+                candidates.append(Derived(bytes, because: "\(file) of \(name) is \(describe(bytes: bytes))"))
+            }
+        }
+        return candidates.min { $0.value < $1.value }
+            ?? Derived(1 << 30, because: "nothing says how much memory there is, so 1 GiB is assumed")
+    }
+
+    /// `MemTotal:       24684084 kB`
+    private static func totalMemory(_ files: HostFiles) -> UInt64? {
+        let text = value(of: "MemTotal", in: files.text("/proc/meminfo"))
+        guard let kilobytes = text?.split(separator: " ").first.flatMap({ UInt64($0) }) else { return nil }
+        let (bytes, overflow) = kilobytes.multipliedReportingOverflow(by: 1024)
+        return overflow || bytes == 0 ? nil : bytes
+    }
+
+    /// What follows `name:` in a text of such lines.
+    private static func value(of name: String, in text: String?) -> String? {
+        let line = text?.split(separator: "\n").first { $0.hasPrefix(name + ":") }
+        return line.map { $0.dropFirst(name.count + 1).trimmedASCII }
+    }
+}
+
+/// "1.5", "2": at most two decimals.
+private func describe(_ number: Double) -> String {
+    let hundredths = (number * 100).rounded()
+    guard let whole = Int(exactly: hundredths) else { return "\(number)" }
+    let (units, rest) = whole.quotientAndRemainder(dividingBy: 100)
+    if rest == 0 { return "\(units)" }
+    return rest % 10 == 0 ? "\(units).\(rest / 10)" : "\(units).\(rest < 10 ? "0" : "")\(rest)"
+}
+
+private func plural(_ count: Int, _ noun: String) -> String {
+    count == 1 ? "1 \(noun)" : "\(count) \(noun)s"
+}
+
+/// "512 MiB", "23.5 GiB".
+func describe(bytes: UInt64) -> String {
+    let units = ["bytes", "KiB", "MiB", "GiB", "TiB"]
+    var value = Double(bytes)
+    var unit = 0
+    while value >= 1024, unit < units.count - 1 {
+        value /= 1024
+        unit += 1
+    }
+    let tenths = (value * 10).rounded()
+    return tenths.remainder(dividingBy: 10) == 0
+        ? "\(Int(tenths) / 10) \(units[unit])" : "\(Int(tenths) / 10).\(Int(tenths) % 10) \(units[unit])"
+}

@@ -1,0 +1,128 @@
+/// The numbers that follow from what the process may use, each with its reason: for `ocelli limits`, for the log at the
+/// start, and as defaults of the settings. None is above the documented default (`Ceilings`); a setting may be.
+public struct Sizing: Sendable, Hashable {
+    /// The documented defaults, which a small host's numbers stay under.
+    public struct Ceilings: Sendable, Hashable {
+        /// One request's body: 20 MiB.
+        public var bodyBytes = 20 << 20
+        /// All bodies that are being received or wait: 256 MiB.
+        public var bodyBudgetBytes = 256 << 20
+        /// One picture, in pixels: 64 million.
+        public var pixels = 64_000_000
+        /// Requests that wait: 256.
+        public var queueCapacity = 256
+        /// Connections: 4,096.
+        public var connections = 4096
+
+        /// The documented defaults.
+        public init() {}
+    }
+
+    /// Threads that compute, all models together.
+    public let inferenceThreads: Derived<Int>
+    /// Predictions that the engine computes side by side, each on its share of the threads.
+    public let streams: Derived<Int>
+    /// Infer requests in a model's pool.
+    public let inferRequests: Derived<Int>
+    /// Requests that hold decoded inputs at once: the limiter's limit.
+    public let slots: Derived<Int>
+    /// Requests that wait for a slot.
+    public let queueCapacity: Derived<Int>
+    /// One request's body, in bytes.
+    public let bodyBytes: Derived<Int>
+    /// All bodies together, in bytes.
+    public let bodyBudgetBytes: Derived<Int>
+    /// One picture, in pixels.
+    public let pixels: Derived<Int>
+    /// Open connections.
+    public let connections: Derived<Int>
+
+    /// What follows from `resources`.
+    public init(_ resources: HostResources, ceilings: Ceilings = Ceilings()) {
+        let cpus = resources.wholeCPUs
+        let memory = resources.memoryBytes.value
+        let memoryText = describe(bytes: memory)
+
+        inferenceThreads = Derived(cpus.value, because: "one for each whole CPU: \(cpus.reason)")
+        streams = Self.streams(threads: cpus.value)
+        inferRequests = Derived(streams.value, because: "one for each stream: more would only wait inside the engine")
+        slots = Self.slots(requests: inferRequests.value)
+
+        bodyBudgetBytes = Self.capped(
+            Int(clamping: memory / 8), at: ceilings.bodyBudgetBytes, atLeast: 1 << 20, in: { Self.text(bytes: $0) },
+            because: "an eighth of the memory (\(memoryText))")
+        bodyBytes = Self.capped(
+            bodyBudgetBytes.value / 2, at: ceilings.bodyBytes, atLeast: 1 << 19, in: { Self.text(bytes: $0) },
+            because: "half of the budget of all bodies")
+
+        // A picture of a usual size is a few hundred KiB. More requests may wait than the budget has room for: then
+        // sockets are not read, and nothing is lost but time.
+        queueCapacity = Self.capped(
+            bodyBudgetBytes.value / (256 << 10), at: ceilings.queueCapacity, atLeast: slots.value, in: { "\($0)" },
+            because: "what the budget of all bodies holds at 256 KiB each")
+
+        // A progressive JPEG keeps its coefficients, 2 bytes for each of 3 samples, until its end.
+        pixels = Self.capped(
+            Int(clamping: memory / 2 / 6 / UInt64(slots.value)), at: ceilings.pixels, atLeast: 1_000_000,
+            in: { "\($0)" },
+            because: "half of the memory (\(memoryText)) for \(slots.value) pictures at 6 bytes a pixel")
+        connections = Self.connections(resources, memoryText, ceiling: ceilings.connections)
+    }
+
+    /// What this process may use, and what follows.
+    public init() {
+        self.init(HostResources())
+    }
+
+    // MARK: Rules
+
+    private static func streams(threads: Int) -> Derived<Int> {
+        if threads <= 4 {
+            return Derived(
+                threads,
+                because: threads == 1
+                    ? "one thread is one stream"
+                    : "one thread each: predictions side by side lose nothing to waiting for each other's threads")
+        }
+        return Derived(
+            max(4, threads / 2),
+            because: "two threads each or so: past four streams, a lone request's latency counts for more")
+    }
+
+    private static func slots(requests: Int) -> Derived<Int> {
+        let more = max(1, (requests + 1) / 2)
+        return Derived(
+            requests + more,
+            because: "the \(requests) that infer and \(more) more, whose pictures are decoded meanwhile")
+    }
+
+    private static func connections(_ resources: HostResources, _ memoryText: String, ceiling: Int) -> Derived<Int> {
+        // Beside connections there are models, caches, the engine's files: they get a quarter of the descriptors.
+        let byFiles = resources.openFiles.value / 4 * 3
+        // A connection whose header block is full holds 16 KiB, and as much again in the kernel.
+        let byMemory = Int(clamping: resources.memoryBytes.value / 16 / (32 << 10))
+        return byFiles < byMemory
+            ? capped(
+                byFiles, at: ceiling, atLeast: 16, in: { "\($0)" },
+                because: "three quarters of the \(resources.openFiles.value) files that may be open")
+            : capped(
+                byMemory, at: ceiling, atLeast: 16, in: { "\($0)" },
+                because: "a sixteenth of the memory (\(memoryText)) at 32 KiB each")
+    }
+
+    /// The derived value between its bounds, and which of the three it is.
+    private static func capped(
+        _ derived: Int, at ceiling: Int, atLeast floor: Int, in text: (Int) -> String, because reason: String
+    ) -> Derived<Int> {
+        if derived >= ceiling { return Derived(ceiling, because: "the default; \(reason) would be \(text(derived))") }
+        if derived <= floor {
+            return Derived(
+                min(floor, ceiling), because: "the least that is of use; \(reason) would be \(text(derived))")
+        }
+        return Derived(derived, because: reason)
+    }
+
+    private static func text(bytes: Int) -> String {
+        describe(bytes: UInt64(clamping: bytes))
+    }
+}

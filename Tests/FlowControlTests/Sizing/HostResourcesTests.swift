@@ -1,0 +1,258 @@
+import FlowControl
+import Testing
+
+@Suite struct HostResourcesTests {
+    @Test func withoutLimitsItIsTheHost() {
+        let resources = HostResources(.server)
+        #expect(resources.cpus == Derived(8, because: "the scheduler may use 8 CPUs (0-7)"))
+        #expect(resources.wholeCPUs == Derived(8, because: "the scheduler may use 8 CPUs (0-7)"))
+        #expect(resources.memoryBytes == Derived(16_777_216_000, because: "the host has 15.6 GiB"))
+    }
+
+    @Test func aQuotaIsAShareOfItsPeriod() {
+        let resources = HostResources(
+            .server.with(
+                """
+                == /sys/fs/cgroup/system.slice/ocelli.service/cpu.max
+                150000 100000
+                """))
+        #expect(
+            resources.cpus
+                == Derived(
+                    1.5,
+                    because: "cpu.max of /system.slice/ocelli.service allows 150000 of every 100000 µs, "
+                        + "which is 1.5 CPUs"))
+        #expect(
+            resources.wholeCPUs
+                == Derived(1, because: "1.5 CPUs rounded down: one more thread would be throttled in every period"))
+    }
+
+    @Test func theLowestLimitOnTheWayToTheRootBinds() {
+        let resources = HostResources(
+            .server.with(
+                """
+                == /sys/fs/cgroup/system.slice/ocelli.service/cpu.max
+                400000 100000
+                == /sys/fs/cgroup/system.slice/cpu.max
+                25000 50000
+                == /sys/fs/cgroup/cpu.max
+                300000 100000
+                == /sys/fs/cgroup/system.slice/ocelli.service/memory.max
+                2147483648
+                == /sys/fs/cgroup/system.slice/memory.max
+                1073741824
+                """))
+        #expect(resources.cpus.value == 0.5)
+        #expect(resources.cpus.reason == "cpu.max of /system.slice allows 25000 of every 50000 µs, which is 0.5 CPUs")
+        #expect(resources.wholeCPUs.value == 1)
+        #expect(resources.memoryBytes == Derived(1 << 30, because: "memory.max of /system.slice is 1 GiB"))
+    }
+
+    @Test func aContainerSeesItsOwnGroupAsTheRoot() {
+        let resources = HostResources(
+            .server.with(
+                """
+                == /proc/self/cgroup
+                0::/
+                == /sys/fs/cgroup/cpu.max
+                200000 100000
+                == /sys/fs/cgroup/memory.max
+                536870912
+                """))
+        #expect(resources.cpus.value == 2)
+        #expect(resources.memoryBytes == Derived(512 << 20, because: "memory.max of / is 512 MiB"))
+    }
+
+    @Test func aContainerWithTheHostsNamesHasItsPartMounted() {
+        let container = HostFiles.server.with(
+            """
+            == /proc/self/cgroup
+            0::/docker/c0ffee
+            == /proc/self/mountinfo
+            25 22 0:23 /docker/c0ffee /sys/fs/cgroup ro,nosuid - cgroup2 cgroup ro
+            == /sys/fs/cgroup/cpu.max
+            300000 100000
+            """)
+        #expect(HostResources(container).cpus.value == 3)
+        // A group below the mounted one, and one beside it, which cannot be seen from here.
+        let below = container.with("== /proc/self/cgroup\n0::/docker/c0ffee/worker")
+        #expect(HostResources(below.with("== /sys/fs/cgroup/worker/cpu.max\n100000 100000")).cpus.value == 1)
+        let beside = container.with("== /proc/self/cgroup\n0::/docker/c0ffeeeee")
+        #expect(HostResources(beside).cpus.value == 3)
+    }
+
+    @Test func aGroupOutsideOfTheNamespaceCannotBeSeen() {
+        let resources = HostResources(
+            .server.with(
+                """
+                == /proc/self/cgroup
+                0::/../other.service
+                == /sys/fs/cgroup/cpu.max
+                100000 100000
+                """))
+        #expect(resources.cpus.value == 1)
+    }
+
+    @Test func theHierarchyMayBeMountedElsewhereUnderAnyName() {
+        let resources = HostResources(
+            .server.with(
+                """
+                == /proc/self/cgroup
+                0::/a:b
+                == /proc/self/mountinfo
+                25 22 0:23 / /run/c\\040groups rw - cgroup2 cgroup2 rw
+                == /run/c groups/a:b/cpu.max
+                100000 100000
+                """))
+        #expect(resources.cpus.value == 1)
+    }
+
+    @Test func withoutMountinfoTheUsualPlaceIsTried() {
+        let files = HostFiles.server.with(
+            """
+            == /proc/self/mountinfo
+            == /sys/fs/cgroup/system.slice/ocelli.service/cpu.max
+            700000 100000
+            """)
+        #expect(HostResources(files).cpus.value == 7)
+    }
+
+    @Test func aCpusetAndAnAffinityCountTheirCPUs() {
+        let files = HostFiles.server.with(
+            """
+            == /sys/fs/cgroup/system.slice/cpuset.cpus.effective
+            0-1,4,6
+            """)
+        #expect(HostResources(files).cpus == Derived(4, because: "the cpuset of /system.slice has 4 CPUs (0-1,4,6)"))
+        let pinned = files.with("== /proc/self/status\nCpus_allowed_list:\t4")
+        #expect(HostResources(pinned).cpus == Derived(1, because: "the scheduler may use 1 CPU (4)"))
+    }
+
+    @Test func memoryHighIsALimitToo() {
+        let files = HostFiles.server.with("== /sys/fs/cgroup/system.slice/ocelli.service/memory.high\n805306368")
+        #expect(
+            HostResources(files).memoryBytes
+                == Derived(768 << 20, because: "memory.high of /system.slice/ocelli.service is 768 MiB"))
+    }
+
+    /// Version 1 only: no line with hierarchy 0, a mount for each controller.
+    @Test func versionOneHasItsOwnFiles() {
+        let files = HostFiles.server.with(
+            """
+            == /proc/self/cgroup
+            5:memory:/docker/c0ffee
+            4:cpuset:/docker/c0ffee
+            3:cpu,cpuacct:/docker/c0ffee
+            1:name=systemd:/docker/c0ffee
+            == /proc/self/mountinfo
+            33 31 0:29 /docker/c0ffee /sys/fs/cgroup/cpu,cpuacct ro - cgroup cgroup rw,cpu,cpuacct
+            35 31 0:32 /docker/c0ffee /sys/fs/cgroup/memory ro - cgroup cgroup rw,memory
+            36 31 0:33 /docker/c0ffee /sys/fs/cgroup/cpuset ro - cgroup cgroup rw,cpuset
+            == /sys/fs/cgroup/memory/memory.limit_in_bytes
+            9223372036854771712
+            == /sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us
+            -1
+            == /sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us
+            100000
+            """)
+        #expect(HostResources(files).cpus.value == 8)
+        #expect(HostResources(files).memoryBytes.reason == "the host has 15.6 GiB")
+
+        let limited = HostResources(
+            files.with(
+                """
+                == /sys/fs/cgroup/memory/memory.limit_in_bytes
+                268435456
+                == /sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us
+                250000
+                == /sys/fs/cgroup/cpuset/cpuset.effective_cpus
+                0-3
+                """))
+        #expect(
+            limited.cpus
+                == Derived(
+                    2.5, because: "cpu.cfs_quota_us of / allows 250000 of every 100000 µs, which is 2.5 CPUs"))
+        #expect(limited.memoryBytes == Derived(256 << 20, because: "memory.limit_in_bytes of / is 256 MiB"))
+    }
+
+    /// Both versions mounted, the controllers with version 1: what systemd calls hybrid.
+    @Test func aHybridHostHasItsLimitsInVersionOne() {
+        let resources = HostResources(
+            .server.with(
+                """
+                == /proc/self/cgroup
+                4:memory:/job
+                1:cpu:/
+                0::/
+                == /proc/self/mountinfo
+                32 31 0:29 / /sys/fs/cgroup/cpu rw,relatime - cgroup cgroup rw,cpu
+                35 31 0:32 / /sys/fs/cgroup/memory rw,relatime - cgroup cgroup rw,memory
+                41 31 0:38 / /sys/fs/cgroup/unified rw,relatime - cgroup2 cgroup2 rw
+                == /sys/fs/cgroup/memory/job/memory.limit_in_bytes
+                1048576000
+                """))
+        #expect(resources.memoryBytes == Derived(1_048_576_000, because: "memory.limit_in_bytes of /job is 1000 MiB"))
+    }
+
+    @Test func nothingToReadIsSaid() {
+        let resources = HostResources(HostFiles(text: { _ in nil }, openFiles: { nil }))
+        #expect(resources.cpus == Derived(1, because: "nothing says how many CPUs there are, so one is assumed"))
+        #expect(resources.wholeCPUs.value == 1)
+        #expect(
+            resources.memoryBytes
+                == Derived(1 << 30, because: "nothing says how much memory there is, so 1 GiB is assumed"))
+        #expect(resources.openFiles.value == 1 << 20)
+    }
+
+    @Test(arguments: [
+        "", "max", "max max", "0 100000", "100000 0", "-5 100000", "100000 -5", "nan 100000", "inf 100000",
+        "100000 nan", "1e400 1", "abc", "99999999999999999999999999 1", " ", "100000\u{0}", "٣ ٣",
+    ])
+    func aQuotaThatMakesNoSenseIsPassedOver(text: String) {
+        let path = "/sys/fs/cgroup/system.slice/ocelli.service/cpu.max"
+        #expect(HostResources(.server.with("== \(path)\n\(text)")).cpus.value == 8)
+    }
+
+    @Test func aQuotaWithoutAPeriodIsOfTheUsualOne() {
+        let path = "/sys/fs/cgroup/system.slice/ocelli.service/cpu.max"
+        #expect(HostResources(.server.with("== \(path)\n200000")).cpus.value == 2)
+    }
+
+    @Test(arguments: ["", "-", "0-", "3-1", "0,0", "a", "0-1048576", "99999999999999999999", "0--1", "1,", "-1"])
+    func aListThatMakesNoSenseIsPassedOver(text: String) {
+        #expect(HostResources(.server.with("== /sys/fs/cgroup/cpuset.cpus.effective\n\(text)")).cpus.value == 8)
+        let lost = HostFiles.server.with("== /proc/self/status\nCpus_allowed_list:\t\(text)")
+        #expect(HostResources(lost).cpus.value == 1)
+    }
+
+    @Test func textsOfNoiseAreSurvived() {
+        let seed = SplitMix64.seed(for: "textsOfNoiseAreSurvived")
+        var random = SplitMix64(seed: seed)
+        let alphabet = Array("0123456789-,:/ \n\\.max=kBMemTotalcgroup2cpuset")
+        for _ in 0..<2000 {
+            let texts = (0..<8).map { _ in
+                String(
+                    (0..<Int.random(in: 0...60, using: &random)).compactMap { _ in
+                        alphabet.randomElement(using: &random)
+                    })
+            }
+            let files = HostFiles(text: { path in texts[path.utf8.count % texts.count] }, openFiles: { -1 })
+            let resources = HostResources(files)
+            #expect(resources.cpus.value > 0 && resources.cpus.value.isFinite)
+            #expect(resources.wholeCPUs.value >= 1)
+            #expect(resources.memoryBytes.value > 0)
+            let sizing = Sizing(resources)
+            #expect(sizing.slots.value > sizing.inferRequests.value)
+            #expect(sizing.connections.value > 0 && sizing.pixels.value > 0 && sizing.bodyBytes.value > 0)
+        }
+    }
+
+    @Test func thisHostHasSomething() {
+        let resources = HostResources()
+        #expect(resources.cpus.value > 0)
+        #expect(resources.wholeCPUs.value >= 1)
+        #expect(resources.memoryBytes.value > 1 << 20)
+        #expect(!resources.cpus.reason.contains("assumed"))
+        #expect(!resources.memoryBytes.reason.contains("assumed"))
+    }
+}
