@@ -1,6 +1,7 @@
 """Measures models/digits/digits.onnx on pictures that its training has not seen, and prints the tables of its README.
 
     python scripts/train-digits/evaluate.py [--model models/digits/digits.onnx] [--fonts DIR] [--failures DIR]
+                                                          [--sweeps]
 
 Every picture goes the server's way: grey, letterboxed to 64x64 by Pillow's antialiased bilinear filter on white,
 divided by 255, run by OpenVINO. The same seed makes the same pictures.
@@ -91,6 +92,43 @@ def fonts(paths, rng, times=3):
                 yield canvas.letter(str(digit), str(path), size, tall, centre, paper, ink, rng.normal(0, 4)), digit
 
 
+def sweeps(reader):
+    """Where reading ends: one thing varied at a time, on the unseen pen designs. Prints a line for each."""
+    light, dark = COLOURS[0], COLOURS[5]
+    kinds = {
+        "height, parts of the longer side": [
+            (640, 640, 640 * h, 0.08, 0, light) for h in (0.08, 0.11, 0.125, 0.2, 0.3)
+        ],
+        "pen, parts of the digit's height": [
+            (1000, 1000, 500, w, 0, light) for w in (0.002, 0.01, 0.1, 0.2, 0.24, 0.28)
+        ],
+        "angle, degrees": [(400, 400, 240, 0.08, angle, light) for angle in (0, 10, 15, 20, 30, 45)],
+        "long side over short": [(300 * k, 300, 150, 0.08, 0, light) for k in (1, 2, 3, 4)],
+        "the same, dark, between white bars": [(300 * k, 300, 200, 0.08, 0, dark) for k in (1, 1.5, 2, 2.5, 3)],
+    }
+    column = {"height": lambda c: c[2] / c[0], "pen": lambda c: c[3], "angle": lambda c: c[4]}
+    for name, cases in kinds.items():
+        value = column.get(name.split(",")[0], lambda c: c[0] / c[1])
+        print(f"- {name}: " + ", ".join(f"{value(case):g}: {sweep(reader, *case):.0f} %" for case in cases))
+
+
+def sweep(reader, width, height, tall, thick, angle, colours):
+    rng = np.random.default_rng(5)
+    hits = []
+    size, wide, pen, (paper, ink) = (round(width), height), tall * 0.65, max(1, thick * tall), colours
+    for digit, designs in strokes.TESTING.items():
+        for curves in [strokes.draw(design, rng, 0.02) for design in designs for _ in range(6)]:
+            left, top = (
+                rng.uniform(0.5 if angle else 0, 0.5 if angle else 1) * room for room in (width - wide, height - tall)
+            )
+            box = (left + pen / 2, top + pen / 2, left + wide - pen / 2, top + tall - pen / 2)
+            picture = canvas.pen(curves, size, box, pen, paper, ink)
+            if angle:
+                picture = picture.rotate(angle * rng.choice([-1, 1]), Image.Resampling.BILINEAR, fillcolor=paper)
+            hits.append(reader(picture).argmax() == digit)
+    return 100 * np.mean(hits)
+
+
 class Reader:
     def __init__(self, path, precision="f32"):
         settings = {"INFERENCE_PRECISION_HINT": precision, "INFERENCE_NUM_THREADS": 1, "PERFORMANCE_HINT": "LATENCY"}
@@ -132,6 +170,9 @@ def main():
     parser.add_argument("--model", type=Path, default=root / "models/digits/digits.onnx")
     parser.add_argument("--fonts", type=Path, action="append", default=[], help="folders of .ttf and .otf files")
     parser.add_argument("--failures", type=Path, help="write the misread pictures there, a sheet for each set")
+    parser.add_argument(
+        "--sweeps", action="store_true", help="print instead where reading ends: size, pen, angle, canvas"
+    )
     parser.add_argument("--precision", default="f32", help="OpenVINO's INFERENCE_PRECISION_HINT: f32, bf16, f16")
     options = parser.parse_args()
     cv2.setNumThreads(1)
@@ -146,6 +187,8 @@ def main():
     for folder in options.fonts:
         paths = sorted(p for p in folder.rglob("*") if p.suffix.lower() in (".ttf", ".otf"))
         sets[f"fonts {folder.name}"] = fonts(paths, np.random.default_rng(14))
+    if options.sweeps:
+        return sweeps(reader)
     tables = []
     print("| set | pictures | right | at 0.9 and above | of those wrong |")
     print("| --- | --- | --- | --- | --- |")

@@ -51,7 +51,7 @@ def draw(folder):
     png("eight-thick-brush.png", drawn(8, 0, 5, (400, 400), (120, 60, 280, 340), 44, WHITE, (200, 30, 30)))
     png("six-tiny.png", drawn(6, 0, 6, (28, 28), (8, 4, 20, 24), 2.6, BLACK, WHITE).convert("L"))
     png("zero-colours.png", drawn(0, 0, 7, (500, 500), (150, 110, 350, 400), 24, (30, 60, 120), (250, 240, 120)))
-    png("one-tall-canvas.png", drawn(1, 1, 8, (300, 700), (90, 200, 200, 520), 18, (25, 25, 25), (80, 220, 90)))
+    png("one-tall-canvas.png", drawn(1, 1, 8, (360, 640), (110, 180, 220, 480), 18, (25, 25, 25), (80, 220, 90)))
 
     nine = drawn(9, 0, 9, (1024, 768), (400, 180, 620, 580), 18, (245, 243, 236), (35, 45, 95))
     photo(nine, 9).save(folder / "nine-photo.jpg", quality=62)
