@@ -15,6 +15,8 @@ let findEngine: [LinkerSetting] = [
     .unsafeFlags([
         "-Xlinker", "-rpath", "-Xlinker", "$ORIGIN/../lib/ocelli",
         "-Xlinker", "-rpath", "-Xlinker", "$ORIGIN/../../../.deps/openvino/lib",
+        // Tests are built under .build/tests, .build/asan and .build/tsan: one folder deeper.
+        "-Xlinker", "-rpath", "-Xlinker", "$ORIGIN/../../../../.deps/openvino/lib",
     ])
 ]
 
@@ -61,8 +63,7 @@ let package = Package(
             name: "HTTPWireTests",
             dependencies: ["HTTPWire", "TestSupport"],
             exclude: ["Fixtures"],
-            swiftSettings: strict,
-            linkerSettings: findEngine),
+            swiftSettings: strict),
         .target(name: "CMallocCounter", path: "Tests/CMallocCounter"),
         .executableTarget(
             name: "HTTPServerProbe",
@@ -76,7 +77,6 @@ let package = Package(
         .testTarget(
             name: "ImagePipelineTests",
             dependencies: ["ImagePipeline", "TestSupport"],
-
             swiftSettings: strict),
         .executableTarget(
             name: "imagetool", dependencies: ["ImagePipeline"], path: "Tests/ImageTool", swiftSettings: strict),
@@ -86,7 +86,11 @@ let package = Package(
             name: "FlowControlTests",
             dependencies: ["FlowControl", "TestSupport", "CSanitizerSupport"],
             swiftSettings: strict),
-        .testTarget(name: "InferenceTests", dependencies: ["Inference", "TestSupport"], swiftSettings: strict),
+        .testTarget(
+            name: "InferenceTests",
+            dependencies: ["FlowControl", "Inference", "TestSupport"],
+            swiftSettings: strict,
+            linkerSettings: findEngine),
         .testTarget(
             name: "InferenceServiceTests",
             dependencies: ["InferenceService", "Inference", "TestSupport"],

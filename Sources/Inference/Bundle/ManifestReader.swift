@@ -115,7 +115,7 @@ struct ManifestObject {
     func refuseUnknownKeys() {
         for key in members.keys.sorted() where !known.names.contains(key) && !key.hasPrefix("$") && !key.hasPrefix("_")
         {
-            let hint = Spelling.nearest(to: key, among: known.names).map { "; did you mean \"\($0)\"?" } ?? ""
+            let hint = Spelling.hint(for: key, among: known.names)
             problems.add(path(of: key), "is not a key that is known here\(hint)")
         }
     }

@@ -1,5 +1,10 @@
 /// Finds what a person probably meant.
 package enum Spelling {
+    /// `; did you mean "NAME"?`, to be put behind a message; empty when no name is near.
+    package static func hint(for word: String, among names: some Sequence<String>) -> String {
+        nearest(to: word, among: names).map { "; did you mean \"\($0)\"?" } ?? ""
+    }
+
     /// The name that is nearest to `word`, or nil when none is near.
     package static func nearest(to word: String, among names: some Sequence<String>) -> String? {
         let ranked = names.map { (name: $0, distance: distance(Array(word.utf8), Array($0.utf8))) }

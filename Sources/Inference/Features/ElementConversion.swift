@@ -68,7 +68,7 @@ package enum ElementConversion {
 
     #if arch(x86_64)
         // Swift has no Float16 on x86-64 Linux before it is part of the platform's ABI: IEEE 754 binary16 by hand.
-        static func float(fromHalf bits: UInt16) -> Float {
+        package static func float(fromHalf bits: UInt16) -> Float {
             let sign = UInt32(bits & 0x8000) << 16
             let exponent = UInt32(bits >> 10) & 0x1F
             let fraction = UInt32(bits & 0x3FF)
@@ -82,7 +82,7 @@ package enum ElementConversion {
             }
         }
 
-        static func half(from value: Float) -> UInt16 {
+        package static func half(from value: Float) -> UInt16 {
             let bits = value.bitPattern
             let sign = UInt16(truncatingIfNeeded: bits >> 16) & 0x8000
             let magnitude = bits & 0x7FFF_FFFF
@@ -98,7 +98,7 @@ package enum ElementConversion {
             return sign | UInt16(truncatingIfNeeded: (rounded >> 13) &- (112 << 10))
         }
     #else
-        static func float(fromHalf bits: UInt16) -> Float { Float(Float16(bitPattern: bits)) }
-        static func half(from value: Float) -> UInt16 { Float16(value).bitPattern }
+        package static func float(fromHalf bits: UInt16) -> Float { Float(Float16(bitPattern: bits)) }
+        package static func half(from value: Float) -> UInt16 { Float16(value).bitPattern }
     #endif
 }

@@ -160,30 +160,23 @@ public final class Model: Sendable {
     public func predictions(
         from batch: [any FeatureProvider], options: PredictionOptions = PredictionOptions()
     ) async -> [Result<Prediction, InferenceError>] {
-        await withTaskGroup(of: (Int, Result<Prediction, InferenceError>).self) { group in
-            var results: [Result<Prediction, InferenceError>] = batch.map { _ in .failure(.cancelled(stage: .queue)) }
-            var next = 0
-            func addNext() {
-                guard next < batch.count else { return }
-                let index = next, features = AnyFeatureProvider(batch[next])
+        // No more at a time than there are slots: a long batch must not fill the queue that others wait in.
+        let width = Swift.min(batch.count, Swift.max(1, limiter.snapshot.limit))
+        return await withTaskGroup(of: IndexedOutcome.self) { group in
+            var outcomes: [IndexedOutcome] = []
+            outcomes.reserveCapacity(batch.count)
+            for index in 0..<width {
+                group.addTask { await self.outcome(of: batch[index], at: index, options: options) }
+            }
+            var next = width
+            while let outcome = await group.next() {
+                outcomes.append(outcome)
+                guard next < batch.count else { continue }
+                let index = next
                 next += 1
-                group.addTask {
-                    do throws(InferenceError) {
-                        return (
-                            index, .success(try await self.prediction(from: features, options: options, permit: nil))
-                        )
-                    } catch {
-                        return (index, .failure(error))
-                    }
-                }
+                group.addTask { await self.outcome(of: batch[index], at: index, options: options) }
             }
-            // No more at a time than there are slots: a long batch must not fill the queue that others wait in.
-            for _ in 0..<max(1, limiter.snapshot.limit) { addNext() }
-            while let (index, result) = await group.next() {
-                results[index] = result
-                addNext()
-            }
-            return results
+            return outcomes.sorted { $0.index < $1.index }.map(\.result)
         }
     }
 
@@ -364,12 +357,4 @@ public final class Model: Sendable {
         }
         return shapes
     }
-}
-
-/// A feature provider whose type is not known, as a value with a type.
-private struct AnyFeatureProvider: FeatureProvider {
-    let base: any FeatureProvider
-    init(_ base: any FeatureProvider) { self.base = base }
-    var featureNames: [String] { base.featureNames }
-    func featureValue(for name: String) -> FeatureValue? { base.featureValue(for: name) }
 }

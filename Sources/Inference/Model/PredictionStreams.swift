@@ -61,11 +61,11 @@ extension AsyncSequence where Self: Sendable, Element: FeatureProvider {
         model: Model, options: PredictionOptions, concurrency: Int,
         emit: (Result<Prediction, InferenceError>) -> Bool
     ) async {
-        await withTaskGroup(of: (Int, Result<Prediction, InferenceError>).self) { group in
+        await withTaskGroup(of: IndexedOutcome.self) { group in
             var waiting: [Int: Result<Prediction, InferenceError>] = [:]
             var next = 0, emitted = 0
-            func take(_ outcome: (Int, Result<Prediction, InferenceError>)) -> Bool {
-                waiting[outcome.0] = outcome.1
+            func take(_ outcome: IndexedOutcome) -> Bool {
+                waiting[outcome.index] = outcome.result
                 while let result = waiting.removeValue(forKey: emitted) {
                     emitted += 1
                     if !emit(result) { return false }
@@ -84,13 +84,7 @@ extension AsyncSequence where Self: Sendable, Element: FeatureProvider {
                     }
                     let index = next
                     next += 1
-                    group.addTask {
-                        do throws(InferenceError) {
-                            return (index, .success(try await model.prediction(from: element, options: options)))
-                        } catch {
-                            return (index, .failure(error))
-                        }
-                    }
+                    group.addTask { await model.outcome(of: element, at: index, options: options) }
                 }
             } catch {
                 // The source has failed: what was read before is still answered, as the documentation says.

@@ -1,11 +1,11 @@
 /// Picks the best of many scores in one pass.
-enum TopK {
+package enum TopK {
     /// The indexes and scores of the `count` highest scores that are at least `threshold`, highest first; equal scores in
     /// the order of their indexes. NaN is no score.
     ///
     /// One pass with a small sorted array: for the few that a client asks for it beats sorting all, and nothing is
     /// allocated but the result.
-    static func select(_ scores: UnsafeBufferPointer<Float>, count: Int, threshold: Float) -> [(
+    package static func select(_ scores: UnsafeBufferPointer<Float>, count: Int, threshold: Float) -> [(
         index: Int, score: Float
     )] {
         guard count > 0 else { return [] }

@@ -1,0 +1,60 @@
+# Ocelli's commands. `make help` lists them.
+
+SHELL := /bin/bash
+export PKG_CONFIG_PATH := $(CURDIR)/.deps/pkgconfig$(if $(PKG_CONFIG_PATH),:$(PKG_CONFIG_PATH))
+
+PREFIX ?= /usr/local
+DESTDIR ?=
+SWIFT_BUILD := swift build -c release --static-swift-stdlib
+BINARY := .build/release/ocelli
+# The linker's remark on Foundation's own use of mktemp is not ours to mend.
+QUIET := 2> >(grep -v -e "mktemp" >&2)
+
+.DEFAULT_GOAL := help
+
+.PHONY: help setup build run test test-asan test-tsan bench format lint install uninstall clean env
+
+help: ## list these commands
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | column -t -s '|'
+
+setup: ## install what Ocelli is built from (apt packages, OpenVINO)
+	@scripts/setup
+
+deps:
+	@scripts/setup --quiet
+
+build: deps ## build .build/release/ocelli
+	$(SWIFT_BUILD) --product ocelli $(QUIET)
+
+run: build ## build, and serve the embedded model on 127.0.0.1:8080 (ARGS="--listen :9000" for more)
+	$(BINARY) serve $(ARGS)
+
+test: build ## build, and run all tests
+	swift test --no-parallel -c release --scratch-path .build/tests $(QUIET)
+
+test-asan: deps ## the parsers and decoders under AddressSanitizer
+	swift test --sanitize=address --scratch-path .build/asan --filter 'HTTPWireTests|ImagePipelineTests' $(QUIET)
+
+test-tsan: deps ## the concurrent parts under ThreadSanitizer
+	swift test --sanitize=thread --scratch-path .build/tsan --filter 'FlowControlTests|HTTPServerTests' $(QUIET)
+
+bench: build ## measure, and print tables
+	Benchmarks/run $(ARGS)
+
+format: ## format the sources
+	swift format --in-place --parallel --recursive Package.swift Sources Tests
+
+lint: ## check the sources' format
+	swift format lint --strict --parallel --recursive Package.swift Sources Tests
+
+install: build ## install to PREFIX (default /usr/local), under DESTDIR
+	scripts/install "$(DESTDIR)$(PREFIX)"
+
+uninstall: ## remove what install put there
+	scripts/install --remove "$(DESTDIR)$(PREFIX)"
+
+env: ## print the shell variables that a bare `swift build` needs: eval "$(make env)"
+	@echo "export PKG_CONFIG_PATH='$(PKG_CONFIG_PATH)'"
+
+clean: ## remove what was built (not .deps)
+	rm -rf .build

@@ -1,0 +1,105 @@
+/// One row of the table of settings: a name, what it means, and where its value is kept.
+///
+/// One name has three spellings: `max_body` in the configuration file, `--max-body` on the command line and
+/// `OCELLI_MAX_BODY` in the environment.
+package struct Setting: Sendable {
+    /// The name in the configuration file.
+    package let name: String
+    /// The form of its value.
+    package let kind: SettingKind
+    /// One sentence: what it does.
+    package let summary: String
+    /// The value in some settings.
+    package let get: @Sendable (Settings) -> SettingValue
+    /// Puts a value of the right form into some settings.
+    package let set: @Sendable (inout Settings, SettingValue) -> Void
+
+    /// The flag on the command line.
+    package var flag: String { "--" + name.split(separator: "_").joined(separator: "-") }
+    /// The variable in the environment.
+    package var variable: String { "OCELLI_" + name.uppercased() }
+
+    /// The value as it would be written in the configuration file.
+    package func text(in settings: Settings) -> String {
+        switch get(settings) {
+        case .automatic: "\"auto\""
+        case .integer(let value):
+            switch kind {
+            case .bytes, .automaticBytes: "\"\(Units.bytes(value))\""
+            default: "\(value)"
+            }
+        case .number(let value):
+            if case .duration = kind { "\"\(Units.duration(value))\"" } else { "\(value)" }
+        case .bool(let value): value ? "true" : "false"
+        case .string(let value): "\"\(value)\""
+        case .strings(let values): "[" + values.map { "\"\($0)\"" }.joined(separator: ", ") + "]"
+        }
+    }
+}
+
+extension Setting {
+    typealias Path<Value> = WritableKeyPath<Settings, Value> & Sendable
+
+    static func integer(_ name: String, _ path: any Path<Int>, _ range: ClosedRange<Int>, _ summary: String) -> Setting
+    {
+        Setting(name: name, kind: .integer(range), summary: summary, get: { .integer($0[keyPath: path]) }) {
+            if case .integer(let value) = $1 { $0[keyPath: path] = value }
+        }
+    }
+
+    static func automatic(_ name: String, _ path: any Path<Int?>, _ range: ClosedRange<Int>, _ summary: String)
+        -> Setting
+    {
+        Setting(
+            name: name, kind: .automaticInteger(range), summary: summary,
+            get: { $0[keyPath: path].map { .integer($0) } ?? .automatic }
+        ) {
+            if case .integer(let value) = $1 { $0[keyPath: path] = value } else { $0[keyPath: path] = nil }
+        }
+    }
+
+    static func automaticBytes(
+        _ name: String, _ path: any Path<Int?>, _ range: ClosedRange<Int>, _ summary: String
+    ) -> Setting {
+        let base = automatic(name, path, range, summary)
+        return Setting(name: name, kind: .automaticBytes(range), summary: summary, get: base.get, set: base.set)
+    }
+
+    static func bytes(_ name: String, _ path: any Path<Int>, _ range: ClosedRange<Int>, _ summary: String) -> Setting {
+        Setting(name: name, kind: .bytes(range), summary: summary, get: { .integer($0[keyPath: path]) }) {
+            if case .integer(let value) = $1 { $0[keyPath: path] = value }
+        }
+    }
+
+    static func duration(_ name: String, _ path: any Path<Double>, _ range: ClosedRange<Double>, _ summary: String)
+        -> Setting
+    {
+        Setting(name: name, kind: .duration(range), summary: summary, get: { .number($0[keyPath: path]) }) {
+            if case .number(let value) = $1 { $0[keyPath: path] = value }
+        }
+    }
+
+    static func bool(_ name: String, _ path: any Path<Bool>, _ summary: String) -> Setting {
+        Setting(name: name, kind: .bool, summary: summary, get: { .bool($0[keyPath: path]) }) {
+            if case .bool(let value) = $1 { $0[keyPath: path] = value }
+        }
+    }
+
+    static func string(_ name: String, _ path: any Path<String>, _ summary: String) -> Setting {
+        Setting(name: name, kind: .string, summary: summary, get: { .string($0[keyPath: path]) }) {
+            if case .string(let value) = $1 { $0[keyPath: path] = value }
+        }
+    }
+
+    static func choice(_ name: String, _ path: any Path<String>, _ names: [String], _ summary: String) -> Setting {
+        Setting(name: name, kind: .choice(names), summary: summary, get: { .string($0[keyPath: path]) }) {
+            if case .string(let value) = $1 { $0[keyPath: path] = value }
+        }
+    }
+
+    static func strings(_ name: String, _ path: any Path<[String]>, _ summary: String) -> Setting {
+        Setting(name: name, kind: .strings, summary: summary, get: { .strings($0[keyPath: path]) }) {
+            if case .strings(let values) = $1 { $0[keyPath: path] = values }
+        }
+    }
+}

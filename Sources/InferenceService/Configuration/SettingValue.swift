@@ -1,0 +1,85 @@
+/// The forms that a setting's value can have.
+package enum SettingKind: Sendable {
+    /// A whole number of a range.
+    case integer(ClosedRange<Int>)
+    /// A whole number of a range, or `auto`.
+    case automaticInteger(ClosedRange<Int>)
+    /// An amount of memory: bytes as a number, or text such as `20MiB`.
+    case bytes(ClosedRange<Int>)
+    /// An amount of memory, or `auto`.
+    case automaticBytes(ClosedRange<Int>)
+    /// A time: seconds as a number, or text such as `30s`, `500ms`, `2m`, `1h`.
+    case duration(ClosedRange<Double>)
+    /// A number of a range.
+    case number(ClosedRange<Double>)
+    case bool
+    case string
+    /// Several strings; on the command line the flag may be repeated.
+    case strings
+    case choice([String])
+
+    /// What is expected, for error messages and help.
+    package var expectation: String {
+        switch self {
+        case .integer(let range): "a whole number from \(range.lowerBound) to \(range.upperBound)"
+        case .automaticInteger(let range): "\"auto\" or a whole number from \(range.lowerBound) to \(range.upperBound)"
+        case .bytes(let range):
+            "an amount of memory from \(Units.bytes(range.lowerBound)) to \(Units.bytes(range.upperBound)), such as \"20MiB\""
+        case .automaticBytes(let range):
+            "\"auto\" or an amount of memory from \(Units.bytes(range.lowerBound)) to \(Units.bytes(range.upperBound))"
+        case .duration(let range):
+            "a time from \(Units.duration(range.lowerBound)) to \(Units.duration(range.upperBound)), such as \"30s\""
+        case .number(let range): "a number from \(range.lowerBound) to \(range.upperBound)"
+        case .bool: "true or false"
+        case .string: "text"
+        case .strings: "text, or a list of texts"
+        case .choice(let names): "one of " + names.map { "\"\($0)\"" }.joined(separator: ", ")
+        }
+    }
+
+    /// What stands for the value in `--help`.
+    package var placeholder: String {
+        switch self {
+        case .integer, .automaticInteger, .number: "N"
+        case .bytes, .automaticBytes: "SIZE"
+        case .duration: "TIME"
+        case .bool: "BOOL"
+        case .string, .strings: "TEXT"
+        case .choice(let names): names.joined(separator: "|")
+        }
+    }
+}
+
+/// The value of a setting, of whatever form.
+package enum SettingValue: Sendable, Hashable {
+    case integer(Int)
+    case automatic
+    case number(Double)
+    case bool(Bool)
+    case string(String)
+    case strings([String])
+}
+
+extension SettingKind {
+    /// The value of text from a flag or the environment; nil where it does not fit.
+    package func value(of text: String) -> SettingValue? {
+        switch self {
+        case .integer(let range): Int(text).flatMap { range.contains($0) ? .integer($0) : nil }
+        case .automaticInteger(let range):
+            text == "auto" ? .automatic : Int(text).flatMap { range.contains($0) ? .integer($0) : nil }
+        case .bytes(let range): Units.parseBytes(text).flatMap { range.contains($0) ? .integer($0) : nil }
+        case .automaticBytes(let range):
+            text == "auto" ? .automatic : Units.parseBytes(text).flatMap { range.contains($0) ? .integer($0) : nil }
+        case .duration(let range): Units.parseDuration(text).flatMap { range.contains($0) ? .number($0) : nil }
+        case .number(let range): Double(text).flatMap { range.contains($0) ? .number($0) : nil }
+        case .bool:
+            ["true": true, "yes": true, "on": true, "1": true, "false": false, "no": false, "off": false, "0": false][
+                text
+            ]
+            .map { .bool($0) }
+        case .string: .string(text)
+        case .strings: .strings(text.split(separator: ",").map { String($0) })
+        case .choice(let names): names.contains(text) ? .string(text) : nil
+        }
+    }
+}

@@ -1,0 +1,117 @@
+package import FoundationEssentials
+internal import Inference
+
+/// Brings the settings together: defaults, then the file, then the environment, then the command line.
+package struct SettingsLoader {
+    package var settings = Settings()
+    /// Everything that is wrong, each with where it stands.
+    package private(set) var problems: [String] = []
+    /// The settings that something other than the defaults has set.
+    package private(set) var given: Set<String> = []
+
+    package init() {}
+
+    /// Takes the settings of a JSON5 file. Reads it: blocks.
+    package mutating func load(file path: String) {
+        guard let data = FileManager.default.contents(atPath: path) else {
+            problems.append("\(path): the file is missing or cannot be read")
+            return
+        }
+        load(json5: data, from: path)
+    }
+
+    /// Takes the settings of JSON5 text; `origin` says where it is from.
+    package mutating func load(json5 data: Data, from origin: String) {
+        let value: JSONValue
+        do throws(JSONTextError) {
+            value = try JSONValue.parse(data)
+        } catch {
+            problems.append("\(origin): is not valid JSON5: \(error.reason)")
+            return
+        }
+        guard case .object(let members) = value else {
+            problems.append("\(origin): expected an object { ... }")
+            return
+        }
+        for key in members.keys.sorted() {
+            guard let setting = SettingsTable.setting(named: key) else {
+                problems.append("\(origin): \(Self.unknown(key, among: SettingsTable.all.map(\.name)))")
+                continue
+            }
+            guard let member = members[key] else { continue }
+            if let value = Self.value(of: member, kind: setting.kind) {
+                take(setting, value)
+            } else {
+                problems.append(
+                    "\(origin): \(key): expected \(setting.kind.expectation), found \(Self.text(of: member))")
+            }
+        }
+    }
+
+    /// Takes the `OCELLI_*` variables.
+    package mutating func load(environment: [String: String]) {
+        let known = SettingsTable.all.map(\.variable)
+        for (name, text) in environment.sorted(by: { $0.key < $1.key }) where name.hasPrefix("OCELLI_") {
+            guard let setting = SettingsTable.all.first(where: { $0.variable == name }) else {
+                // OCELLI_CONFIG names the file itself; others under the prefix would otherwise do nothing unseen.
+                if name != "OCELLI_CONFIG" { problems.append("environment: \(Self.unknown(name, among: known))") }
+                continue
+            }
+            set(setting, text: text, origin: "environment: \(name)")
+        }
+    }
+
+    /// Takes one setting from text, as flags have it. A list's flag may come several times.
+    package mutating func set(_ setting: Setting, text: String, origin: String, appending: Bool = false) {
+        guard let value = setting.kind.value(of: text) else {
+            problems.append("\(origin): expected \(setting.kind.expectation), found \"\(text)\"")
+            return
+        }
+        if appending, case .strings(let more) = value, case .strings(let old) = setting.get(settings) {
+            take(setting, .strings(old + more))
+        } else {
+            take(setting, value)
+        }
+    }
+
+    private mutating func take(_ setting: Setting, _ value: SettingValue) {
+        setting.set(&settings, value)
+        given.insert(setting.name)
+    }
+
+    private static func unknown(_ name: String, among names: [String]) -> String {
+        "\"\(name)\" is not a setting\(Spelling.hint(for: name, among: names))"
+    }
+
+    private static func value(of json: JSONValue, kind: SettingKind) -> SettingValue? {
+        switch (kind, json) {
+        case (.bool, .bool(let flag)): .bool(flag)
+        case (.integer(let range), .integer(let number)), (.automaticInteger(let range), .integer(let number)),
+            (.bytes(let range), .integer(let number)), (.automaticBytes(let range), .integer(let number)):
+            range.contains(number) ? .integer(number) : nil
+        case (.duration(let range), .integer(let number)), (.number(let range), .integer(let number)):
+            range.contains(Double(number)) ? .number(Double(number)) : nil
+        case (.duration(let range), .number(let number)), (.number(let range), .number(let number)):
+            range.contains(number) ? .number(number) : nil
+        case (.strings, .string(let text)): .strings([text])
+        case (.strings, .array(let elements)):
+            elements.allSatisfy { if case .string = $0 { true } else { false } }
+                ? .strings(elements.compactMap { if case .string(let text) = $0 { text } else { nil } }) : nil
+        case (.bool, _), (.integer, _), (.number, _): nil
+        case (_, .string(let text)): kind.value(of: text)
+        default: nil
+        }
+    }
+
+    private static func text(of json: JSONValue) -> String {
+        switch json {
+        case .null: "null"
+        case .bool(let flag): flag ? "true" : "false"
+        case .integer(let number): "\(number)"
+        case .number(let number): "\(number)"
+        case .string(let text): "\"\(text)\""
+        case .array: "a list"
+        case .object: "an object"
+        }
+    }
+}

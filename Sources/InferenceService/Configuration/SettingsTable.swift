@@ -1,0 +1,144 @@
+/// The one table of settings: defaults, flags, variables, `--help`, config/ocelli.json5 and docs/settings.md come from it.
+package enum SettingsTable {
+    /// Settings that belong together.
+    package struct Group: Sendable {
+        package let title: String
+        package let settings: [Setting]
+    }
+
+    /// All groups, in the order that a reader meets them.
+    package static let groups = [serving, running, flow, pictures, http, operation]
+
+    /// All settings.
+    package static let all = groups.flatMap(\.settings)
+
+    /// The setting of a name.
+    package static func setting(named name: String) -> Setting? { all.first { $0.name == name } }
+
+    static let serving = Group(
+        title: "What is served, and where",
+        settings: [
+            .strings(
+                "listen", \.listen,
+                "Addresses to listen on: \"HOST:PORT\", \"[IPV6]:PORT\", \":PORT\" for all interfaces, \"unix:PATH\" or "
+                    + "\"unix:PATH?mode=0660&owner=USER:GROUP\" for a Unix-domain socket, \"systemd\" for sockets passed by socket activation."
+            ),
+            .strings(
+                "models", \.models,
+                "Folders with models: each entry a bundle (a folder with model.json), a folder of numbered versions, or a "
+                    + "bare model file. Empty serves the models that came with Ocelli."),
+            .string(
+                "default_model", \.defaultModel,
+                "The model that /v1/classify means. Empty means the only classifier, or the first by name."),
+            .choice(
+                "load", \.load, ["eager", "lazy"],
+                "When models are loaded whose bundle does not say: at start, or when first asked for."),
+            .integer("top", \.top, 1...100_000, "How many classes an answer tells when the request does not say."),
+        ])
+
+    static let running = Group(
+        title: "How models run",
+        settings: [
+            .string("device", \.device, "The engine's device: CPU, AUTO, or another that `ocelli devices` lists."),
+            .choice(
+                "hint", \.hint, ["throughput", "latency"],
+                "What the engine is to be good at: many predictions a second, or the shortest time of one."),
+            .choice(
+                "precision", \.precision, ["f32", "bf16", "f16", "engine"],
+                "Precision of the arithmetic. f32 gives the same scores on every machine; engine takes what is fastest here."
+            ),
+            .automatic(
+                "threads", \.threads, 1...1024,
+                "The engine's worker threads. auto: the processors that this process may use."),
+            .automatic(
+                "streams", \.streams, 1...1024,
+                "Predictions that the engine runs side by side. auto: as the hint needs."),
+            .automatic(
+                "instances", \.instances, 1...1024, "Infer requests per model. auto: what the engine thinks best."),
+            .string(
+                "cache_dir", \.cacheDirectory,
+                "Where compiled models are kept, so that the next start is quick. auto: $CACHE_DIRECTORY (systemd), else "
+                    + "$XDG_CACHE_HOME/ocelli or ~/.cache/ocelli. Empty keeps none."),
+        ])
+
+    static let flow = Group(
+        title: "Flow control",
+        settings: [
+            .automatic(
+                "max_in_flight", \.maxInFlight, 1...65_536,
+                "Requests per model that hold a decoded picture at once. auto: the model's instances and two more."),
+            .integer("queue_length", \.queueLength, 0...1_000_000, "Requests per model that may wait for their turn."),
+            .duration("queue_wait", \.queueWait, 0.001...3600, "How long a request may wait for its turn."),
+            .choice(
+                "overload_policy", \.overloadPolicy, ["defer", "drop_newest", "drop_oldest"],
+                "What happens when a model is busy: requests wait; or new ones are refused at once; or the one that has "
+                    + "waited longest is refused (for cameras, where a stale picture has no worth)."),
+            .duration(
+                "deadline", \.deadline, 0.001...86_400, "How long a request may take in all when it does not say."),
+            .duration(
+                "max_deadline", \.maxDeadline, 0.001...86_400, "The longest timeout_ms that a request may ask for."),
+        ])
+
+    static let pictures = Group(
+        title: "Pictures",
+        settings: [
+            .integer(
+                "max_pixels", \.maxPixels, 1...1_000_000_000,
+                "Pixels (width times height) of the largest picture; judged from its header, before anything is decoded."
+            ),
+            .integer("max_batch", \.maxBatch, 1...10_000, "Pictures of one multipart request."),
+            .bool(
+                "tolerate_truncated", \.tolerateTruncated,
+                "Whether a picture whose end is missing is classified by what there is, instead of refused."),
+        ])
+
+    static let http = Group(
+        title: "HTTP",
+        settings: [
+            .bytes("max_body", \.maxBody, 1...(4 << 30), "The largest body of a request."),
+            .automaticBytes(
+                "max_total_body", \.maxTotalBody, 1...(1 << 40),
+                "Bytes of all bodies that are being received or held at once; past it sockets are not read. auto: 256MiB, "
+                    + "or an eighth of the memory that this process may use if that is less."),
+            .bytes("max_request_line", \.maxRequestLine, 64...(1 << 20), "The longest request line."),
+            .bytes("max_header", \.maxHeader, 256...(1 << 20), "The largest header block."),
+            .integer("max_header_fields", \.maxHeaderFields, 1...10_000, "The most header fields."),
+            .duration(
+                "header_timeout", \.headerTimeout, 0.01...3600, "How long a client may take to send a header block."),
+            .bytes(
+                "min_body_rate", \.minBodyRate, 0...(1 << 30),
+                "Bytes a second that a client must send of its body at least."),
+            .duration("body_grace", \.bodyGrace, 0.01...3600, "How long a body may be slower than min_body_rate."),
+            .duration(
+                "idle_timeout", \.idleTimeout, 0.01...86_400, "How long a connection is kept that asks for nothing."),
+            .duration(
+                "write_timeout", \.writeTimeout, 0.01...3600, "How long a client may take no byte of its answer."),
+            .integer(
+                "max_connections", \.maxConnections, 1...1_000_000,
+                "Connections at once; past it the ones that are idle longest are closed for new ones."),
+            .integer(
+                "max_requests_per_connection", \.maxRequestsPerConnection, 1...1_000_000_000,
+                "Requests after which a connection is closed, so that balancers can spread clients anew."),
+            .integer(
+                "event_loops", \.eventLoops, 1...64,
+                "Threads that do the network's work. One serves tens of thousands of requests a second."),
+        ])
+
+    static let operation = Group(
+        title: "Operation",
+        settings: [
+            .duration(
+                "drain_delay", \.drainDelay, 0...3600,
+                "After SIGTERM: how long /readyz says 503 while requests are still accepted, so that balancers notice."),
+            .duration(
+                "drain_timeout", \.drainTimeout, 0...3600, "After that: how long requests under way may take to finish."
+            ),
+            .choice(
+                "log_format", \.logFormat, ["text", "json"],
+                "Log lines for people (with journald's priorities), or JSON objects."),
+            .choice(
+                "log_level", \.logLevel, ["debug", "info", "notice", "warning", "error"],
+                "The least important lines that are logged."),
+            .bool("access_log", \.accessLog, "Whether each request is logged."),
+        ])
+}

@@ -1,0 +1,165 @@
+internal import FlowControl
+internal import HTTPServer
+internal import HTTPWire
+internal import Inference
+
+/// Answers `POST .../classify`: one picture, or several as multipart.
+struct ClassifyHandler: Sendable {
+    let repository: ModelRepository
+    let settings: Settings
+    let metrics: ServiceMetrics
+
+    func respond(to request: HTTPRequest, model name: String, version: String?) async throws(ServiceError)
+        -> HTTPResponse
+    {
+        let query = try ClassifyQuery(request.head.target, settings: settings)
+        let model = try await readyModel(name, version: version)
+        let job = try ClassifyJob(
+            request: request, model: model, name: name, version: version, query: query, settings: settings)
+        let boundary: [UInt8]?
+        do throws(WireError) {
+            boundary = try MultipartDecoder.boundary(contentType: request.head.value(of: "content-type") ?? "")
+        } catch {
+            throw ServiceError(error)
+        }
+        guard let boundary else {
+            return try await single(job, image: EncodedImage(request.body, 0..<request.body.count))
+        }
+        let parts = try ImageParts(request.body, boundary: boundary, most: settings.maxBatch).ranges
+        guard parts.count > 1 else {
+            return try await single(job, image: EncodedImage(request.body, parts[0]))
+        }
+        return await batch(job, images: parts.map { EncodedImage(request.body, $0) })
+    }
+
+    private func readyModel(_ name: String, version: String?) async throws(ServiceError) -> Model {
+        do throws(InferenceError) {
+            return try await repository.model(named: name, version: version)
+        } catch {
+            throw ServiceError(error)
+        }
+    }
+
+    // MARK: One picture
+
+    private func single(_ job: ClassifyJob, image: EncodedImage) async throws(ServiceError) -> HTTPResponse {
+        let (permit, result) = try await classify(image, job: job)
+        // The slot is given back when the answer is written: what it bounds is memory.
+        defer { permit.release() }
+        let encoding = MonotonicInstant.now
+        var writer = JSONWriter(capacity: 256 + result.classifications.count * 96)
+        writer.object { writer in
+            job.writeHeader(to: &writer)
+            AnswerWriter.write(result, total: encoding.nanoseconds(since: job.received), to: &writer)
+        }
+        let encode = MonotonicInstant.now.nanoseconds(since: encoding)
+        metrics.record(result.times, recv: job.receiving, encode: encode, model: job.name)
+        return job.response(writer.bytes, times: result.times, encode: encode)
+    }
+
+    /// Takes a slot and classifies; the slot is the caller's to release.
+    private func classify(_ image: EncodedImage, job: ClassifyJob) async throws(ServiceError) -> (
+        Permit, ClassificationResult
+    ) {
+        let arrived = MonotonicInstant.now
+        let permit: Permit
+        do throws(AdmissionError) {
+            permit = try await job.model.limiter.acquire(deadline: job.options.deadline)
+        } catch {
+            if case .cancelled = error { metrics.cancelled(.queue) }
+            throw ServiceError(error)
+        }
+        let waited = MonotonicInstant.now.nanoseconds(since: arrived)
+        do throws(InferenceError) {
+            let result = try await job.model.classification(
+                of: image, top: job.top, threshold: job.threshold, options: job.options, permit: permit)
+            return (permit, result.adding(queue: waited))
+        } catch {
+            permit.release()
+            if case .cancelled(let stage) = error { metrics.cancelled(stage) }
+            throw ServiceError(error)
+        }
+    }
+
+    // MARK: Several
+
+    /// What became of one part. A structure made by a method: see Inference's `IndexedOutcome`.
+    private struct PartOutcome: Sendable {
+        let index: Int
+        let result: Result<ClassificationResult, ServiceError>
+    }
+
+    private func outcome(of image: EncodedImage, at index: Int, job: ClassifyJob) async -> PartOutcome {
+        do throws(ServiceError) {
+            let (permit, result) = try await classify(image, job: job)
+            permit.release()
+            return PartOutcome(index: index, result: .success(result))
+        } catch {
+            return PartOutcome(index: index, result: .failure(error))
+        }
+    }
+
+    private func batch(_ job: ClassifyJob, images: [EncodedImage]) async -> HTTPResponse {
+        let started = MonotonicInstant.now
+        // Not more at a time than keep the engine busy: the others' requests have a right to the slots too.
+        let width = max(1, min(images.count, job.model.instances + 1))
+        let outcomes = await withTaskGroup(of: PartOutcome.self) { group in
+            var outcomes: [PartOutcome] = []
+            for index in 0..<width { group.addTask { await outcome(of: images[index], at: index, job: job) } }
+            var next = width
+            while let outcome = await group.next() {
+                outcomes.append(outcome)
+                guard next < images.count else { continue }
+                let index = next
+                next += 1
+                group.addTask { await self.outcome(of: images[index], at: index, job: job) }
+            }
+            return outcomes.sorted { $0.index < $1.index }
+        }
+        let encoding = MonotonicInstant.now
+        var sum = StageTimes()
+        var writer = JSONWriter(capacity: 512 * images.count)
+        writer.object { writer in
+            job.writeHeader(to: &writer)
+            writer.key("results")
+            writer.array { writer in
+                for outcome in outcomes {
+                    writer.object { writer in
+                        switch outcome.result {
+                        case .success(let result):
+                            sum.queue = max(sum.queue, result.times.queue)
+                            sum.decode &+= result.times.decode
+                            sum.inference &+= result.times.inference
+                            metrics.record(result.times, recv: job.receiving, encode: 0, model: job.name)
+                            job.writeHeader(to: &writer)
+                            AnswerWriter.write(result, total: encoding.nanoseconds(since: started), to: &writer)
+                        case .failure(let error):
+                            job.write(error, part: outcome.index, to: &writer)
+                        }
+                    }
+                }
+            }
+            writer.key("timing_ms")
+            AnswerWriter.write(sum, total: encoding.nanoseconds(since: job.received), to: &writer)
+        }
+        return job.response(writer.bytes, times: sum, encode: MonotonicInstant.now.nanoseconds(since: encoding))
+    }
+}
+
+extension EncodedImage {
+    /// A picture that lies in a request's body.
+    init(_ body: HTTPBody, _ range: Range<Int>) {
+        self.init(byteCount: range.count) { use in
+            body.withUnsafeBytes { use(UnsafeRawBufferPointer(rebasing: $0[range])) }
+        }
+    }
+}
+
+extension ClassificationResult {
+    /// The same with more time spent in the queue.
+    func adding(queue: UInt64) -> ClassificationResult {
+        var times = times
+        times.queue &+= queue
+        return ClassificationResult(classifications: classifications, image: image, times: times)
+    }
+}

@@ -1,0 +1,54 @@
+internal import HTTPServer
+internal import HTTPWire
+
+/// The pictures of a `multipart/form-data` body: where each lies in it. Nothing is copied.
+struct ImageParts {
+    /// The range of each part named `image`, in order; at least one.
+    let ranges: [Range<Int>]
+
+    init(_ body: HTTPBody, boundary: [UInt8], most: Int) throws(ServiceError) {
+        var ranges: [Range<Int>] = []
+        var start: Int?, end = 0
+        var decoder = MultipartDecoder(boundary: boundary)
+        var problem: ServiceError?
+        let failure: WireError? = body.withUnsafeBytes { bytes in
+            do throws(WireError) {
+                try decoder.feed(bytes) { event in
+                    switch event {
+                    case .partBegin(let headers):
+                        start = nil
+                        end = 0
+                        if headers.name != "image", problem == nil {
+                            problem = ServiceError(
+                                .badRequest, "bad_request",
+                                "part \(ranges.count + 1) is named \"\(headers.name.prefix(60))\": expected parts named \"image\""
+                            )
+                        }
+                    case .data(let range):
+                        start = start ?? range.lowerBound
+                        end = range.upperBound
+                    case .partEnd:
+                        ranges.append((start ?? 0)..<end)
+                    case .end: break
+                    }
+                }
+                try decoder.finish()
+                return nil
+            } catch {
+                return error
+            }
+        }
+        if let failure { throw ServiceError(failure) }
+        if let problem { throw problem }
+        guard !ranges.isEmpty else {
+            throw ServiceError(
+                .badRequest, "bad_request", "the multipart body has no part: expected parts named \"image\"")
+        }
+        guard ranges.count <= most else {
+            throw ServiceError(
+                .badRequest, "bad_request",
+                "the multipart body has \(ranges.count) pictures: at most \(most) are taken at once")
+        }
+        self.ranges = ranges
+    }
+}

@@ -1,0 +1,144 @@
+internal import FlowControl
+internal import HTTPServer
+internal import HTTPWire
+internal import ImagePipeline
+internal import Inference
+
+/// Answers `GET /v1/models` and `GET /v1/models/{name}`.
+struct ModelsHandler: Sendable {
+    let repository: ModelRepository
+    let defaultModel: @Sendable () -> String?
+
+    func list() -> HTTPResponse {
+        var writer = JSONWriter(capacity: 4096)
+        let records = Dictionary(grouping: repository.records, by: \.name)
+        writer.object { writer in
+            writer.key("default")
+            if let name = defaultModel() { writer.string(name) } else { writer.null() }
+            writer.key("models")
+            writer.array { writer in
+                for name in records.keys.sorted() { write(records[name] ?? [], to: &writer) }
+            }
+        }
+        return HTTPResponse(status: .ok, fields: [("Content-Type", "application/json")], body: writer.bytes)
+    }
+
+    func describe(_ name: String, version: String?) throws(ServiceError) -> HTTPResponse {
+        var records = repository.records.filter { $0.name == name }
+        guard !records.isEmpty else {
+            throw ServiceError(InferenceError.modelNotFound(name: name, known: repository.names))
+        }
+        if let version {
+            let known = records.map(\.version)
+            records.removeAll { $0.version != version }
+            guard !records.isEmpty else {
+                throw ServiceError(InferenceError.versionNotFound(name: name, version: version, known: known))
+            }
+        }
+        var writer = JSONWriter(capacity: 4096)
+        write(records, to: &writer)
+        return HTTPResponse(status: .ok, fields: [("Content-Type", "application/json")], body: writer.bytes)
+    }
+
+    /// One model: what its highest ready version is, and the state of each version.
+    private func write(_ records: [ModelRecord], to writer: inout JSONWriter) {
+        guard let highest = records.last(where: { $0.model != nil }) ?? records.last else { return }
+        writer.object { writer in
+            writer.key("name")
+            writer.string(highest.name)
+            writer.key("version")
+            writer.string(highest.version)
+            writeState(highest, to: &writer)
+            writer.key("versions")
+            writer.array { writer in
+                for record in records {
+                    writer.object { writer in
+                        writer.key("version")
+                        writer.string(record.version)
+                        writeState(record, to: &writer)
+                    }
+                }
+            }
+            writer.key("load")
+            writer.string(highest.policy.rawValue)
+            if let model = highest.model { write(model, to: &writer) }
+        }
+    }
+
+    private func writeState(_ record: ModelRecord, to writer: inout JSONWriter) {
+        writer.key("state")
+        writer.string(record.state.name)
+        if case .failed(let reason) = record.state {
+            writer.key("reason")
+            writer.string(reason)
+        }
+    }
+
+    private func write(_ model: Model, to writer: inout JSONWriter) {
+        let description = model.description
+        writer.key("metadata")
+        writer.object { writer in
+            for (key, value) in [
+                ("name", description.name), ("id", description.identifier), ("description", description.details),
+                ("author", description.author), ("license", description.license), ("backend", description.backend),
+            ] {
+                writer.key(key)
+                writer.string(value)
+            }
+        }
+        writer.key("inputs")
+        writer.array { writer in for input in description.inputs { write(input, to: &writer) } }
+        writer.key("outputs")
+        writer.array { writer in for output in description.outputs { write(output, to: &writer) } }
+        writer.key("labels")
+        writer.integer(description.classificationOutput?.labels?.count ?? 0)
+        writer.key("device")
+        writer.string(model.loadReport.device)
+        writer.key("load_ms")
+        writer.milliseconds(model.loadReport.total)
+        writer.key("cached")
+        writer.bool(model.loadReport.isCached)
+        writer.key("instances")
+        writer.integer(model.instances)
+        let limiter = model.limiter.snapshot
+        writer.key("in_flight")
+        writer.object { writer in
+            for (key, value) in [
+                ("now", limiter.inFlight), ("limit", limiter.limit), ("waiting", limiter.waiting),
+                ("queue_length", limiter.queueCapacity),
+            ] {
+                writer.key(key)
+                writer.integer(value)
+            }
+        }
+        if let options = model.options, let text = try? JSONBytes.encode(options) {
+            writer.key("options")
+            writer.raw(text)
+        }
+    }
+
+    private func write(_ feature: FeatureDescription, to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.key("name")
+            writer.string(feature.name)
+            writer.key("type")
+            writer.string(feature.image == nil ? "array" : "image")
+            writer.key("dtype")
+            writer.string(feature.elementType.rawValue)
+            writer.key("shape")
+            writer.array { writer in for extent in feature.shape.dimensions { writer.integer(extent) } }
+            if let image = feature.image {
+                writer.key("format")
+                writer.string(image.channelOrder.rawValue)
+                writer.key("layout")
+                writer.string(image.layout.rawValue)
+                writer.key("crop_and_scale")
+                writer.string(image.cropAndScale.rawValue)
+            }
+            if let labels = feature.labels {
+                writer.key("labels")
+                writer.integer(labels.count)
+            }
+        }
+    }
+}

@@ -1,0 +1,37 @@
+internal import FoundationEssentials
+internal import Glibc
+
+/// Where things are that nobody has configured.
+package enum ModelFolders {
+    /// The folder of the models that came with Ocelli: beside an installation's or a checkout's binary; nil where there is
+    /// none.
+    package static var embedded: String? {
+        let folder = executableFolder
+        let candidates = [
+            folder + "/../share/ocelli/models",  // PREFIX/bin/ocelli
+            folder + "/../../../models",  // .build/TRIPLE/release/ocelli
+            "/usr/share/ocelli/models",
+        ]
+        return candidates.first { FileManager.default.fileExists(atPath: $0) }.map(resolved)
+    }
+
+    /// Where compiled models are kept by default; nil where there is no place.
+    package static func cache(environment: [String: String]) -> String? {
+        if let folder = environment["CACHE_DIRECTORY"]?.split(separator: ":").first, !folder.isEmpty {
+            return String(folder)
+        }
+        if let folder = environment["XDG_CACHE_HOME"], folder.hasPrefix("/") { return folder + "/ocelli" }
+        if let home = environment["HOME"], home.hasPrefix("/") { return home + "/.cache/ocelli" }
+        return nil
+    }
+
+    private static var executableFolder: String {
+        resolved("/proc/self/exe").split(separator: "/").dropLast().map { "/" + $0 }.joined()
+    }
+
+    private static func resolved(_ path: String) -> String {
+        guard let pointer = realpath(path, nil) else { return path }
+        defer { free(pointer) }
+        return String(cString: pointer)
+    }
+}

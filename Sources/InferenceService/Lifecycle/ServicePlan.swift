@@ -1,0 +1,89 @@
+internal import FlowControl
+internal import FoundationEssentials
+internal import Glibc
+internal import HTTPServer
+internal import HTTPWire
+internal import ImagePipeline
+internal import Inference
+
+/// Settings turned into what each part is configured with, and the reasons for what was derived.
+struct ServicePlan {
+    let settings: Settings
+    let resources: HostResources
+    let folders: [String]
+    let cacheDirectory: String?
+    let maxTotalBody: Int
+
+    init(settings: Settings, environment: [String: String]) {
+        self.settings = settings
+        resources = HostResources.current
+        folders = settings.models.isEmpty ? [ModelFolders.embedded].compactMap { $0 } : settings.models
+        var cache: String?
+        switch settings.cacheDirectory {
+        case "": cache = nil
+        case "auto": cache = ModelFolders.cache(environment: environment)
+        default: cache = settings.cacheDirectory
+        }
+        cacheDirectory = cache.flatMap { Self.prepared($0) ? $0 : nil }
+        maxTotalBody =
+            settings.maxTotalBody ?? max(settings.maxBody, min(256 << 20, Int(clamping: resources.memoryBytes / 8)))
+    }
+
+    /// Makes the folder where it is missing; a place that cannot be written to is no place.
+    private static func prepared(_ folder: String) -> Bool {
+        try? FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        return access(folder, W_OK | X_OK) == 0
+    }
+
+    var modelConfiguration: ModelConfiguration {
+        var configuration = ModelConfiguration()
+        configuration.compile.device = settings.device
+        configuration.compile.hint = PerformanceHint(rawValue: settings.hint) ?? .throughput
+        configuration.compile.precision = InferencePrecision(rawValue: settings.precision) ?? .float32
+        configuration.compile.threads = settings.threads ?? resources.wholeCPUs
+        configuration.compile.streams = settings.streams
+        configuration.compile.cacheDirectory = cacheDirectory
+        configuration.instances = settings.instances
+        configuration.maxInFlight = settings.maxInFlight
+        configuration.queueCapacity = settings.queueLength
+        configuration.maxWait = .seconds(settings.queueWait)
+        configuration.overloadPolicy = OverloadPolicy(rawValue: settings.overloadPolicy) ?? .defer
+        configuration.imageLimits.maxPixels = settings.maxPixels
+        configuration.imageLimits.tolerateTruncation = settings.tolerateTruncated
+        return configuration
+    }
+
+    func serverConfiguration() throws(StartupError) -> HTTPServerConfiguration {
+        var configuration = HTTPServerConfiguration()
+        configuration.listeners = []
+        for text in settings.listen {
+            guard let address = ListenerAddress(parsing: text) else {
+                throw StartupError(
+                    "cannot listen on \"\(text)\": expected HOST:PORT, [IPV6]:PORT, :PORT, unix:PATH or systemd")
+            }
+            configuration.listeners.append(address)
+        }
+        configuration.serverName = "ocelli/\(OcelliVersion.number)"
+        configuration.eventLoops = settings.eventLoops
+        configuration.maxBodyBytes = settings.maxBody
+        configuration.maxTotalBodyBytes = maxTotalBody
+        configuration.wireLimits.requestLineBytes = settings.maxRequestLine
+        configuration.wireLimits.headerBytes = settings.maxHeader
+        configuration.wireLimits.fieldCount = settings.maxHeaderFields
+        configuration.headerTimeout = .seconds(settings.headerTimeout)
+        configuration.minBodyRate = settings.minBodyRate
+        configuration.bodyGrace = .seconds(settings.bodyGrace)
+        configuration.idleTimeout = .seconds(settings.idleTimeout)
+        configuration.writeTimeout = .seconds(settings.writeTimeout)
+        configuration.maxConnections = settings.maxConnections
+        configuration.maxRequestsPerConnection = settings.maxRequestsPerConnection
+        return configuration
+    }
+}
+
+/// Why the daemon cannot start: a sentence that says what to do.
+package struct StartupError: Error, CustomStringConvertible {
+    package let description: String
+
+    package init(_ description: String) { self.description = description }
+}

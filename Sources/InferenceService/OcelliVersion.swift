@@ -1,0 +1,5 @@
+/// What this build is.
+package enum OcelliVersion {
+    /// The version of CHANGELOG.md's newest entry.
+    package static let number = "0.1.0"
+}

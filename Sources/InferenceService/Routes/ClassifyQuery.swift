@@ -1,0 +1,61 @@
+package import HTTPWire
+package import ImagePipeline
+internal import Inference
+
+/// The query of a `classify` request.
+package struct ClassifyQuery: Sendable {
+    /// How many classes are told; nil where the request does not say.
+    package var top: Int?
+    /// The least confidence of a class that is told.
+    package var threshold: Float = 0
+    package var crop: CropAndScale?
+    package var ignoresOrientation = false
+    package var timeoutMilliseconds: Int?
+
+    /// Reads the query; a parameter that is not known, or whose value does not fit, is refused by name.
+    package init(_ target: RequestTarget, settings: Settings) throws(ServiceError) {
+        for (name, value) in target.queryItems() {
+            switch name {
+            case "top":
+                guard let count = Int(value), count >= 1 else {
+                    throw Self.mistake(name, "a whole number from 1", value)
+                }
+                top = count
+            case "threshold":
+                guard let number = Float(value), (0...1).contains(number) else {
+                    throw Self.mistake(name, "a number from 0 to 1", value)
+                }
+                threshold = number
+            case "crop":
+                guard let option = CropAndScale(rawValue: value) else {
+                    throw Self.mistake(name, "one of \"center\", \"fit\", \"fill\"", value)
+                }
+                crop = option
+            case "orientation":
+                guard value == "ignore" || value == "apply" else {
+                    throw Self.mistake(name, "one of \"apply\", \"ignore\"", value)
+                }
+                ignoresOrientation = value == "ignore"
+            case "timeout_ms":
+                let longest = Int(settings.maxDeadline * 1000)
+                guard let time = Int(value), time >= 1, time <= longest else {
+                    throw Self.mistake(name, "a whole number of milliseconds from 1 to \(longest)", value)
+                }
+                timeoutMilliseconds = time
+            default:
+                let known = ["top", "threshold", "crop", "orientation", "timeout_ms"]
+                let hint = Spelling.hint(for: name, among: known)
+                throw ServiceError(
+                    .badRequest, "bad_request",
+                    "query parameter \"\(name.prefix(60))\" is not known here\(hint); there is "
+                        + known.joined(separator: ", "))
+            }
+        }
+    }
+
+    private static func mistake(_ name: String, _ expected: String, _ value: String) -> ServiceError {
+        ServiceError(
+            .badRequest, "bad_request",
+            "query parameter \"\(name)\": expected \(expected), found \"\(value.prefix(60))\"")
+    }
+}

@@ -1,0 +1,65 @@
+package import HTTPWire
+
+/// What a request asks for: one case per resource of API.md.
+package enum Route: Sendable, Hashable {
+    case page
+    case health
+    case readiness
+    case metrics
+    case models
+    case model(name: String, version: String?)
+    case classify(model: String?, version: String?)
+
+    /// The resource of a path, or nil where there is none. The path is already percent-decoded; names in it are looked up
+    /// in tables and never reach the file system.
+    package init?(path: String) {
+        let parts = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst().map(String.init)
+        switch parts.count {
+        case 1 where parts[0].isEmpty: self = .page
+        case 1 where parts[0] == "healthz": self = .health
+        case 1 where parts[0] == "readyz": self = .readiness
+        case 1 where parts[0] == "metrics": self = .metrics
+        case 2 where parts == ["v1", "models"]: self = .models
+        case 2 where parts == ["v1", "classify"]: self = .classify(model: nil, version: nil)
+        case 3... where parts[0] == "v1" && parts[1] == "models" && !parts[2].isEmpty:
+            guard let route = Self.ofModel(parts[2], Array(parts.dropFirst(3))) else { return nil }
+            self = route
+        default: return nil
+        }
+    }
+
+    private static func ofModel(_ name: String, _ rest: [String]) -> Route? {
+        switch rest {
+        case []: return .model(name: name, version: nil)
+        case ["classify"]: return .classify(model: name, version: nil)
+        default: break
+        }
+        guard rest.count >= 2, rest[0] == "versions", !rest[1].isEmpty else { return nil }
+        switch Array(rest.dropFirst(2)) {
+        case []: return .model(name: name, version: rest[1])
+        case ["classify"]: return .classify(model: name, version: rest[1])
+        default: return nil
+        }
+    }
+
+    /// The methods that the resource has.
+    package var methods: [HTTPMethod] {
+        switch self {
+        case .classify: [.post]
+        default: [.get, .head]
+        }
+    }
+
+    /// The resource's name for metrics and logs: without anything of the request.
+    package var label: String {
+        switch self {
+        case .page: "/"
+        case .health: "/healthz"
+        case .readiness: "/readyz"
+        case .metrics: "/metrics"
+        case .models: "/v1/models"
+        case .model: "/v1/models/{name}"
+        case .classify: "/v1/classify"
+        }
+    }
+}

@@ -1,0 +1,143 @@
+internal import FlowControl
+internal import HTTPServer
+internal import HTTPWire
+internal import Inference
+internal import Synchronization
+
+/// What Ocelli answers: routes requests to their handlers and turns every failure into one form of error.
+final class Service: HTTPResponder {
+    private let repository: ModelRepository
+    private let settings: Settings
+    private let metrics: ServiceMetrics
+    private let log: Log
+    private let isDraining = Atomic<Bool>(false)
+
+    init(repository: ModelRepository, settings: Settings, metrics: ServiceMetrics, log: Log) {
+        self.repository = repository
+        self.settings = settings
+        self.metrics = metrics
+        self.log = log
+    }
+
+    /// From now on `/readyz` says that no new requests should come.
+    func beginDraining() {
+        isDraining.store(true, ordering: .relaxed)
+    }
+
+    // MARK: HTTPResponder
+
+    func admit(_ head: RequestHead, requestID: String) -> BodyAdmission {
+        do throws(ServiceError) {
+            let route = try route(of: head)
+            guard case .classify(let name, let version) = route else { return .accept(maxBytes: settings.maxBody) }
+            // A picture that would be refused anyway is refused before it is sent.
+            _ = try ClassifyQuery(head.target, settings: settings)
+            let model: Model?
+            let wanted = try modelName(name)
+            do throws(InferenceError) {
+                model = try repository.readyModel(named: wanted, version: version)
+            } catch {
+                throw ServiceError(error)
+            }
+            if let refusal = model?.limiter.wouldRefuse(deadline: nil) { throw ServiceError(refusal) }
+            return .accept(maxBytes: settings.maxBody)
+        } catch {
+            return .refuse(response(error, requestID: requestID))
+        }
+    }
+
+    func respond(to request: HTTPRequest) async -> HTTPResponse {
+        do throws(ServiceError) {
+            return try await answer(request)
+        } catch {
+            if error.status == .internalServerError {
+                log.error("request \(request.requestID): \(error.message)")
+            }
+            return response(error, requestID: request.requestID)
+        }
+    }
+
+    func errorResponse(_ error: WireError, requestID: String) -> HTTPResponse {
+        response(ServiceError(error), requestID: requestID)
+    }
+
+    // MARK: Routes
+
+    private func route(of head: RequestHead) throws(ServiceError) -> Route {
+        guard let route = Route(path: head.target.path) else {
+            throw ServiceError(
+                .notFound, "not_found",
+                "there is nothing at \"\(head.target.path.prefix(200))\"; /v1/models lists what is served")
+        }
+        guard route.methods.contains(head.method) else {
+            let allow = route.methods.map(\.rawValue).joined(separator: ", ")
+            throw ServiceError(
+                .methodNotAllowed, "method_not_allowed",
+                "\(head.target.path.prefix(200)) does not take \(head.method.rawValue.prefix(20)): it takes \(allow)",
+                allow: allow)
+        }
+        return route
+    }
+
+    private func answer(_ request: HTTPRequest) async throws(ServiceError) -> HTTPResponse {
+        let route = try route(of: request.head)
+        var response: HTTPResponse
+        switch route {
+        case .health:
+            response = Self.text("{\"status\":\"ok\"}")
+        case .readiness:
+            response = try readiness()
+        case .models:
+            response = modelsHandler.list()
+        case .model(let name, let version):
+            response = try modelsHandler.describe(name, version: version)
+        case .classify(let name, let version):
+            let handler = ClassifyHandler(repository: repository, settings: settings, metrics: metrics)
+            let modelName = try modelName(name)
+            response = try await handler.respond(to: request, model: modelName, version: version)
+        case .page, .metrics:
+            throw ServiceError(.notFound, "not_found", "there is nothing at \"\(request.head.target.path)\" yet")
+        }
+        return response
+    }
+
+    private var modelsHandler: ModelsHandler {
+        ModelsHandler(repository: repository, defaultModel: { try? self.modelName(nil) })
+    }
+
+    private func readiness() throws(ServiceError) -> HTTPResponse {
+        if isDraining.load(ordering: .relaxed) {
+            throw ServiceError(.serviceUnavailable, "shutting_down", "the daemon is draining", retryAfter: 5)
+        }
+        guard repository.isReady else {
+            let missing = repository.records.filter { $0.model == nil && $0.policy == .eager }
+                .map { "\($0.name) is \($0.state.name)" }.joined(separator: ", ")
+            throw ServiceError(.serviceUnavailable, "model_not_ready", "not ready: \(missing)", retryAfter: 1)
+        }
+        return Self.text("{\"status\":\"ready\"}")
+    }
+
+    /// The model that a route means: its own name, or the default model's.
+    private func modelName(_ name: String?) throws(ServiceError) -> String {
+        if let name { return name }
+        if !settings.defaultModel.isEmpty { return settings.defaultModel }
+        if let name = repository.defaultClassifier { return name }
+        throw ServiceError(
+            .notFound, "model_not_found",
+            "no image classifier is ready here: name a model as /v1/models/{name}/classify; /v1/models says what there is"
+        )
+    }
+
+    // MARK: Answers
+
+    private static func text(_ json: String) -> HTTPResponse {
+        HTTPResponse(status: .ok, fields: [("Content-Type", "application/json")], body: Array(json.utf8))
+    }
+
+    private func response(_ error: ServiceError, requestID: String) -> HTTPResponse {
+        var fields = [("Content-Type", "application/json")]
+        if let seconds = error.retryAfter { fields.append(("Retry-After", String(seconds))) }
+        if let allow = error.allow { fields.append(("Allow", allow)) }
+        return HTTPResponse(status: error.status, fields: fields, body: error.json(requestID: requestID))
+    }
+}

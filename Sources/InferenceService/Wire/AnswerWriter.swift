@@ -1,0 +1,49 @@
+internal import ImagePipeline
+internal import Inference
+
+/// Writes the parts of a classification's answer that the daemon and `ocelli classify` share (API.md, "Classify").
+enum AnswerWriter {
+    /// The members `classifications`, `image` and `timing_ms` of an object that is open.
+    static func write(_ result: ClassificationResult, total: UInt64, to writer: inout JSONWriter) {
+        writer.key("classifications")
+        writer.array { writer in
+            for entry in result.classifications {
+                writer.object { writer in
+                    writer.key("index")
+                    writer.integer(entry.index)
+                    writer.key("label")
+                    writer.string(entry.label)
+                    writer.key("confidence")
+                    writer.number(entry.confidence)
+                }
+            }
+        }
+        writer.key("image")
+        writer.object { writer in
+            writer.key("format")
+            writer.string(result.image.format.rawValue)
+            writer.key("width")
+            writer.integer(result.image.width)
+            writer.key("height")
+            writer.integer(result.image.height)
+            writer.key("orientation")
+            writer.integer(result.image.orientation)
+        }
+        writer.key("timing_ms")
+        write(result.times, total: total, to: &writer)
+    }
+
+    /// The times of the stages, as an object.
+    static func write(_ times: StageTimes, total: UInt64, to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.key("queue")
+            writer.milliseconds(times.queue)
+            writer.key("decode")
+            writer.milliseconds(times.decode)
+            writer.key("inference")
+            writer.milliseconds(times.inference)
+            writer.key("total")
+            writer.milliseconds(total)
+        }
+    }
+}

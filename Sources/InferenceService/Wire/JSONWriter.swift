@@ -1,0 +1,104 @@
+internal import HTTPWire
+
+/// Writes JSON text straight into bytes. The answers of the hot path have a fixed form: building a tree for them, or
+/// going through `Encodable`, would cost more than all the rest of the answer.
+package struct JSONWriter {
+    /// The text so far.
+    package private(set) var bytes: [UInt8] = []
+    /// Whether the next value needs a comma before it.
+    private var needsComma = false
+
+    /// Nothing yet.
+    package init(capacity: Int = 1024) {
+        bytes.reserveCapacity(capacity)
+    }
+
+    /// An object whose members `body` writes.
+    package mutating func object(_ body: (inout JSONWriter) throws -> Void) rethrows {
+        try nested(open: UInt8(ascii: "{"), close: UInt8(ascii: "}"), body)
+    }
+
+    /// An array whose elements `body` writes.
+    package mutating func array(_ body: (inout JSONWriter) throws -> Void) rethrows {
+        try nested(open: UInt8(ascii: "["), close: UInt8(ascii: "]"), body)
+    }
+
+    private mutating func nested(open: UInt8, close: UInt8, _ body: (inout JSONWriter) throws -> Void) rethrows {
+        separate()
+        bytes.append(open)
+        needsComma = false
+        try body(&self)
+        bytes.append(close)
+        needsComma = true
+    }
+
+    /// The name of the member whose value is written next.
+    package mutating func key(_ name: String) {
+        separate()
+        JSONText.appendString(name, to: &bytes)
+        bytes.append(UInt8(ascii: ":"))
+        needsComma = false
+    }
+
+    package mutating func string(_ value: String) {
+        separate()
+        JSONText.appendString(value, to: &bytes)
+        needsComma = true
+    }
+
+    package mutating func integer(_ value: some BinaryInteger) {
+        raw(String(value))
+    }
+
+    package mutating func bool(_ value: Bool) {
+        raw(value ? "true" : "false")
+    }
+
+    package mutating func null() {
+        raw("null")
+    }
+
+    /// A number in the fewest digits that give the same value back. JSON has no NaN and no infinities: they are null.
+    package mutating func number(_ value: Double) {
+        guard value.isFinite else { return null() }
+        raw(value == value.rounded() && abs(value) < 1e15 ? String(Int64(value)) : value.description)
+    }
+
+    /// A 32-bit number in the fewest digits that give the same 32-bit value back.
+    package mutating func number(_ value: Float) {
+        guard value.isFinite else { return null() }
+        raw(value == value.rounded() && abs(value) < 1e7 ? String(Int64(value)) : value.description)
+    }
+
+    /// Nanoseconds as milliseconds, to the microsecond.
+    package mutating func milliseconds(_ nanoseconds: UInt64) {
+        let microseconds = (nanoseconds &+ 500) / 1000
+        separate()
+        bytes.append(contentsOf: String(microseconds / 1000).utf8)
+        let part = microseconds % 1000
+        bytes.append(UInt8(ascii: "."))
+        bytes.append(UInt8(ascii: "0") &+ UInt8(part / 100))
+        bytes.append(UInt8(ascii: "0") &+ UInt8(part / 10 % 10))
+        bytes.append(UInt8(ascii: "0") &+ UInt8(part % 10))
+        needsComma = true
+    }
+
+    /// Text that is JSON already.
+    package mutating func raw(_ text: String) {
+        separate()
+        bytes.append(contentsOf: text.utf8)
+        needsComma = true
+    }
+
+    /// Bytes that are JSON already.
+    package mutating func raw(_ text: [UInt8]) {
+        separate()
+        bytes.append(contentsOf: text)
+        needsComma = true
+    }
+
+    private mutating func separate() {
+        if needsComma { bytes.append(UInt8(ascii: ",")) }
+        needsComma = false
+    }
+}

@@ -1,0 +1,48 @@
+internal import InferenceService
+
+/// Goes through the arguments of a subcommand.
+struct ArgumentReader {
+    private var rest: ArraySlice<String>
+    private let command: String
+    /// The flags that the command knows, for a hint when one is misspelt.
+    private let known: [String]
+
+    init(_ arguments: [String], command: String, known: [String]) {
+        rest = arguments[...]
+        self.command = command
+        self.known = known
+    }
+
+    /// The next argument: a flag (`--top`), with the value where it is written as one (`--top=3`), or a word.
+    enum Argument {
+        case flag(String, value: String?)
+        case word(String)
+    }
+
+    mutating func next() -> Argument? {
+        guard let text = rest.popFirst() else { return nil }
+        guard text.hasPrefix("-"), text != "-" else { return .word(text) }
+        if text == "--" {
+            guard let word = rest.popFirst() else { return nil }
+            return .word(word)
+        }
+        guard text.hasPrefix("--"), let equals = text.firstIndex(of: "=") else { return .flag(text, value: nil) }
+        return .flag(String(text[..<equals]), value: String(text[text.index(after: equals)...]))
+    }
+
+    /// The value of a flag: what was written after `=`, or the next argument.
+    mutating func value(of flag: String, _ written: String?) throws -> String {
+        if let written { return written }
+        guard let value = rest.popFirst() else {
+            throw UsageError("\(flag) needs a value; `ocelli help \(command)` says which")
+        }
+        return value
+    }
+
+    /// The error for a flag that the command does not know.
+    func unknown(_ flag: String) -> UsageError {
+        let hint = Suggestion.hint(for: flag, among: known)
+        return UsageError(
+            "\"\(flag)\" is not a flag of `ocelli \(command)`\(hint); `ocelli help \(command)` lists them")
+    }
+}

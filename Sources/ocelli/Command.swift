@@ -1,0 +1,19 @@
+/// A subcommand.
+protocol Command: Sendable {
+    /// What it is called by.
+    static var name: String { get }
+    /// One line of `ocelli help`.
+    static var summary: String { get }
+    /// All of `ocelli help NAME`.
+    static var help: String { get }
+
+    /// Does the work.
+    /// - Returns: the process's exit status: 0 success, 1 failure, 2 wrong use.
+    static func run(_ arguments: [String]) async throws -> Int32
+}
+
+/// A command line that cannot be meant.
+struct UsageError: Error {
+    let message: String
+    init(_ message: String) { self.message = message }
+}

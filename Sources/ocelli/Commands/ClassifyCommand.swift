@@ -1,0 +1,59 @@
+internal import InferenceService
+
+/// `ocelli classify`: the pipeline without a server.
+enum ClassifyCommand: Command {
+    static let name = "classify"
+    static let summary = "Classify picture files, without a server."
+
+    static var help: String {
+        """
+        Usage: ocelli classify FILE... [--model NAME] [--models DIR] [--top N] [--json] [SETTINGS]
+
+        Classifies pictures with the same pipeline that the daemon uses. Exits with 1 if any file failed.
+
+          ocelli classify seven.png
+          ocelli classify --models ./models --model mobilenet --top 3 *.jpg
+
+          --model NAME      The model; without it the default model.
+          --top N           How many classes to tell.
+          --threshold X     The least confidence of a class that is told, 0 to 1.
+          --crop MODE       How pictures are fitted: center, fit or fill. Default: as the bundle says.
+          --json            One JSON object per file and line, in the form of the HTTP answer.
+
+        "-" reads a picture from standard input. The settings of `ocelli help serve` that say how models and
+        pictures are handled work here too.
+        """
+    }
+
+    static func run(_ arguments: [String]) async throws -> Int32 {
+        let own = ["--model", "--threshold", "--crop", "--json"]
+        var reader = ArgumentReader(arguments, command: name, known: own + SettingsFlags.names)
+        var flags = SettingsFlags()
+        var request = LocalClassification.Request()
+        while let argument = reader.next() {
+            switch argument {
+            case .word(let file): request.files.append(file)
+            case .flag("--json", nil): request.isJSON = true
+            case .flag("--model", let value): request.model = try reader.value(of: "--model", value)
+            case .flag("--crop", let value):
+                request.crop = try reader.value(of: "--crop", value)
+                guard ["center", "fit", "fill"].contains(request.crop) else {
+                    throw UsageError("--crop: expected center, fit or fill, found \"\(request.crop ?? "")\"")
+                }
+            case .flag("--threshold", let value):
+                let text = try reader.value(of: "--threshold", value)
+                guard let number = Float(text), (0...1).contains(number) else {
+                    throw UsageError("--threshold: expected a number from 0 to 1, found \"\(text)\"")
+                }
+                request.threshold = number
+            case .flag(let flag, let value):
+                guard try flags.take(flag, value: value, from: &reader) else { throw reader.unknown(flag) }
+            }
+        }
+        guard !request.files.isEmpty else { throw UsageError("no file is given; `ocelli help classify` shows how") }
+        let failed = try await LocalClassification.run(
+            request, settings: try flags.resolve(), output: Terminal.print, complain: Terminal.complain,
+            progress: Terminal.progress)
+        return failed == 0 ? 0 : 1
+    }
+}

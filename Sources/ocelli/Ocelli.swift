@@ -1,0 +1,47 @@
+internal import InferenceService
+
+/// The command line: finds the subcommand and runs it.
+@main
+enum Ocelli {
+    static func main() async {
+        let arguments = Array(CommandLine.arguments.dropFirst())
+        let status = await run(arguments)
+        Terminal.exit(status)
+    }
+
+    /// Every subcommand, in the order of `ocelli help`.
+    static let commands: [any (Command & Sendable).Type] = [ServeCommand.self, ClassifyCommand.self, HelpCommand.self]
+
+    private static func run(_ arguments: [String]) async -> Int32 {
+        guard let name = arguments.first else {
+            Terminal.print(HelpCommand.overview)
+            return 2
+        }
+        do {
+            switch name {
+            case "--version", "-V", "version":
+                Terminal.print("ocelli \(OcelliVersion.number)")
+                return 0
+            case "--help", "-h":
+                return try await HelpCommand.run(Array(arguments.dropFirst()))
+            default: break
+            }
+            guard let command = commands.first(where: { $0.name == name }) else {
+                let hint = Suggestion.hint(for: name, among: commands.map { $0.name })
+                throw UsageError("\"\(name)\" is not a command\(hint); `ocelli help` lists them")
+            }
+            let rest = Array(arguments.dropFirst())
+            if rest.contains("--help") || rest.contains("-h") {
+                Terminal.print(command.help)
+                return 0
+            }
+            return try await command.run(rest)
+        } catch let error as UsageError {
+            Terminal.complain("ocelli: \(error.message)")
+            return 2
+        } catch {
+            Terminal.complain("ocelli: \(error)")
+            return 1
+        }
+    }
+}

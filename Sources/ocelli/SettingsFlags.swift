@@ -1,0 +1,43 @@
+internal import FoundationEssentials
+internal import InferenceService
+
+/// Settings from the command line's flags, the environment and a configuration file, in the order of their weight.
+struct SettingsFlags {
+    private var flags: [(setting: Setting, text: String)] = []
+    private var file: String?
+
+    /// The flags that are settings, and `--config`.
+    static let names = ["--config"] + SettingsTable.all.map(\.flag)
+
+    /// Takes a flag if it is one of these.
+    mutating func take(_ flag: String, value: String?, from reader: inout ArgumentReader) throws -> Bool {
+        if flag == "--config" || flag == "-c" {
+            file = try reader.value(of: flag, value)
+            return true
+        }
+        guard let setting = SettingsTable.all.first(where: { $0.flag == flag }) else { return false }
+        // `--access-log` alone means true.
+        if case .bool = setting.kind, value == nil {
+            flags.append((setting, "true"))
+        } else {
+            flags.append((setting, try reader.value(of: flag, value)))
+        }
+        return true
+    }
+
+    /// The settings, or an error that says everything that is wrong.
+    func resolve() throws -> Settings {
+        let environment = ProcessInfo.processInfo.environment
+        var loader = SettingsLoader()
+        if let file = file ?? environment["OCELLI_CONFIG"] { loader.load(file: file) }
+        loader.load(environment: environment)
+        var seen: Set<String> = []
+        for (setting, text) in flags {
+            loader.set(setting, text: text, origin: setting.flag, appending: !seen.insert(setting.name).inserted)
+        }
+        guard loader.problems.isEmpty else {
+            throw UsageError(loader.problems.joined(separator: "\nocelli: "))
+        }
+        return loader.settings
+    }
+}

@@ -1,0 +1,92 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Bad input is normal input: each gets an error that says what is wrong, and the daemon goes on.
+@Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
+struct BadInputTests {
+    static let seven = SharedData.packageRoot.appendingPathComponent("examples/seven.png")
+
+    /// Every error has the one form, and the daemon still classifies afterwards.
+    private func expect(
+        _ answer: Answer, _ status: Int, _ code: String, mentions words: [String], from daemon: Daemon,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) throws {
+        #expect(answer.status == status, "\(answer.text)", sourceLocation: sourceLocation)
+        #expect(answer.code == code, "\(answer.text)", sourceLocation: sourceLocation)
+        #expect(answer.headers["content-type"] == "application/json", sourceLocation: sourceLocation)
+        #expect(answer.json["request_id"] as? String == answer.headers["x-request-id"], sourceLocation: sourceLocation)
+        for word in words {
+            #expect(answer.error.contains(word), "\(word): \(answer.error)", sourceLocation: sourceLocation)
+        }
+        let good = try Curl.post(Self.seven, to: daemon.url + "/v1/classify")
+        #expect(good.status == 200 && good.topLabel == "7", sourceLocation: sourceLocation)
+    }
+
+    @Test func ofEveryKind() throws {
+        let daemon = try Daemon()
+        let classify = daemon.url + "/v1/classify"
+        let picture = try Data(contentsOf: Self.seven)
+        func post(_ body: Data, _ query: String = "", _ arguments: [String] = []) throws -> Answer {
+            try Curl.run(classify + query, ["--data-binary", "@-"] + arguments, input: body)
+        }
+        let d = daemon
+        try expect(post(Data("hello, world".utf8)), 415, "unsupported_media_type", mentions: ["JPEG", "PNG"], from: d)
+        try expect(post(Data("<!DOCTYPE html><html>".utf8)), 415, "unsupported_media_type", mentions: ["HTML"], from: d)
+        try expect(post(Data()), 400, "invalid_image", mentions: ["empty"], from: d)
+        try expect(post(picture.prefix(picture.count / 2)), 400, "invalid_image", mentions: [], from: d)
+        try expect(post(picture, "?top=0"), 400, "bad_request", mentions: ["top", "0"], from: d)
+        try expect(post(picture, "?top=11"), 400, "bad_request", mentions: ["top", "10", "11"], from: d)
+        try expect(post(picture, "?threshold=2"), 400, "bad_request", mentions: ["threshold", "2"], from: d)
+        try expect(post(picture, "?crop=middle"), 400, "bad_request", mentions: ["crop", "center", "middle"], from: d)
+        try expect(post(picture, "?tops=3"), 400, "bad_request", mentions: ["tops", "top"], from: d)
+        try expect(post(picture, "?timeout_ms=0"), 400, "bad_request", mentions: ["timeout_ms"], from: d)
+        try expect(
+            Curl.run(daemon.url + "/v1/models/unknown/classify", ["--data-binary", "@\(Self.seven.path)"]),
+            404, "model_not_found", mentions: ["unknown", "digits"], from: d)
+        try expect(
+            Curl.run(daemon.url + "/v1/models/digits/versions/7/classify", ["--data-binary", "@\(Self.seven.path)"]),
+            404, "version_not_found", mentions: ["7", "1"], from: d)
+        try expect(Curl.run(daemon.url + "/nothing"), 404, "not_found", mentions: ["/nothing"], from: d)
+        let get = try Curl.run(classify)
+        try expect(get, 405, "method_not_allowed", mentions: ["GET", "POST"], from: d)
+        #expect(get.headers["allow"] == "POST")
+        try expect(
+            Curl.run(classify, ["-F", "picture=@\(Self.seven.path)"]), 400, "bad_request",
+            mentions: ["picture", "image"], from: d)
+        try expect(
+            Curl.run(classify, ["-H", "Content-Type: multipart/form-data", "--data-binary", "x"]), 400, "bad_request",
+            mentions: ["boundary"], from: d)
+        #expect(daemon.stop() == 0, "\(daemon.log)")
+    }
+
+    @Test func aBodyOverTheLimitIsRefusedBeforeItIsSent() throws {
+        let daemon = try Daemon()
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-40MB-\(getpid()).bin")
+        try Data(count: 40 << 20).write(to: file)
+        defer { try? FileManager.default.removeItem(at: file) }
+        for arguments in [[], ["-H", "Expect:"], ["-H", "Transfer-Encoding: chunked"]] {
+            let answer = try Curl.post(file, to: daemon.url + "/v1/classify", arguments)
+            try expect(answer, 413, "body_too_large", mentions: ["20"], from: daemon)
+        }
+        #expect(daemon.stop() == 0, "\(daemon.log)")
+    }
+
+    @Test func aBatchAnswersForEachPart() throws {
+        let daemon = try Daemon()
+        let examples = DigitsTests.pictures.prefix(3)
+        var arguments = examples.flatMap { ["-F", "image=@\($0.file.path)"] }
+        arguments += ["-F", "image=@\(SharedData.packageRoot.path)/LICENSE"]
+        let answer = try Curl.run(daemon.url + "/v1/classify?top=1", arguments)
+        #expect(answer.status == 200, "\(answer.text)")
+        let results = answer.json["results"] as? [[String: Any]] ?? []
+        #expect(results.count == 4)
+        for (result, picture) in zip(results, examples) {
+            let best = (result["classifications"] as? [[String: Any]])?.first
+            #expect(best?["label"] as? String == String(picture.digit))
+        }
+        #expect(results.last?["code"] as? String == "unsupported_media_type")
+        #expect((results.last?["error"] as? String)?.contains("part 4") == true)
+        #expect(daemon.stop() == 0, "\(daemon.log)")
+    }
+}

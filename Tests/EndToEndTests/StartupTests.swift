@@ -1,0 +1,89 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What a person reads when something is wrong before the first request.
+@Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
+struct StartupTests {
+    private func ocelli(_ arguments: String...) throws -> Shell.Result {
+        try Shell.run(Daemon.binary.path, arguments, environment: ["XDG_CACHE_HOME": Daemon.cache.path])
+    }
+
+    /// A folder with a copy of the embedded bundle, which a test then spoils.
+    private func folder(_ spoil: (URL) throws -> Void) throws -> URL {
+        let models = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-models-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: models, withIntermediateDirectories: true)
+        let digits = SharedData.packageRoot.appendingPathComponent("models/digits")
+        try FileManager.default.copyItem(at: digits, to: models.appendingPathComponent("digits"))
+        try FileManager.default.copyItem(at: digits, to: models.appendingPathComponent("spoilt"))
+        try spoil(models.appendingPathComponent("spoilt"))
+        return models
+    }
+
+    @Test func wrongUseSaysWhatIsRight() throws {
+        for (arguments, words) in [
+            (["serv"], ["\"serv\" is not a command", "did you mean \"serve\"?"]),
+            (["serve", "--modles", "x"], ["--modles", "did you mean \"--models\"?"]),
+            (["serve", "models"], ["--models models"]),
+            (["serve", "--top", "many"], ["--top", "whole number", "many"]),
+            (["serve", "--max-body", "20XB"], ["--max-body", "20MiB", "20XB"]),
+            (["serve", "--config", "/nonexistent.json5"], ["/nonexistent.json5"]),
+            (["serve", "--models", "/nonexistent"], ["/nonexistent"]),
+            (["serve", "--listen", "nowhere"], ["nowhere", "HOST:PORT"]),
+            (["classify"], ["no file"]),
+            (["help", "nothing"], ["nothing"]),
+        ] as [([String], [String])] {
+            let result = try Shell.run(Daemon.binary.path, arguments)
+            #expect(result.status != 0, "\(arguments)")
+            for word in words { #expect(result.errors.contains(word), "\(arguments): \(result.errors)") }
+        }
+    }
+
+    @Test func helpTeaches() throws {
+        #expect(try ocelli("help").text.contains("ocelli serve"))
+        #expect(try ocelli("help", "serve").text.contains("--max-body SIZE"))
+        #expect(try ocelli("serve", "--help").text == ocelli("help", "serve").text)
+        #expect(try ocelli("--version").text.hasPrefix("ocelli "))
+    }
+
+    @Test func aBundleWithoutItsModelFileIsNamedAndTheOthersAreServed() throws {
+        let models = try folder { try FileManager.default.removeItem(at: $0.appendingPathComponent("digits.onnx")) }
+        defer { try? FileManager.default.removeItem(at: models) }
+        let daemon = try Daemon(["--models", models.path])
+        #expect(daemon.log.contains("spoilt"))
+        #expect(daemon.log.contains("digits.onnx"))
+        let answer = try Curl.post(BadInputTests.seven, to: daemon.url + "/v1/models/spoilt/classify")
+        #expect(answer.status == 503)
+        #expect(answer.code == "model_not_ready")
+        #expect(answer.error.contains("digits.onnx"))
+        #expect(answer.headers["retry-after"] != nil)
+        #expect(try Curl.run(daemon.url + "/readyz").status == 503)
+        #expect(try Curl.run(daemon.url + "/healthz").status == 200)
+        #expect(try Curl.post(BadInputTests.seven, to: daemon.url + "/v1/models/digits/classify").topLabel == "7")
+        #expect(try Curl.post(BadInputTests.seven, to: daemon.url + "/v1/classify").topLabel == "7")
+        let described = try Curl.run(daemon.url + "/v1/models/spoilt")
+        #expect(described.json["state"] as? String == "failed")
+        #expect((described.json["reason"] as? String)?.contains("digits.onnx") == true)
+        #expect(daemon.stop() == 0)
+    }
+
+    @Test func theSummarySaysWhatIsServedWhereAndWithWhatLimits() throws {
+        let daemon = try Daemon()
+        for word in [
+            "listening on 127.0.0.1:", "model digits version 1 is ready", "limits: body 20MiB", "processors",
+            "ready after",
+        ] {
+            #expect(daemon.log.contains(word), "\(word): \(daemon.log)")
+        }
+        daemon.stop()
+    }
+
+    @Test func aTakenPortIsSaidAtOnce() throws {
+        let daemon = try Daemon()
+        let address = String(daemon.url.dropFirst("http://".count))
+        let result = try ocelli("serve", "--listen", address)
+        #expect(result.status != 0)
+        #expect(result.errors.contains(address), "\(result.errors)")
+        daemon.stop()
+    }
+}

@@ -1,0 +1,109 @@
+import Foundation
+import Inference
+import TestSupport
+import Testing
+
+/// Every mistake in a bundle is found, all of them at once, each with its place.
+@Suite struct BundleProblemsTests {
+    /// A bundle without a mistake, for an engine with a picture input and three classes.
+    private static let good = """
+        {
+          "name": "good", "id": "good", "version": "1",
+          "model": { "file": "m.onnx", "backend": "onnx" },
+          "inputs": [ { "name": "image", "type": "image", "shape": [2, 2, 3], "format": "RGB" } ],
+          "outputs": [ { "name": "scores", "type": "array", "shape": [-1, 3], "labels": "labels.txt" } ],
+        }
+        """
+
+    private static func engine() -> FakeEngine {
+        FakeEngine(
+            inputs: [TensorPort(name: "image", elementType: .float32, shape: [-1, 2, 2, 3])],
+            outputs: [TensorPort(name: "scores", elementType: .float32, shape: [-1, 3])],
+            answer: [UInt8](repeating: 0, count: 12))
+    }
+
+    private func problems(_ json: String, labels: String = "a\nb\nc\n") async throws -> [String] {
+        let folder = try TemporaryFolder()
+        let path = try folder.write(["model.json": json, "labels.txt": labels, "m.onnx": ""])
+        var configuration = ModelConfiguration()
+        configuration.engine = Self.engine()
+        do throws(InferenceError) {
+            _ = try await Model.load(contentsOf: path, configuration: configuration)
+            return []
+        } catch {
+            guard case .invalidBundle(_, let problems) = error else { return ["another error: \(error.message)"] }
+            return problems.map(\.description)
+        }
+    }
+
+    @Test func aGoodBundleHasNone() async throws {
+        #expect(try await problems(Self.good) == [])
+    }
+
+    /// What is replaced, by what, and what the problem must then begin with and mention.
+    @Test(arguments: [
+        ("\"id\": \"good\",", "", "id: ", "is missing"),
+        ("\"name\": \"good\"", "\"name\": 7", "name: ", "expected a string, found the number 7"),
+        ("\"version\": \"1\"", "\"version\": \"\"", "version: ", "is empty"),
+        ("\"version\": \"1\"", "\"version\": \"1\", \"licence\": \"MIT\"", "licence: ", "did you mean \"license\"?"),
+        ("\"backend\": \"onnx\"", "\"backend\": \"pytorch\"", "model.backend: ", "\"pytorch\""),
+        ("\"backend\": \"onnx\"", "\"backend\": \"onnx\", \"modes\": [\"train\"]", "model.modes: ", "predict"),
+        ("\"file\": \"m.onnx\"", "\"file\": \"missing.onnx\"", "model.file: ", "missing.onnx"),
+        ("\"file\": \"m.onnx\"", "\"file\": \"../m.onnx\"", "model.file: ", "inside the bundle"),
+        ("[2, 2, 3]", "[2, 2, 4]", "inputs[0].shape: ", "4 channels"),
+        ("[2, 2, 3]", "[4, 4, 3]", "inputs[0].shape: ", "[-1,2,2,3]"),
+        ("[2, 2, 3]", "[2, \"2\", 3]", "inputs[0].shape[1]: ", "\"2\""),
+        ("[2, 2, 3]", "[2, -1, 3]", "inputs[0].shape[1]: ", "-1"),
+        ("\"format\": \"RGB\"", "\"format\": \"RGBA\"", "inputs[0].format: ", "\"RGBA\""),
+        (", \"format\": \"RGB\"", "", "inputs[0].format: ", "is missing"),
+        ("\"format\": \"RGB\"", "\"format\": \"RGB\", \"dtype\": \"uint8\"", "inputs[0].dtype: ", "float32"),
+        ("\"format\": \"RGB\"", "\"format\": \"RGB\", \"layout\": \"NCHW\"", "inputs[0].shape: ", "as NCHW"),
+        ("\"format\": \"RGB\"", "\"format\": \"RGB\", \"fill_color\": \"white\"", "inputs[0].fill_color: ", "#ffffff"),
+        (
+            "\"format\": \"RGB\"", "\"format\": \"RGB\", \"normalize\": {\"standard\": \"[0,255]\"}",
+            "inputs[0].normalize.standard: ", "[-1,1]"
+        ),
+        (
+            "\"format\": \"RGB\"", "\"format\": \"RGB\", \"normalize\": {\"mean\": [1, 2], \"std\": 1}",
+            "inputs[0].normalize.mean: ", "an array of 3"
+        ),
+        (
+            "\"format\": \"RGB\"", "\"format\": \"RGB\", \"normalize\": {\"mean\": 0, \"std\": [1, 0, 1]}",
+            "inputs[0].normalize.std: ", "must not be 0"
+        ),
+        ("\"name\": \"image\"", "\"name\": \"picture\"", "inputs[0].name: ", "it has \"image\""),
+        ("\"type\": \"image\"", "\"type\": \"video\"", "inputs[0].type: ", "\"video\""),
+        ("[-1, 3]", "[-1, 4]", "outputs[0].shape: ", "4 elements"),
+        ("\"labels.txt\"", "\"none.txt\"", "outputs[0].labels: ", "none.txt"),
+        ("\"name\": \"scores\"", "\"name\": \"score\"", "outputs[0].name: ", "it has \"scores\""),
+        ("\"backend\": \"onnx\"", "\"backend\": \"onnx\", \"quantized\": true", "model.quantized: ", "float32"),
+        ("{\n", "{ \"placeholder\": true,\n", "placeholder: ", "placeholder"),
+        ("{\n", "[ {\n", "model.json: ", "is not valid JSON"),
+    ])
+    func oneMistakeIsNamed(_ old: String, _ new: String, _ path: String, _ words: String) async throws {
+        let found = try await problems(Self.good.replacingOccurrences(of: old, with: new))
+        #expect(found.contains { $0.hasPrefix(path) && $0.contains(words) }, "\(found)")
+    }
+
+    @Test func labelsThatAreNotAsManyAsClasses() async throws {
+        let found = try await problems(Self.good, labels: "a\nb\n")
+        #expect(found.count == 1)
+        #expect(found.first?.hasPrefix("outputs[0].labels: the file has 2 labels") == true, "\(found)")
+    }
+
+    @Test func severalMistakesAreAllTold() async throws {
+        let json = Self.good
+            .replacingOccurrences(of: "\"id\": \"good\",", with: "")
+            .replacingOccurrences(of: "\"RGB\"", with: "\"CMYK\"")
+            .replacingOccurrences(of: "\"labels.txt\"", with: "7")
+        let found = try await problems(json)
+        #expect(found.count == 3, "\(found)")
+    }
+
+    @Test func aBundleThatDoesNotExist() async throws {
+        let error = await #expect(throws: InferenceError.self) {
+            _ = try await Model.load(contentsOf: "/nonexistent", configuration: ModelConfiguration())
+        }
+        #expect(error?.message.contains("/nonexistent does not exist") == true)
+    }
+}

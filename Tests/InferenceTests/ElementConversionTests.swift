@@ -1,0 +1,62 @@
+import Inference
+import Testing
+
+@Suite struct ElementConversionTests {
+    private func roundTrip(_ value: Double, _ type: ElementType) -> Double {
+        withUnsafeTemporaryAllocation(byteCount: 8, alignment: 8) { memory in
+            ElementConversion.write(value, at: 0, as: type, to: memory)
+            var result = Double.nan
+            ElementConversion.read(UnsafeRawBufferPointer(rebasing: memory[..<type.byteCount]), as: type) { _, read in
+                result = read
+            }
+            return result
+        }
+    }
+
+    @Test func integersAreRoundedAwayFromZeroAndClamped() {
+        #expect(roundTrip(0.5, .uint8) == 1)
+        #expect(roundTrip(-0.5, .int8) == -1)
+        #expect(roundTrip(300, .uint8) == 255)
+        #expect(roundTrip(-1, .uint8) == 0)
+        #expect(roundTrip(-200, .int8) == -128)
+        #expect(roundTrip(.infinity, .int32) == 2_147_483_647)
+        #expect(roundTrip(-.infinity, .int64) == Double(Int64.min))
+        #expect(roundTrip(.nan, .uint8) == 0)
+        #expect(roundTrip(2, .bool) == 1)
+    }
+
+    /// Every 16-bit pattern goes to a 32-bit float and back unchanged.
+    @Test func everyHalfSurvives() {
+        for bits in UInt16.min...UInt16.max {
+            let value = ElementConversion.float(fromHalf: bits)
+            if value.isNaN {
+                #expect(ElementConversion.float(fromHalf: ElementConversion.half(from: value)).isNaN)
+            } else if ElementConversion.half(from: value) != bits {
+                Issue.record("\(bits) became \(value) and \(ElementConversion.half(from: value))")
+            }
+        }
+    }
+
+    @Test func halvesRoundToNearestEven() {
+        #expect(ElementConversion.half(from: 1) == 0x3C00)
+        #expect(ElementConversion.half(from: 65504) == 0x7BFF)
+        #expect(ElementConversion.half(from: 65519.996) == 0x7BFF)
+        #expect(ElementConversion.half(from: 65520) == 0x7C00)
+        #expect(ElementConversion.half(from: 1e9) == 0x7C00)
+        // 1 + 2^-11 lies between 1 and the next half: the even one is 1.
+        #expect(ElementConversion.half(from: 1 + 0x1p-11) == 0x3C00)
+        #expect(ElementConversion.half(from: 1 + 3 * 0x1p-11) == 0x3C02)
+        #expect(ElementConversion.half(from: 0x1p-24) == 1)
+        #expect(ElementConversion.half(from: 0x1p-26) == 0)
+        #expect(ElementConversion.half(from: -2) == 0xC000)
+    }
+
+    @Test func nothingIsWrittenOutside() {
+        withUnsafeTemporaryAllocation(byteCount: 8, alignment: 8) { memory in
+            for index in memory.indices { memory[index] = 0xAA }
+            let part = UnsafeMutableRawBufferPointer(rebasing: memory[..<4])
+            for index in [1, 2, Int.max, -1] { ElementConversion.write(1, at: index, as: .float32, to: part) }
+            #expect(memory.allSatisfy { $0 == 0xAA })
+        }
+    }
+}

@@ -1,0 +1,158 @@
+import Inference
+import Synchronization
+
+/// An engine that a test controls: inferences end when the test says so.
+final class FakeEngine: Engine {
+    let version = "fake 1"
+    let inputs: [TensorPort]
+    let outputs: [TensorPort]
+    let requestCount: Int
+    /// What every output holds, as raw bytes.
+    let answer: [UInt8]
+    /// Whether inferences end by themselves as soon as they are started.
+    let endsAtOnce: Bool
+    let state = Mutex(State())
+
+    struct State {
+        /// Inferences under way: each closure ends one; the argument says whether it was cancelled.
+        var running: [(id: Int, end: @Sendable (Bool) -> Void)] = []
+        var started = 0
+        var cancelled = 0
+        var most = 0
+        var loads = 0
+    }
+
+    init(
+        inputs: [TensorPort] = [TensorPort(name: "x", elementType: .float32, shape: [1, 4])],
+        outputs: [TensorPort] = [TensorPort(name: "y", elementType: .float32, shape: [1, 4])],
+        requestCount: Int = 2, answer: [UInt8] = [UInt8](repeating: 0, count: 16), endsAtOnce: Bool = true
+    ) {
+        self.inputs = inputs
+        self.outputs = outputs
+        self.requestCount = requestCount
+        self.answer = answer
+        self.endsAtOnce = endsAtOnce
+    }
+
+    func availableDevices() throws(EngineError) -> [ComputeDevice] {
+        [ComputeDevice(name: "FAKE", fullName: "a test's own", capabilities: [])]
+    }
+
+    func read(_ source: ModelSource) throws(EngineError) -> any ModelFile { FakeFile(engine: self) }
+
+    var started: Int { state.withLock { $0.started } }
+    var cancelled: Int { state.withLock { $0.cancelled } }
+    var most: Int { state.withLock { $0.most } }
+    var running: Int { state.withLock { $0.running.count } }
+
+    /// Ends the inference that has run longest. Tells whether there was one.
+    @discardableResult
+    func endOne(cancelled: Bool = false) -> Bool {
+        let first = state.withLock { $0.running.isEmpty ? nil : $0.running.removeFirst() }
+        first?.end(cancelled)
+        return first != nil
+    }
+}
+
+private struct FakeFile: ModelFile {
+    let engine: FakeEngine
+    var inputs: [TensorPort] { engine.inputs }
+    var outputs: [TensorPort] { engine.outputs }
+    func inputIndex(named name: String) -> Int? { inputs.firstIndex { $0.name == name } }
+    func outputIndex(named name: String) -> Int? { outputs.firstIndex { $0.name == name } }
+    func compile(_ options: CompileOptions) throws(EngineError) -> any CompiledModel {
+        engine.state.withLock { $0.loads += 1 }
+        return FakeModel(engine: engine)
+    }
+}
+
+private struct FakeModel: CompiledModel {
+    let engine: FakeEngine
+    var inputs: [TensorPort] { engine.inputs }
+    var outputs: [TensorPort] { engine.outputs }
+    var optimalRequestCount: Int { engine.requestCount }
+    var loadedFromCache: Bool { false }
+    var executionDevices: String { "FAKE" }
+    func makeRequest() throws(EngineError) -> any InferRequest { FakeRequest(engine: engine) }
+    func makeTensor(elementType: ElementType, shape: Shape) throws(EngineError) -> any EngineTensor {
+        FakeTensor(elementType: elementType, shape: shape)
+    }
+}
+
+/// Sendable: the memory is allocated once, and who touches it when is ``EngineTensor``'s rule.
+private final class FakeTensor: EngineTensor, @unchecked Sendable {
+    let elementType: ElementType
+    let shape: Shape
+    let bytes: UnsafeMutableRawBufferPointer
+
+    init(elementType: ElementType, shape: Shape) {
+        self.elementType = elementType
+        self.shape = shape
+        bytes = .allocate(byteCount: (shape.elementCount ?? 0) * elementType.byteCount, alignment: 64)
+    }
+
+    deinit { bytes.deallocate() }
+}
+
+private final class FakeRequest: InferRequest {
+    private let engine: FakeEngine
+    private let inner = Mutex(Inner())
+
+    private struct Inner {
+        var id = 0
+        var isRunning = false
+        var wasCancelled = false
+    }
+
+    init(engine: FakeEngine) { self.engine = engine }
+
+    func setInput(_ index: Int, to tensor: any EngineTensor) throws(EngineError) {}
+
+    func start(completion: @escaping @Sendable () -> Void) throws(EngineError) {
+        let wasRunning = inner.withLock { inner in
+            defer {
+                inner.isRunning = true
+                inner.wasCancelled = false
+            }
+            return inner.isRunning
+        }
+        // A request in use that is started again is just what the pool must prevent.
+        if wasRunning { throw EngineError(kind: .failure, operation: "start", detail: "the request is busy") }
+        let end: @Sendable (Bool) -> Void = { [inner = self] cancelled in
+            inner.end(cancelled: cancelled)
+            completion()
+        }
+        let id = engine.state.withLock { state in
+            state.started += 1
+            state.running.append((state.started, end))
+            state.most = max(state.most, state.running.count)
+            return state.started
+        }
+        inner.withLock { $0.id = id }
+        if engine.endsAtOnce { engine.endOne() }
+    }
+
+    private func end(cancelled: Bool) {
+        inner.withLock { inner in
+            inner.isRunning = false
+            inner.wasCancelled = cancelled
+        }
+    }
+
+    func finish() throws(EngineError) {
+        let (isRunning, wasCancelled) = inner.withLock { ($0.isRunning, $0.wasCancelled) }
+        if isRunning { throw EngineError(kind: .failure, operation: "finish", detail: "the request is still running") }
+        if wasCancelled { throw EngineError(kind: .cancelled, operation: "run the inference", detail: "cancelled") }
+    }
+
+    func cancel() {
+        // The engine lets go when the test says so, not at once: the slowest engine there is.
+        engine.state.withLock { $0.cancelled += 1 }
+    }
+
+    func withOutput<R>(_ index: Int, _ body: (Shape, UnsafeRawBufferPointer) -> R) throws(EngineError) -> R {
+        engine.answer.withUnsafeBytes { body(engine.outputs[index].shape, $0) }
+    }
+
+    func profile() throws(EngineError) -> [LayerProfile] { [] }
+}

@@ -1,0 +1,175 @@
+import Dispatch
+import FlowControl
+import Inference
+import Testing
+
+/// The model wrapper over an engine that the test controls.
+@Suite struct ModelTests {
+    private func load(_ engine: FakeEngine, slots: Int? = nil) async throws -> (Model, TemporaryFolder) {
+        let folder = try TemporaryFolder()
+        let path = try folder.write(["m.onnx": ""])
+        var configuration = ModelConfiguration()
+        configuration.engine = engine
+        configuration.maxInFlight = slots
+        return (try await Model.load(contentsOf: path + "/m.onnx", configuration: configuration), folder)
+    }
+
+    private var input: DictionaryFeatureProvider {
+        get throws { ["x": .multiArray(try MultiArray(shape: [1, 4], floats: [1, 2, 3, 4]))] }
+    }
+
+    /// Waits, for a bounded time, until something is true.
+    private func until(_ condition: () -> Bool) async throws {
+        for _ in 0..<2000 {
+            if condition() { return }
+            try await Task.sleep(for: .milliseconds(5))
+        }
+        Issue.record("it never came true")
+    }
+
+    @Test func aPredictionGivesEveryOutput() async throws {
+        let answer: [Float] = [4, 3, 2, 1]
+        let (model, _) = try await load(FakeEngine(answer: answer.withUnsafeBytes { [UInt8]($0) }))
+        let result = try await model.prediction(from: try input)
+        #expect(result.featureNames == ["y"])
+        guard case .multiArray(let array)? = result.featureValue(for: "y") else {
+            Issue.record("no array")
+            return
+        }
+        #expect(array.doubles == [4, 3, 2, 1])
+        #expect(model.limiter.snapshot.inFlight == 0)
+    }
+
+    @Test func wrongInputsAreNamed() async throws {
+        let (model, _) = try await load(FakeEngine())
+        let three = try MultiArray(shape: [3], floats: [1, 2, 3])
+        for (features, words) in [
+            (["z": .multiArray(three)], ["\"z\"", "\"x\""]),
+            ([:], ["\"x\"", "missing"]),
+            (["x": .multiArray(three)], ["[1,4]", "[3]"]),
+            (["x": .image(EncodedImage([1]))], ["an image", "[1,4]"]),
+            (["x": .double(1)], ["4 numbers", "one"]),
+        ] as [(DictionaryFeatureProvider, [String])] {
+            let error = await #expect(throws: InferenceError.self) { _ = try await model.prediction(from: features) }
+            for word in words { #expect(error?.message.contains(word) == true, "\(word): \(error?.message ?? "")") }
+        }
+        #expect(model.limiter.snapshot.inFlight == 0)
+    }
+
+    @Test func noMoreRunThanThereAreRequests() async throws {
+        let engine = FakeEngine(requestCount: 2)
+        let (model, _) = try await load(engine)
+        let input = try input
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<200 { group.addTask { _ = try? await model.prediction(from: input) } }
+        }
+        #expect(engine.most <= 2)
+        #expect(engine.started == 200 + 2)  // and the warm-up of both
+        #expect(model.limiter.snapshot.inFlight == 0)
+    }
+
+    @Test func aCancelledPredictionKeepsItsSlotUntilTheEngineLetsGo() async throws {
+        let engine = FakeEngine(requestCount: 1, endsAtOnce: false)
+        let loading = Task { try await load(engine, slots: 1) }
+        try await until { engine.endOne() }  // the warm-up
+        let (model, _folder) = try await loading.value
+        let input = try input
+        let first = Task { try await model.prediction(from: input) }
+        try await until { engine.running == 1 }
+        first.cancel()
+        try await until { engine.cancelled == 1 }
+        #expect(model.limiter.snapshot.inFlight == 1, "the engine still has it")
+        let second = Task { try await model.prediction(from: input) }
+        try await until { model.limiter.snapshot.waiting == 1 }
+        #expect(engine.running == 1, "the second must not start before the first has left the engine")
+        engine.endOne(cancelled: true)
+        await #expect(throws: InferenceError.self) { _ = try await first.value }
+        try await until { engine.running == 1 }
+        engine.endOne()
+        _ = try await second.value
+        #expect(model.limiter.snapshot.inFlight == 0)
+        _ = _folder
+    }
+
+    @Test func aCancelledWaiterNeverReachesTheEngine() async throws {
+        let engine = FakeEngine(requestCount: 1, endsAtOnce: false)
+        let loading = Task { try await load(engine, slots: 1) }
+        try await until { engine.endOne() }
+        let (model, _folder) = try await loading.value
+        let input = try input
+        let first = Task { try await model.prediction(from: input) }
+        try await until { engine.running == 1 }
+        let waiters = (0..<100).map { _ in Task { try await model.prediction(from: input) } }
+        try await until { model.limiter.snapshot.waiting == 100 }
+        for waiter in waiters { waiter.cancel() }
+        for waiter in waiters { await #expect(throws: InferenceError.self) { _ = try await waiter.value } }
+        engine.endOne()
+        _ = try await first.value
+        #expect(engine.started == 2, "the warm-up and the first")
+        _ = _folder
+    }
+
+    @Test func aDeadlineStopsTheEngine() async throws {
+        let engine = FakeEngine(requestCount: 1, endsAtOnce: false)
+        let loading = Task { try await load(engine) }
+        try await until { engine.endOne() }
+        let (model, _folder) = try await loading.value
+        let input = try input
+        var options = PredictionOptions()
+        options.deadline = .now + .milliseconds(50)
+        let task = Task { [options] in try await model.prediction(from: input, options: options) }
+        try await until { engine.cancelled == 1 }
+        engine.endOne(cancelled: true)
+        let error = await #expect(throws: InferenceError.self) { _ = try await task.value }
+        guard case .refused(.deadlineExceeded)? = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(model.limiter.snapshot.inFlight == 0)
+        _ = _folder
+    }
+
+    @Test func aBatchTellsEachItemsOwnFailure() async throws {
+        let (model, _) = try await load(FakeEngine())
+        let good = try input
+        let bad: DictionaryFeatureProvider = ["x": .double(1)]
+        let results = await model.predictions(from: [good, bad, good])
+        #expect(results.map { (try? $0.get()) != nil } == [true, false, true])
+    }
+
+    @Test func theSynchronousPredictionIsTheSame() async throws {
+        let (model, _) = try await load(FakeEngine())
+        let input = try input
+        let count = await withCheckedContinuation { continuation in
+            // Its own thread: it blocks.
+            DispatchQueue.global().async {
+                let result = try? model.prediction(from: input)
+                continuation.resume(returning: result?.featureNames.count)
+            }
+        }
+        #expect(count == 1)
+    }
+
+    @Test func theThreeStreams() async throws {
+        let (model, _) = try await load(FakeEngine())
+        let good = try input
+        let bad: DictionaryFeatureProvider = ["x": .double(1)]
+        func source() -> AsyncStream<DictionaryFeatureProvider> {
+            AsyncStream { continuation in
+                for features in [good, bad, good] { continuation.yield(features) }
+                continuation.finish()
+            }
+        }
+        var outcomes: [Bool] = []
+        for await result in source().predictionResults(model: model) { outcomes.append((try? result.get()) != nil) }
+        #expect(outcomes == [true, false, true])
+        var count = 0
+        for await _ in source().predictions(droppingFailures: model) { count += 1 }
+        #expect(count == 2)
+        count = 0
+        await #expect(throws: InferenceError.self) {
+            for try await _ in source().predictions(model: model) { count += 1 }
+        }
+        #expect(count == 1)
+    }
+}

@@ -1,0 +1,52 @@
+import Inference
+import Testing
+
+@Suite struct TopKTests {
+    private func top(_ scores: [Float], _ count: Int, _ threshold: Float = 0) -> [Int] {
+        scores.withUnsafeBufferPointer { TopK.select($0, count: count, threshold: threshold).map(\.index) }
+    }
+
+    @Test func theBestComeFirstAndEqualsByIndex() {
+        #expect(top([0.1, 0.5, 0.4, 0.5], 3) == [1, 3, 2])
+        #expect(top([0.2, 0.2, 0.2], 2) == [0, 1])
+        #expect(top([0.1, 0.2], 5) == [1, 0])
+        #expect(top([], 5) == [])
+        #expect(top([1], 0) == [])
+    }
+
+    @Test func theThresholdCounts() {
+        #expect(top([0.1, 0.5, 0.4], 3, 0.4) == [1, 2])
+        #expect(top([0.1], 3, 1) == [])
+    }
+
+    @Test func notANumberIsNoScore() {
+        #expect(top([.nan, 0.5, .nan], 3) == [1])
+    }
+
+    /// Against sorting everything, on many random arrays.
+    @Test func equalsASort() {
+        let seed = UInt64.random(in: 0...UInt64.max)
+        var generator = SplitMix(seed: seed)
+        for _ in 0..<500 {
+            let scores = (0..<Int.random(in: 0...60, using: &generator)).map { _ in
+                Float(Int.random(in: 0...20, using: &generator)) / 20
+            }
+            let count = Int.random(in: 1...10, using: &generator)
+            let expected = scores.indices.sorted { (scores[$1], $0) < (scores[$0], $1) }.prefix(count)
+            #expect(top(scores, count) == Array(expected), "seed \(seed)")
+        }
+    }
+}
+
+/// A small generator whose seed can be printed.
+struct SplitMix: RandomNumberGenerator {
+    private var state: UInt64
+    init(seed: UInt64) { state = seed }
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var z = state
+        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+        return z ^ (z >> 31)
+    }
+}

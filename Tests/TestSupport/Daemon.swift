@@ -1,0 +1,124 @@
+public import Foundation
+import Synchronization
+
+/// The real binary, running: started by a test on a free loopback port, ended by its pid when the test is over.
+public final class Daemon: Sendable {
+    /// Where the binary is: `.build/release/ocelli`, or what TEST_BINARY names.
+    public static let binary: URL = {
+        if let path = ProcessInfo.processInfo.environment["TEST_BINARY"] { return URL(fileURLWithPath: path) }
+        return SharedData.packageRoot.appendingPathComponent(".build/release/ocelli")
+    }()
+
+    /// Whether there is a binary to test.
+    public static var isBuilt: Bool { FileManager.default.isExecutableFile(atPath: binary.path) }
+
+    /// What a skipped test says.
+    public static let absence = ".build/release/ocelli is not built: run `make build` first (`make test` does)"
+
+    /// `http://127.0.0.1:PORT`
+    public let url: String
+    /// The process.
+    public let pid: Int32
+    private let process: Process
+    private let output: Output
+
+    /// What the daemon has written to standard error.
+    public var log: String { output.text.withLock { $0 } }
+
+    private final class Output: Sendable {
+        let text = Mutex("")
+        let changed = DispatchSemaphore(value: 0)
+    }
+
+    /// A failure to start, with what the daemon said.
+    public struct Failure: Error, CustomStringConvertible {
+        /// What happened.
+        public let description: String
+    }
+
+    /// Starts `ocelli serve` and waits until it listens and, if asked, is ready.
+    public init(
+        _ arguments: [String] = [], environment: [String: String] = [:], waitUntilReady: Bool = true,
+        listen: String = "127.0.0.1:0"
+    ) throws {
+        let process = Process()
+        process.executableURL = Self.binary
+        process.arguments = ["serve", "--listen", listen] + arguments
+        // A cache of the test's own, so that nothing of the user's is touched and nothing depends on what is in it.
+        var variables = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("OCELLI_") }
+        variables["XDG_CACHE_HOME"] = Self.cache.path
+        process.environment = variables.merging(environment) { $1 }
+        let pipe = Pipe()
+        process.standardError = pipe
+        process.standardOutput = FileHandle.nullDevice
+        process.standardInput = FileHandle.nullDevice
+        let output = Output()
+        pipe.fileHandleForReading.readabilityHandler = { handle in
+            let data = handle.availableData
+            if data.isEmpty { handle.readabilityHandler = nil }
+            output.text.withLock { $0 += String(decoding: data, as: UTF8.self) }
+            output.changed.signal()
+        }
+        try process.run()
+        self.process = process
+        self.output = output
+        pid = process.processIdentifier
+        let wanted = waitUntilReady ? ["listening on ", "ready after "] : ["listening on "]
+        var text = ""
+        // Bounded, and generous: the machine may be busy with the other tests.
+        for _ in 0..<600 {
+            text = output.text.withLock { $0 }
+            if wanted.allSatisfy({ text.contains($0) }) || text.contains("not every model is ready") { break }
+            if !process.isRunning { break }
+            _ = output.changed.wait(timeout: .now() + .milliseconds(100))
+        }
+        guard let range = text.range(of: "listening on ") else {
+            if process.isRunning { process.terminate() }
+            process.waitUntilExit()
+            throw Failure(description: "the daemon did not start: \(output.text.withLock { $0 })")
+        }
+        let address = text[range.upperBound...].prefix { !$0.isNewline && $0 != "," }
+        url = "http://\(address)"
+    }
+
+    /// Compiled models of all tests.
+    public static let cache = FileManager.default.temporaryDirectory.appendingPathComponent(
+        "ocelli-test-cache-\(getuid())")
+
+    /// Sends a signal.
+    public func signal(_ number: Int32) { kill(pid, number) }
+
+    /// Waits for the end, which must come by itself; kills what has not ended in time.
+    /// - Returns: the exit status.
+    @discardableResult
+    public func waitForExit(seconds: Double = 30) -> Int32 {
+        let end = Date().addingTimeInterval(seconds)
+        while process.isRunning, Date() < end { usleep(10_000) }
+        if process.isRunning { kill(pid, SIGKILL) }
+        process.waitUntilExit()
+        return process.terminationReason == .exit ? process.terminationStatus : -1
+    }
+
+    /// Ends the daemon as a service manager does.
+    /// - Returns: the exit status.
+    @discardableResult
+    public func stop() -> Int32 {
+        if process.isRunning { kill(pid, SIGTERM) }
+        return waitForExit()
+    }
+
+    deinit {
+        if process.isRunning { kill(pid, SIGKILL) }
+    }
+
+    /// Open file descriptors of the process.
+    public var openFiles: Int { (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/fd").count) ?? -1 }
+    /// Threads of the process.
+    public var threads: Int { (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/task").count) ?? -1 }
+    /// Resident memory in KiB.
+    public var residentKiB: Int {
+        let status = (try? String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8)) ?? ""
+        let line = status.split(separator: "\n").first { $0.hasPrefix("VmRSS:") } ?? ""
+        return Int(line.filter(\.isNumber)) ?? -1
+    }
+}

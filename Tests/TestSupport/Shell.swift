@@ -1,0 +1,60 @@
+public import Foundation
+
+/// Runs a program to its end.
+public enum Shell {
+    /// What it gave.
+    public struct Result: Sendable {
+        /// Its exit status.
+        public let status: Int32
+        /// What it wrote.
+        public let output: Data
+        /// What it complained.
+        public let errors: String
+        /// The output as text.
+        public var text: String { String(decoding: output, as: UTF8.self) }
+        /// The output as JSON; an empty object where it is none.
+        public var json: [String: Any] { (try? JSONSerialization.jsonObject(with: output)) as? [String: Any] ?? [:] }
+    }
+
+    /// Runs a program, found on PATH, and waits for it.
+    public static func run(
+        _ program: String, _ arguments: [String], environment: [String: String]? = nil, input: Data? = nil,
+        directory: URL? = nil
+    ) throws -> Result {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = [program] + arguments
+        if let environment {
+            process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+        }
+        if let directory { process.currentDirectoryURL = directory }
+        let output = Pipe(), errors = Pipe(), stdin = Pipe()
+        process.standardOutput = output
+        process.standardError = errors
+        process.standardInput = input == nil ? FileHandle.nullDevice : stdin
+        try process.run()
+        if let input {
+            DispatchQueue.global().async {
+                try? stdin.fileHandleForWriting.write(contentsOf: input)
+                try? stdin.fileHandleForWriting.close()
+            }
+        }
+        // Both pipes are read to their ends at once, so that neither fills up and stops the program.
+        nonisolated(unsafe) var complaint = Data()
+        let group = DispatchGroup()
+        // The group's wait orders this write before the read below.
+        DispatchQueue.global().async(group: group) { complaint = errors.fileHandleForReading.readDataToEndOfFile() }
+        let data = output.fileHandleForReading.readDataToEndOfFile()
+        group.wait()
+        process.waitUntilExit()
+        return Result(
+            status: process.terminationStatus, output: data, errors: String(decoding: complaint, as: UTF8.self))
+    }
+
+    /// Whether a program is on PATH.
+    public static func has(_ program: String) -> Bool {
+        (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").contains {
+            FileManager.default.isExecutableFile(atPath: "\($0)/\(program)")
+        }
+    }
+}
