@@ -10,7 +10,9 @@ enum Ocelli {
     }
 
     /// Every subcommand, in the order of `ocelli help`.
-    static let commands: [any (Command & Sendable).Type] = [ServeCommand.self, ClassifyCommand.self, HelpCommand.self]
+    static let commands: [any (Command & Sendable).Type] = [
+        ServeCommand.self, ClassifyCommand.self, LimitsCommand.self, DevicesCommand.self, HelpCommand.self,
+    ]
 
     private static func run(_ arguments: [String]) async -> Int32 {
         guard let name = arguments.first else {

@@ -25,6 +25,21 @@ struct SettingsFlags {
         return true
     }
 
+    /// The settings of a command line that may have nothing else.
+    static func only(_ arguments: [String], command: String) throws -> Settings {
+        var reader = ArgumentReader(arguments, command: command, known: names)
+        var flags = SettingsFlags()
+        while let argument = reader.next() {
+            switch argument {
+            case .flag(let flag, let value):
+                guard try flags.take(flag, value: value, from: &reader) else { throw reader.unknown(flag) }
+            case .word(let word):
+                throw UsageError("\"\(word)\" is not expected here; `ocelli help \(command)` shows the use")
+            }
+        }
+        return try flags.resolve()
+    }
+
     /// The settings, or an error that says everything that is wrong.
     func resolve() throws -> Settings {
         let environment = ProcessInfo.processInfo.environment

@@ -7,8 +7,8 @@ public struct ModelConfiguration: Sendable {
     public var compile = CompileOptions()
     /// Infer requests: predictions inside the engine at once; nil takes what the engine thinks best.
     public var instances: Int?
-    /// Predictions that hold decoded inputs and outputs at once; nil takes the infer requests and two more, so that the
-    /// engine has work while the next picture is decoded.
+    /// Predictions that hold decoded inputs and outputs at once; nil takes the infer requests and half as many more, so
+    /// that the engine has work while the next pictures are decoded.
     public var maxInFlight: Int?
     /// Predictions that may wait for a slot.
     public var queueCapacity = 256

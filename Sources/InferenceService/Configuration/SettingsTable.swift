@@ -52,7 +52,8 @@ package enum SettingsTable {
                 "The engine's worker threads. auto: the processors that this process may use."),
             .automatic(
                 "streams", \.streams, 1...1024,
-                "Predictions that the engine runs side by side. auto: as the hint needs."),
+                "Predictions that the engine runs side by side. auto: one a thread up to four; one with the latency hint."
+            ),
             .automatic(
                 "instances", \.instances, 1...1024, "Infer requests per model. auto: what the engine thinks best."),
             .string(
@@ -66,7 +67,8 @@ package enum SettingsTable {
         settings: [
             .automatic(
                 "max_in_flight", \.maxInFlight, 1...65_536,
-                "Requests per model that hold a decoded picture at once. auto: the model's instances and two more."),
+                "Requests per model that hold a decoded picture at once. auto: the model's instances and half as many more."
+            ),
             .integer("queue_length", \.queueLength, 0...1_000_000, "Requests per model that may wait for their turn."),
             .duration("queue_wait", \.queueWait, 0.001...3600, "How long a request may wait for its turn."),
             .choice(

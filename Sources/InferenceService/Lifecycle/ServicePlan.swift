@@ -9,14 +9,22 @@ internal import Inference
 /// Settings turned into what each part is configured with, and the reasons for what was derived.
 struct ServicePlan {
     let settings: Settings
+    /// What this process may use, and what follows from it; what is configured is the ceiling of each number.
     let resources: HostResources
+    let sizing: Sizing
     let folders: [String]
     let cacheDirectory: String?
-    let maxTotalBody: Int
 
     init(settings: Settings, environment: [String: String]) {
         self.settings = settings
-        resources = HostResources.current
+        resources = HostResources()
+        var ceilings = Sizing.Ceilings()
+        ceilings.bodyBytes = settings.maxBody
+        ceilings.bodyBudgetBytes = settings.maxTotalBody ?? max(settings.maxBody, ceilings.bodyBudgetBytes)
+        ceilings.pixels = settings.maxPixels
+        ceilings.queueCapacity = settings.queueLength
+        ceilings.connections = settings.maxConnections
+        sizing = Sizing(resources, ceilings: ceilings)
         folders = settings.models.isEmpty ? [ModelFolders.embedded].compactMap { $0 } : settings.models
         var cache: String?
         switch settings.cacheDirectory {
@@ -25,8 +33,6 @@ struct ServicePlan {
         default: cache = settings.cacheDirectory
         }
         cacheDirectory = cache.flatMap { Self.prepared($0) ? $0 : nil }
-        maxTotalBody =
-            settings.maxTotalBody ?? max(settings.maxBody, min(256 << 20, Int(clamping: resources.memoryBytes / 8)))
     }
 
     /// Makes the folder where it is missing; a place that cannot be written to is no place.
@@ -40,15 +46,16 @@ struct ServicePlan {
         configuration.compile.device = settings.device
         configuration.compile.hint = PerformanceHint(rawValue: settings.hint) ?? .throughput
         configuration.compile.precision = InferencePrecision(rawValue: settings.precision) ?? .float32
-        configuration.compile.threads = settings.threads ?? resources.wholeCPUs
-        configuration.compile.streams = settings.streams
+        configuration.compile.threads = settings.threads ?? sizing.inferenceThreads.value
+        // With the latency hint the engine puts all threads on one prediction: the number of streams is then its own.
+        configuration.compile.streams = settings.streams ?? (settings.hint == "latency" ? nil : sizing.streams.value)
         configuration.compile.cacheDirectory = cacheDirectory
         configuration.instances = settings.instances
         configuration.maxInFlight = settings.maxInFlight
-        configuration.queueCapacity = settings.queueLength
+        configuration.queueCapacity = sizing.queueCapacity.value
         configuration.maxWait = .seconds(settings.queueWait)
         configuration.overloadPolicy = OverloadPolicy(rawValue: settings.overloadPolicy) ?? .defer
-        configuration.imageLimits.maxPixels = settings.maxPixels
+        configuration.imageLimits.maxPixels = sizing.pixels.value
         configuration.imageLimits.tolerateTruncation = settings.tolerateTruncated
         return configuration
     }
@@ -65,8 +72,8 @@ struct ServicePlan {
         }
         configuration.serverName = "ocelli/\(OcelliVersion.number)"
         configuration.eventLoops = settings.eventLoops
-        configuration.maxBodyBytes = settings.maxBody
-        configuration.maxTotalBodyBytes = maxTotalBody
+        configuration.maxBodyBytes = sizing.bodyBytes.value
+        configuration.maxTotalBodyBytes = sizing.bodyBudgetBytes.value
         configuration.wireLimits.requestLineBytes = settings.maxRequestLine
         configuration.wireLimits.headerBytes = settings.maxHeader
         configuration.wireLimits.fieldCount = settings.maxHeaderFields
@@ -75,7 +82,7 @@ struct ServicePlan {
         configuration.bodyGrace = .seconds(settings.bodyGrace)
         configuration.idleTimeout = .seconds(settings.idleTimeout)
         configuration.writeTimeout = .seconds(settings.writeTimeout)
-        configuration.maxConnections = settings.maxConnections
+        configuration.maxConnections = sizing.connections.value
         configuration.maxRequestsPerConnection = settings.maxRequestsPerConnection
         return configuration
     }

@@ -7,15 +7,18 @@ struct StartupSummary {
         let settings = plan.settings
         log.notice("ocelli \(OcelliVersion.number), listening on \(addresses.joined(separator: ", "))")
         log.info("models from \(plan.folders.joined(separator: ", "))")
+        let report = LimitsReport(plan)
+        let values = Dictionary(report.rows.map { ($0.name, $0.value) }) { first, _ in first }
+        func value(_ name: String) -> String { values[name] ?? "?" }
         log.info(
-            "may use \(Units.decimal(plan.resources.cpus, places: 1)) processors (\(plan.resources.cpuReason)) and "
-                + "\(Units.bytes(Int(clamping: plan.resources.memoryBytes))) of memory (\(plan.resources.memoryReason))"
-        )
-        log.info(
-            "limits: body \(Units.bytes(settings.maxBody)), all bodies \(Units.bytes(plan.maxTotalBody)), picture "
-                + "\(settings.maxPixels) pixels, \(settings.maxConnections) connections, per model "
-                + "\(settings.maxInFlight.map(String.init) ?? "instances + 2") in flight and \(settings.queueLength) waiting for at most "
-                + "\(Units.duration(settings.queueWait)), deadline \(Units.duration(settings.deadline))")
+            "limits: \(value("processors")) processors, \(value("memory")) of memory, body \(value("max_body")), all bodies "
+                + "\(value("max_total_body")), picture \(value("max_pixels")) pixels, \(value("max_connections")) connections, "
+                + "per model \(value("max_in_flight")) in flight and \(value("queue_length")) waiting for at most "
+                + "\(Units.duration(settings.queueWait)), deadline \(Units.duration(settings.deadline)) "
+                + "(`ocelli limits` gives the reasons)")
+        for row in report.rows where row.isLowered {
+            log.warning("\(row.name) is \(row.value), less than configured: \(row.reason)")
+        }
         log.info(
             "compiled models are kept in \(plan.cacheDirectory ?? "no place: each start compiles anew (set cache_dir)")"
         )

@@ -1,0 +1,65 @@
+internal import FlowControl
+
+/// The numbers that the daemon works with, each with where it comes from: `ocelli limits`, and the log at start.
+package struct LimitsReport: Sendable {
+    /// One number.
+    package struct Row: Sendable {
+        package let name: String, value: String, reason: String
+        /// Whether what the process may use has set it below its default or configured value.
+        package let isLowered: Bool
+    }
+
+    package let rows: [Row]
+
+    /// The numbers for some settings on this machine, now.
+    package init(_ settings: Settings, environment: [String: String]) {
+        self.init(ServicePlan(settings: settings, environment: environment))
+    }
+
+    init(_ plan: ServicePlan) {
+        let settings = plan.settings, sizing = plan.sizing, resources = plan.resources
+        func number(_ name: String, _ derived: Derived<Int>, configured: Int?, isBytes: Bool = false) -> Row {
+            let value = derived.value
+            let text = isBytes ? Units.bytes(value) : "\(value)"
+            guard let configured else { return Row(name: name, value: text, reason: derived.reason, isLowered: false) }
+            return Row(
+                name: name, value: text, reason: value < configured ? derived.reason : "as configured",
+                isLowered: value < configured)
+        }
+        /// A setting that is `auto` unless it is given.
+        func automatic(_ name: String, _ given: Int?, _ derived: Derived<Int>, _ reason: String? = nil) -> Row {
+            if let given { return Row(name: name, value: "\(given)", reason: "as configured", isLowered: false) }
+            return Row(name: name, value: "\(derived.value)", reason: reason ?? derived.reason, isLowered: false)
+        }
+        rows = [
+            Row(
+                name: "processors", value: Units.decimal(resources.cpus.value, places: 2),
+                reason: resources.cpus.reason,
+                isLowered: false),
+            Row(
+                name: "memory", value: Units.bytes(Int(clamping: resources.memoryBytes.value)),
+                reason: resources.memoryBytes.reason, isLowered: false),
+            Row(
+                name: "open files", value: "\(resources.openFiles.value)", reason: resources.openFiles.reason,
+                isLowered: false),
+            automatic("threads", settings.threads, sizing.inferenceThreads),
+            automatic("streams", settings.streams, sizing.streams),
+            automatic("instances", settings.instances, sizing.inferRequests),
+            automatic("max_in_flight", settings.maxInFlight, sizing.slots),
+            number("queue_length", sizing.queueCapacity, configured: settings.queueLength),
+            number("max_body", sizing.bodyBytes, configured: settings.maxBody, isBytes: true),
+            number("max_total_body", sizing.bodyBudgetBytes, configured: settings.maxTotalBody, isBytes: true),
+            number("max_pixels", sizing.pixels, configured: settings.maxPixels),
+            number("max_connections", sizing.connections, configured: settings.maxConnections),
+        ]
+    }
+
+    /// A table for people.
+    package var text: String {
+        let names = rows.map(\.name.count).max() ?? 0, values = rows.map(\.value.count).max() ?? 0
+        return rows.map { row in
+            row.name + String(repeating: " ", count: names - row.name.count + 2)
+                + String(repeating: " ", count: values - row.value.count) + row.value + "  " + row.reason
+        }.joined(separator: "\n")
+    }
+}
