@@ -36,12 +36,13 @@ let package = Package(
         .target(name: "CJPEG", linkerSettings: [.linkedLibrary("jpeg")]),
         .target(name: "CPNG", linkerSettings: [.linkedLibrary("png"), .linkedLibrary("z")]),
         .target(name: "CWebP", linkerSettings: [.linkedLibrary("webp")]),
+        .target(name: "CResample"),
         .systemLibrary(name: "COpenVINO", pkgConfig: "openvino-ocelli"),
 
         // The libraries, in the order of the way of one request.
         .target(name: "HTTPWire", swiftSettings: strict),
         .target(name: "HTTPServer", dependencies: ["CSystem", "HTTPWire"], swiftSettings: strict),
-        .target(name: "ImagePipeline", dependencies: ["CJPEG", "CPNG", "CWebP"], swiftSettings: strict),
+        .target(name: "ImagePipeline", dependencies: ["CJPEG", "CPNG", "CResample", "CWebP"], swiftSettings: strict),
         .target(name: "FlowControl", swiftSettings: strict),
         .target(
             name: "Inference",
@@ -77,9 +78,10 @@ let package = Package(
         .testTarget(
             name: "ImagePipelineTests",
             dependencies: ["ImagePipeline", "TestSupport"],
+            exclude: ["Fixtures"],
             swiftSettings: strict),
         .executableTarget(
-            name: "imagetool", dependencies: ["ImagePipeline"], path: "Tests/ImageTool", swiftSettings: strict),
+            name: "imagetool", dependencies: ["ImagePipeline", "CJPEG"], path: "Tests/ImageTool", swiftSettings: strict),
         // Linked into tests, it makes Thread Sanitizer understand Swift's Mutex. Empty in other builds.
         .target(name: "CSanitizerSupport", path: "Tests/CSanitizerSupport"),
         .testTarget(

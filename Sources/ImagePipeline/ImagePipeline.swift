@@ -10,6 +10,7 @@ public final class ImagePipeline: Sendable {
     public let limits: ImageLimits
 
     private let tables: ElementTables
+    private let packing: RowPacking?
     private let pool = ScratchPool(limit: 16)
 
     /// The longest side of a picture, of any format: what JPEG can have at most. It bounds the work that a row can cause.
@@ -23,6 +24,7 @@ public final class ImagePipeline: Sendable {
         self.spec = spec
         self.limits = limits
         tables = ElementTables(spec)
+        packing = RowPacking(spec)
     }
 
     /// Reads a picture's header; nothing is allocated for its pixels, and no limit applies.
@@ -51,7 +53,7 @@ public final class ImagePipeline: Sendable {
         }
         let header = try PictureHeader.read(bytes)
         try judge(header)
-        let plan = DecodePlan(info: header.info, spec: spec, options: options)
+        let plan = DecodePlan(header: header, spec: spec, options: options)
         let scratch = pool.take()
         defer { pool.give(scratch) }
         defer { scratch.jpeg.close() }
@@ -98,9 +100,12 @@ public final class ImagePipeline: Sendable {
                 decoder: decoder, gray: gray, background: spec.background, region: plan.region, limits: limits,
                 scratch: scratch, isCancelled: isCancelled)
         case .webp:
+            // The frame's range was cut to the bytes there are.
+            let frame = header.frame.map { UnsafeRawBufferPointer(rebasing: bytes[$0.range]) }
             return try WebPRows(
-                bytes, width: header.info.width, height: header.info.height, gray: gray, background: spec.background,
-                region: plan.region, limits: limits, whole: scratch.whole, isCancelled: isCancelled)
+                frame ?? bytes, canvas: (header.info.width, header.info.height), frame: header.frame, gray: gray,
+                background: spec.background, region: plan.region, limits: limits, whole: scratch.whole,
+                isCancelled: isCancelled)
         }
     }
 
@@ -110,15 +115,22 @@ public final class ImagePipeline: Sendable {
     ) throws(ImageError) {
         if plan.framing.leavesRoom(in: spec) { TensorWriter.fill(output, spec: spec, tables: tables) }
         let writer = TensorWriter(
-            spec: spec, tables: tables, framing: plan.framing, orientation: plan.orientation, destination: output)
+            spec: spec, tables: tables, packing: packing, framing: plan.framing, orientation: plan.orientation,
+            destination: output)
         var resampler = try RegionResampler(
             x: plan.x, y: plan.y, width: plan.region.x.count, channels: rows.channels,
-            verticalFirst: plan.orientation.transposes, scratch: scratch)
+            verticalFirst: plan.verticalFirst, scratch: scratch)
         var index = 0
         while !resampler.isDone {
             if isCancelled() { throw .cancelled }
             guard let batch = try rows.next() else { throw .corrupt("fewer rows than the header says") }
             for row in 0..<batch.count {
+                if resampler.isIdentity {
+                    resampler.passOne()
+                    writer.write(batch.base + row * batch.stride, index: index, sourceChannels: rows.channels)
+                    index += 1
+                    continue
+                }
                 resampler.push(batch.base + row * batch.stride)
                 while let result = resampler.next() {
                     writer.write(result, index: index, sourceChannels: rows.channels)

@@ -26,7 +26,7 @@ struct Options {
     }
 
     var spec: ImageTensorSpec {
-        ImageTensorSpec(
+        var spec = ImageTensorSpec(
             width: integer("width", 224), height: integer("height", 224),
             channelOrder: ChannelOrder(rawValue: values["order"] ?? "") ?? .rgb,
             layout: TensorLayout(rawValue: values["layout"] ?? "") ?? .nhwc,
@@ -35,6 +35,8 @@ struct Options {
             resampler: Resampler(rawValue: values["resampler"] ?? "") ?? .bilinear,
             resizeShorterSide: values["shorter"].flatMap(Int.init), background: color("background", .white),
             fill: color("fill", .black))
+        if let margin = values["margin"].flatMap(Double.init) { spec.decodeMargin = margin }
+        return spec
     }
 
     var decoding: ImageDecodeOptions {

@@ -4,7 +4,8 @@ import ImagePipeline
 // What the image scripts run: tensors for comparisons, times for benchmarks, mutations for fuzzing.
 let arguments = Array(CommandLine.arguments.dropFirst())
 let commands: [String: ([String]) throws -> Void] = [
-    "tensor": TensorCommand.run
+    "bench": BenchCommand.run,
+    "tensor": TensorCommand.run,
 ]
 guard let name = arguments.first, let command = commands[name] else {
     FileHandle.standardError.write(Data("usage: imagetool \(commands.keys.sorted().joined(separator: "|")) ...\n".utf8))

@@ -19,6 +19,9 @@ final class JPEGRows: RowSource {
     /// edge of what is decoded for the edge of the picture.
     private static let margin = 4
 
+    /// libjpeg-turbo writes rows that are aligned to its vectors past the caches; the very next thing here is to read them.
+    private static let misalignment = 4
+
     /// For a picture that the decoder has opened. `region` is in pixels of the scaled picture.
     init(
         decoder: JPEGDecoder, header: cjpeg_header, gray: Bool, scale: Int, region: Region, limits: ImageLimits,
@@ -43,7 +46,7 @@ final class JPEGRows: RowSource {
             throw .corrupt("a JPEG of another size than its header says")
         }
         stride = (decodedX.count * bytesPerPixel + 63) & ~63
-        buffer = try rows.reserve(stride * Self.batch)
+        buffer = try rows.reserve(stride * Self.batch + Self.misalignment) + Self.misalignment
         y = 0
     }
 

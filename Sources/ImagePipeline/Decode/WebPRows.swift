@@ -12,36 +12,49 @@ final class WebPRows: RowSource {
     /// Bytes offered to the decoder between two looks at the cancellation.
     private static let slice = 64 << 10
 
-    /// `region` is in pixels of `frame`, when there is one.
+    /// - Parameters:
+    ///   - canvas: the size that the header says.
+    ///   - frame: of an animation, where the first frame stands on the canvas; `bytes` are then the frame's.
+    ///   - region: in pixels of the canvas.
     init(
-        _ bytes: UnsafeRawBufferPointer, width: Int, height: Int, gray: Bool, background: RGBColor, region: Region,
-        limits: ImageLimits, whole: Memory, isCancelled: () -> Bool
+        _ bytes: UnsafeRawBufferPointer, canvas: (width: Int, height: Int), frame: PictureHeader.Frame?, gray: Bool,
+        background: RGBColor, region: Region, limits: ImageLimits, whole: Memory, isCancelled: () -> Bool
     ) throws(ImageError) {
         var header = cwebp_header()
         guard let start = bytes.bindMemory(to: UInt8.self).baseAddress else { throw .empty }
         try Self.check(cwebp_probe(start, bytes.count, &header), bytes.count)
-        guard Int(header.width) == width, Int(header.height) == height, region.x.upperBound <= width,
-            region.y.upperBound <= height, !region.x.isEmpty, !region.y.isEmpty
+        let width = Int(header.width)
+        let height = Int(header.height)
+        let place = Area(x: frame?.x ?? 0, y: frame?.y ?? 0, width: width, height: height)
+        guard width == frame?.width ?? canvas.width, height == frame?.height ?? canvas.height,
+            place.right <= canvas.width, place.bottom <= canvas.height, region.x.upperBound <= canvas.width,
+            region.y.upperBound <= canvas.height, !region.x.isEmpty, !region.y.isEmpty
         else { throw .corrupt("a WebP whose headers contradict each other") }
 
-        // From an even pixel, as chroma is stored for two by two; and with a margin, since chroma is smoothed.
-        let left = max(0, region.x.lowerBound - 2) & ~1
-        let top = max(0, region.y.lowerBound - 2) & ~1
-        let right = min(width, region.x.upperBound + 2)
-        let bottom = min(height, region.y.upperBound + 2)
-        stride = (right - left) * 4
-        let size = stride * (bottom - top)
+        let fillsCanvas = place.width == canvas.width && place.height == canvas.height
+        // What is held: of a frame that leaves some of the canvas free, the canvas; otherwise what the region touches, from an
+        // even pixel, as chroma is stored for two by two, and with a margin, since chroma is smoothed.
+        let held =
+            fillsCanvas
+            ? Area(around: region, within: canvas) : Area(x: 0, y: 0, width: canvas.width, height: canvas.height)
+        stride = held.width * 4
+        let size = stride * held.height
         guard size <= limits.maxBytes else {
             throw .tooMuchMemory(bytes: size, limit: limits.maxBytes, reason: "a WebP is decoded whole")
         }
         let memory = try whole.reserve(size)
-        guard
-            let decoder = cwebp_create(
-                UInt32(clamping: left), UInt32(clamping: top), UInt32(clamping: right - left),
-                UInt32(clamping: bottom - top), memory, stride)
-        else { throw .outOfMemory }
+        // What is not decoded is transparent.
+        if limits.tolerateTruncation || !fillsCanvas { memory.update(repeating: 0, count: size) }
+        let decoder =
+            fillsCanvas
+            ? cwebp_create(
+                UInt32(clamping: held.x), UInt32(clamping: held.y), UInt32(clamping: held.width),
+                UInt32(clamping: held.height), memory, stride)
+            : cwebp_create(
+                0, 0, UInt32(clamping: width), UInt32(clamping: height), memory + place.y * stride + place.x * 4, stride
+            )
+        guard let decoder else { throw .outOfMemory }
         defer { cwebp_destroy(decoder) }
-        if limits.tolerateTruncation { memory.update(repeating: 0, count: size) }
         var offered = 0
         var status = CWEBP_MORE
         while offered < bytes.count, status == CWEBP_MORE {
@@ -49,12 +62,39 @@ final class WebPRows: RowSource {
             offered = min(bytes.count, offered + Self.slice)
             status = cwebp_update(decoder, start, offered)
         }
-        if !(status == CWEBP_MORE && limits.tolerateTruncation) { try Self.check(status, bytes.count) }
+        let isWhole = status == CWEBP_OK
+        if !(limits.tolerateTruncation && status == CWEBP_MORE) { try Self.check(status, bytes.count) }
 
-        self.region = region
-        base = memory + (region.y.lowerBound - top) * stride + (region.x.lowerBound - left) * 4
-        conversion = PixelConversion(channels: 4, hasAlpha: header.has_alpha != 0, gray: gray, background: background)
+        base = memory + (region.y.lowerBound - held.y) * stride + (region.x.lowerBound - held.x) * 4
+        let hasAlpha = header.has_alpha != 0 || !fillsCanvas || !isWhole
+        conversion = PixelConversion(channels: 4, hasAlpha: hasAlpha, gray: gray, background: background)
         channels = conversion.channels
+        self.region = region
+    }
+
+    /// A rectangle of pixels.
+    private struct Area {
+        let x: Int
+        let y: Int
+        let width: Int
+        let height: Int
+
+        var right: Int { x + width }
+        var bottom: Int { y + height }
+
+        init(x: Int, y: Int, width: Int, height: Int) {
+            self.x = x
+            self.y = y
+            self.width = width
+            self.height = height
+        }
+
+        init(around region: Region, within canvas: (width: Int, height: Int)) {
+            x = max(0, region.x.lowerBound - 2) & ~1
+            y = max(0, region.y.lowerBound - 2) & ~1
+            width = min(canvas.width, region.x.upperBound + 2) - x
+            height = min(canvas.height, region.y.upperBound + 2) - y
+        }
     }
 
     func next() throws(ImageError) -> RowBatch? {

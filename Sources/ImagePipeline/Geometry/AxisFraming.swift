@@ -1,6 +1,8 @@
 /// What becomes of one axis of the oriented picture: a part of it is scaled to `scaledLength` pixels, of which some are
 /// computed and stand somewhere on the tensor's axis.
 struct AxisFraming: Hashable {
+    /// Pixels of the whole picture along this axis.
+    var wholeLength: Int
     /// The part of the source, in pixels of the full picture; the crop's middle is the picture's, so its ends need not
     /// fall between two pixels.
     var source: Range<Double>
@@ -52,28 +54,36 @@ struct Framing: Hashable {
 
     /// The middle part of an axis. Its start is not rounded: half a pixel to one side is what a model can tell.
     private static func middle(_ part: Double, of length: Int, to target: Int) -> AxisFraming {
-        let start = (Double(length) - part) / 2
+        let start = max(0, (Double(length) - part) / 2)
         return AxisFraming(
-            source: start..<start + part, scaledLength: target, outputs: 0..<target, destination: 0)
+            wholeLength: length, source: start..<min(Double(length), start + part), scaledLength: target,
+            outputs: 0..<target, destination: 0
+        )
     }
 
     private static func whole(_ length: Int, to target: Int) -> AxisFraming {
-        AxisFraming(source: 0..<Double(length), scaledLength: target, outputs: 0..<target, destination: 0)
+        AxisFraming(
+            wholeLength: length, source: 0..<Double(length), scaledLength: target, outputs: 0..<target, destination: 0)
     }
 
     private static func letterboxed(_ length: Int, to scaled: Int, on target: Int) -> AxisFraming {
         // Halves to even, as Python's round() in Pillow's ImageOps.pad.
         let start = Int((Double(target - scaled) / 2).rounded(.toNearestOrEven))
-        return AxisFraming(source: 0..<Double(length), scaledLength: scaled, outputs: 0..<scaled, destination: start)
+        return AxisFraming(
+            wholeLength: length, source: 0..<Double(length), scaledLength: scaled, outputs: 0..<scaled,
+            destination: start)
     }
 
     private static func cut(_ length: Int, scaledTo scaled: Int, to target: Int) -> AxisFraming {
         guard scaled > target else {
             return AxisFraming(
-                source: 0..<Double(length), scaledLength: scaled, outputs: 0..<scaled, destination: (target - scaled) / 2)
+                wholeLength: length, source: 0..<Double(length), scaledLength: scaled, outputs: 0..<scaled,
+                destination: (target - scaled) / 2)
         }
         let start = Int((Double(scaled - target) / 2).rounded(.toNearestOrEven))
-        return AxisFraming(source: 0..<Double(length), scaledLength: scaled, outputs: start..<start + target, destination: 0)
+        return AxisFraming(
+            wholeLength: length, source: 0..<Double(length), scaledLength: scaled, outputs: start..<start + target,
+            destination: 0)
     }
 
     /// As Pillow's ImageOps.contain: the side that decides is exact, the other rounded.
@@ -93,8 +103,8 @@ struct Framing: Hashable {
         width: Int, height: Int, ofShapeOf spec: ImageTensorSpec
     ) -> (width: Double, height: Double) {
         let (width, height) = (Double(width), Double(height))
-        let (across, down) = (Double(spec.width), Double(spec.height))
-        if width * down > height * across { return (height * across / down, height) }
-        return (width, width * down / across)
+        // In the order of ImageOps.fit, so that the last bits are the same.
+        let shape = Double(spec.width) / Double(spec.height)
+        return width / height >= shape ? (shape * height, height) : (width, width / shape)
     }
 }

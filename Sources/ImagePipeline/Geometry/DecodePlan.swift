@@ -9,30 +9,33 @@ struct DecodePlan {
     let decodedHeight: Int
     /// Which decoded pixels are needed.
     let region: Region
+    /// Whether the stored y axis is scaled before the stored x axis.
+    let verticalFirst: Bool
     /// Weights of the stored axes; source pixels are those of the region.
     let x: ResampleWeights
     let y: ResampleWeights
 
-    init(info: ImageInfo, spec: ImageTensorSpec, options: ImageDecodeOptions) {
+    init(header: PictureHeader, spec: ImageTensorSpec, options: ImageDecodeOptions) {
+        let info = header.info
         let orientation = Orientation(exif: options.ignoreOrientation ? 1 : info.orientation)
         self.orientation = orientation
         framing = Framing(
             width: orientation.transposes ? info.height : info.width,
             height: orientation.transposes ? info.width : info.height, spec: spec,
             cropAndScale: options.cropAndScale ?? spec.cropAndScale)
+        verticalFirst = Self.isVerticalFirst(framing) != orientation.transposes
         let across = orientation.transposes ? framing.y : framing.x
         let down = orientation.transposes ? framing.x : framing.y
         let scale =
             info.format == .jpeg && !options.fullDecode && spec.resampler != .nearest
-            ? Self.scale(across: across, down: down, margin: spec.decodeMargin) : 8
+                && info.width * info.height >= Self.smallestScaled
+            ? Self.scale(across: across, down: down, margin: spec.decodeMargin * (header.hasUnevenChroma ? 2 : 1)) : 8
         self.scale = scale
         decodedWidth = Self.scaled(info.width, scale)
         decodedHeight = Self.scaled(info.height, scale)
 
-        var x = Self.weights(
-            across, length: info.width, scale: scale, flips: orientation.flipsX, resampler: spec.resampler)
-        var y = Self.weights(
-            down, length: info.height, scale: scale, flips: orientation.flipsY, resampler: spec.resampler)
+        var x = Self.weights(across, scale: scale, flips: orientation.flipsX, resampler: spec.resampler)
+        var y = Self.weights(down, scale: scale, flips: orientation.flipsY, resampler: spec.resampler)
         region = Region(x: x.sourceRange, y: y.sourceRange)
         x.rebase(by: -region.x.lowerBound)
         y.rebase(by: -region.y.lowerBound)
@@ -43,7 +46,13 @@ struct DecodePlan {
     /// What libjpeg makes of a side.
     private static func scaled(_ length: Int, _ scale: Int) -> Int { (length * scale + 7) / 8 }
 
-    /// The smallest scale at which the needed part still has at least `margin` times the pixels that are made of it.
+    /// Pictures with fewer pixels are decoded at their full size: there is little to save, and the result is exact.
+    static let smallestScaled = 500_000
+
+    /// The smallest scale at which the needed part still has at least `margin` times the pixels, each way, that are made of it.
+    ///
+    /// Twice as much for chroma that libjpeg scales down together with luma although it has fewer samples one way already.
+    /// Only the scales for which libjpeg-turbo has vector code: at 3/8 it takes longer than at 4/8.
     private static func scale(across: AxisFraming, down: AxisFraming, margin: Double) -> Int {
         for scale in [1, 2, 4]
         where across.length * Double(scale) >= Double(across.scaledLength * 8) * margin
@@ -54,23 +63,32 @@ struct DecodePlan {
         return 8
     }
 
-    /// Weights in pixels of the whole decoded axis, as stored.
+    /// Which pass Pillow does first: a matter of the whole picture, not of the part that is kept. Both orders give the same but
+    /// for the rounding between them, by one level at most.
+    private static func isVerticalFirst(_ framing: Framing) -> Bool {
+        let across = framing.x.wholeLength - framing.x.scaledLength
+        let down = framing.y.wholeLength - framing.y.scaledLength
+        return down > 0 && down > 2 * across
+    }
+
+    /// Weights in pixels of the whole decoded axis, as stored. Pixels beside the part that is scaled count at its edges, as far
+    /// as the filter reaches: so do Pillow's `resize` with a box and `ImageOps.fit`.
     ///
     /// They are computed along the oriented axis and mirrored, so that all orientations of a picture have the very same ones.
     private static func weights(
-        _ axis: AxisFraming, length: Int, scale: Int, flips: Bool, resampler: Resampler
+        _ axis: AxisFraming, scale: Int, flips: Bool, resampler: Resampler
     ) -> ResampleWeights {
-        // Where the part lies in the stored axis, then in the decoded one, then in the pixels that it touches.
-        let start = flips ? Double(length) - axis.source.upperBound : axis.source.lowerBound
-        let boxStart = start * Double(scale) / 8
-        let boxEnd = (start + axis.length) * Double(scale) / 8
-        let low = max(0, Int(boxStart))
-        let high = min(scaled(length, scale), Int(boxEnd.rounded(.up)))
+        let decoded = scaled(axis.wholeLength, scale)
+        let factor = Double(scale) / 8
+        // libjpeg rounds the size up: seen from the other side, the picture begins a part of a pixel later.
+        let offset = flips ? Double(decoded) - Double(axis.wholeLength) * factor : 0
+        // Pillow's boxes are of single precision.
+        let start = Float(axis.source.lowerBound)
+        let length = Double(Float(axis.source.upperBound) - start)
         var weights = ResampleWeights(
-            boxStart: flips ? Double(high) - boxEnd : boxStart - Double(low), boxLength: boxEnd - boxStart,
-            sourceLength: high - low, scaledLength: axis.scaledLength, outputs: axis.outputs, resampler: resampler)
-        if flips { weights.mirror(sourceLength: high - low) }
-        weights.rebase(by: low)
+            boxStart: Double(start) * factor + offset, boxLength: length * factor, sourceLength: decoded,
+            scaledLength: axis.scaledLength, outputs: axis.outputs, resampler: resampler)
+        if flips { weights.mirror(sourceLength: decoded) }
         return weights
     }
 }

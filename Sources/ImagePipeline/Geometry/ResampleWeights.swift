@@ -9,10 +9,10 @@ struct ResampleWeights: Hashable {
     static let one: Int32 = 1 << precision
 
     /// By output: the first source pixel.
-    private(set) var starts: [Int]
+    private(set) var starts: [Int32]
     /// By output: how many source pixels follow each other; at least 1.
-    private(set) var counts: [Int]
-    /// `stride` of them for each output, of which the first `counts[output]` have a meaning.
+    private(set) var counts: [Int32]
+    /// `stride` of them for each output, an even number, of which those beyond `counts[output]` are 0.
     private(set) var coefficients: [Int32]
     /// Coefficients from one output to the next.
     let stride: Int
@@ -21,17 +21,20 @@ struct ResampleWeights: Hashable {
 
     /// The source pixels that any output needs.
     var sourceRange: Range<Int> {
-        var low = Int.max
-        var high = 0
+        var low = Int32.max
+        var high: Int32 = 0
         for output in starts.indices {
             low = min(low, starts[output])
             high = max(high, starts[output] + counts[output])
         }
-        return low < high ? low..<high : 0..<0
+        return low < high ? Int(low)..<Int(high) : 0..<0
     }
 
     /// Every output is a copy of one source pixel.
     var isSelection: Bool { counts.allSatisfy { $0 == 1 } && coefficients.allSatisfy { $0 == Self.one || $0 == 0 } }
+
+    /// Every output is a copy of the source pixel at its place.
+    var isIdentity: Bool { isSelection && starts.indices.allSatisfy { Int(starts[$0]) == $0 } }
 
     /// - Parameters:
     ///   - boxStart: where the part that is scaled begins, in source pixels, which need not be whole.
@@ -46,24 +49,35 @@ struct ResampleWeights: Hashable {
         let scale = boxLength / Double(scaledLength)
         let filterScale = max(1, scale)
         let support = resampler.support * filterScale
-        let stride = resampler == .nearest ? 1 : min(Int(support.rounded(.up)) * 2 + 1, sourceLength)
-        var starts: [Int] = []
-        var counts: [Int] = []
+        let taps = resampler == .nearest ? 1 : min(Int(support.rounded(.up)) * 2 + 1, sourceLength)
+        let stride = (taps + 1) & ~1
+        var starts: [Int32] = []
+        var counts: [Int32] = []
         var coefficients = [Int32](repeating: 0, count: stride * outputs.count)
         starts.reserveCapacity(outputs.count)
         counts.reserveCapacity(outputs.count)
-        var weights = [Double](repeating: 0, count: stride)
+        var weights = [Double](repeating: 0, count: taps)
+        // Pillow's nearest pixel is found by adding up: where it falls between two, the last bit decides.
+        var position = boxStart + scale * 0.5
+        if resampler == .nearest, outputs.lowerBound > 0 {
+            if outputs.lowerBound < 100_000 {
+                for _ in 0..<outputs.lowerBound { position += scale }
+            } else {
+                position += Double(outputs.lowerBound) * scale
+            }
+        }
         for (index, output) in outputs.enumerated() {
             let center = boxStart + (Double(output) + 0.5) * scale
             if resampler == .nearest {
-                starts.append(max(0, min(Int(center), sourceLength - 1)))
+                starts.append(Int32(max(0, min(Int(position), sourceLength - 1))))
                 counts.append(1)
-                coefficients[index] = Self.one
+                coefficients[index * stride] = Self.one
+                position += scale
                 continue
             }
             let first = max(0, min(Int(center - support + 0.5), sourceLength - 1))
             let end = min(sourceLength, Int(center + support + 0.5))
-            let count = max(1, min(stride, end - first))
+            let count = max(1, min(taps, end - first))
             var sum = 0.0
             for tap in 0..<count {
                 let weight = resampler.weight((Double(tap + first) - center + 0.5) * (1 / filterScale))
@@ -79,8 +93,8 @@ struct ResampleWeights: Hashable {
                 let weight = (sum != 0 ? weights[tap] / sum : 1 / Double(count)) * Double(Self.one)
                 coefficients[index * stride + tap - skipped] = Int32(weight < 0 ? weight - 0.5 : weight + 0.5)
             }
-            starts.append(first + skipped)
-            counts.append(used - skipped)
+            starts.append(Int32(first + skipped))
+            counts.append(Int32(used - skipped))
         }
         self.starts = starts
         self.counts = counts
@@ -92,8 +106,8 @@ struct ResampleWeights: Hashable {
     mutating func mirror(sourceLength: Int) {
         for output in starts.indices {
             let base = output * stride
-            coefficients[base..<base + counts[output]].reverse()
-            starts[output] = sourceLength - starts[output] - counts[output]
+            coefficients[base..<base + Int(counts[output])].reverse()
+            starts[output] = Int32(sourceLength) - starts[output] - counts[output]
         }
         starts.reverse()
         counts.reverse()
@@ -107,7 +121,7 @@ struct ResampleWeights: Hashable {
     /// Moves the origin of source pixels.
     mutating func rebase(by offset: Int) {
         for output in starts.indices {
-            starts[output] += offset
+            starts[output] += Int32(offset)
         }
     }
 }

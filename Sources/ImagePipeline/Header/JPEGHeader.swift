@@ -4,6 +4,7 @@ enum JPEGHeader {
         var offset = 2
         var size: (width: Int, height: Int)?
         var orientation: Int?
+        var hasUnevenChroma = false
         while true {
             let marker = try nextMarker(reader, &offset)
             switch marker {
@@ -24,13 +25,16 @@ enum JPEGHeader {
                 guard size == nil else { throw .corrupt("a JPEG with two frame headers") }
                 guard width > 0, height > 0 else { throw .corrupt("a JPEG of \(width) x \(height) pixels") }
                 size = (width, height)
+                hasUnevenChroma = isUneven(reader, components: offset + 7)
             case 0xE1 where orientation == nil && reader.has("Exif\0", at: offset + 2):
                 orientation = EXIF.orientation(reader.slice(offset + 8, length - 8)) ?? 1
             case 0xDA:
                 guard let size else { throw .corrupt("a JPEG without a frame header") }
                 let info = ImageInfo(
                     format: .jpeg, width: size.width, height: size.height, orientation: orientation ?? 1)
-                return PictureHeader(info: info, truncation: missingEnd(reader, scan: offset))
+                var header = PictureHeader(info: info, truncation: missingEnd(reader, scan: offset))
+                header.hasUnevenChroma = hasUnevenChroma
+                return header
             default:
                 break
             }
@@ -46,6 +50,19 @@ enum JPEGHeader {
         guard let marker = reader.byte(offset) else { throw truncated(reader, "in its header") }
         offset += 1
         return marker
+    }
+
+    /// Whether the first component has more samples than another across but not down, or the other way round.
+    private static func isUneven(_ reader: ByteReader, components: Int) -> Bool {
+        guard let count = reader.byte(components), count > 1, let first = reader.byte(components + 2) else {
+            return false
+        }
+        for index in 1..<Int(count) {
+            guard let other = reader.byte(components + 2 + index * 3) else { return false }
+            // Ratios a/b and c/d differ where a * d and b * c do.
+            if (first >> 4) * (other & 15) != (first & 15) * (other >> 4) { return true }
+        }
+        return false
     }
 
     private static func truncated(_ reader: ByteReader, _ place: String) -> ImageError {

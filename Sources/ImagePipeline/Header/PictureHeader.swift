@@ -3,6 +3,8 @@ struct PictureHeader {
     let info: ImageInfo
     /// Where and how the data ends too early, as far as that can be told by looking at its structure.
     let truncation: String?
+    /// A JPEG whose chroma has fewer samples than luma in one direction only, as 4:2:2.
+    var hasUnevenChroma = false
     /// The bytes that hold the pixels, with the size they have: of a WebP animation, one frame.
     var frame: Frame?
 

@@ -1,3 +1,5 @@
+import CResample
+
 /// Makes a row of outputs of a row of source pixels.
 struct HorizontalPass {
     private let weights: ResampleWeights
@@ -11,69 +13,51 @@ struct HorizontalPass {
         self.weights = weights
         self.channels = channels
         copies = weights.isSelection
-        isIdentity = copies && weights.starts.indices.allSatisfy { weights.starts[$0] == $0 }
+        isIdentity = weights.isIdentity
     }
 
-    /// `source` has the pixels that the weights refer to, `destination` room for all outputs.
+    /// `source` has the pixels that the weights refer to and 4 readable bytes behind them, `destination` room for all outputs.
     func apply(_ source: UnsafePointer<UInt8>, to destination: UnsafeMutablePointer<UInt8>) {
+        if channels == 1 {
+            gray(source, destination)
+        } else if copies {
+            copy(UnsafeRawPointer(source), UnsafeMutableRawPointer(destination))
+        } else {
+            weights.withUnsafeWeights { weights in
+                var weights = weights
+                cresample_horizontal(&weights, source, destination)
+            }
+        }
+    }
+
+    // The functions below, and the C one, use pointers of arrays. What they reach: `starts` and `counts` have an element for
+    // each output and the coefficients `stride`, of which `counts[output] <= stride` are used; and
+    // `starts[output] + counts[output]` is never more than the pixels of a row, for the row was chosen by it.
+
+    private func copy(_ source: UnsafeRawPointer, _ destination: UnsafeMutableRawPointer) {
         weights.starts.withUnsafeBufferPointer { starts in
-            weights.counts.withUnsafeBufferPointer { counts in
-                weights.coefficients.withUnsafeBufferPointer { coefficients in
-                    // Not empty: a specification has at least one output.
-                    guard let starts = starts.baseAddress, let counts = counts.baseAddress,
-                        let coefficients = coefficients.baseAddress
-                    else { return }
-                    if channels == 4 {
-                        color(source, destination, starts, counts, coefficients)
-                    } else {
-                        gray(source, destination, starts, counts, coefficients)
-                    }
+            for (output, start) in starts.enumerated() {
+                let pixel = source.loadUnaligned(fromByteOffset: Int(start) &* 4, as: UInt32.self)
+                destination.storeBytes(of: pixel, toByteOffset: output &* 4, as: UInt32.self)
+            }
+        }
+    }
+
+    private func gray(_ source: UnsafePointer<UInt8>, _ destination: UnsafeMutablePointer<UInt8>) {
+        weights.withUnsafeWeights { weights in
+            guard let starts = weights.starts, let counts = weights.counts, var factors = weights.factors else {
+                return
+            }
+            for output in 0..<weights.outputs {
+                var sum = ResampleWeights.half
+                let pixels = source + Int(starts[output])
+                for tap in 0..<Int(counts[output]) {
+                    sum &+= Int32(pixels[tap]) &* factors[tap]
                 }
+                let level = max(0, min(255, sum &>> ResampleWeights.precision))
+                destination[output] = UInt8(truncatingIfNeeded: level)
+                factors += weights.stride
             }
-        }
-    }
-
-    // The pointers of the functions below are within the weights' arrays and the rows, which were made for them: `starts` and
-    // `counts` have `outputCount` elements, `coefficients` `stride` for each, and starts + counts <= pixels in the row.
-
-    private func color(
-        _ source: UnsafePointer<UInt8>, _ destination: UnsafeMutablePointer<UInt8>, _ starts: UnsafePointer<Int>,
-        _ counts: UnsafePointer<Int>, _ coefficients: UnsafePointer<Int32>
-    ) {
-        let from = UnsafeRawPointer(source)
-        let to = UnsafeMutableRawPointer(destination)
-        if copies {
-            for output in 0..<weights.outputCount {
-                let pixel = from.loadUnaligned(fromByteOffset: starts[output] &* 4, as: UInt32.self)
-                to.storeBytes(of: pixel, toByteOffset: output &* 4, as: UInt32.self)
-            }
-            return
-        }
-        for output in 0..<weights.outputCount {
-            var sum = SIMD4<Int32>(repeating: ResampleWeights.half)
-            var pixel = from + starts[output] &* 4
-            let factors = coefficients + output &* weights.stride
-            for tap in 0..<counts[output] {
-                let value = SIMD4<Int32>(truncatingIfNeeded: pixel.loadUnaligned(as: SIMD4<UInt8>.self))
-                sum &+= value &* factors[tap]
-                pixel += 4
-            }
-            to.storeBytes(of: ResampleWeights.levels(sum), toByteOffset: output &* 4, as: SIMD4<UInt8>.self)
-        }
-    }
-
-    private func gray(
-        _ source: UnsafePointer<UInt8>, _ destination: UnsafeMutablePointer<UInt8>, _ starts: UnsafePointer<Int>,
-        _ counts: UnsafePointer<Int>, _ coefficients: UnsafePointer<Int32>
-    ) {
-        for output in 0..<weights.outputCount {
-            var sum = ResampleWeights.half
-            let pixels = source + starts[output]
-            let factors = coefficients + output &* weights.stride
-            for tap in 0..<counts[output] {
-                sum &+= Int32(pixels[tap]) &* factors[tap]
-            }
-            destination[output] = UInt8(truncatingIfNeeded: max(0, min(255, sum >> ResampleWeights.precision)))
         }
     }
 }
@@ -82,10 +66,18 @@ extension ResampleWeights {
     /// What rounds a sum to the nearest level.
     static let half: Int32 = 1 << (precision - 1)
 
-    /// From sums to levels.
+    /// The weights as the C functions take them, for the time of the call.
     @inline(__always)
-    static func levels(_ sum: SIMD4<Int32>) -> SIMD4<UInt8> {
-        let shifted = sum &>> SIMD4(repeating: precision)
-        return SIMD4<UInt8>(truncatingIfNeeded: shifted.clamped(lowerBound: .zero, upperBound: SIMD4(repeating: 255)))
+    func withUnsafeWeights(_ body: (cresample_weights) -> Void) {
+        starts.withUnsafeBufferPointer { starts in
+            counts.withUnsafeBufferPointer { counts in
+                coefficients.withUnsafeBufferPointer { factors in
+                    body(
+                        cresample_weights(
+                            starts: starts.baseAddress, counts: counts.baseAddress, factors: factors.baseAddress,
+                            stride: stride, outputs: outputCount))
+                }
+            }
+        }
     }
 }

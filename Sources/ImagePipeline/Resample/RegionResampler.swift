@@ -1,7 +1,6 @@
 /// Rows of a region in, rows of the scaled picture out, as stored (orientation is applied where they are written).
 ///
-/// Pillow scales horizontally first and rounds to whole levels in between. A picture that is stored on its side has to be
-/// scaled vertically first to come out the same.
+/// Values are rounded to whole levels between the two passes, as Pillow does: which one comes first matters, if only for a level.
 struct RegionResampler {
     private let horizontal: HorizontalPass
     private var vertical: VerticalPass
@@ -25,6 +24,12 @@ struct RegionResampler {
 
     /// Whether all outputs have come.
     var isDone: Bool { vertical.isDone }
+
+    /// Whether rows come out as they are: then they need not be pushed, only counted.
+    var isIdentity: Bool { horizontal.isIdentity && vertical.isIdentity }
+
+    /// Counts a row that was used as it is.
+    mutating func passOne() { vertical.passOne() }
 
     /// Takes the next row of the region, of `width * channels` bytes.
     mutating func push(_ row: UnsafePointer<UInt8>) {

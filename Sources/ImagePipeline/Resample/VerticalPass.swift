@@ -1,3 +1,5 @@
+import CResample
+
 /// Takes rows one after the other and makes rows of outputs of them: keeps no more rows than one output needs.
 struct VerticalPass {
     private let weights: ResampleWeights
@@ -5,6 +7,8 @@ struct VerticalPass {
     /// Rows that are kept.
     private let capacity: Int
     private let ring: UnsafeMutablePointer<UInt8>
+    /// Every row comes out as it is.
+    let isIdentity: Bool
     private let stride: Int
     private let result: UnsafeMutablePointer<UInt8>
     /// Source rows that have come.
@@ -13,7 +17,7 @@ struct VerticalPass {
     private(set) var output = 0
 
     /// - Parameters:
-    ///   - rowBytes: bytes of a row; the passes work on whole vectors, up to 15 bytes further.
+    ///   - rowBytes: bytes of a row; the passes work on whole vectors, up to 31 bytes further.
     init(weights: ResampleWeights, rowBytes: Int, ring: Memory, result: Memory) throws(ImageError) {
         self.weights = weights
         self.rowBytes = rowBytes
@@ -21,10 +25,11 @@ struct VerticalPass {
         var capacity = 1
         for output in 0..<weights.outputCount {
             // Outputs come in order: one whose last row came early waits for those before it.
-            end = max(end, weights.starts[output] + weights.counts[output])
-            capacity = max(capacity, end - weights.starts[output])
+            end = max(end, Int(weights.starts[output] + weights.counts[output]))
+            capacity = max(capacity, end - Int(weights.starts[output]))
         }
         self.capacity = capacity
+        isIdentity = weights.isIdentity
         stride = Self.stride(rowBytes)
         self.ring = try ring.reserve(capacity * stride)
         self.result = try result.reserve(stride)
@@ -39,11 +44,17 @@ struct VerticalPass {
 
     mutating func advance() { arrived += 1 }
 
+    /// Counts a row of an identity that was used as it is.
+    mutating func passOne() {
+        arrived += 1
+        output += 1
+    }
+
     /// The next row of outputs, once the rows it needs have come. Valid until the next call.
     mutating func next() -> UnsafePointer<UInt8>? {
         guard output < weights.outputCount else { return nil }
-        let start = weights.starts[output]
-        let count = weights.counts[output]
+        let start = Int(weights.starts[output])
+        let count = Int(weights.counts[output])
         guard start + count <= arrived else { return nil }
         let base = output * weights.stride
         output += 1
@@ -52,30 +63,10 @@ struct VerticalPass {
         }
         weights.coefficients.withUnsafeBufferPointer { coefficients in
             guard let factors = coefficients.baseAddress else { return }
-            combine(start: start, count: count, factors: factors + base)
+            // `stride` is a multiple of 64 not less than `rowBytes`, the ring has `capacity` of them and the result one; the
+            // rows from `start` on, `count <= capacity` of them, have come.
+            cresample_vertical(ring, stride, capacity, start % capacity, factors + base, count, rowBytes, result)
         }
         return UnsafePointer(result)
-    }
-
-    // All rows have `stride` bytes, a multiple of 16 that is not less than `rowBytes`: whole vectors stay within them.
-    private func combine(start: Int, count: Int, factors: UnsafePointer<Int32>) {
-        let ring = UnsafeRawPointer(self.ring)
-        let result = UnsafeMutableRawPointer(self.result)
-        let firstSlot = start % capacity
-        var offset = 0
-        while offset < rowBytes {
-            var sum = SIMD16<Int32>(repeating: ResampleWeights.half)
-            var slot = firstSlot
-            for tap in 0..<count {
-                let bytes = ring.loadUnaligned(fromByteOffset: slot &* stride &+ offset, as: SIMD16<UInt8>.self)
-                sum &+= SIMD16<Int32>(truncatingIfNeeded: bytes) &* factors[tap]
-                slot = slot &+ 1 == capacity ? 0 : slot &+ 1
-            }
-            let shifted = sum &>> SIMD16(repeating: ResampleWeights.precision)
-            let levels = shifted.clamped(lowerBound: .zero, upperBound: SIMD16(repeating: 255))
-            result.storeBytes(
-                of: SIMD16<UInt8>(truncatingIfNeeded: levels), toByteOffset: offset, as: SIMD16<UInt8>.self)
-            offset &+= 16
-        }
     }
 }

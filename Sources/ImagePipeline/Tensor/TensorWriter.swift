@@ -2,6 +2,8 @@
 /// are all a matter of addresses and a table.
 struct TensorWriter {
     private let tables: ElementTables
+    /// Where pixels follow each other in the tensor as they do in the row.
+    private let packing: RowPacking?
     private let destination: UnsafeMutableRawPointer
     /// Channels of the tensor, and of the rows.
     private let channels: Int
@@ -16,7 +18,7 @@ struct TensorWriter {
 
     /// `destination` has `spec.byteCount` bytes; the framing's outputs lie within the tensor: so do all addresses made here.
     init(
-        spec: ImageTensorSpec, tables: ElementTables, framing: Framing, orientation: Orientation,
+        spec: ImageTensorSpec, tables: ElementTables, packing: RowPacking?, framing: Framing, orientation: Orientation,
         destination: UnsafeMutableRawPointer
     ) {
         self.tables = tables
@@ -35,6 +37,7 @@ struct TensorWriter {
         let storedY = orientation.transposes ? framing.x.outputs.count : framing.y.outputs.count
         rowPixels = storedX
         pixelStep = orientation.flipsX ? -across : across
+        self.packing = pixelStep == x && !orientation.transposes ? packing : nil
         rowStep = orientation.flipsY ? -down : down
         var origin = framing.x.destination * x + framing.y.destination * y
         if orientation.flipsX { origin += (storedX - 1) * across }
@@ -45,10 +48,14 @@ struct TensorWriter {
     /// Writes the stored row `index` of outputs, of 1 or 4 bytes a pixel.
     func write(_ row: UnsafePointer<UInt8>, index: Int, sourceChannels: Int) {
         let start = destination + origin + index * rowStep
+        var written = 0
+        if let packing, sourceChannels == 4 {
+            written = packing.write(row, count: rowPixels, to: start, channelStep: channelStep)
+        }
         switch tables {
-        case .one(let table): scatter(row, start, table, sourceChannels)
-        case .two(let table): scatter(row, start, table, sourceChannels)
-        case .four(let table): scatter(row, start, table, sourceChannels)
+        case .one(let table): scatter(row, start, table, sourceChannels, written)
+        case .two(let table): scatter(row, start, table, sourceChannels, written)
+        case .four(let table): scatter(row, start, table, sourceChannels, written)
         }
     }
 
@@ -86,7 +93,7 @@ struct TensorWriter {
     @inline(__always)
     private func scatter<Bits>(
         _ row: UnsafePointer<UInt8>, _ start: UnsafeMutableRawPointer, _ table: ElementTable<Bits>,
-        _ sourceChannels: Int
+        _ sourceChannels: Int, _ written: Int
     ) {
         table.bits.withUnsafeBufferPointer { bits in
             // 256 entries for each channel of the tensor: any level has one.
@@ -102,9 +109,9 @@ struct TensorWriter {
             let first = sourceChannels == 1 ? 0 : isBGR ? 2 : 0
             let second = sourceChannels == 1 ? 0 : 1
             let third = sourceChannels == 1 ? 0 : isBGR ? 0 : 2
-            var pixel = row
-            var address = start
-            for _ in 0..<rowPixels {
+            var pixel = row + written &* sourceChannels
+            var address = start + written &* pixelStep
+            for _ in written..<rowPixels {
                 address.storeBytes(of: bits[Int(pixel[first])], as: Bits.self)
                 (address + channelStep).storeBytes(of: bits[256 &+ Int(pixel[second])], as: Bits.self)
                 (address + 2 &* channelStep).storeBytes(of: bits[512 &+ Int(pixel[third])], as: Bits.self)

@@ -1,0 +1,19 @@
+/// What of a picture a pipeline decodes: for benchmarks that measure the decoder alone.
+package struct DecodeOutline: Sendable, Hashable {
+    /// Eighths of the stored size.
+    package let scale: Int
+    /// Columns of the scaled picture, as stored.
+    package let x: Range<Int>
+    /// Rows of the scaled picture, as stored.
+    package let y: Range<Int>
+}
+
+extension ImagePipeline {
+    /// The plan for a picture, by its header.
+    package func outline(
+        _ bytes: UnsafeRawBufferPointer, options: ImageDecodeOptions
+    ) throws(ImageError) -> DecodeOutline {
+        let plan = DecodePlan(header: try PictureHeader.read(bytes), spec: spec, options: options)
+        return DecodeOutline(scale: plan.scale, x: plan.region.x, y: plan.region.y)
+    }
+}

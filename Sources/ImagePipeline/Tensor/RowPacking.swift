@@ -1,0 +1,105 @@
+/// Faster ways to write a row of RGBX pixels for the layouts that models take most often. They give the very numbers of the
+/// tables; what they do not handle, `TensorWriter` does by table.
+struct RowPacking: Sendable {
+    private let kind: Kind
+    private let isBGR: Bool
+    /// By channel in the tensor's order; a fourth without meaning.
+    private let scale: SIMD4<Float>
+    private let bias: SIMD4<Float>
+
+    private enum Kind {
+        case interleavedLevels
+        case interleavedFloats
+        case planarFloats
+    }
+
+    /// Nil where the tensor's form has no faster way.
+    init?(_ spec: ImageTensorSpec) {
+        guard spec.channels == 3 else { return nil }
+        switch (spec.element, spec.layout) {
+        case (.uint8, .nhwc):
+            guard spec.scale.allSatisfy({ $0 == 1 }), spec.bias.allSatisfy({ $0 == 0 }) else { return nil }
+            kind = .interleavedLevels
+        case (.float32, .nhwc): kind = .interleavedFloats
+        case (.float32, .nchw): kind = .planarFloats
+        default: return nil
+        }
+        isBGR = spec.channelOrder == .bgr
+        let order = isBGR ? [2, 1, 0] : [0, 1, 2]
+        scale = SIMD4(spec.scale[order[0]], spec.scale[order[1]], spec.scale[order[2]], 0)
+        bias = SIMD4(spec.bias[order[0]], spec.bias[order[1]], spec.bias[order[2]], 0)
+    }
+
+    /// Writes all but the last few pixels; says how many it wrote.
+    ///
+    /// `row` has `count` pixels of 4 bytes. The destination has room for `count` pixels that follow each other, and for
+    /// planar tensors the channels are `channelStep` bytes apart. Stores are wider than a pixel: each one's excess is
+    /// written over by the next pixel, and the last pixels are left to the caller.
+    func write(
+        _ row: UnsafeRawPointer, count: Int, to start: UnsafeMutableRawPointer, channelStep: Int
+    ) -> Int {
+        switch kind {
+        case .interleavedLevels: return packLevels(row, count, start)
+        case .interleavedFloats: return packFloats(row, count - 1, start)
+        case .planarFloats: return splitFloats(row, count, start, channelStep)
+        }
+    }
+
+    /// Four pixels of four bytes become three words: no store crosses another one.
+    private func packLevels(_ row: UnsafeRawPointer, _ count: Int, _ start: UnsafeMutableRawPointer) -> Int {
+        let whole = count & ~3
+        var index = 0
+        while index < whole {
+            let pixels = row + index &* 4
+            let a = level(pixels.loadUnaligned(as: UInt32.self))
+            let b = level(pixels.loadUnaligned(fromByteOffset: 4, as: UInt32.self))
+            let c = level(pixels.loadUnaligned(fromByteOffset: 8, as: UInt32.self))
+            let d = level(pixels.loadUnaligned(fromByteOffset: 12, as: UInt32.self))
+            let words = start + index &* 3
+            words.storeBytes(of: a | b &<< 24, as: UInt32.self)
+            words.storeBytes(of: b &>> 8 | c &<< 16, toByteOffset: 4, as: UInt32.self)
+            words.storeBytes(of: c &>> 16 | d &<< 8, toByteOffset: 8, as: UInt32.self)
+            index &+= 4
+        }
+        return whole
+    }
+
+    /// A pixel's three bytes in the tensor's order, the first one lowest, as on every processor that Swift on Linux knows.
+    @inline(__always)
+    private func level(_ pixel: UInt32) -> UInt32 {
+        isBGR ? pixel.byteSwapped &>> 8 : pixel & 0xFF_FFFF
+    }
+
+    private func packFloats(_ row: UnsafeRawPointer, _ count: Int, _ start: UnsafeMutableRawPointer) -> Int {
+        guard count > 0 else { return 0 }
+        for index in 0..<count {
+            var pixel = row.loadUnaligned(fromByteOffset: index &* 4, as: UInt32.self)
+            if isBGR { pixel = pixel.byteSwapped &>> 8 }
+            let levels = SIMD4<Int32>(truncatingIfNeeded: unsafeBitCast(pixel, to: SIMD4<UInt8>.self))
+            let values = SIMD4<Float>(levels) * scale + bias
+            start.storeBytes(of: values, toByteOffset: index &* 12, as: SIMD4<Float>.self)
+        }
+        return count
+    }
+
+    private func splitFloats(
+        _ row: UnsafeRawPointer, _ count: Int, _ start: UnsafeMutableRawPointer, _ channelStep: Int
+    ) -> Int {
+        let whole = count & ~3
+        for channel in 0..<3 {
+            let shift = SIMD4<UInt32>(repeating: UInt32(isBGR ? 16 - channel * 8 : channel * 8))
+            let scale = SIMD4<Float>(repeating: self.scale[channel])
+            let bias = SIMD4<Float>(repeating: self.bias[channel])
+            let plane = start + channel * channelStep
+            var index = 0
+            while index < whole {
+                let pixels = row.loadUnaligned(fromByteOffset: index &* 4, as: SIMD4<UInt32>.self)
+                let levels = SIMD4<Int32>(truncatingIfNeeded: pixels &>> shift & 0xFF)
+                let values = SIMD4<Float>(levels) * scale + bias
+                plane.storeBytes(of: values, toByteOffset: index &* 4, as: SIMD4<Float>.self)
+                index &+= 4
+            }
+        }
+        return whole
+    }
+}

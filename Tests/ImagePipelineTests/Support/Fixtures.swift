@@ -1,0 +1,41 @@
+import Foundation
+import ImagePipeline
+import TestSupport
+
+/// Pictures that scripts/make-image-goldens made.
+enum Fixtures {
+    static let folder = SharedData.packageRoot.appendingPathComponent("Tests/ImagePipelineTests/Fixtures")
+
+    static func bytes(_ name: String) throws -> [UInt8] {
+        [UInt8](try Data(contentsOf: folder.appendingPathComponent(name)))
+    }
+
+    /// Every picture, by name.
+    static let names: [String] = {
+        let all = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
+        return all.filter { $0.hasSuffix(".jpg") || $0.hasSuffix(".png") || $0.hasSuffix(".webp") }.sorted()
+    }()
+}
+
+extension ImagePipeline {
+    /// The tensor of a picture.
+    func tensor(
+        _ picture: [UInt8], options: ImageDecodeOptions = ImageDecodeOptions(), isCancelled: () -> Bool = { false }
+    ) throws -> [UInt8] {
+        // Filled, so that an element that is not written is noticed.
+        var tensor = [UInt8](repeating: 0xA5, count: spec.byteCount)
+        _ = try picture.withUnsafeBytes { bytes in
+            try tensor.withUnsafeMutableBytes { destination in
+                try prepare(bytes, into: destination, options: options, isCancelled: isCancelled)
+            }
+        }
+        return tensor
+    }
+}
+
+extension ImagePipeline {
+    /// Probes the header.
+    static func probe(_ picture: [UInt8]) throws -> ImageInfo {
+        try picture.withUnsafeBytes { try probe($0) }
+    }
+}

@@ -1,0 +1,59 @@
+import Foundation
+import ImagePipeline
+
+/// One line of Fixtures/cases.txt, with its part of tensors.bin.
+struct GoldenCase: CustomStringConvertible {
+    let description: String
+    let file: String
+    let spec: ImageTensorSpec
+    let options: ImageDecodeOptions
+    /// Allowed mean of the absolute differences, in levels.
+    let mean: Double
+    /// Allowed largest difference.
+    let maximum: Int
+    let expected: [UInt8]
+
+    static let all: [GoldenCase] = {
+        guard let text = try? String(contentsOf: Fixtures.folder.appendingPathComponent("cases.txt"), encoding: .utf8),
+            let tensors = try? Fixtures.bytes("tensors.bin")
+        else { return [] }
+        var offset = 0
+        return text.split(separator: "\n").filter { !$0.hasPrefix("#") }.map { line in
+            let golden = GoldenCase(String(line), tensors, offset)
+            offset += golden.spec.byteCount
+            return golden
+        }
+    }()
+
+    private init(_ line: String, _ tensors: [UInt8], _ offset: Int) {
+        description = line
+        let words = line.split(separator: " ")
+        file = String(words[0])
+        var values: [String: String] = [:]
+        for word in words.dropFirst() {
+            let parts = word.split(separator: "=")
+            values[String(parts[0])] = String(parts[1])
+        }
+        func number(_ name: String) -> Int { values[name].flatMap(Int.init) ?? 0 }
+        func color(_ name: String, _ otherwise: RGBColor) -> RGBColor {
+            let parts = (values[name] ?? "").split(separator: ",").compactMap { UInt8($0) }
+            return parts.count == 3 ? RGBColor(red: parts[0], green: parts[1], blue: parts[2]) : otherwise
+        }
+        var spec = ImageTensorSpec(
+            width: number("width"), height: number("height"),
+            channelOrder: ChannelOrder(rawValue: values["order"] ?? "RGB") ?? .rgb,
+            layout: TensorLayout(rawValue: values["layout"] ?? "NHWC") ?? .nhwc,
+            cropAndScale: CropAndScale(rawValue: values["crop"] ?? "center") ?? .centerCrop,
+            resampler: Resampler(rawValue: values["resampler"] ?? "bilinear") ?? .bilinear,
+            resizeShorterSide: values["shorter"].flatMap(Int.init), background: color("background", .white),
+            fill: color("fill", .black))
+        if let margin = values["margin"].flatMap(Double.init) { spec.decodeMargin = margin }
+        self.spec = spec
+        options = ImageDecodeOptions(
+            ignoreOrientation: values["orientation"] == "ignore", fullDecode: values["decode"] == "full")
+        mean = Double(number("mean"))
+        maximum = number("max")
+        let end = min(tensors.count, offset + spec.byteCount)
+        expected = Array(tensors[min(offset, end)..<end])
+    }
+}

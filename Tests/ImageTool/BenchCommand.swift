@@ -1,0 +1,105 @@
+import CJPEG
+import Foundation
+import ImagePipeline
+
+/// `bench [option=value ...] [rounds=N] FILE...`: for each file a line of JSON with the median CPU microseconds of the whole
+/// pipeline, and of libjpeg-turbo alone at the same scale and region; and the peak of resident memory that it took.
+enum BenchCommand {
+    static func run(_ arguments: [String]) throws {
+        let options = Options(arguments)
+        let pipeline = try ImagePipeline(spec: options.spec)
+        let rounds = options.integer("rounds", 50)
+        for file in options.files {
+            let picture = [UInt8](try Data(contentsOf: URL(fileURLWithPath: file)))
+            var tensor = [UInt8](repeating: 0, count: pipeline.spec.byteCount)
+            let prepare = {
+                _ = try picture.withUnsafeBytes { bytes in
+                    try tensor.withUnsafeMutableBytes { destination in
+                        try pipeline.prepare(bytes, into: destination, options: options.decoding)
+                    }
+                }
+            }
+            let peak = try peakKilobytes(prepare)
+            let ours = try median(rounds, prepare)
+            var fields = ["\"us\": \(ours)", "\"peak_kb\": \(peak)"]
+            if picture.first == 0xFF {
+                let outline = try picture.withUnsafeBytes { try pipeline.outline($0, options: options.decoding) }
+                let floor = try median(rounds) { try decodeOnly(picture, outline, cropped: true) }
+                let whole = try median(rounds) { try decodeOnly(picture, outline, cropped: false) }
+                fields += ["\"floor_us\": \(floor)", "\"floor_whole_us\": \(whole)", "\"scale\": \(outline.scale)"]
+            }
+            print("{\(fields.joined(separator: ", "))}")
+        }
+    }
+
+    /// libjpeg-turbo and nothing else: rows into one buffer, over and over.
+    private static func decodeOnly(_ picture: [UInt8], _ outline: DecodeOutline, cropped: Bool) throws {
+        guard let decoder = cjpeg_create() else { throw ImageError.outOfMemory }
+        defer { cjpeg_destroy(decoder) }
+        var header = cjpeg_header()
+        try picture.withUnsafeBufferPointer { bytes in
+            var status = cjpeg_open(decoder, bytes.baseAddress, bytes.count, 0, &header)
+            var width: UInt32 = 0
+            var height: UInt32 = 0
+            if status == CJPEG_OK {
+                status = cjpeg_start(
+                    decoder, UInt32(outline.scale), header.components == 1 ? CJPEG_GRAY : CJPEG_RGBX, 100, nil, nil,
+                    &width,
+                    &height)
+            }
+            var rows = height
+            if status == CJPEG_OK, cropped {
+                var x = UInt32(outline.x.lowerBound)
+                var count = UInt32(outline.x.count)
+                if count < width { status = cjpeg_crop(decoder, &x, &count) }
+                if status == CJPEG_OK, outline.y.lowerBound > 0 {
+                    status = cjpeg_skip(decoder, UInt32(outline.y.lowerBound))
+                }
+                rows = UInt32(outline.y.count)
+            }
+            let stride = (Int(width) * 4 + 63) & ~63
+            let buffer = UnsafeMutablePointer<UInt8>.allocate(capacity: stride * 8 + 128)
+            defer { buffer.deallocate() }
+            // Not aligned: libjpeg-turbo would write past the caches, which costs it more than it saves here.
+            let base = buffer + ((4 - Int(bitPattern: buffer)) & 63)
+            while status == CJPEG_OK, rows > 0 {
+                let batch = min(8, rows)
+                status = cjpeg_read(decoder, base, stride, batch)
+                rows -= batch
+            }
+            guard status == CJPEG_OK else { throw ImageError.corrupt(String(cString: cjpeg_message(decoder))) }
+        }
+    }
+
+    private static func median(_ rounds: Int, _ body: () throws -> Void) rethrows -> Double {
+        var times: [Double] = []
+        for round in 0..<rounds + 2 {
+            let start = cpuMicroseconds()
+            try body()
+            if round >= 2 { times.append(cpuMicroseconds() - start) }
+        }
+        times.sort()
+        return times[times.count / 2]
+    }
+
+    private static func cpuMicroseconds() -> Double {
+        var time = timespec()
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+        return Double(time.tv_sec) * 1e6 + Double(time.tv_nsec) / 1e3
+    }
+
+    /// Kilobytes that `body` takes at its peak, beyond what was resident before.
+    private static func peakKilobytes(_ body: () throws -> Void) rethrows -> Int {
+        // Writing 5 sets the high-water mark back to what is resident now (proc(5)).
+        try? Data("5".utf8).write(to: URL(fileURLWithPath: "/proc/self/clear_refs"))
+        let before = status("VmRSS:")
+        try body()
+        return status("VmHWM:") - before
+    }
+
+    private static func status(_ name: String) -> Int {
+        let text = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
+        let line = text.split(separator: "\n").first { $0.hasPrefix(name) }
+        return line?.split(separator: " ").compactMap { Int($0) }.first ?? 0
+    }
+}
