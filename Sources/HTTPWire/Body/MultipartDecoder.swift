@@ -25,7 +25,7 @@ public struct MultipartDecoder: Sendable {
 
     /// CR LF `--` boundary.
     private let delimiter: [UInt8]
-    private let limits: WireLimits
+    private var limits: WireLimits
     private var phase = Phase.start
     /// How far the unconsumed bytes have been searched, from their start.
     private var scanned = 0
@@ -42,6 +42,7 @@ public struct MultipartDecoder: Sendable {
     public init(boundary: [UInt8], limits: WireLimits = WireLimits()) {
         delimiter = [ASCII.carriageReturn, ASCII.lineFeed, ASCII.hyphen, ASCII.hyphen] + boundary
         self.limits = limits
+        self.limits.multipartHeaderBytes = min(max(limits.multipartHeaderBytes, 0), 1 << 28)
         if !Self.isValid(boundary) { failure = WireError(.multipartBoundary) }
     }
 

@@ -1,4 +1,5 @@
-/// The bounds of everything that is read before its length is known. All counts are of bytes unless they say otherwise.
+/// The bounds of everything that is read before its length is known. All counts are of bytes unless they say otherwise;
+/// a negative one is 0, and none is taken for more than 2^28.
 public struct WireLimits: Sendable, Hashable {
     /// The request line without its CR LF; over it the answer is 414. Default 8,192.
     public var requestLineBytes = 8_192

@@ -48,5 +48,14 @@ struct MultipartReplay: Replay {
     private mutating func fail(_ error: WireError) {
         failed = true
         log.add("error \(error.status.code) \(error.code) \(error.label)")
+        // A decoder stays at its error. (One that only ended too early has none yet.)
+        var again: WireError? = error
+        if error.label != "multipart_incomplete" {
+            again = nil
+            Array("\r\n--x--\r\n".utf8).withUnsafeBytes { bytes in
+                do throws(WireError) { try decoder.feed(bytes) { _ throws(WireError) in } } catch { again = error }
+            }
+        }
+        if again != error { log.add("fault: it went on after the error") }
     }
 }
