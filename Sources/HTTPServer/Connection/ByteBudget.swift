@@ -7,7 +7,7 @@ import Synchronization
 /// more. So one body at a time, the first that found no room, may go on into a reserve that holds one body of the
 /// largest size: it can always be completed, is then handled, and gives its bytes back. The bound is strict, and
 /// somebody always makes progress.
-final class ByteBudget: Sendable {
+package final class ByteBudget: Sendable {
     private struct State {
         var used = 0
         var overdrawing: ObjectIdentifier?
@@ -15,22 +15,22 @@ final class ByteBudget: Sendable {
     }
 
     /// The bound.
-    let total: Int
+    package let total: Int
     private let ordinary: Int
     private let state = Mutex(State())
     private let wakeWaiters = Mutex<[@Sendable () -> Void]>([])
 
     /// A budget of `total` bytes for bodies of at most `largest` bytes.
-    init(total: Int, largest: Int) {
+    package init(total: Int, largest: Int) {
         self.total = total
         ordinary = max(0, total - largest)
     }
 
     /// Bytes that are taken.
-    var used: Int { state.withLock { $0.used } }
+    package var used: Int { state.withLock { $0.used } }
 
     /// Takes `bytes` for a body. False: no room now; every function given to `onRelease` is called once there is some.
-    func take(_ bytes: Int, body: ObjectIdentifier) -> Bool {
+    package func take(_ bytes: Int, body: ObjectIdentifier) -> Bool {
         state.withLock { state in
             if state.used + bytes <= ordinary {
                 state.used += bytes
@@ -47,17 +47,17 @@ final class ByteBudget: Sendable {
     }
 
     /// The body is whole: what it took too much goes back, and another one may overdraw.
-    func settle(_ surplus: Int, body: ObjectIdentifier) {
+    package func settle(_ surplus: Int, body: ObjectIdentifier) {
         giveBack(surplus, body: body)
     }
 
     /// The body is gone.
-    func release(_ bytes: Int, body: ObjectIdentifier) {
+    package func release(_ bytes: Int, body: ObjectIdentifier) {
         giveBack(bytes, body: body)
     }
 
     /// Calls `wake` from any thread whenever there is room again after somebody was refused.
-    func onRelease(_ wake: @escaping @Sendable () -> Void) {
+    package func onRelease(_ wake: @escaping @Sendable () -> Void) {
         wakeWaiters.withLock { $0.append(wake) }
     }
 

@@ -90,7 +90,7 @@ package struct ConnectionMachine: Sendable {
     package mutating func headAccepted(
         _ traits: RequestTraits, maxBody: UInt64, buffered: Bool, policy: ConnectionPolicy, now: UInt64
     ) -> ConnectionAction {
-        begin(traits)
+        guard begin(traits) else { return .wait }
         self.maxBody = maxBody
         guard traits.bodyLength != 0 else { return dispatch() }
         if let length = traits.bodyLength, length > maxBody { return .fail(.bodyTooLarge(limit: maxBody)) }
@@ -101,7 +101,7 @@ package struct ConnectionMachine: Sendable {
 
     /// The head is whole, and the application has answered on sight of it: `answered` is next.
     package mutating func headRefused(_ traits: RequestTraits) {
-        begin(traits)
+        _ = begin(traits)
     }
 
     /// `count` bytes of the body came (without its coding).
@@ -156,8 +156,10 @@ package struct ConnectionMachine: Sendable {
         } else {
             next = .linger
         }
-        phase = .answering
-        deadline = now &+ policy.writeTimeout
+        if phase != .closed {
+            phase = .answering
+            deadline = now &+ policy.writeTimeout
+        }
         return AnswerPlan(
             keepAlive: keep, sayKeepAlive: keep && traits.isHTTP10, omitBody: hadRequest && traits.isHead)
     }
@@ -290,11 +292,14 @@ package struct ConnectionMachine: Sendable {
 
     // MARK: Helpers
 
-    private mutating func begin(_ traits: RequestTraits) {
+    /// False: this is no time for a head, and the event changes nothing.
+    private mutating func begin(_ traits: RequestTraits) -> Bool {
+        guard phase == .idle || phase == .head else { return false }
         self.traits = traits
         bodyBytes = 0
         phase = .head
         headTaken = true
+        return true
     }
 
     private mutating func dispatch() -> ConnectionAction {

@@ -33,26 +33,32 @@ extension EventLoop {
         if events & (CSYS_EPOLL_ERR | CSYS_EPOLL_HUP) != 0 {
             return listenerFailed(listener, EIO)
         }
-        for _ in 0..<64 {
-            if openCount >= context.configuration.maxConnections, !evictOne() { return pauseAccepting(until: nil) }
+        for turn in 0..<64 {
+            if openCount >= context.configuration.maxConnections {
+                // One connection is known to wait, no more: nobody is closed for one that may not exist.
+                guard turn == 0 else { return }
+                guard evictOne() else { return pauseAccepting(until: nil) }
+            }
             var address = csys_address()
             let descriptor = csys_accept(listener.descriptor, &address)
             if descriptor >= 0 {
                 admit(descriptor, address)
-            } else if !acceptFailed(-descriptor, listener) {
+            } else if !acceptFailed(-descriptor, listener, turn: turn) {
                 return
             }
         }
     }
 
     /// Whether to go on accepting after this error.
-    private func acceptFailed(_ error: Int32, _ listener: Listener) -> Bool {
+    private func acceptFailed(_ error: Int32, _ listener: Listener, turn: Int) -> Bool {
         switch error {
         case EAGAIN:
             return false
         case ECONNABORTED, EINTR, EPROTO, EPERM, ENETDOWN, ENOPROTOOPT, EHOSTDOWN, ENONET, EHOSTUNREACH, ENETUNREACH:
             return true  // this connection's trouble only (accept(2), error handling)
         case EMFILE, ENFILE:
+            // The kernel looks for a descriptor before it looks for a connection: only the first time is one known to wait.
+            guard turn == 0 else { return false }
             if evictOne() { return true }
             return refuseOne(listener)
         case ENOBUFS, ENOMEM:
@@ -113,12 +119,22 @@ extension EventLoop {
         settle(connection)
     }
 
-    /// Closes the connection that is idle for longest; where none is, the one that has been sending a head for longest.
+    /// Closes the connection that is idle for longest; where none is, the one that has been sending a head for longest. One
+    /// whose next request has arrived in the meantime is no longer idle, so each is looked at before.
     private func evictOne() -> Bool {
-        guard let id = idle.first ?? heads.first, let connection = connections[Int(id)] else { return false }
-        context.counters.evicted.add()
-        perform(connection.machine.close(.evicted), on: connection)
-        return true
+        for _ in 0..<64 {
+            guard let id = idle.first ?? heads.first, let connection = connections[Int(id)] else { return false }
+            let (phase, answered) = (connection.machine.phase, connection.machine.answeredRequests)
+            connection.readable = true
+            advance(connection)
+            settle(connection)
+            if connection.machine.phase == .closed { return true }
+            guard connection.machine.phase == phase, connection.machine.answeredRequests == answered else { continue }
+            context.counters.evicted.add()
+            perform(connection.machine.close(.evicted), on: connection)
+            return true
+        }
+        return false
     }
 
     private func pauseAccepting(until: UInt64?) {

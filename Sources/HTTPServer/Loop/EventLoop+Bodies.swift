@@ -113,14 +113,14 @@ extension EventLoop {
     }
 
     /// There is room again: those who wait go on in the order in which they came. One who finds too little waits on, at the
-    /// end: nobody gets more than a turn before the others had theirs.
+    /// end: nobody gets more than a turn before the others had theirs. All are asked, for the one who may overdraw may be
+    /// any of them.
     func feedStarved() {
         for _ in 0..<starved.count {
             guard let id = starved.popFirst(), let connection = connections[Int(id)] else { return }
             perform(connection.machine.budgetFreed(policy: context.policy, now: now), on: connection)
             advance(connection)
             settle(connection)
-            if connection.machine.phase == .waiting { return }
         }
     }
 }

@@ -24,6 +24,10 @@ extension EventLoop {
             case .idle, .head:
                 if connection.leftoverIsNew {
                     takeUpLeftover(connection)
+                } else if connection.machine.peerFinished {
+                    // The end was seen while a request ran, and all that came before it is done.
+                    perform(
+                        connection.machine.peerEnded(unread: false, policy: context.policy, now: now), on: connection)
                 } else {
                     guard connection.readable else { return }
                     receiveHead(connection)

@@ -40,6 +40,9 @@ final class EventLoop {
     /// Connections that have more to read, but had their turn.
     var unfinished = IndexQueue()
 
+    /// Listeners that have connections, in this turn.
+    private var readyListeners: [(Int, UInt32)] = []
+
     /// CLOCK_MONOTONIC when this turn began.
     var now: UInt64
     /// A file descriptor to give up when there are no others: it buys the accept that tells the client no.
@@ -107,6 +110,9 @@ final class EventLoop {
             for message in messages { receive(message) }
             messages.removeAll(keepingCapacity: true)
             for index in 0..<Int(count) { dispatch(events[index]) }
+            // After the sockets: what they brought may have made busy who would have had to make room.
+            for (index, events) in readyListeners { listenerReady(index, events: events) }
+            readyListeners.removeAll(keepingCapacity: true)
             resumeUnfinished()
             wheel.expire(now: now, into: &expired)
             for id in expired { timerFired(id) }
@@ -147,7 +153,7 @@ final class EventLoop {
         case UInt64(UInt32.max):
             csys_eventfd_clear(context.mailbox.descriptor)
         case 0:
-            listenerReady(Int(truncatingIfNeeded: event.data), events: event.events)
+            readyListeners.append((Int(truncatingIfNeeded: event.data), event.events))
         case let registration:
             let descriptor = Int(truncatingIfNeeded: event.data & 0xFFFF_FFFF)
             guard descriptor < connections.count, let connection = connections[descriptor],

@@ -31,7 +31,7 @@ public final class HTTPBody: @unchecked Sendable {
         if reserve(bytes.count) { bytes.withUnsafeBytes { append($0) } }
     }
 
-    init(budget: ByteBudget?) {
+    package init(budget: ByteBudget?) {
         self.budget = budget
     }
 
@@ -72,7 +72,7 @@ public final class HTTPBody: @unchecked Sendable {
     }
 
     /// Makes room for `size` bytes altogether. False: the machine has no memory for it.
-    func reserve(_ size: Int) -> Bool {
+    package func reserve(_ size: Int) -> Bool {
         guard size > capacity else { return true }
         if size < Self.mappedFrom {
             guard let moved = realloc(base, size) else { return false }
@@ -108,7 +108,7 @@ public final class HTTPBody: @unchecked Sendable {
     }
 
     /// Copies bytes in; there must be room.
-    func append(_ bytes: UnsafeRawBufferPointer) {
+    package func append(_ bytes: UnsafeRawBufferPointer) {
         guard let base, let from = bytes.baseAddress, bytes.count <= capacity - count else { return }
         (base + count).copyMemory(from: from, byteCount: bytes.count)
         count += bytes.count

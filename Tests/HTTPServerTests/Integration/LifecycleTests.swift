@@ -1,0 +1,105 @@
+import Foundation
+import Testing
+
+@Suite("Start and end")
+struct LifecycleTests {
+    @Test("shutdown finishes what runs, closes what is idle, and accepts no more")
+    func shutdown() throws {
+        let probe = try Probe()
+        let idle = try RawClient(port: probe.port)
+        let busy = try RawClient(port: probe.port)
+        try busy.send("GET /sleep?ms=500 HTTP/1.1\r\nHost: x\r\n\r\n")
+        let half = try RawClient(port: probe.port)
+        try half.send("GET /healthz HTTP/1.1\r\nHo")
+        try waitUntil("it runs") { try probe.statistic("running") == 2 }
+        try probe.command("shutdown")
+        #expect(idle.isEnded())
+        try half.send("st: x\r\n\r\n")
+        #expect(try half.response().fields["connection"] == "close")
+        let answer = try busy.response()
+        #expect(answer.text == "slept\n")
+        #expect(answer.fields["connection"] == "close")
+        #expect(throws: RawClient.Failure.self) {
+            let late = try RawClient(port: probe.port)
+            try late.send("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+            _ = try late.response()
+        }
+        for client in [idle, busy, half] { client.close() }
+        let end = try probe.stop()
+        #expect(end.said == "lost 0")
+        #expect(end.status == 0)
+    }
+
+    @Test("shutdown cancels what has not ended by its deadline, and says how much that was")
+    func deadline() throws {
+        let probe = try Probe("drain=200")
+        let clients = try (0..<3).map { _ in try RawClient(port: probe.port) }
+        for client in clients { try client.send("GET /sleep?ms=600000 HTTP/1.1\r\nHost: x\r\n\r\n") }
+        try waitUntil("they run") { try probe.statistic("running") == 4 }
+        let end = try probe.stop()
+        #expect(end.said == "lost 3")
+        #expect(end.status == 0)
+    }
+
+    @Test("a lame duck serves on, one request a connection")
+    func lameDuck() throws {
+        let probe = try Probe()
+        let old = try RawClient(port: probe.port)
+        try probe.command("lameduck")
+        try waitUntil("it says close") {
+            let client = try RawClient(port: probe.port)
+            try client.send("GET /task HTTP/1.1\r\nHost: x\r\n\r\n")
+            return try client.response().fields["connection"] == "close"
+        }
+        try old.send("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\nGET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+        #expect(try old.response().fields["connection"] == "close")
+        #expect(old.isEnded())
+        try probe.expectRest()
+    }
+
+    @Test("listens in several places at once, with several loops")
+    func listeners() throws {
+        let path = temporaryPath("many")
+        let probe = try Probe("loops=3", "listen=127.0.0.1:0", "listen=[::1]:0", "listen=unix:\(path)?mode=600")
+        #expect(probe.addresses.count == 3)
+        #expect(probe.addresses.last == "unix:\(path)")
+        let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+        #expect(mode == 0o600)
+        for _ in 0..<20 {
+            let client = try RawClient(path: path)
+            try client.send("GET /task HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+            #expect(try client.response().status == 200)
+            _ = try probe.get("/task")
+        }
+        try probe.expectRest()
+        #expect(!FileManager.default.fileExists(atPath: path), "the socket file goes with the server")
+    }
+
+    @Test("replaces a socket file that nobody answers on, and no other")
+    func staleFile() throws {
+        let path = temporaryPath("stale")
+        let first = try Probe("listen=unix:\(path)")
+        let second = try Probe("listen=unix:\(path)")
+        #expect(second.addresses.joined().contains("another process answers"))
+        kill(first.pid, SIGKILL)
+        _ = try first.stop()
+        #expect(FileManager.default.fileExists(atPath: path))
+        let third = try Probe("listen=unix:\(path)", "listen=127.0.0.1:0")
+        #expect(third.addresses.count == 2)
+        try third.expectRest()
+        try Data("precious".utf8).write(to: URL(fileURLWithPath: path))
+        let fourth = try Probe("listen=unix:\(path)")
+        #expect(fourth.addresses.joined().contains("not a socket"))
+        #expect(try String(contentsOfFile: path, encoding: .utf8) == "precious")
+        try FileManager.default.removeItem(atPath: path)
+    }
+
+    @Test("says which address it cannot have")
+    func portInUse() throws {
+        let probe = try Probe()
+        let other = try Probe("listen=127.0.0.1:\(probe.port)")
+        #expect(other.addresses.joined().contains("127.0.0.1:\(probe.port): Address already in use"))
+        #expect(try other.stop().status == 1)
+        try probe.expectRest()
+    }
+}

@@ -1,0 +1,120 @@
+import Foundation
+import Testing
+
+@Suite("Limits in time and number")
+struct TimeoutTests {
+    @Test("a slow head is answered 408, an idle connection closed in silence")
+    func heads() throws {
+        let probe = try Probe("headerTimeout=300", "idleTimeout=300")
+        let slow = try RawClient(port: probe.port)
+        try slow.send("GET / HTTP/1.1\r\nHo")
+        let silent = try RawClient(port: probe.port)
+        let kept = try RawClient(port: probe.port)
+        try kept.send("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+        #expect(try kept.response().status == 200)
+        let response = try slow.response()
+        #expect(response.status == 408)
+        #expect(response.text.contains(#""code":"request_timeout""#))
+        #expect(silent.isEnded())
+        #expect(kept.isEnded())
+        slow.close()
+        #expect(try probe.statistic("timeout:slow_head") == 1)
+        try probe.expectRest()
+    }
+
+    @Test("a slow body is answered 408", arguments: ["Content-Length: 100000", "Transfer-Encoding: chunked"])
+    func bodies(framing: String) throws {
+        let probe = try Probe("bodyGrace=300", "minBodyRate=1000")
+        let client = try RawClient(port: probe.port)
+        try client.send("POST /echo HTTP/1.1\r\nHost: x\r\n\(framing)\r\n\r\n5\r\nslow")
+        let response = try client.response()
+        #expect(response.status == 408)
+        #expect(response.fields["connection"] == "close")
+        client.close()
+        #expect(try probe.statistic("timeout:slow_body") == 1)
+        try probe.expectRest()
+    }
+
+    @Test("who does not take the answer is closed")
+    func readers() throws {
+        let probe = try Probe("writeTimeout=300")
+        let client = try RawClient(port: probe.port, receiveBuffer: 4096)
+        try client.send("GET /big?n=16000000 HTTP/1.1\r\nHost: x\r\n\r\n")
+        try waitUntil("the reader is given up") { try probe.statistic("slowReaders") == 1 }
+        client.close()
+        try probe.expectRest(extraKiB: 32 << 10)
+    }
+
+    @Test("past the connection limit the oldest idle ones make room")
+    func eviction() throws {
+        let probe = try Probe("maxConnections=10")
+        var clients: [RawClient] = []
+        for _ in 0..<9 {
+            let client = try RawClient(port: probe.port)
+            try client.send("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+            #expect(try client.response().status == 200)
+            clients.append(client)
+        }
+        // The first is used again, and so is no longer the oldest.
+        try clients[0].send("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+        #expect(try clients[0].response().status == 200)
+        for _ in 0..<3 { clients.append(try RawClient(port: probe.port)) }
+        for client in clients.suffix(3) {
+            try client.send("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+            #expect(try client.response().status == 200)
+        }
+        #expect(clients[1].isEnded())
+        try clients[0].send("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+        #expect(try clients[0].response().status == 200)
+        for client in clients { client.close() }
+        try probe.expectRest()
+    }
+
+    @Test("past the connection limit, where none is idle, the others wait")
+    func waiting() throws {
+        let probe = try Probe("maxConnections=4")
+        let busy = try (0..<4).map { _ in try RawClient(port: probe.port) }
+        for client in busy { try client.send("GET /sleep?ms=400 HTTP/1.1\r\nHost: x\r\n\r\n") }
+        usleep(50_000)
+        let late = try RawClient(port: probe.port)
+        try late.send("GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        #expect(try late.response().status == 200)
+        for client in busy { #expect(try client.response().text == "slept\n") }
+        for client in busy + [late] { client.close() }
+        try probe.expectRest()
+    }
+
+    @Test("bodies past the budget wait for their turn, and all are served")
+    func budget() throws {
+        let probe = try Probe("maxBody=1000000", "maxTotalBody=2000000")
+        let clients = try (0..<8).map { _ in try RawClient(port: probe.port) }
+        let half = [UInt8](repeating: 1, count: 500_000)
+        for client in clients { try client.send("POST /length HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n") }
+        for client in clients { try client.send(half) }
+        try waitUntil("some wait") { try probe.statistic("waiting") > 0 }
+        #expect(try probe.statistic("bodyBytes") <= 2_000_000)
+        // The kernel's buffers take the rest of those that wait only in part: each client sends from a thread of its own.
+        let threads = clients.map { $0.sendInBackground(half) }
+        for client in clients { #expect(try client.response().text == "1000000 1000000\n") }
+        try waitUntil("all is sent") { threads.allSatisfy { $0.isFinished } }
+        for client in clients { client.close() }
+        try probe.expectRest()
+    }
+
+    @Test("a body for which no room comes free is answered 503")
+    func noBudget() throws {
+        let probe = try Probe("maxBody=1000000", "maxTotalBody=1000000", "bodyBudgetTimeout=300")
+        let holder = try RawClient(port: probe.port)
+        try holder.send("POST /length HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n")
+        try holder.send([UInt8](repeating: 1, count: 900_000))
+        try waitUntil("it holds much") { try probe.statistic("bodyBytes") >= 900_000 }
+        let other = try RawClient(port: probe.port)
+        try other.send("POST /length HTTP/1.1\r\nHost: x\r\nContent-Length: 300000\r\n\r\nhello")
+        let response = try other.response()
+        #expect(response.status == 503)
+        #expect(response.fields["retry-after"] != nil)
+        holder.close()
+        other.close()
+        try probe.expectRest()
+    }
+}

@@ -1,0 +1,58 @@
+import HTTPServer
+import Testing
+
+@Suite("The connection state machine, driven at random")
+struct ConnectionMachineRandomTests {
+    /// Whatever happens in whatever order: closed is for ever, a connection that waits for the client has a deadline, and
+    /// nothing traps.
+    @Test("keeps its promises", arguments: [UInt64.random(in: 0...UInt64.max), 1, 2])
+    func invariants(seed: UInt64) {
+        var random = SplitMix(seed: seed)
+        for _ in 0..<3_000 {
+            var script = MachineScript()
+            var closed = false
+            for _ in 0..<40 {
+                let event = Self.event(&random)
+                let outcome = script.apply(event)
+                if closed { #expect(outcome.phase == .closed, "seed \(seed)") }
+                // The owner sends nothing on a closed connection.
+                if case .close = outcome.action { closed = true }
+                switch outcome.phase {
+                case .handling, .closed: break
+                default: #expect(script.machine.deadline != nil, "seed \(seed), \(outcome)")
+                }
+                if closed { break }
+            }
+        }
+    }
+
+    private static func event(_ random: inout SplitMix) -> MachineScript.Event {
+        let traits = RequestTraits(
+            isHead: .random(using: &random), isHTTP10: .random(using: &random), keepAlive: .random(using: &random),
+            expectsContinue: .random(using: &random),
+            bodyLength: [nil, 0, 10, 2000, UInt64.max].randomElement(using: &random) ?? nil)
+        let events: [MachineScript.Event] = [
+            .pass(.random(in: 0...80, using: &random)), .start, .accept(traits), .refuse(traits),
+            .body(.random(in: 0...UInt64.max, using: &random)), .body(10), .bodyEnd, .noBudget, .budget,
+            .answer(close: .random(using: &random)), .answerFault, .blocked, .sent,
+            .discard(.random(in: 0...100, using: &random)), .fin(unread: .random(using: &random)), .reset, .timer,
+            .drain,
+        ]
+        return events.randomElement(using: &random) ?? .timer
+    }
+}
+
+/// A small generator whose sequence a seed repeats.
+struct SplitMix: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var value = state
+        value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
+        return value ^ (value >> 31)
+    }
+}

@@ -1,0 +1,224 @@
+import HTTPServer
+import Testing
+
+/// One row: what happened, and what the last event must lead to.
+struct MachineCase: Sendable, CustomTestStringConvertible {
+    let name: String
+    let events: [MachineScript.Event]
+    let action: ConnectionAction?
+    let phase: ConnectionMachine.Phase
+    var keepAlive: Bool?
+
+    var testDescription: String { name }
+
+    init(
+        _ name: String, _ events: [MachineScript.Event], _ action: ConnectionAction?,
+        _ phase: ConnectionMachine.Phase, keepAlive: Bool? = nil
+    ) {
+        self.name = name
+        self.events = events
+        self.action = action
+        self.phase = phase
+        self.keepAlive = keepAlive
+    }
+}
+
+@Suite("The connection state machine")
+struct ConnectionMachineTests {
+    static let get = RequestTraits()
+    static let post = RequestTraits(bodyLength: 100)
+    static let chunked = RequestTraits(bodyLength: nil)
+    static let old = RequestTraits(isHTTP10: true, keepAlive: false)
+    static let last = RequestTraits(keepAlive: false)
+    static let expecting = RequestTraits(expectsContinue: true, bodyLength: 100)
+    static let long = RequestTraits(bodyLength: 1_000_000)
+
+    @Test("does what the table says", arguments: requests + bodies + answers + ends + times)
+    func table(row: MachineCase) {
+        var script = MachineScript()
+        let outcome = script.run(row.events)
+        #expect(outcome.action == row.action)
+        #expect(outcome.phase == row.phase)
+        if let keepAlive = row.keepAlive { #expect(outcome.plan?.keepAlive == keepAlive) }
+        if row.phase == .closed { #expect(script.machine.deadline == nil) }
+    }
+
+    static let requests = [
+        MachineCase("a new connection is idle", [], nil, .idle),
+        MachineCase("the first byte begins a head", [.start], nil, .head),
+        MachineCase("a request without body runs at once", [.start, .accept(get)], .dispatch, .handling),
+        MachineCase("an empty body is none", [.start, .accept(RequestTraits(bodyLength: 0))], .dispatch, .handling),
+        MachineCase("a kept connection is idle again", [.accept(get), .answer(), .sent], .readHead, .idle),
+        MachineCase(
+            "a second request runs after the first", [.accept(get), .answer(), .sent, .start, .accept(get)],
+            .dispatch, .handling),
+    ]
+
+    static let bodies = [
+        MachineCase("a body is received", [.accept(post)], .readBody(sendContinue: false), .body),
+        MachineCase("100 is said after admission", [.accept(expecting)], .readBody(sendContinue: true), .body),
+        MachineCase(
+            "100 is not said when the body is there already", [.accept(expecting, buffered: true)],
+            .readBody(sendContinue: false), .body),
+        MachineCase(
+            "100 is not said to HTTP/1.0",
+            [.accept(RequestTraits(isHTTP10: true, expectsContinue: true, bodyLength: 100))],
+            .readBody(sendContinue: false), .body),
+        MachineCase("part of a body waits for more", [.accept(post), .body(99)], .wait, .body),
+        MachineCase("the last byte starts the handler", [.accept(post), .body(99), .body(1)], .dispatch, .handling),
+        MachineCase(
+            "a length over the limit is refused before it is read", [.accept(post, maxBody: 99)],
+            .fail(.bodyTooLarge(limit: 99)), .head),
+        MachineCase(
+            "a length of the limit is taken", [.accept(post, maxBody: 100)], .readBody(sendContinue: false), .body),
+        MachineCase("chunks have no end of their own", [.accept(chunked), .body(1000)], .wait, .body),
+        MachineCase(
+            "the last chunk starts the handler", [.accept(chunked), .body(1000), .bodyEnd], .dispatch, .handling),
+        MachineCase(
+            "chunks end at the limit", [.accept(chunked), .body(1001)], .fail(.bodyTooLarge(limit: 1000)), .body),
+        MachineCase("no room: nothing is read", [.accept(post), .noBudget], nil, .waiting),
+        MachineCase(
+            "room again: reading goes on", [.accept(post), .noBudget, .budget], .readBody(sendContinue: false), .body),
+        MachineCase("room for one who does not wait changes nothing", [.accept(post), .budget], .wait, .body),
+    ]
+
+    static let answers = [
+        MachineCase("an answer keeps the connection", [.accept(get), .answer()], nil, .answering, keepAlive: true),
+        MachineCase("HTTP/1.0 closes", [.accept(old), .answer()], nil, .answering, keepAlive: false),
+        MachineCase(
+            "who said close is closed without lingering", [.accept(last), .answer(), .sent], .close(.finished), .closed),
+        MachineCase(
+            "an application's close lingers", [.accept(get), .answer(close: true), .sent], .linger, .lingering),
+        MachineCase("draining closes", [.accept(get), .answer(draining: true)], nil, .answering, keepAlive: false),
+        MachineCase(
+            "a refused body that is short is skipped", [.start, .refuse(post), .answer(), .sent], .skipBody, .skipping),
+        MachineCase(
+            "a skipped body brings the next request", [.refuse(post), .answer(), .sent, .discard(60), .discard(40)],
+            .readHead, .idle),
+        MachineCase(
+            "a refused body that is long ends the connection", [.refuse(long), .answer()], nil, .answering,
+            keepAlive: false),
+        MachineCase("… and lingers", [.refuse(long), .answer(), .sent], .linger, .lingering),
+        MachineCase(
+            "a refused chunked body ends the connection", [.refuse(chunked), .answer(), .sent], .linger, .lingering),
+        MachineCase(
+            "a refused expectation ends the connection", [.refuse(expecting), .answer(), .sent], .linger, .lingering),
+        MachineCase("a fault ends the connection", [.start, .answerFault], nil, .answering, keepAlive: false),
+        MachineCase("a fault's answer is left time to be read", [.start, .answerFault, .sent], .linger, .lingering),
+        MachineCase("a blocked answer waits", [.accept(get), .answer(), .blocked], nil, .answering),
+        MachineCase(
+            "answers that were put together stop the reading", [.refuse(get), .answer(), .sent, .blocked], nil,
+            .answering),
+        MachineCase("… until they are sent", [.refuse(get), .answer(), .sent, .blocked, .sent], .readHead, .idle),
+        MachineCase("a blocked socket does not disturb a handler", [.accept(get), .blocked], nil, .handling),
+        MachineCase(
+            "lingering has a bound in bytes", [.start, .answerFault, .sent, .discard(1 << 40)], .close(.finished),
+            .closed),
+    ]
+
+    static let ends = [
+        MachineCase("FIN ends an idle connection", [.fin()], .close(.finished), .closed),
+        MachineCase("FIN behind unread requests does not", [.fin(unread: true)], .wait, .idle),
+        MachineCase("FIN in a head is answered", [.start, .fin()], .fail(.headTruncated), .head),
+        MachineCase("FIN in a body is answered", [.accept(post), .body(50), .fin()], .fail(.bodyTruncated), .body),
+        MachineCase(
+            "… and closed after that", [.accept(post), .fin(), .answerFault, .sent], .close(.finished), .closed),
+        MachineCase("FIN while a request runs is probed", [.accept(get), .fin()], .probe, .handling),
+        MachineCase("a second sign of it is not", [.accept(get), .fin(), .fin()], .wait, .handling),
+        MachineCase(
+            "a half-closed client is answered", [.accept(get), .fin(), .answer()], nil, .answering, keepAlive: true),
+        MachineCase(
+            "… and its end seen after that", [.accept(get), .fin(), .answer(), .sent, .fin()], .close(.finished),
+            .closed),
+        MachineCase("FIN of HTTP/1.0 is its end", [.accept(old), .fin()], .close(.clientGone), .closed),
+        MachineCase("RST while a request runs", [.accept(get), .reset], .close(.clientGone), .closed),
+        MachineCase("RST in a body", [.accept(post), .reset], .close(.clientGone), .closed),
+        MachineCase("RST in an answer", [.accept(get), .answer(), .blocked, .reset], .close(.clientGone), .closed),
+        MachineCase("RST between requests is nobody's loss", [.reset], .close(.finished), .closed),
+        MachineCase(
+            "RST while lingering is nobody's loss", [.start, .answerFault, .sent, .reset], .close(.finished), .closed),
+        MachineCase("FIN ends lingering", [.start, .answerFault, .sent, .fin()], .close(.finished), .closed),
+        MachineCase("a closed connection stays so", [.reset, .reset], .wait, .closed),
+        MachineCase("draining closes what is idle", [.drain], .close(.drained), .closed),
+        MachineCase("draining leaves a head", [.start, .drain], .wait, .head),
+        MachineCase("draining leaves a running request", [.accept(get), .drain], .wait, .handling),
+    ]
+
+    static let times = [
+        MachineCase("nothing fires early", [.pass(9), .timer], .wait, .idle),
+        MachineCase("a connection that says nothing is closed", [.pass(10), .timer], .close(.idle), .closed),
+        MachineCase("a slow head is answered", [.start, .pass(10), .timer], .fail(.slowHead), .head),
+        MachineCase(
+            "the first head's time began with the connection", [.pass(5), .start, .pass(5), .timer], .fail(.slowHead),
+            .head),
+        MachineCase(
+            "a later head has its own time",
+            [.accept(get), .answer(), .sent, .pass(70), .start, .pass(9), .timer], .wait, .head),
+        MachineCase(
+            "a kept connection has 75 seconds", [.accept(get), .answer(), .sent, .pass(74), .timer], .wait, .idle),
+        MachineCase(
+            "… and no more", [.accept(get), .answer(), .sent, .pass(75), .timer], .close(.idle), .closed),
+        MachineCase(
+            "a stalled body is answered", [.accept(long, maxBody: 1 << 30), .pass(10), .timer], .fail(.slowBody), .body),
+        MachineCase(
+            "a body at the minimum rate goes on",
+            [.accept(long, maxBody: 1 << 30), .body(10_240), .pass(10), .timer], .wait, .body),
+        MachineCase(
+            "speed at the beginning earns no rest later",
+            [.accept(long, maxBody: 1 << 30), .body(500_000), .pass(10), .timer, .body(10_239), .pass(10), .timer],
+            .fail(.slowBody), .body),
+        MachineCase(
+            "a pause of the server's does not count",
+            [.accept(long, maxBody: 1 << 30), .noBudget, .pass(20), .budget, .pass(9), .timer], .wait, .body),
+        MachineCase(
+            "a body waits for room only so long",
+            [.accept(post), .noBudget, .pass(30), .timer], .fail(.noBudget), .waiting),
+        MachineCase("a handler has all the time it wants", [.accept(get), .pass(3600), .timer], .wait, .handling),
+        MachineCase(
+            "a half-closed client is probed again", [.accept(get), .fin(), .pass(1), .timer], .probe, .handling),
+        MachineCase(
+            "an answer not taken ends", [.accept(get), .answer(), .pass(30), .timer], .close(.slowReader), .closed),
+        MachineCase(
+            "an answer that is being taken goes on",
+            [.accept(get), .answer(), .pass(29), .blocked, .pass(29), .timer], .wait, .answering),
+        MachineCase(
+            "lingering ends after silence", [.start, .answerFault, .sent, .pass(5), .timer], .close(.finished), .closed),
+        MachineCase(
+            "lingering goes on with bytes",
+            [.start, .answerFault, .sent, .pass(4), .discard(1), .pass(4), .timer], .wait, .lingering),
+        MachineCase(
+            "a slow skipped body is closed",
+            [.refuse(post), .answer(), .sent, .pass(10), .timer], .close(.finished), .closed),
+    ]
+
+    @Test("lingers no longer than the bound, however many bytes come")
+    func lingerTotal() {
+        var script = MachineScript()
+        _ = script.run([.start, .answerFault, .sent])
+        for _ in 0..<7 { _ = script.run([.pass(4), .discard(1)]) }
+        #expect(script.run([.pass(2), .timer]).action == .close(.finished))
+    }
+
+    @Test("closes after the last request that a connection may bring")
+    func requestsPerConnection() {
+        var script = MachineScript { $0.maxRequestsPerConnection = 2 }
+        #expect(script.run([.accept(Self.get), .answer()]).plan?.keepAlive == true)
+        #expect(script.run([.sent, .start, .accept(Self.get), .answer()]).plan?.keepAlive == false)
+        #expect(script.run([.sent]).action == .linger)
+    }
+
+    @Test("omits the body to HEAD, also of a refusal, and not of a fault in the next head")
+    func head() {
+        var script = MachineScript()
+        #expect(script.run([.refuse(RequestTraits(isHead: true)), .answer()]).plan?.omitBody == true)
+        #expect(script.run([.sent, .start, .answerFault]).plan?.omitBody == false)
+    }
+
+    @Test("tells HTTP/1.0 that the connection is kept, and nobody else")
+    func sayKeepAlive() {
+        var script = MachineScript()
+        let kept = RequestTraits(isHTTP10: true, keepAlive: true)
+        #expect(script.run([.accept(kept), .answer()]).plan?.sayKeepAlive == true)
+        #expect(script.run([.sent, .accept(Self.get), .answer()]).plan?.sayKeepAlive == false)
+    }
+}

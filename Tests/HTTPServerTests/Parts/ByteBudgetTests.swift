@@ -1,0 +1,71 @@
+import HTTPServer
+import Synchronization
+import Testing
+
+@Suite("The byte budget")
+struct ByteBudgetTests {
+    private final class Body {}
+
+    @Test("has room up to the reserve, and lets one body at a time into that")
+    func overdraft() {
+        let budget = ByteBudget(total: 300, largest: 100)
+        let (one, two) = (Body(), Body())
+        #expect(budget.take(200, body: ObjectIdentifier(one)))
+        #expect(budget.take(60, body: ObjectIdentifier(one)))
+        #expect(!budget.take(1, body: ObjectIdentifier(two)))
+        #expect(budget.take(40, body: ObjectIdentifier(one)))
+        #expect(!budget.take(1, body: ObjectIdentifier(one)), "the bound is strict")
+        budget.settle(0, body: ObjectIdentifier(one))
+        #expect(!budget.take(1, body: ObjectIdentifier(two)))
+        budget.release(300, body: ObjectIdentifier(one))
+        #expect(budget.used == 0)
+    }
+
+    @Test("wakes those who were refused, once")
+    func wake() {
+        let budget = ByteBudget(total: 100, largest: 50)
+        let woken = Mutex(0)
+        budget.onRelease { woken.withLock { $0 += 1 } }
+        let (one, two) = (Body(), Body())
+        #expect(budget.take(100, body: ObjectIdentifier(one)))
+        budget.release(10, body: ObjectIdentifier(one))
+        #expect(woken.withLock { $0 } == 0, "nobody waits")
+        #expect(!budget.take(20, body: ObjectIdentifier(two)))
+        budget.release(10, body: ObjectIdentifier(one))
+        budget.release(10, body: ObjectIdentifier(one))
+        #expect(woken.withLock { $0 } == 1)
+    }
+
+    @Test(
+        "lets somebody go on at any time, and never holds more than its total",
+        arguments: [UInt64.random(in: 0...UInt64.max), 3])
+    func progress(seed: UInt64) {
+        var random = SplitMix(seed: seed)
+        let budget = ByteBudget(total: 1000, largest: 300)
+        var bodies: [(body: Body, has: Int, wants: Int)] = []
+        var finished = 0
+        for step in 0..<20_000 {
+            if bodies.count < 12 { bodies.append((Body(), 0, .random(in: 1...300, using: &random))) }
+            // Everybody asks once; if none of them gets anything, they are stuck.
+            var moved = false
+            bodies.shuffle(using: &random)
+            for index in bodies.indices where bodies[index].has < bodies[index].wants {
+                let more = min(bodies[index].wants - bodies[index].has, .random(in: 1...64, using: &random))
+                guard budget.take(more, body: ObjectIdentifier(bodies[index].body)) else { continue }
+                bodies[index].has += more
+                moved = true
+            }
+            for done in bodies.filter({ $0.has == $0.wants }) {
+                budget.settle(0, body: ObjectIdentifier(done.body))
+                budget.release(done.has, body: ObjectIdentifier(done.body))
+                finished += 1
+                moved = true
+            }
+            bodies.removeAll { $0.has == $0.wants }
+            #expect(moved, "seed \(seed), step \(step)")
+            #expect(budget.used <= 1000, "seed \(seed)")
+            guard moved else { return }
+        }
+        #expect(finished > 1000)
+    }
+}

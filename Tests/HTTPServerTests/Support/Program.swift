@@ -1,0 +1,38 @@
+import Foundation
+
+/// Another program, run to its end.
+struct Program {
+    var status: Int32
+    var output: String
+
+    /// Where a program is, nil where it is not installed.
+    static func find(_ name: String) -> String? {
+        let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin"
+        let candidates = "\(path):/usr/sbin".split(separator: ":").map { "\($0)/\(name)" }
+        return candidates.first { access($0, X_OK) == 0 }
+    }
+
+    /// Runs a program with arguments, and text or a file as its input. Its output and errors come back together.
+    static func run(_ name: String, _ arguments: [String], input: URL? = nil) throws -> Program {
+        guard let path = find(name) else { throw CocoaError(.fileNoSuchFile) }
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: path)
+        process.arguments = arguments
+        let output = Pipe()
+        process.standardOutput = output
+        process.standardError = output
+        process.standardInput = try input.map { try FileHandle(forReadingFrom: $0) } ?? FileHandle.nullDevice
+        try process.run()
+        let said = output.fileHandleForReading.readDataToEndOfFile()
+        process.waitUntilExit()
+        return Program(status: process.terminationStatus, output: String(decoding: said, as: UTF8.self))
+    }
+
+    /// A file of `size` bytes, all the same, for as long as `body` runs.
+    static func withFile(size: Int, _ body: (URL) throws -> Void) throws {
+        let file = URL(fileURLWithPath: temporaryPath("body"))
+        try Data(repeating: 97, count: size).write(to: file)
+        defer { try? FileManager.default.removeItem(at: file) }
+        try body(file)
+    }
+}
