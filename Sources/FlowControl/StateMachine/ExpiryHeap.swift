@@ -8,6 +8,11 @@ package struct ExpiryHeap: Sendable {
     package struct Entry: Sendable {
         package let at: MonotonicInstant
         package let ticket: WaiterTicket
+
+        package init(at: MonotonicInstant, ticket: WaiterTicket) {
+            self.at = at
+            self.ticket = ticket
+        }
     }
 
     package private(set) var entries: [Entry] = []

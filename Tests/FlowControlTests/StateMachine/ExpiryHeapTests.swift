@@ -1,0 +1,63 @@
+import FlowControl
+import Testing
+
+/// The heap by itself: its order, and the sweeping of what those leave behind who went before their time.
+@Suite struct ExpiryHeapTests {
+    /// As many tickets as are asked for, all different.
+    private func tickets(_ count: Int) -> [WaiterTicket] {
+        var queue = WaiterQueue<Int>()
+        return (0..<count).map { _ in
+            queue.append(arrivedAt: MonotonicInstant(nanoseconds: 0), expiresByDeadline: false)
+        }
+    }
+
+    @Test func theEarliestIsAlwaysFirstBeforeAndAfterSweeps() {
+        let seed = SplitMix64.seed(for: "theEarliestIsAlwaysFirstBeforeAndAfterSweeps")
+        var random = SplitMix64(seed: seed)
+        for _ in 0..<200 {
+            let all = tickets(Int.random(in: 1...200, using: &random))
+            var heap = ExpiryHeap()
+            var expiries: [WaiterTicket: MonotonicInstant] = [:]
+            for ticket in all {
+                let at = MonotonicInstant(nanoseconds: UInt64.random(in: 0..<100, using: &random))
+                heap.insert(ExpiryHeap.Entry(at: at, ticket: ticket))
+                expiries[ticket] = at
+            }
+            // Most have left: what stays behind of them is more than half.
+            let live = Set(all.filter { _ in random.chance(20) })
+            heap.sweep(live: live.count) { live.contains($0) }
+            let isSwept = all.count > 2 * live.count + 32
+            #expect(heap.count == (isSwept ? live.count : all.count))
+
+            var found: [WaiterTicket: MonotonicInstant] = [:]
+            var last = MonotonicInstant(nanoseconds: 0)
+            while let first = heap.first {
+                #expect(first.at >= last)
+                last = first.at
+                found[first.ticket] = first.at
+                heap.removeFirst()
+            }
+            #expect(found == (isSwept ? expiries.filter { live.contains($0.key) } : expiries))
+        }
+    }
+
+    @Test func anEmptyHeapHasNothingToRemove() {
+        var heap = ExpiryHeap()
+        heap.removeFirst()
+        #expect(heap.first == nil)
+        #expect(heap.count == 0)
+    }
+
+    /// The bound is one of the machine's invariants, which `Bench` checks after each event.
+    @Test func thousandsWhoLeaveBeforeTheirTimeLeaveLittleBehind() {
+        var bench = Bench(limit: 1, queue: 3, wait: .seconds(3600))
+        bench.arrive("a")
+        for _ in 0..<1000 {
+            for name in "bcd" { bench.arrive(name) }
+            for name in "cbd" { bench.cancel(name) }
+        }
+        bench.arrive("e")
+        bench.pass(.seconds(3600))
+        #expect(bench.endings.last == "e wait_timed_out")
+    }
+}
