@@ -7,10 +7,13 @@ let strict: [SwiftSetting] = [
     .enableUpcomingFeature("ExistentialAny"),
     .enableUpcomingFeature("MemberImportVisibility"),
     .enableUpcomingFeature("InternalImportsByDefault"),
+    // Swift 6.3.1's optimizer zeroes fields of large structures that are taken out of an enum's payload of several
+    // elements. Without this pass it does not. CONTRIBUTING.md, "Traps", has the ten lines that show it.
+    .unsafeFlags(["-Xfrontend", "-disable-large-loadable-types-reg2mem"]),
 ]
 
 // OpenVINO's libraries are found beside the build tree (a checkout) or in ../lib/ocelli (an installation). Only what is
-// linked into a program needs it: the libraries stay free of unsafe flags, so that other packages can depend on them.
+// linked into a program needs it.
 let findEngine: [LinkerSetting] = [
     .unsafeFlags([
         "-Xlinker", "-rpath", "-Xlinker", "$ORIGIN/../lib/ocelli",
