@@ -2,6 +2,9 @@
 
 #include <string.h>
 
+// Vectors are handed from function to function only where these are made one: how they would be passed does not matter.
+#pragma GCC diagnostic ignored "-Wpsabi"
+
 // Clang's and GCC's vector types: the same source for every instruction set.
 typedef int32_t lanes __attribute__((vector_size(32)));
 typedef uint8_t bytes8 __attribute__((vector_size(8)));

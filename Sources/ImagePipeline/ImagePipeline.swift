@@ -57,13 +57,15 @@ public final class ImagePipeline: Sendable {
         let scratch = pool.take()
         defer { pool.give(scratch) }
         defer { scratch.jpeg.close() }
-        let rows = try open(bytes, header: header, plan: plan, scratch: scratch, isCancelled: isCancelled)
+        let rows = try open(
+            bytes, header: header, plan: plan, decodesAllPixels: options.decodesAllPixels, scratch: scratch,
+            isCancelled: isCancelled)
         try write(rows, plan: plan, scratch: scratch, output: output, isCancelled: isCancelled)
         return header.info
     }
 
     /// The limits that the header alone can break.
-    private func judge(_ header: PictureHeader) throws(ImageError) {
+    func judge(_ header: PictureHeader) throws(ImageError) {
         let info = header.info
         let (pixels, overflow) = info.width.multipliedReportingOverflow(by: info.height)
         guard !overflow, pixels <= limits.maxPixels else {
@@ -77,8 +79,8 @@ public final class ImagePipeline: Sendable {
     }
 
     private func open(
-        _ bytes: UnsafeRawBufferPointer, header: PictureHeader, plan: DecodePlan, scratch: Scratch,
-        isCancelled: () -> Bool
+        _ bytes: UnsafeRawBufferPointer, header: PictureHeader, plan: DecodePlan, decodesAllPixels: Bool,
+        scratch: Scratch, isCancelled: () -> Bool
     ) throws(ImageError) -> any RowSource {
         let gray = spec.channelOrder == .gray
         switch header.info.format {
@@ -93,7 +95,7 @@ public final class ImagePipeline: Sendable {
             }
             return try JPEGRows(
                 decoder: scratch.jpeg, header: found, gray: gray, scale: plan.scale, region: plan.region,
-                limits: limits, rows: scratch.rows, isCancelled: isCancelled)
+                decodesAllPixels: decodesAllPixels, limits: limits, rows: scratch.rows, isCancelled: isCancelled)
         case .png:
             let decoder = try PNGDecoder(bytes, width: header.info.width, height: header.info.height)
             return try PNGRows(

@@ -5,6 +5,7 @@ import ImagePipeline
 let arguments = Array(CommandLine.arguments.dropFirst())
 let commands: [String: ([String]) throws -> Void] = [
     "bench": BenchCommand.run,
+    "fuzz": FuzzCommand.run,
     "tensor": TensorCommand.run,
 ]
 guard let name = arguments.first, let command = commands[name] else {

@@ -8,6 +8,9 @@ public struct ImageDecodeOptions: Sendable, Hashable {
     /// resampling of the full picture.
     public var fullDecode: Bool
 
+    /// Reconstruct all of a JPEG, not only what is needed: the result must be the same. For tests.
+    package var decodesAllPixels = false
+
     /// Creates options.
     public init(cropAndScale: CropAndScale? = nil, ignoreOrientation: Bool = false, fullDecode: Bool = false) {
         self.cropAndScale = cropAndScale

@@ -10,6 +10,7 @@ final class JPEGRows: RowSource {
     private let isCMYK: Bool
     private let buffer: UnsafeMutablePointer<UInt8>
     private let stride: Int
+    private let skips: Bool
     private var y: Int
 
     /// Rows decoded together: enough to make calls cheap, few enough to stay in the cache.
@@ -24,7 +25,8 @@ final class JPEGRows: RowSource {
 
     /// For a picture that the decoder has opened. `region` is in pixels of the scaled picture.
     init(
-        decoder: JPEGDecoder, header: cjpeg_header, gray: Bool, scale: Int, region: Region, limits: ImageLimits,
+        decoder: JPEGDecoder, header: cjpeg_header, gray: Bool, scale: Int, region: Region, decodesAllPixels: Bool,
+        limits: ImageLimits,
         rows: Memory, isCancelled: () -> Bool
     ) throws(ImageError) {
         self.decoder = decoder
@@ -41,7 +43,8 @@ final class JPEGRows: RowSource {
             throw .corrupt("a JPEG of another size than its header says")
         }
         let wanted = max(0, region.x.lowerBound - Self.margin)..<min(size.width, region.x.upperBound + Self.margin)
-        decodedX = wanted.count < size.width ? try decoder.crop(wanted) : 0..<size.width
+        decodedX = wanted.count < size.width && !decodesAllPixels ? try decoder.crop(wanted) : 0..<size.width
+        skips = !decodesAllPixels
         guard decodedX.lowerBound <= region.x.lowerBound, decodedX.upperBound >= region.x.upperBound else {
             throw .corrupt("a JPEG of another size than its header says")
         }
@@ -51,9 +54,13 @@ final class JPEGRows: RowSource {
     }
 
     func next() throws(ImageError) -> RowBatch? {
-        if y < region.y.lowerBound {
+        if skips, y < region.y.lowerBound {
             try decoder.skip(rows: region.y.lowerBound - y)
             y = region.y.lowerBound
+        }
+        while y < region.y.lowerBound {
+            try decoder.read(buffer, stride: stride, rows: 1)
+            y += 1
         }
         let count = min(Self.batch, region.y.upperBound - y)
         guard count > 0 else { return nil }

@@ -14,7 +14,7 @@ enum WebPHeader {
             let payload = offset + 8
             if reader.has("VP8X", at: offset), canvas == nil {
                 canvas = try size(
-                    reader.little24(payload + 4).map { $0 + 1 }, reader.little24(payload + 7).map { $0 + 1 })
+                    reader, reader.little24(payload + 4).map { $0 + 1 }, reader.little24(payload + 7).map { $0 + 1 })
             } else if reader.has("VP8 ", at: offset), still == nil {
                 still = try lossySize(reader, payload)
             } else if reader.has("VP8L", at: offset), still == nil {
@@ -45,8 +45,11 @@ enum WebPHeader {
         return PictureHeader(info: info, truncation: truncation, frame: still == nil ? frame : nil)
     }
 
-    private static func size(_ width: Int?, _ height: Int?) throws(ImageError) -> (width: Int, height: Int) {
-        guard let width, let height else { throw .truncated("the WebP ends in its header") }
+    /// Both sides, which are nil where they would stand beyond the end.
+    private static func size(
+        _ reader: ByteReader, _ width: Int?, _ height: Int?
+    ) throws(ImageError) -> (width: Int, height: Int) {
+        guard let width, let height else { throw .truncated("the WebP ends at byte \(reader.count), in its header") }
         guard width > 0, height > 0 else { throw .corrupt("a WebP of \(width) x \(height) pixels") }
         return (width, height)
     }
@@ -54,7 +57,8 @@ enum WebPHeader {
     /// RFC 6386, section 9.1.
     private static func lossySize(_ reader: ByteReader, _ payload: Int) throws(ImageError) -> (width: Int, height: Int)
     {
-        try size(reader.little16(payload + 6).map { $0 & 0x3FFF }, reader.little16(payload + 8).map { $0 & 0x3FFF })
+        try size(
+            reader, reader.little16(payload + 6).map { $0 & 0x3FFF }, reader.little16(payload + 8).map { $0 & 0x3FFF })
     }
 
     /// RFC 9649, section 3.4.
@@ -62,7 +66,7 @@ enum WebPHeader {
         _ reader: ByteReader, _ payload: Int
     ) throws(ImageError) -> (width: Int, height: Int) {
         let bits = reader.little32(payload + 1)
-        return try size(bits.map { ($0 & 0x3FFF) + 1 }, bits.map { ($0 >> 14 & 0x3FFF) + 1 })
+        return try size(reader, bits.map { ($0 & 0x3FFF) + 1 }, bits.map { ($0 >> 14 & 0x3FFF) + 1 })
     }
 
     private static func firstFrame(
@@ -70,9 +74,9 @@ enum WebPHeader {
     ) throws(ImageError) -> PictureHeader.Frame {
         guard let x = reader.little24(payload), let y = reader.little24(payload + 3), length > 16,
             payload + 16 < reader.count
-        else { throw .truncated("the WebP ends in its first frame") }
+        else { throw .truncated("the WebP ends at byte \(reader.count), in its first frame") }
         let (width, height) = try size(
-            reader.little24(payload + 6).map { $0 + 1 }, reader.little24(payload + 9).map { $0 + 1 })
+            reader, reader.little24(payload + 6).map { $0 + 1 }, reader.little24(payload + 9).map { $0 + 1 })
         let end = min(reader.count, payload + length)
         return PictureHeader.Frame(range: payload + 16..<end, x: x * 2, y: y * 2, width: width, height: height)
     }

@@ -1,0 +1,111 @@
+extension ImagePipeline {
+    /// What `prepare` does to a picture, by its header; nothing is decoded.
+    ///
+    /// - Throws: what `prepare` throws for a header.
+    public func explain(
+        _ bytes: UnsafeRawBufferPointer, options: ImageDecodeOptions = ImageDecodeOptions()
+    ) throws(ImageError) -> PreprocessingReport {
+        let header = try PictureHeader.read(bytes)
+        try judge(header)
+        let plan = DecodePlan(header: header, spec: spec, options: options)
+        var steps = [
+            PreprocessingStep(
+                operation: "decode",
+                parameters: [
+                    "format": .text(header.info.format.rawValue), "scale": .text("\(plan.scale)/8"),
+                    "width": .number(Double(plan.decodedWidth)), "height": .number(Double(plan.decodedHeight)),
+                ])
+        ]
+        if header.info.orientation != 1 {
+            let applied = options.ignoreOrientation ? "ignored" : "applied"
+            steps.append(
+                PreprocessingStep(
+                    operation: "orient",
+                    parameters: ["exif": .number(Double(header.info.orientation)), "is": .text(applied)]))
+        }
+        if header.info.format != .jpeg {
+            steps.append(
+                PreprocessingStep(
+                    operation: "composite",
+                    parameters: [
+                        "background": .numbers(spec.background.numbers), "where": "the picture is transparent",
+                    ]))
+        }
+        steps.append(
+            PreprocessingStep(
+                operation: "convert",
+                parameters: [
+                    "to": .text(spec.channelOrder == .gray ? "gray (BT.601 luma), 8 bits" : "RGB, 8 bits a channel")
+                ]))
+        steps += geometry(plan.framing)
+        steps.append(
+            PreprocessingStep(
+                operation: "normalize",
+                parameters: [
+                    "value": "pixel * scale + bias", "scale": .numbers(spec.scale.map(Double.init)),
+                    "bias": .numbers(spec.bias.map(Double.init)),
+                ]))
+        steps.append(
+            PreprocessingStep(
+                operation: "tensor",
+                parameters: [
+                    "shape": .numbers(spec.shape.map(Double.init)), "layout": .text(spec.layout.rawValue),
+                    "order": .text(spec.channelOrder.rawValue), "element": .text(spec.element.rawValue),
+                ]))
+        return PreprocessingReport(image: header.info, steps: steps)
+    }
+
+    /// Crop, resize, cut and pad; coordinates are those of the oriented picture at its full size.
+    private func geometry(_ framing: Framing) -> [PreprocessingStep] {
+        let x = framing.x
+        let y = framing.y
+        var steps: [PreprocessingStep] = []
+        if x.length < Double(x.wholeLength) || y.length < Double(y.wholeLength) {
+            steps.append(
+                PreprocessingStep(
+                    operation: "crop",
+                    parameters: [
+                        "left": .number(x.source.lowerBound), "top": .number(y.source.lowerBound),
+                        "width": .number(x.length), "height": .number(y.length),
+                    ]))
+        }
+        steps.append(
+            PreprocessingStep(
+                operation: "resize",
+                parameters: [
+                    "width": .number(Double(x.scaledLength)), "height": .number(Double(y.scaledLength)),
+                    "resampler": .text(spec.resampler.rawValue),
+                ]))
+        if x.outputs.count < x.scaledLength || y.outputs.count < y.scaledLength {
+            steps.append(
+                PreprocessingStep(
+                    operation: "cut",
+                    parameters: [
+                        "left": .number(Double(x.outputs.lowerBound)), "top": .number(Double(y.outputs.lowerBound)),
+                        "width": .number(Double(x.outputs.count)), "height": .number(Double(y.outputs.count)),
+                    ]))
+        }
+        if framing.leavesRoom(in: spec) {
+            steps.append(
+                PreprocessingStep(
+                    operation: "pad",
+                    parameters: [
+                        "left": .number(Double(x.destination)), "top": .number(Double(y.destination)),
+                        "width": .number(Double(spec.width)), "height": .number(Double(spec.height)),
+                        "fill": .numbers(spec.fill.numbers),
+                    ]))
+        }
+        return steps
+    }
+}
+
+extension RGBColor {
+    fileprivate var numbers: [Double] { [Double(red), Double(green), Double(blue)] }
+}
+
+extension ImageTensorSpec {
+    /// The tensor's axes: 1, height, width, channels, in the order of the layout.
+    public var shape: [Int] {
+        layout == .nhwc ? [1, height, width, channels] : [1, channels, height, width]
+    }
+}

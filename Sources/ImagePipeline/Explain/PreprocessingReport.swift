@@ -1,0 +1,52 @@
+/// What is done to a picture before a model sees it, in order: to be laid beside a training pipeline.
+public struct PreprocessingReport: Sendable, Hashable, Codable {
+    /// What the header says.
+    public let image: ImageInfo
+    /// In the order in which they apply. (Several of them happen at once.)
+    public let steps: [PreprocessingStep]
+}
+
+/// One transformation.
+public struct PreprocessingStep: Sendable, Hashable, Codable {
+    /// `decode`, `orient`, `composite`, `convert`, `crop`, `resize`, `cut`, `pad`, `normalize` or `tensor`.
+    public let operation: String
+    /// Its numbers and names.
+    public let parameters: [String: PreprocessingValue]
+}
+
+/// A number, a word or a list of numbers; encoded as such, without a wrapper.
+public enum PreprocessingValue: Sendable, Hashable, Codable {
+    /// Pixels, or what the name of the parameter says.
+    case number(Double)
+    /// A name.
+    case text(String)
+    /// One number for each channel or axis.
+    case numbers([Double])
+
+    /// Decodes whichever of the three it is.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        if let number = try? container.decode(Double.self) {
+            self = .number(number)
+        } else if let text = try? container.decode(String.self) {
+            self = .text(text)
+        } else {
+            self = .numbers(try container.decode([Double].self))
+        }
+    }
+
+    /// Encodes the value alone.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        switch self {
+        case .number(let number): try container.encode(number)
+        case .text(let text): try container.encode(text)
+        case .numbers(let numbers): try container.encode(numbers)
+        }
+    }
+}
+
+extension PreprocessingValue: ExpressibleByStringLiteral {
+    /// A word.
+    public init(stringLiteral value: String) { self = .text(value) }
+}

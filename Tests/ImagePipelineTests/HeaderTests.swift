@@ -1,0 +1,65 @@
+import ImagePipeline
+import Testing
+
+@Suite struct HeaderTests {
+    @Test(arguments: [
+        ("scene-420.jpg", ImageInfo(format: .jpeg, width: 150, height: 113, orientation: 1)),
+        ("orientation-6.jpg", ImageInfo(format: .jpeg, width: 41, height: 60, orientation: 6)),
+        ("tall.png", ImageInfo(format: .png, width: 41, height: 97, orientation: 1)),
+        ("orientation-6.webp", ImageInfo(format: .webp, width: 41, height: 60, orientation: 6)),
+        ("scene-lossy.webp", ImageInfo(format: .webp, width: 90, height: 70, orientation: 1)),
+        ("animated-part.webp", ImageInfo(format: .webp, width: 90, height: 70, orientation: 1)),
+    ])
+    func probeReadsTheHeader(_ file: String, _ info: ImageInfo) throws {
+        #expect(try ImagePipeline.probe(Fixtures.bytes(file)) == info)
+    }
+
+    @Test(arguments: [
+        ("GIF89a....", "GIF"), ("BM6.......", "BMP"), ("%PDF-1.7", "PDF"), ("  <!DOCTYPE HTML>", "HTML"),
+        ("<svg xmlns=", "SVG"), ("....ftypheic", "HEIC"), ("....ftypavif", "AVIF"),
+        ("....ftypisom", "an MP4 or QuickTime file"),
+        ("II*\0....", "TIFF or a camera's raw file"), ("{\"image\": 1}", "JSON"),
+        ("/9j/4AAQSkZJRg", "a JPEG as base64 text: send its bytes"), ("RIFF....AVI ", "a RIFF file that is not WebP"),
+    ])
+    func whatIsNotDecodedIsNamed(_ start: String, _ name: String) {
+        #expect(throws: ImageError.unsupportedFormat(looksLike: name)) { try ImagePipeline.probe(Array(start.utf8)) }
+        #expect(ImageError.unsupportedFormat(looksLike: name).message.contains(name))
+        #expect(ImageError.unsupportedFormat(looksLike: name).code == "unsupported_media_type")
+    }
+
+    @Test func nothingAndNoiseAreRefused() {
+        #expect(throws: ImageError.empty) { try ImagePipeline.probe([]) }
+        #expect(throws: ImageError.unsupportedFormat(looksLike: nil)) { try ImagePipeline.probe([1, 2, 3]) }
+    }
+
+    /// A JPEG that is only a header, with one EXIF segment.
+    private func jpeg(exif: [UInt8]) -> [UInt8] {
+        let segment = Array("Exif\0\0".utf8) + exif
+        let frame: [UInt8] = [0xFF, 0xC0, 0, 11, 8, 0, 2, 0, 3, 1, 1, 0x11, 0]
+        return [0xFF, 0xD8, 0xFF, 0xE1, 0, UInt8(segment.count + 2)] + segment + frame + [0xFF, 0xDA, 0, 2]
+    }
+
+    private func tiff(tag: UInt16 = 0x0112, type: UInt16 = 3, count: UInt32 = 1, value: UInt16) -> [UInt8] {
+        func little(_ number: UInt64, _ bytes: Int) -> [UInt8] { (0..<bytes).map { UInt8(number >> ($0 * 8) & 255) } }
+        return [0x49, 0x49, 42, 0] + little(8, 4) + little(1, 2) + little(UInt64(tag), 2) + little(UInt64(type), 2)
+            + little(UInt64(count), 4) + little(UInt64(value), 4) + little(0, 4)
+    }
+
+    @Test func orientationIsReadWithBoundsChecks() throws {
+        for value in UInt16(1)...8 {
+            #expect(try ImagePipeline.probe(jpeg(exif: tiff(value: value))).orientation == Int(value))
+        }
+        for value: UInt16 in [0, 9, 65535] {
+            #expect(try ImagePipeline.probe(jpeg(exif: tiff(value: value))).orientation == 1)
+        }
+        #expect(try ImagePipeline.probe(jpeg(exif: tiff(count: 2, value: 6))).orientation == 1)
+        #expect(try ImagePipeline.probe(jpeg(exif: tiff(type: 7, value: 6))).orientation == 1)
+        let whole = tiff(value: 6)
+        for length in 0..<whole.count {
+            #expect(try [1, 6].contains(ImagePipeline.probe(jpeg(exif: Array(whole.prefix(length)))).orientation))
+        }
+        var far = whole
+        far[4...7] = [0xF0, 0xFF, 0xFF, 0xFF]
+        #expect(try ImagePipeline.probe(jpeg(exif: far)).orientation == 1)
+    }
+}

@@ -1,0 +1,118 @@
+import ImagePipeline
+import Testing
+
+@Suite struct LimitTests {
+    private let spec = ImageTensorSpec(width: 16, height: 16)
+
+    @Test(
+        arguments: Fixtures.names.filter { $0.hasPrefix("scene") || $0.hasPrefix("rgb-8") || $0.hasPrefix("animated") })
+    func aTruncatedPictureIsRefusedWithWhereItEnds(_ file: String) throws {
+        let picture = try Fixtures.bytes(file)
+        let pipeline = try ImagePipeline(spec: spec)
+        for part in 1..<64 {
+            let length = picture.count * part / 64
+            guard length > 16 else { continue }
+            do {
+                _ = try pipeline.tensor(Array(picture.prefix(length)))
+                Issue.record("\(length) of \(picture.count) bytes gave a picture")
+            } catch ImageError.truncated(let detail) {
+                #expect(detail.contains("\(length)"), "\(detail)")
+            }
+        }
+    }
+
+    @Test(arguments: ["scene-420.jpg", "scene-lossy.webp"])
+    func truncationCanBeTolerated(_ file: String) throws {
+        let picture = try Fixtures.bytes(file)
+        let pipeline = try ImagePipeline(spec: spec, limits: ImageLimits(tolerateTruncation: true))
+        let whole = try pipeline.tensor(picture)
+        let part = try pipeline.tensor(Array(picture.prefix(picture.count * 3 / 4)))
+        // The first rows are there.
+        #expect(part[0..<48 * 4] == whole[0..<48 * 4])
+    }
+
+    @Test func pixelsAreLimitedByTheHeader() throws {
+        let pipeline = try ImagePipeline(spec: spec, limits: ImageLimits(maxPixels: 150 * 113 - 1))
+        for file in ["scene-420.jpg", "scene.png"] {
+            #expect(
+                throws: ImageError.tooLarge(pixels: 150 * 113, limit: 150 * 113 - 1, width: 150, height: 113)
+            ) { try pipeline.tensor(Fixtures.bytes(file)) }
+        }
+        #expect(ImageError.tooLarge(pixels: 2, limit: 1, width: 1, height: 2).code == "image_too_large")
+        // A header that announces the most that its fields can.
+        var bomb = try Fixtures.bytes("scene.png")
+        bomb[16...23] = [0x7F, 0xFF, 0xFF, 0xFF, 0x7F, 0xFF, 0xFF, 0xFF]
+        #expect(throws: ImageError.self) { try ImagePipeline(spec: spec).tensor(bomb) }
+    }
+
+    @Test(arguments: ["rgb-8-interlaced.png", "scene-progressive.jpg", "scene-lossy.webp"])
+    func memoryIsLimited(_ file: String) throws {
+        let pipeline = try ImagePipeline(spec: spec, limits: ImageLimits(maxBytes: 1000))
+        let error = #expect(throws: ImageError.self) { try pipeline.tensor(Fixtures.bytes(file)) }
+        #expect(error?.label == "too_much_memory")
+    }
+
+    @Test func scansAreLimited() throws {
+        var picture = try Fixtures.bytes("scene-progressive.jpg")
+        // The last scan again, a few hundred times.
+        let starts = picture.indices.dropLast().filter { picture[$0] == 0xFF && picture[$0 + 1] == 0xDA }
+        let last = try #require(starts.last)
+        let scan = Array(picture[last..<picture.count - 2])
+        picture.removeLast(2)
+        for _ in 0..<300 { picture += scan }
+        picture += [0xFF, 0xD9]
+        let pipeline = try ImagePipeline(spec: spec, limits: ImageLimits(tolerateTruncation: true))
+        #expect(throws: ImageError.tooManyScans(limit: 100)) { try pipeline.tensor(picture) }
+    }
+
+    @Test func whatTheAncillaryChunksOfAPNGHoldIsNotRead() throws {
+        let picture = try Fixtures.bytes("scene.png")
+        // A profile that is no deflate stream, and is said to be 4 MB; its checksum is wrong too.
+        var chunk: [UInt8] = [0, 0x40, 0, 0] + Array("iCCPname\0\0".utf8)
+        chunk += [UInt8](repeating: 0xEE, count: (4 << 20) - 6 + 4)
+        let larger = Array(picture[..<33]) + chunk + Array(picture[33...])
+        let pipeline = try ImagePipeline(spec: spec)
+        #expect(try pipeline.tensor(larger) == pipeline.tensor(picture))
+    }
+
+    @Test(arguments: [
+        "large-420.jpg", "large-progressive.jpg", "rgb-8-interlaced.png", "scene.png", "scene-lossy.webp",
+    ])
+    func decodingStopsWhenItIsCancelled(_ file: String) throws {
+        let picture = try Fixtures.bytes(file)
+        let pipeline = try ImagePipeline(spec: spec)
+        var total = 0
+        let whole = try pipeline.tensor(
+            picture,
+            isCancelled: {
+                total += 1
+                return false
+            })
+        #expect(total > 1)
+        for limit in [1, total / 2, total] {
+            var asked = 0
+            #expect(throws: ImageError.cancelled) {
+                try pipeline.tensor(
+                    picture,
+                    isCancelled: {
+                        asked += 1
+                        return asked >= limit
+                    })
+            }
+            #expect(asked == limit)
+        }
+        #expect(try pipeline.tensor(picture) == whole, "after a cancelled picture comes a whole one")
+    }
+
+    @Test func manyThreadsShareAPipeline() async throws {
+        let pipeline = try ImagePipeline(spec: spec)
+        let files = try ["large-420.jpg", "scene.png", "scene-lossy.webp", "scene-progressive.jpg"].map(Fixtures.bytes)
+        let expected = try files.map { try pipeline.tensor($0) }
+        try await withThrowingTaskGroup(of: Bool.self) { group in
+            for round in 0..<80 {
+                group.addTask { try pipeline.tensor(files[round % 4]) == expected[round % 4] }
+            }
+            for try await same in group { #expect(same) }
+        }
+    }
+}

@@ -1,0 +1,40 @@
+import ImagePipeline
+import Testing
+
+@Suite struct OrientationTests {
+    static let specs = [
+        ImageTensorSpec(width: 20, height: 16),
+        ImageTensorSpec(width: 9, height: 50, layout: .nchw, cropAndScale: .scaleFit, resampler: .bicubic),
+        ImageTensorSpec(width: 64, height: 64, channelOrder: .gray, cropAndScale: .scaleFill),
+        ImageTensorSpec(width: 24, height: 20, channelOrder: .bgr, element: .float32, resizeShorterSide: 26),
+    ]
+
+    @Test(arguments: specs)
+    func eightPNGsOfOnePictureGiveTheSameTensor(_ spec: ImageTensorSpec) throws {
+        let pipeline = try ImagePipeline(spec: spec)
+        let upright = try pipeline.tensor(Fixtures.bytes("orientation-1.png"))
+        for orientation in 2...8 {
+            let picture = try Fixtures.bytes("orientation-\(orientation).png")
+            #expect(try ImagePipeline.probe(picture).orientation == orientation)
+            #expect(try pipeline.tensor(picture) == upright, "orientation \(orientation)")
+        }
+    }
+
+    /// The blocks of a JPEG lie elsewhere in a turned picture: what was lost differs.
+    @Test func eightJPEGsOfOnePictureGiveNearlyTheSameTensor() throws {
+        let pipeline = try ImagePipeline(spec: ImageTensorSpec(width: 20, height: 16))
+        let upright = try pipeline.tensor(Fixtures.bytes("orientation-1.jpg"))
+        for orientation in 2...8 {
+            let tensor = try pipeline.tensor(Fixtures.bytes("orientation-\(orientation).jpg"))
+            let sum = zip(tensor, upright).reduce(0) { $0 + abs(Int($1.0) - Int($1.1)) }
+            #expect(Double(sum) / Double(tensor.count) < 3, "orientation \(orientation)")
+        }
+    }
+
+    @Test func orientationCanBeIgnored() throws {
+        let pipeline = try ImagePipeline(spec: ImageTensorSpec(width: 20, height: 16))
+        let picture = try Fixtures.bytes("orientation-6.png")
+        let ignored = try pipeline.tensor(picture, options: ImageDecodeOptions(ignoreOrientation: true))
+        #expect(try ignored != pipeline.tensor(picture))
+    }
+}

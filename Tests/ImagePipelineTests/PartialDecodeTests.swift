@@ -1,0 +1,29 @@
+import ImagePipeline
+import Testing
+
+/// Decoding only the rows and columns that are needed must not change a single one of them.
+@Suite struct PartialDecodeTests {
+    static let pictures = Fixtures.names.filter { $0.hasSuffix(".jpg") && !$0.contains("4000x3000") }
+
+    static let specs = [
+        ImageTensorSpec(width: 16, height: 16),
+        ImageTensorSpec(width: 5, height: 60),
+        ImageTensorSpec(width: 90, height: 7, channelOrder: .gray),
+        ImageTensorSpec(width: 33, height: 31, resizeShorterSide: 64, decodeMargin: 1),
+        ImageTensorSpec(width: 10, height: 11, resampler: .nearest, resizeShorterSide: 77),
+        ImageTensorSpec(width: 64, height: 48, resampler: .bicubic, resizeShorterSide: 150, decodeMargin: 1),
+        ImageTensorSpec(width: 3, height: 3, resizeShorterSide: 199, decodeMargin: 1),
+    ]
+
+    @Test(arguments: pictures, specs)
+    func croppingAndSkippingChangeNothing(_ file: String, _ spec: ImageTensorSpec) throws {
+        let picture = try Fixtures.bytes(file)
+        let pipeline = try ImagePipeline(spec: spec)
+        for full in [false, true] {
+            var options = ImageDecodeOptions(fullDecode: full)
+            let part = try pipeline.tensor(picture, options: options)
+            options.decodesAllPixels = true
+            #expect(try part == pipeline.tensor(picture, options: options), "full: \(full)")
+        }
+    }
+}

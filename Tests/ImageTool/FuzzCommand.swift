@@ -1,0 +1,88 @@
+import Foundation
+import ImagePipeline
+
+/// `fuzz [count=N] [seed=S] [truncations=yes] FILE...`: damaged copies of the files through the whole pipeline, `count` of them in
+/// turn, and with `truncations` each file cut off at each 64th. Any outcome but a picture or an error in a second is a failure.
+enum FuzzCommand {
+    static func run(_ arguments: [String]) throws {
+        let options = Options(arguments)
+        let files = try options.files.map { [UInt8](try Data(contentsOf: URL(fileURLWithPath: $0))) }
+        let seed = UInt64(options.integer("seed", 1))
+        let pipelines = try specs.flatMap { spec in
+            try [false, true].map { tolerant in
+                try ImagePipeline(
+                    spec: spec, limits: ImageLimits(maxBytes: 64 << 20, tolerateTruncation: tolerant))
+            }
+        }
+        var trial = Trial(pipelines: pipelines)
+        var mutator = Mutator(seed: seed)
+        if options.values["truncations"] == "yes" {
+            for file in files {
+                for part in 0..<64 { trial.run(Array(file.prefix(file.count * part / 64)), pick: part) }
+            }
+        }
+        for round in 0..<options.integer("count", 0) where !files.isEmpty {
+            var bytes = mutator.mutate(files[round % files.count])
+            if mutator.below(4) > 0 { Mutator.repairChecksums(&bytes) }
+            trial.run(bytes, pick: mutator.below(1 << 20))
+        }
+        print(
+            "seed \(seed): \(trial.pictures) pictures, \(trial.errors) errors (\(trial.summary)), slowest "
+                + "\(trial.slowest / 1000) ms")
+        if trial.slowest > 1_000_000 { throw FuzzFailure.tooSlow }
+    }
+
+    private static var specs: [ImageTensorSpec] {
+        [
+            ImageTensorSpec(width: 224, height: 224),
+            ImageTensorSpec(
+                width: 33, height: 20, channelOrder: .bgr, layout: .nchw, element: .float32, cropAndScale: .scaleFit),
+            ImageTensorSpec(
+                width: 28, height: 28, channelOrder: .gray, element: .float16, cropAndScale: .scaleFill,
+                resampler: .bicubic),
+            ImageTensorSpec(width: 24, height: 24, resampler: .nearest, resizeShorterSide: 40, decodeMargin: 1),
+        ]
+    }
+}
+
+enum FuzzFailure: Error {
+    case tooSlow
+}
+
+/// Runs single inputs and counts what became of them.
+struct Trial {
+    let pipelines: [ImagePipeline]
+    private let input = GuardedBuffer(capacity: 4 << 20)
+    private let output = GuardedBuffer(capacity: 1 << 20)
+    private(set) var pictures = 0
+    private(set) var errors = 0
+    private(set) var slowest = 0.0
+    private var labels: [String: Int] = [:]
+
+    init(pipelines: [ImagePipeline]) { self.pipelines = pipelines }
+
+    var summary: String {
+        labels.sorted { $0.value > $1.value }.map { "\($0.key) \($0.value)" }.joined(separator: ", ")
+    }
+
+    mutating func run(_ bytes: [UInt8], pick: Int) {
+        let pipeline = pipelines[pick % pipelines.count]
+        let options = ImageDecodeOptions(
+            cropAndScale: [nil, .centerCrop, .scaleFit, .scaleFill][pick / 8 % 4],
+            ignoreOrientation: pick / 32 % 4 == 0,
+            fullDecode: pick / 128 % 2 == 0)
+        let place = input.end(bytes.count)
+        place.copyBytes(from: bytes)
+        let start = ContinuousClock.now
+        do throws(ImageError) {
+            _ = try pipeline.prepare(
+                UnsafeRawBufferPointer(place), into: output.end(pipeline.spec.byteCount), options: options)
+            pictures += 1
+        } catch {
+            errors += 1
+            labels[error.label, default: 0] += 1
+        }
+        let took = (ContinuousClock.now - start) / .microseconds(1)
+        slowest = max(slowest, took)
+    }
+}
