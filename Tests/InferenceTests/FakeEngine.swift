@@ -11,6 +11,8 @@ final class FakeEngine: Engine {
     let answer: [UInt8]
     /// Whether inferences end by themselves as soon as they are started.
     let endsAtOnce: Bool
+    /// Called while a model file is read.
+    let onRead: @Sendable () -> Void
     let state = Mutex(State())
 
     struct State {
@@ -25,20 +27,25 @@ final class FakeEngine: Engine {
     init(
         inputs: [TensorPort] = [TensorPort(name: "x", elementType: .float32, shape: [1, 4])],
         outputs: [TensorPort] = [TensorPort(name: "y", elementType: .float32, shape: [1, 4])],
-        requestCount: Int = 2, answer: [UInt8] = [UInt8](repeating: 0, count: 16), endsAtOnce: Bool = true
+        requestCount: Int = 2, answer: [UInt8] = [UInt8](repeating: 0, count: 16), endsAtOnce: Bool = true,
+        onRead: @escaping @Sendable () -> Void = {}
     ) {
         self.inputs = inputs
         self.outputs = outputs
         self.requestCount = requestCount
         self.answer = answer
         self.endsAtOnce = endsAtOnce
+        self.onRead = onRead
     }
 
     func availableDevices() throws(EngineError) -> [ComputeDevice] {
         [ComputeDevice(name: "FAKE", fullName: "a test's own", capabilities: [])]
     }
 
-    func read(_ source: ModelSource) throws(EngineError) -> any ModelFile { FakeFile(engine: self) }
+    func read(_ source: ModelSource) throws(EngineError) -> any ModelFile {
+        onRead()
+        return FakeFile(engine: self)
+    }
 
     var started: Int { state.withLock { $0.started } }
     var cancelled: Int { state.withLock { $0.cancelled } }

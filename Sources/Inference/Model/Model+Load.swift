@@ -30,6 +30,7 @@ extension Model {
         _ path: String, configuration: ModelConfiguration
     ) throws(InferenceError) -> Model {
         let start = MonotonicInstant.now
+        let stamp = BundleStamp(path: path)
         let bundle = try ModelBundle(path: path)
         var configuration = configuration
         if let runtime = bundle.manifest?.runtime { configuration.apply(runtime) }
@@ -54,6 +55,17 @@ extension Model {
             compiled = try planner.file.compile(configuration.compile)
         } catch {
             throw .engine(error)
+        }
+        guard BundleStamp(path: path) == stamp else {
+            throw .invalidBundle(
+                name: bundle.name,
+                problems: [
+                    BundleProblem(
+                        path: "",
+                        reason:
+                            "its files changed while it was loaded: is it still being copied? Load it again when it is whole"
+                    )
+                ])
         }
         var report = LoadReport()
         report.read = readDone.nanoseconds(since: start)

@@ -21,6 +21,8 @@ public final class Model: Sendable {
     /// What loading it was like.
     public var loadReport: LoadReport { load.withLock { $0 } }
     private let load: Mutex<LoadReport>
+    /// When the last prediction ended, on CLOCK_MONOTONIC.
+    private let lastUse = Atomic<UInt64>(MonotonicInstant.now.nanoseconds)
     /// The infer requests: how many predictions can be in the engine at once.
     public var instances: Int { requests.count }
     /// What `model.json` tells clients under `options`.
@@ -65,6 +67,13 @@ public final class Model: Sendable {
         }
         requests = RequestPool(made, waiters: slots)
         tensors = InputTensorPool(compiled: compiled, plans: plan.inputs, capacity: slots)
+    }
+
+    /// For how long the model has had nothing to do; zero while it has.
+    public var idleTime: Duration {
+        let state = limiter.snapshot
+        guard state.inFlight == 0, state.waiting == 0 else { return .zero }
+        return MonotonicInstant.now - MonotonicInstant(nanoseconds: lastUse.load(ordering: .relaxed))
     }
 
     // MARK: Predictions
@@ -202,7 +211,10 @@ public final class Model: Sendable {
                 throw .refused(error)
             }
         }
-        defer { if given == nil { permit.release() } }
+        defer {
+            lastUse.store(MonotonicInstant.now.nanoseconds, ordering: .relaxed)
+            if given == nil { permit.release() }
+        }
         let admitted = MonotonicInstant.now
         times.queue = admitted.nanoseconds(since: arrived)
 

@@ -18,6 +18,8 @@ public struct ModelConfiguration: Sendable {
     public var overloadPolicy = OverloadPolicy.defer
     /// Limits of pictures.
     public var imageLimits = ImageLimits()
+    /// How long a lazy model is kept that nobody asks; zero keeps it for ever.
+    public var idleUnload = Duration.zero
     /// The engine; nil takes the built-in one.
     public var engine: (any Engine)?
 

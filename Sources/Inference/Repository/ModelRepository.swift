@@ -83,6 +83,7 @@ public final class ModelRepository: Sendable {
     public func model(named name: String, version: String? = nil) async throws(InferenceError) -> Model {
         let slot = try find(name, version: version)
         if let model = slot.readyModel { return model }
+        if slot.isHeldBack { throw .modelNotReady(name: name, reason: "it was unloaded and has not been loaded again") }
         return try await load(slot)
     }
 
@@ -118,10 +119,8 @@ public final class ModelRepository: Sendable {
     public var isReady: Bool {
         slots.withLock { slots in
             slots.values.allSatisfy { versions in
-                guard let highest = versions.max(by: { $0.order < $1.order }), highest.policy == .eager else {
-                    return true
-                }
-                return highest.readyModel != nil
+                guard let highest = versions.max(by: { $0.order < $1.order }) else { return true }
+                return highest.policy == .lazy || highest.readyModel != nil || highest.isHeldBack
             }
         }
     }
@@ -149,8 +148,16 @@ public final class ModelRepository: Sendable {
     public func unload(_ name: String) throws(InferenceError) {
         let versions = versions(of: name)
         guard !versions.isEmpty else { throw .modelNotFound(name: name, known: names) }
-        for slot in versions where slot.unload() {
+        for slot in versions where slot.unload(holdsBack: true) {
             onEvent(.unloaded(name: slot.name, version: slot.version, why: "it was asked for"))
+        }
+    }
+
+    /// Lets go of lazy models that have had nothing to do for longer than they are kept; they are loaded again when they
+    /// are asked for. To be called now and then.
+    public func unloadIdle() {
+        for slot in slots.withLock({ Array($0.values.joined()) }) where slot.isIdle && slot.unload() {
+            onEvent(.unloaded(name: slot.name, version: slot.version, why: "nobody has asked it for a while"))
         }
     }
 

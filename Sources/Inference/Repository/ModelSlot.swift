@@ -12,8 +12,13 @@ internal import Synchronization
 final class ModelSlot: Sendable {
     let name: String
     let path: String
-    let version: String
     let policy: LoadPolicy
+    /// After how long without a prediction the model is let go of; nil keeps it. Only lazy models can come back by
+    /// themselves, so only they are let go of.
+    private let idleLimit: Duration?
+    /// The version of a numbered folder; others tell it themselves, and may tell another after a reload.
+    private let numbered: String?
+    private let firstVersion: String
     private let configuration: ModelConfiguration
     private let state = Mutex<State>(State())
 
@@ -22,6 +27,7 @@ final class ModelSlot: Sendable {
         var loading: Task<Result<Model, InferenceError>, Never>?
         var failure: String?
         var isUnloaded = false
+        var isHeldBack = false
     }
 
     init(found: RepositoryScanner.Found, configuration: ModelConfiguration, defaultPolicy: LoadPolicy) {
@@ -30,8 +36,20 @@ final class ModelSlot: Sendable {
         self.configuration = configuration
         // A bundle that cannot be read keeps its place: loading it then says what is wrong.
         let manifest = (try? ModelBundle(path: found.path))?.manifest
-        version = found.version ?? manifest?.version ?? "1"
+        numbered = found.version
+        firstVersion = manifest?.version ?? "1"
         policy = manifest?.runtime.load ?? defaultPolicy
+        let idle = manifest?.runtime.idleUnloadSeconds.map { Duration.seconds($0) } ?? configuration.idleUnload
+        idleLimit = policy == .lazy && idle > .zero ? idle : nil
+    }
+
+    /// The version.
+    var version: String { numbered ?? readyModel?.description.version ?? firstVersion }
+
+    /// Whether the model is loaded and has had nothing to do for longer than it is kept.
+    var isIdle: Bool {
+        guard let idleLimit, let model = readyModel else { return false }
+        return model.idleTime > idleLimit
     }
 
     /// Versions in the order of their numbers; others after them by name.
@@ -59,6 +77,7 @@ final class ModelSlot: Sendable {
                 } else {
                     .unloaded
                 }
+            let version = numbered ?? state.ready?.description.version ?? firstVersion
             return ModelRecord(name: name, version: version, state: current, policy: policy, model: state.ready)
         }
     }
@@ -78,6 +97,7 @@ final class ModelSlot: Sendable {
             }
             state.loading = task
             state.isUnloaded = false
+            state.isHeldBack = false
             return (task, true)
         }
         let result = await task.value
@@ -96,10 +116,15 @@ final class ModelSlot: Sendable {
         return (result, true)
     }
 
+    /// Whether the model was unloaded because somebody asked for that: only a load that is asked for brings it back.
+    var isHeldBack: Bool { state.withLock { $0.isHeldBack } }
+
     /// Lets go of the model; predictions that it is working on keep it alive until they end. Tells whether it was loaded.
-    func unload() -> Bool {
+    /// - Parameter holdsBack: whether requests for it must not load it again.
+    func unload(holdsBack: Bool = false) -> Bool {
         state.withLock { state in
             state.isUnloaded = true
+            state.isHeldBack = holdsBack
             state.failure = nil
             defer { state.ready = nil }
             return state.ready != nil

@@ -15,6 +15,8 @@ package struct Settings: Sendable, Hashable {
     package var streams: Int?
     package var instances: Int?
     package var cacheDirectory = "auto"
+    package var cacheSize = 1 << 30
+    package var idleUnload = 0.0
 
     // Flow control.
     package var maxInFlight: Int?

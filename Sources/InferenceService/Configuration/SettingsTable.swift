@@ -60,6 +60,13 @@ package enum SettingsTable {
                 "cache_dir", \.cacheDirectory,
                 "Where compiled models are kept, so that the next start is quick. auto: $CACHE_DIRECTORY (systemd), else "
                     + "$XDG_CACHE_HOME/ocelli or ~/.cache/ocelli. Empty keeps none."),
+            .bytes(
+                "cache_size", \.cacheSize, 0...(1 << 40),
+                "How much of compiled models is kept; past it the ones used longest ago are removed, at start."),
+            .duration(
+                "idle_unload", \.idleUnload, 0...31_536_000,
+                "How long a model that is loaded when first asked for is kept when nobody asks it any more. 0 keeps it."
+            ),
         ])
 
     static let flow = Group(

@@ -47,6 +47,19 @@ package enum Daemon {
         StartupSummary(plan: plan, addresses: addresses).log(to: log)
         // Listening comes first: the port is taken and health is answered while models load; /readyz says when they have.
         await repository.loadEager()
+        if let cache = plan.cacheDirectory {
+            let pruned = CompiledModelCache.prune(cache, to: settings.cacheSize)
+            if pruned.files > 0 {
+                log.info("removed \(pruned.files) compiled models from the cache (\(Units.bytes(pruned.bytes)))")
+            }
+        }
+        let idleWatch = Task {
+            while !Task.isCancelled {
+                try? await Task.sleep(for: .seconds(1))
+                repository.unloadIdle()
+            }
+        }
+        defer { idleWatch.cancel() }
         if repository.isReady {
             let time = Units.decimal(Double(MonotonicInstant.now.nanoseconds(since: start)) / 1e9, places: 2)
             log.notice("ready after \(time) s")

@@ -51,6 +51,7 @@ struct ServicePlan {
         configuration.compile.streams = settings.streams ?? (settings.hint == "latency" ? nil : sizing.streams.value)
         configuration.compile.cacheDirectory = cacheDirectory
         configuration.instances = settings.instances
+        configuration.idleUnload = .seconds(settings.idleUnload)
         configuration.maxInFlight = settings.maxInFlight
         configuration.queueCapacity = sizing.queueCapacity.value
         configuration.maxWait = .seconds(settings.queueWait)

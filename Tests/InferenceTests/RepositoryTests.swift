@@ -1,0 +1,191 @@
+import Foundation
+import Inference
+import Synchronization
+import TestSupport
+import Testing
+
+/// Finding, loading, swapping and letting go of models, over an engine that the test controls.
+@Suite struct RepositoryTests {
+    private static func manifest(version: String = "1", runtime: String = "{}") -> String {
+        """
+        { "name": "m", "id": "m", "version": "\(version)", "model": { "file": "m.onnx", "backend": "onnx" },
+          "inputs": [ { "name": "x", "type": "array", "shape": [1, 4] } ],
+          "outputs": [ { "name": "y", "type": "array", "shape": [1, 4] } ],
+          "runtime": \(runtime) }
+        """
+    }
+
+    private final class Events: Sendable {
+        let list = Mutex<[String]>([])
+        func add(_ event: ModelRepository.Event) {
+            let text =
+                switch event {
+                case .loaded(let name, let version, _): "loaded \(name) \(version)"
+                case .failed(let name, let version, _): "failed \(name) \(version)"
+                case .unloaded(let name, let version, _): "unloaded \(name) \(version)"
+                }
+            list.withLock { $0.append(text) }
+        }
+        var all: [String] { list.withLock { $0 } }
+    }
+
+    private func repository(
+        _ folder: TemporaryFolder, engine: FakeEngine = FakeEngine(), policy: LoadPolicy = .eager,
+        idle: Duration = .zero
+    ) throws -> (ModelRepository, Events) {
+        var configuration = ModelConfiguration()
+        configuration.engine = engine
+        configuration.idleUnload = idle
+        let events = Events()
+        let repository = ModelRepository(
+            folders: [folder.url.path], configuration: configuration, defaultPolicy: policy, onEvent: events.add)
+        try repository.discover()
+        return (repository, events)
+    }
+
+    @Test func everyKindOfEntryIsFound() throws {
+        let folder = try TemporaryFolder()
+        try folder.write([
+            "bundle/model.json": Self.manifest(), "bundle/m.onnx": "",
+            "tensorio.tiobundle/model.json": Self.manifest(), "tensorio.tiobundle/m.onnx": "",
+            "numbered/1/m.onnx": "", "numbered/2/model.json": Self.manifest(), "numbered/2/m.onnx": "",
+            "numbered/notes/readme.txt": "", "bare.onnx": "", "notes.txt": "", ".hidden/model.json": "",
+            "_copy/model.json": "",
+        ])
+        let (repository, _) = try repository(folder)
+        #expect(repository.names == ["bare", "bundle", "numbered", "tensorio"])
+        #expect(repository.records.filter { $0.name == "numbered" }.map(\.version) == ["1", "2"])
+    }
+
+    @Test func theHighestVersionIsServedUnlessAnotherIsAskedFor() async throws {
+        let folder = try TemporaryFolder()
+        try folder.write([
+            "m/2/model.json": Self.manifest(), "m/2/m.onnx": "", "m/10/model.json": Self.manifest(), "m/10/m.onnx": "",
+        ])
+        let (repository, events) = try repository(folder)
+        await repository.loadEager()
+        #expect(events.all == ["loaded m 10"])
+        #expect(repository.isReady)
+        _ = try await repository.model(named: "m", version: "2")
+        #expect(events.all == ["loaded m 10", "loaded m 2"])
+        let error = await #expect(throws: InferenceError.self) {
+            _ = try await repository.model(named: "m", version: "3")
+        }
+        #expect(error?.message.contains("\"2\", \"10\"") == true, "\(error?.message ?? "")")
+        await #expect(throws: InferenceError.self) { _ = try await repository.model(named: "n") }
+    }
+
+    @Test func concurrentFirstRequestsShareOneLoad() async throws {
+        let folder = try TemporaryFolder()
+        try folder.write(["m/model.json": Self.manifest(), "m/m.onnx": ""])
+        let engine = FakeEngine()
+        let (repository, events) = try repository(folder, engine: engine, policy: .lazy)
+        await repository.loadEager()
+        #expect(events.all == [])
+        #expect(repository.isReady, "a lazy model does not keep the daemon from being ready")
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<50 { group.addTask { _ = try? await repository.model(named: "m") } }
+        }
+        #expect(events.all == ["loaded m 1"])
+        #expect(engine.state.withLock { $0.loads } == 1)
+    }
+
+    @Test func aFailedReloadLeavesTheOldModelServing() async throws {
+        let folder = try TemporaryFolder()
+        try folder.write(["m/model.json": Self.manifest(), "m/m.onnx": ""])
+        let (repository, events) = try repository(folder)
+        await repository.loadEager()
+        let old = try await repository.model(named: "m")
+        try folder.write(["m/model.json": "{ not JSON"])
+        await #expect(throws: InferenceError.self) { try await repository.reload("m") }
+        #expect(try await repository.model(named: "m") === old)
+        #expect(repository.isReady)
+        try folder.write(["m/model.json": Self.manifest(version: "2")])
+        try await repository.reload("m")
+        #expect(try await repository.model(named: "m") !== old)
+        #expect(repository.records.map(\.version) == ["2"])
+        #expect(events.all == ["loaded m 1", "failed m 1", "loaded m 2"])
+    }
+
+    @Test func anUnloadedModelComesBackOnlyWhenItIsLoaded() async throws {
+        let folder = try TemporaryFolder()
+        try folder.write(["m/model.json": Self.manifest(), "m/m.onnx": ""])
+        let (repository, _) = try repository(folder)
+        await repository.loadEager()
+        try repository.unload("m")
+        #expect(repository.records.first?.state == .unloaded)
+        let error = await #expect(throws: InferenceError.self) { _ = try await repository.model(named: "m") }
+        #expect(error?.message.contains("unloaded") == true)
+        try await repository.reload("m")
+        _ = try await repository.model(named: "m")
+    }
+
+    @Test func aLazyModelThatNobodyAsksIsLetGo() async throws {
+        let folder = try TemporaryFolder()
+        try folder.write(["m/model.json": Self.manifest(), "m/m.onnx": ""])
+        let (repository, events) = try repository(folder, policy: .lazy, idle: .nanoseconds(1))
+        _ = try await repository.model(named: "m")
+        try await Task.sleep(for: .milliseconds(2))
+        repository.unloadIdle()
+        #expect(events.all == ["loaded m 1", "unloaded m 1"])
+        _ = try await repository.model(named: "m")
+        #expect(events.all.count == 3, "it comes back by itself")
+    }
+
+    @Test func anEagerModelIsKept() async throws {
+        let folder = try TemporaryFolder()
+        try folder.write(["m/model.json": Self.manifest(runtime: #"{ "idle_unload_seconds": 1 }"#), "m/m.onnx": ""])
+        let (repository, events) = try repository(folder, idle: .nanoseconds(1))
+        await repository.loadEager()
+        try await Task.sleep(for: .milliseconds(2))
+        repository.unloadIdle()
+        #expect(events.all == ["loaded m 1"])
+    }
+
+    @Test func modelsThatAreGoneAreDroppedAndNewOnesFound() async throws {
+        let folder = try TemporaryFolder()
+        try folder.write(["a/model.json": Self.manifest(), "a/m.onnx": ""])
+        let (repository, events) = try repository(folder)
+        await repository.loadEager()
+        try FileManager.default.removeItem(at: folder.url.appendingPathComponent("a"))
+        try folder.write(["b/model.json": Self.manifest(), "b/m.onnx": ""])
+        try repository.discover()
+        await repository.loadEager()
+        #expect(repository.names == ["b"])
+        #expect(events.all == ["loaded a 1", "unloaded a 1", "loaded b 1"])
+    }
+
+    @Test func aFolderThatCannotBeReadIsNamed() throws {
+        let repository = ModelRepository(folders: ["/nonexistent/models"], configuration: ModelConfiguration())
+        let error = #expect(throws: RepositoryError.self) { try repository.discover() }
+        #expect(error?.message.contains("/nonexistent/models") == true)
+    }
+
+    @Test func aBundleThatChangesWhileItIsLoadedIsNotLoaded() async throws {
+        let folder = try TemporaryFolder()
+        try folder.write(["m/model.json": Self.manifest(), "m/m.onnx": ""])
+        let file = folder.url.appendingPathComponent("m/m.onnx")
+        let engine = FakeEngine(onRead: { try? Data("more".utf8).write(to: file) })
+        let (repository, _) = try repository(folder, engine: engine)
+        let error = await #expect(throws: InferenceError.self) { _ = try await repository.model(named: "m") }
+        #expect(error?.message.contains("being copied") == true, "\(error?.message ?? "")")
+    }
+
+    @Test func theCacheIsPrunedOldestFirst() throws {
+        let folder = try TemporaryFolder()
+        for (index, name) in ["a.blob", "b.blob", "c.blob", "keep.txt"].enumerated() {
+            let file = folder.url.appendingPathComponent(name)
+            try Data(count: 1000).write(to: file)
+            let times = [
+                timeval(tv_sec: 1_000_000 + index, tv_usec: 0), timeval(tv_sec: 1_000_000 + index, tv_usec: 0),
+            ]
+            #expect(utimes(file.path, times) == 0)
+        }
+        let pruned = CompiledModelCache.prune(folder.url.path, to: 1500)
+        #expect(pruned.files == 2)
+        #expect(pruned.bytes == 2000)
+        #expect(
+            try FileManager.default.contentsOfDirectory(atPath: folder.url.path).sorted() == ["c.blob", "keep.txt"])
+        #expect(CompiledModelCache.prune("/nonexistent", to: 0).files == 0)
+    }
+}
