@@ -29,7 +29,7 @@ public final class Model: Sendable {
     public let options: JSONValue?
 
     let compiled: any CompiledModel
-    private let plan: ModelPlan
+    let plan: ModelPlan
     private let requests: RequestPool
     private let tensors: InputTensorPool
 

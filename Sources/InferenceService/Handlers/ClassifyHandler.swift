@@ -23,9 +23,14 @@ struct ClassifyHandler: Sendable {
             throw ServiceError(error)
         }
         guard let boundary else {
-            return try await single(job, image: EncodedImage(request.body, 0..<request.body.count))
+            let image = EncodedImage(request.body, 0..<request.body.count)
+            if let form = query.explain { return try await explain(job, image: image, form: form) }
+            return try await single(job, image: image)
         }
         let parts = try ImageParts(request.body, boundary: boundary, most: settings.maxBatch).ranges
+        if let form = query.explain {
+            return try await explain(job, image: EncodedImage(request.body, parts[0]), form: form)
+        }
         guard parts.count > 1 else {
             return try await single(job, image: EncodedImage(request.body, parts[0]))
         }
@@ -78,6 +83,38 @@ struct ClassifyHandler: Sendable {
             permit.release()
             if case .cancelled(let stage) = error { metrics.cancelled(stage) }
             throw ServiceError(error)
+        }
+    }
+
+    // MARK: What the model sees
+
+    private func explain(
+        _ job: ClassifyJob, image: EncodedImage, form: ClassifyQuery.Explanation
+    ) async throws(ServiceError) -> HTTPResponse {
+        let permit: Permit
+        do throws(AdmissionError) {
+            permit = try await job.model.limiter.acquire(deadline: job.options.deadline)
+        } catch {
+            throw ServiceError(error)
+        }
+        defer { permit.release() }
+        let result: PreprocessedImage
+        do throws(InferenceError) {
+            result = try job.model.preprocess(image, options: job.options)
+        } catch {
+            throw ServiceError(error)
+        }
+        do {
+            let (type, body) =
+                switch form {
+                case .preprocess:
+                    ("application/json", try PreprocessingAnswer.json(result) { job.writeHeader(to: &$0) })
+                case .png: ("image/png", try result.png())
+                case .npy: ("application/x-npy", try result.npy())
+                }
+            return HTTPResponse(status: .ok, fields: [("Content-Type", type)], body: body)
+        } catch {
+            throw ServiceError(.internalServerError, "internal", "the tensor could not be shown: \(error)")
         }
     }
 

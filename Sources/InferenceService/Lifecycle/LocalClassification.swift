@@ -12,6 +12,8 @@ package enum LocalClassification {
         package var threshold: Float = 0
         package var crop: String?
         package var isJSON = false
+        /// A folder for what the model sees of each picture.
+        package var explain: String?
 
         package init() {}
     }
@@ -36,6 +38,9 @@ package enum LocalClassification {
             if request.files.count > 1 { progress("\(index + 1) of \(request.files.count): \(file)") }
             do {
                 let bytes = try read(file, most: settings.maxBody)
+                if let folder = request.explain {
+                    try explain(EncodedImage(bytes), file: file, in: folder, model: model, options: options)
+                }
                 let start = MonotonicInstant.now
                 let result = try await model.classification(
                     of: EncodedImage(bytes), top: min(settings.top, labels.count), threshold: request.threshold,
@@ -58,6 +63,24 @@ package enum LocalClassification {
             }
         }
         return failed
+    }
+
+    /// Writes the tensor as NAME.png and NAME.npy, and the steps as NAME.json.
+    private static func explain(
+        _ image: EncodedImage, file: String, in folder: String, model: Model, options: PredictionOptions
+    ) throws {
+        let result = try model.preprocess(image, options: options)
+        var writer = JSONWriter()
+        try writer.object { writer in
+            writer.key("file")
+            writer.string(file)
+            try PreprocessingAnswer.write(result, to: &writer)
+        }
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        let name = folder + "/" + (file.split(separator: "/").last.map(String.init) ?? "picture")
+        try Data(result.png()).write(to: URL(filePath: name + ".png"))
+        try Data(result.npy()).write(to: URL(filePath: name + ".npy"))
+        try Data(writer.bytes).write(to: URL(filePath: name + ".json"))
     }
 
     private static func load(_ wanted: String, plan: ServicePlan) async throws -> (String, Model) {

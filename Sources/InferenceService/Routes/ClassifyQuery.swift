@@ -11,6 +11,18 @@ package struct ClassifyQuery: Sendable {
     package var crop: CropAndScale?
     package var ignoresOrientation = false
     package var timeoutMilliseconds: Int?
+    /// Asks for what the model would see instead of for labels.
+    package var explain: Explanation?
+
+    /// The forms in which a tensor is shown.
+    package enum Explanation: String, Sendable, CaseIterable {
+        /// JSON: the steps, and the tensor as PNG and NPY.
+        case preprocess
+        /// The tensor as a picture.
+        case png
+        /// The tensor as NumPy's file.
+        case npy
+    }
 
     /// Reads the query; a parameter that is not known, or whose value does not fit, is refused by name.
     package init(_ target: RequestTarget, settings: Settings) throws(ServiceError) {
@@ -36,6 +48,11 @@ package struct ClassifyQuery: Sendable {
                     throw Self.mistake(name, "one of \"apply\", \"ignore\"", value)
                 }
                 ignoresOrientation = value == "ignore"
+            case "explain":
+                guard let form = Explanation(rawValue: value) else {
+                    throw Self.mistake(name, "one of \"preprocess\", \"png\", \"npy\"", value)
+                }
+                explain = form
             case "timeout_ms":
                 let longest = Int(settings.maxDeadline * 1000)
                 guard let time = Int(value), time >= 1, time <= longest else {
@@ -43,7 +60,7 @@ package struct ClassifyQuery: Sendable {
                 }
                 timeoutMilliseconds = time
             default:
-                let known = ["top", "threshold", "crop", "orientation", "timeout_ms"]
+                let known = ["top", "threshold", "crop", "orientation", "timeout_ms", "explain"]
                 let hint = Spelling.hint(for: name, among: known)
                 throw ServiceError(
                     .badRequest, "bad_request",

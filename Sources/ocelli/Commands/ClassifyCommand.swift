@@ -18,6 +18,8 @@ enum ClassifyCommand: Command {
           --top N           How many classes to tell.
           --threshold X     The least confidence of a class that is told, 0 to 1.
           --crop MODE       How pictures are fitted: center, fit or fill. Default: as the bundle says.
+          --explain DIR     Also write what the model sees of each picture to DIR: the tensor as PNG and as NPY
+                            (numpy.load), and the list of steps as JSON.
           --json            One JSON object per file and line, in the form of the HTTP answer.
 
         "-" reads a picture from standard input. The settings of `ocelli help serve` that say how models and
@@ -26,7 +28,7 @@ enum ClassifyCommand: Command {
     }
 
     static func run(_ arguments: [String]) async throws -> Int32 {
-        let own = ["--model", "--threshold", "--crop", "--json"]
+        let own = ["--model", "--threshold", "--crop", "--json", "--explain"]
         var reader = ArgumentReader(arguments, command: name, known: own + SettingsFlags.names)
         var flags = SettingsFlags()
         var request = LocalClassification.Request()
@@ -35,6 +37,7 @@ enum ClassifyCommand: Command {
             case .word(let file): request.files.append(file)
             case .flag("--json", nil): request.isJSON = true
             case .flag("--model", let value): request.model = try reader.value(of: "--model", value)
+            case .flag("--explain", let value): request.explain = try reader.value(of: "--explain", value)
             case .flag("--crop", let value):
                 request.crop = try reader.value(of: "--crop", value)
                 guard ["center", "fit", "fill"].contains(request.crop) else {

@@ -1,0 +1,74 @@
+public import ImagePipeline
+
+/// What a model would be shown of a picture.
+public struct PreprocessedImage: Sendable {
+    /// What is done to the picture, step by step.
+    public let report: PreprocessingReport
+    /// What becomes of it.
+    public let spec: ImageTensorSpec
+    /// The tensor, exactly as the engine would read it.
+    public let tensor: [UInt8]
+
+    /// The tensor as a file that `numpy.load` reads.
+    public func npy() throws(ImageError) -> [UInt8] {
+        try tensor.lent { (raw) throws(ImageError) in
+            try NPYEncoder.encode(raw, shape: spec.shape, element: spec.element)
+        }
+    }
+
+    /// The tensor as a picture: normalization undone, everything else as the model sees it.
+    public func png() throws(ImageError) -> [UInt8] {
+        try tensor.lent { (raw) throws(ImageError) in try PixelReconstruction(undoing: spec).png(raw) }
+    }
+}
+
+extension Model {
+    /// Prepares a picture as a prediction would, and gives the tensor instead of running the model. To compare with the
+    /// pipeline that the model was trained with.
+    ///
+    /// Takes no slot. Bound by the CPU, on the calling thread.
+    public func preprocess(
+        _ image: EncodedImage, options: PredictionOptions = PredictionOptions()
+    ) throws(InferenceError) -> PreprocessedImage {
+        guard plan.inputs.count == 1, let input = plan.inputs.first, case .image(let pipeline) = input.kind else {
+            throw .unsupported(model: description.name, reason: "does not take one image")
+        }
+        var decoding = ImageDecodeOptions()
+        decoding.cropAndScale = options.cropAndScale
+        decoding.ignoreOrientation = options.ignoresOrientation
+        var tensor = [UInt8](repeating: 0, count: pipeline.spec.byteCount)
+        do throws(ImageError) {
+            let report = try image.withUnsafeBytes { (bytes) throws(ImageError) -> PreprocessingReport in
+                let outcome = tensor.withUnsafeMutableBytes { destination -> Result<ImageInfo, ImageError> in
+                    do throws(ImageError) {
+                        return .success(
+                            try pipeline.prepare(
+                                bytes, into: destination, options: decoding, isCancelled: { Task.isCancelled }))
+                    } catch {
+                        return .failure(error)
+                    }
+                }
+                _ = try outcome.get()
+                return try pipeline.explain(bytes, options: decoding)
+            }
+            return PreprocessedImage(report: report, spec: pipeline.spec, tensor: tensor)
+        } catch {
+            if case .cancelled = error { throw .cancelled(stage: .decode) }
+            throw .image(error)
+        }
+    }
+}
+
+extension [UInt8] {
+    /// The bytes, lent out; typed errors pass through, which the standard library's own method does not let them.
+    fileprivate func lent<R>(_ body: (UnsafeRawBufferPointer) throws(ImageError) -> R) throws(ImageError) -> R {
+        let result = withUnsafeBytes { raw -> Result<R, ImageError> in
+            do throws(ImageError) {
+                return .success(try body(raw))
+            } catch {
+                return .failure(error)
+            }
+        }
+        return try result.get()
+    }
+}

@@ -1,0 +1,45 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// "What the model saw", over HTTP and by the command.
+@Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
+struct ExplainTests {
+    @Test func overHTTP() throws {
+        let daemon = try Daemon()
+        let url = daemon.url + "/v1/classify?explain="
+        let answer = try Curl.post(BadInputTests.seven, to: url + "preprocess")
+        #expect(answer.status == 200, "\(answer.text.prefix(300))")
+        let steps = (answer.json["steps"] as? [[String: Any]])?.compactMap { $0["operation"] as? String }
+        #expect(steps?.first == "decode")
+        #expect(steps?.contains("resize") == true)
+        #expect((answer.json["tensor"] as? [String: Any])?["shape"] as? [Int] == [1, 1, 64, 64])
+        let png = try Curl.post(BadInputTests.seven, to: url + "png")
+        #expect(png.headers["content-type"] == "image/png")
+        #expect(png.body.starts(with: [0x89, 0x50, 0x4E, 0x47]))
+        let npy = try Curl.post(BadInputTests.seven, to: url + "npy")
+        #expect(npy.body.starts(with: Data("\u{93}NUMPY".unicodeScalars.map { UInt8($0.value) })))
+        #expect(npy.body.count >= 64 * 64 * 4)
+        for (name, file) in [("png", png.body), ("npy", npy.body)] {
+            let member = (answer.json[name] as? [String: Any])?["b64"] as? String
+            #expect(member == file.base64EncodedString())
+        }
+        // What the model saw is itself a picture of the same digit.
+        let again = try Curl.run(daemon.url + "/v1/classify", ["--data-binary", "@-"], input: png.body)
+        #expect(again.topLabel == "7", "\(again.text)")
+        let wrong = try Curl.post(BadInputTests.seven, to: url + "everything")
+        #expect(wrong.status == 400 && wrong.error.contains("explain"))
+        daemon.stop()
+    }
+
+    @Test func byTheCommand() throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-explain-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let result = try Shell.run(
+            Daemon.binary.path, ["classify", "--explain", folder.path, BadInputTests.seven.path],
+            environment: ["XDG_CACHE_HOME": Daemon.cache.path])
+        #expect(result.status == 0, "\(result.errors)")
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
+        #expect(names == ["seven.png.json", "seven.png.npy", "seven.png.png"])
+    }
+}
