@@ -30,14 +30,17 @@ INLINE void store8(uint8_t *destination, lanes sums) {
 INLINE void horizontal(const cresample_weights *weights, const uint8_t *source, uint8_t *destination) {
     const int32_t half = 1 << (CRESAMPLE_PRECISION - 1);
     const int32_t *factors = weights->factors;
-    for (size_t output = 0; output < weights->outputs; output++) {
-        const uint8_t *pixels = source + (size_t)weights->starts[output] * 4;
+    const int32_t *starts = weights->starts;
+    const int32_t *counts = weights->counts;
+    const size_t outputs = weights->outputs;
+    const size_t stride = weights->stride;
+    for (size_t output = 0; output < outputs; output++) {
+        const uint8_t *pixels = source + (size_t)starts[output] * 4;
         lanes sums = {half, half, half, half, 0, 0, 0, 0};
         // Two pixels at a time: the factor of one too many is 0.
-        for (int32_t tap = 0; tap < weights->counts[output]; tap += 2) {
-            int32_t first = factors[tap];
-            int32_t second = factors[tap + 1];
-            lanes both = {first, first, first, first, second, second, second, second};
+        for (int32_t tap = 0; tap < counts[output]; tap += 2) {
+            lanes both;
+            memcpy(&both, factors + (size_t)tap * 4, sizeof both);
             sums += load8(pixels + (size_t)tap * 4) * both;
         }
         lanes4 levels = (__builtin_shufflevector(sums, sums, 0, 1, 2, 3) + __builtin_shufflevector(sums, sums, 4, 5, 6, 7)) >>
@@ -46,7 +49,7 @@ INLINE void horizontal(const cresample_weights *weights, const uint8_t *source, 
         levels = __builtin_elementwise_min(levels, (lanes4){0} + 255);
         bytes4 bytes = __builtin_convertvector(levels, bytes4);
         memcpy(destination + output * 4, &bytes, sizeof bytes);
-        factors += weights->stride;
+        factors += stride * 4;
     }
 }
 

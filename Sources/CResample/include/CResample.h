@@ -19,7 +19,8 @@ typedef struct cresample_weights {
     size_t outputs;
 } cresample_weights;
 
-/// A row of outputs of a row of pixels of 4 bytes. 4 bytes behind the last pixel must be readable.
+/// A row of outputs of a row of pixels of 4 bytes. Each factor stands four times in `weights->factors`, once for each byte, so that
+/// they are loaded as they are needed; `stride` counts them once. 4 bytes behind the last pixel must be readable.
 void cresample_horizontal(const cresample_weights *weights, const uint8_t *source, uint8_t *destination);
 
 /// `bytes` sums over `count` rows of a ring of `capacity` rows that are `stride` bytes apart, beginning with row `first`. Works on 32

@@ -8,12 +8,15 @@ struct HorizontalPass {
     private let copies: Bool
     /// And each of the pixel at the same place.
     let isIdentity: Bool
+    /// Each coefficient four times, for the four bytes of a pixel.
+    private let repeated: [Int32]
 
     init(weights: ResampleWeights, channels: Int) {
         self.weights = weights
         self.channels = channels
         copies = weights.isSelection
         isIdentity = weights.isIdentity
+        repeated = channels == 4 && !copies ? Self.repeatFourTimes(weights.coefficients) : []
     }
 
     /// `source` has the pixels that the weights refer to and 4 readable bytes behind them, `destination` room for all outputs.
@@ -24,9 +27,24 @@ struct HorizontalPass {
             copy(UnsafeRawPointer(source), UnsafeMutableRawPointer(destination))
         } else {
             weights.withUnsafeWeights { weights in
-                var weights = weights
-                cresample_horizontal(&weights, source, destination)
+                repeated.withUnsafeBufferPointer { factors in
+                    var weights = weights
+                    weights.factors = factors.baseAddress
+                    cresample_horizontal(&weights, source, destination)
+                }
             }
+        }
+    }
+
+    private static func repeatFourTimes(_ coefficients: [Int32]) -> [Int32] {
+        [Int32](unsafeUninitializedCapacity: coefficients.count * 4) { buffer, count in
+            // One store of four for each coefficient, in memory of that size.
+            guard let base = UnsafeMutableRawPointer(buffer.baseAddress) else { return }
+            for (index, coefficient) in coefficients.enumerated() {
+                base.storeBytes(
+                    of: SIMD4(repeating: coefficient), toByteOffset: index &* 16, as: SIMD4<Int32>.self)
+            }
+            count = coefficients.count * 4
         }
     }
 
