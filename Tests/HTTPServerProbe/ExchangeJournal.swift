@@ -1,9 +1,8 @@
 import HTTPServer
-import Synchronization
 
 /// Remembers how the last requests ended.
 final class ExchangeJournal: HTTPServerObserver {
-    private let outcomes = Mutex<[String: Int]>([:])
+    private let outcomes = Guarded<[String: Int]>([:])
 
     func exchangeEnded(_ record: ExchangeRecord) {
         let key =

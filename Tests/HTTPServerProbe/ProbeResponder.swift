@@ -13,7 +13,7 @@ import Synchronization
 /// - `/statistics`: counters and outcomes, one a line. `/allocations`: those of the process so far.
 final class ProbeResponder: HTTPResponder {
     private let journal: ExchangeJournal
-    private let server = Mutex<HTTPServer?>(nil)
+    private let server = Guarded<HTTPServer?>(nil)
     private let cancelled = Atomic<Int>(0)
     private let health = HTTPResponse(
         status: .ok, fields: [(name: "Content-Type", value: "application/json")], body: Array(#"{"status":"ok"}"#.utf8))

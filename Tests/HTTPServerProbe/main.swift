@@ -34,10 +34,15 @@ let failure = Task {
     fflush(nil)
     exit(3)
 }
-// Commands by line: "lameduck", "shutdown"; the end of the input is a shutdown, too.
+// Commands by line: "lameduck", "break" (the listening sockets), "shutdown"; the end of the input is a shutdown, too.
 let commands = Task.detached {
     while let line = readLine() {
         if line == "lameduck" { server.beginLameDuck() }
+        if line == "break" {
+            for descriptor in Int32(3)..<64 where csys_is_listening(descriptor) == 1 {
+                Glibc.shutdown(descriptor, Int32(SHUT_RDWR))
+            }
+        }
         if line == "shutdown" { break }
     }
     let report = await server.shutdown(within: drain)

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// The bytes of all bodies together, over all event loops.
 ///
 /// Bodies take room as their bytes arrive, not by what they announce: a client that announces much and sends little
@@ -17,8 +15,8 @@ package final class ByteBudget: Sendable {
     /// The bound.
     package let total: Int
     private let ordinary: Int
-    private let state = Mutex(State())
-    private let wakeWaiters = Mutex<[@Sendable () -> Void]>([])
+    private let state = Guarded(State())
+    private let wakeWaiters = Guarded<[@Sendable () -> Void]>([])
 
     /// A budget of `total` bytes for bodies of at most `largest` bytes.
     package init(total: Int, largest: Int) {

@@ -1,7 +1,6 @@
 import CSystem
 import Glibc
 import HTTPWire
-import Synchronization
 
 extension EventLoop {
     // MARK: From head to handler
@@ -69,7 +68,9 @@ extension EventLoop {
         let plan = connection.machine.answered(
             wantsClose: response.closeConnection, fault: false, draining: closesAfterAnswers,
             policy: context.policy, now: now)
-        record(connection, exchange, response, plan, ready: ready, outcome: .answered)
+        record(
+            connection, exchange.head, response, plan, requestID: exchange.requestID, received: exchange.bodyBytes,
+            firstByte: exchange.firstByte, bodyEnd: exchange.bodyEnd, ready: ready, outcome: .answered)
         let sent = render(connection, response, requestID: exchange.requestID, plan: plan)
         answered(connection, sent: sent)
         advance(connection)
@@ -85,15 +86,15 @@ extension EventLoop {
             wantsClose: response.closeConnection, fault: false, draining: closesAfterAnswers,
             policy: context.policy, now: now)
         if context.observer != nil {
-            let exchange = Exchange(
-                head: head, requestID: requestID, body: .empty, decoder: nil, firstByte: firstByte, bodyEnd: now)
-            record(connection, exchange, response, plan, ready: now, outcome: .answered)
+            record(
+                connection, head, response, plan, requestID: requestID, firstByte: firstByte, bodyEnd: now, ready: now,
+                outcome: .answered)
         }
         if more, plan.keepAlive, connection.output.isEmpty, response.body.count <= Self.copied,
             answers.bytes.count < Self.batch, connection.machine.bodyRemaining == 0
         {
-            answers.appendHead(response, requestID: requestID, plan: plan)
-            if !plan.omitBody && !response.status.forbidsBody { answers.appendBody(response.body) }
+            let body = !plan.omitBody && !response.status.forbidsBody
+            answers.append(response, requestID: requestID, plan: plan, body: body)
             context.counters.answers.add()
             return connection.machine.answerSent(policy: context.policy, now: now) == .readHead
         }
@@ -112,7 +113,8 @@ extension EventLoop {
         let plan = connection.machine.answered(
             wantsClose: true, fault: true, draining: true, policy: context.policy, now: now)
         record(
-            connection, exchange, response, plan, requestID: requestID, ready: now,
+            connection, exchange?.head, response, plan, requestID: requestID, received: exchange?.body.count ?? 0,
+            firstByte: exchange?.firstByte ?? connection.firstByte, bodyEnd: 0, ready: now,
             outcome: isTimeout ? .timedOut(error.label) : .protocolError(error.label))
         connection.firstByte = 0
         answered(connection, sent: render(connection, response, requestID: requestID, plan: plan))
@@ -151,13 +153,10 @@ extension EventLoop {
         _ connection: Connection, _ response: HTTPResponse, requestID: String, plan: AnswerPlan
     ) -> Bool {
         context.counters.answers.add()
-        answers.appendHead(response, requestID: requestID, plan: plan)
-        guard !plan.omitBody, !response.status.forbidsBody, !response.body.isEmpty else { return send(connection) }
-        if response.body.count <= Self.copied {
-            answers.appendBody(response.body)
-            return send(connection)
-        }
-        return send(connection, and: response.body)
+        let hasBody = !plan.omitBody && !response.status.forbidsBody && !response.body.isEmpty
+        let copies = response.body.count <= Self.copied
+        answers.append(response, requestID: requestID, plan: plan, body: hasBody && copies)
+        return hasBody && !copies ? send(connection, and: response.body) : send(connection)
     }
 
     /// Sends what was put together, if that was not done yet.
@@ -242,23 +241,22 @@ extension EventLoop {
     // MARK: Records
 
     private func record(
-        _ connection: Connection, _ exchange: Exchange?, _ response: HTTPResponse, _ plan: AnswerPlan,
-        requestID: String? = nil, ready: UInt64, outcome: ExchangeRecord.Outcome
+        _ connection: Connection, _ head: RequestHead?, _ response: HTTPResponse, _ plan: AnswerPlan,
+        requestID: String, received: Int = 0, firstByte: UInt64, bodyEnd: UInt64, ready: UInt64,
+        outcome: ExchangeRecord.Outcome
     ) {
         guard context.observer != nil else { return }
         connection.ending.append(
             ExchangeRecord(
-                requestID: requestID ?? exchange?.requestID ?? "", remote: connection.remote,
-                method: exchange?.head.method, path: exchange?.head.target.path ?? "", status: response.status,
-                tag: response.tag, bodyBytesReceived: max(exchange?.bodyBytes ?? 0, exchange?.body.count ?? 0),
-                bodyBytesSent: plan.omitBody ? 0 : response.body.count,
-                firstByte: exchange?.firstByte ?? connection.firstByte, bodyEnd: exchange?.bodyEnd ?? 0,
-                responseReady: ready, end: 0, outcome: outcome))
+                requestID: requestID, remote: connection.remote, method: head?.method,
+                path: head?.target.path ?? "", status: response.status, tag: response.tag,
+                bodyBytesReceived: received, bodyBytesSent: plan.omitBody ? 0 : response.body.count,
+                firstByte: firstByte, bodyEnd: bodyEnd, responseReady: ready, end: 0, outcome: outcome))
     }
 
     /// Everything rendered was handed to the socket.
     private func answersLeft(_ connection: Connection) {
-        guard let observer = context.observer, !connection.ending.isEmpty else { return }
+        guard !connection.ending.isEmpty, let observer = context.observer else { return }
         let end = csys_monotonic()
         for var record in connection.ending {
             record.end = end

@@ -13,12 +13,12 @@ extension EventLoop {
             wheel.set(id, at: deadline)
         }
         // To the end even if it is in it: the queue is ordered by the last use.
-        idle.remove(id)
-        if phase == .idle { idle.append(id) }
-        if phase == .head { heads.append(id) } else { heads.remove(id) }
-        if phase != .waiting { starved.remove(id) }
+        if phase == .idle { idle.moveToEnd(id) } else { idle.remove(id) }
+        if phase == .head { heads.append(id) } else if heads.count > 0 { heads.remove(id) }
+        if phase != .waiting, starved.count > 0 { starved.remove(id) }
         context.counters.idle.set(idle.count)
         context.counters.waiting.set(starved.count)
+        if isDraining { checkEmpty() }
     }
 
     /// The wheel brings a connection up.
@@ -91,15 +91,22 @@ extension EventLoop {
 
     // MARK: Shutdown
 
-    /// Stops accepting and closes what is idle; `whenEmpty` is called once no request is in progress.
+    /// Accepts those who have connected already, and nobody after them.
+    func stopAccepting() {
+        guard !isDraining else { return }
+        for index in context.listeners.indices { listenerReady(index, events: 0) }
+        isDraining = true
+        if acceptPause == nil { disarmListeners() }
+    }
+
+    /// Closes what is idle; `whenEmpty` is called once no request is in progress.
     func drain(_ whenEmpty: @escaping @Sendable () -> Void) {
         self.whenEmpty = whenEmpty
-        if !isDraining {
-            isDraining = true
-            if acceptPause == nil { disarmListeners() }
-            for case let connection? in connections {
-                perform(connection.machine.drain(), on: connection)
-            }
+        for case let connection? in connections {
+            // A request may have arrived with the last look at the socket still to come.
+            advance(connection)
+            perform(connection.machine.drain(), on: connection)
+            settle(connection)
         }
         checkEmpty()
     }

@@ -135,7 +135,7 @@ extension EventLoop {
                 if connection.parser?.isAtStart == false {
                     connection.machine.headStarted(policy: context.policy, now: now)
                 }
-            } else {
+            } else if connection.parser != nil {
                 connection.parser = nil
             }
             return result
@@ -154,7 +154,7 @@ extension EventLoop {
             if offset < count {
                 connection.leftover = Array(scratch[offset..<count])
                 connection.leftoverIsNew = isNew
-            } else {
+            } else if !connection.leftover.isEmpty {
                 connection.leftover = []
                 connection.leftoverIsNew = false
             }

@@ -177,7 +177,9 @@ final class EventLoop {
             handlerEnded(connection, response, at: at)
         case .budgetFreed:
             feedStarved()
-        case .drain(let whenEmpty):
+        case .drain(let disarmed, let whenEmpty):
+            stopAccepting()
+            disarmed()
             drain(whenEmpty)
         case .stop(let done):
             isStopped = true

@@ -33,6 +33,13 @@ package struct IndexQueue: Sendable {
         count += 1
     }
 
+    /// Puts `id` at the end, from wherever it is.
+    package mutating func moveToEnd(_ id: Int32) {
+        guard last != id else { return }
+        remove(id)
+        append(id)
+    }
+
     /// Takes `id` out; nothing happens if it is not in the queue.
     package mutating func remove(_ id: Int32) {
         guard contains(id) else { return }

@@ -7,31 +7,29 @@ enum LoopMessage: Sendable {
     case completed(descriptor: Int32, registration: UInt32, HTTPResponse, at: UInt64)
     /// Bodies gave budget back while somebody waited for it.
     case budgetFreed
-    /// Stop accepting, close what is idle; call back when no connection has a request.
-    case drain(whenEmpty: @Sendable () -> Void)
+    /// Stop accepting and call back: the listening sockets are not touched any more. Close what is idle; call back when no
+    /// connection has a request.
+    case drain(disarmed: @Sendable () -> Void, whenEmpty: @Sendable () -> Void)
     /// Close everything and end the loop; calls back with the number of requests that were lost.
     case stop(done: @Sendable (Int) -> Void)
 }
 
 /// The queue of messages to an event loop, and the eventfd that wakes it.
 ///
-/// The eventfd is written only if the loop is asleep or about to be: under load completions cost a lock, not a system
-/// call.
+/// The eventfd is written only if the loop is asleep or about to be, and a turn of the loop without mail takes no lock:
+/// whoever posts counts first and looks at `asleep` then, and the loop sets `asleep` first and looks at the count then
+/// (both sequentially consistent), so that at least one of them sees the other.
 final class Mailbox: Sendable {
-    private struct State {
-        var messages: [LoopMessage] = []
-        var asleep = false
-    }
-    private let state: Mutex<State>
+    private let messages = Guarded<[LoopMessage]>([])
+    private let count = Atomic<Int>(0)
+    private let asleep = Atomic<Bool>(false)
     /// The eventfd, for epoll.
     let descriptor: Int32
 
-    /// A mailbox with a new eventfd, or the negated errno.
+    /// A mailbox with a new eventfd.
     init() throws(HTTPServerError) {
-        let descriptor = csys_eventfd()
+        descriptor = csys_eventfd()
         guard descriptor >= 0 else { throw .system(operation: "eventfd", errno: -descriptor) }
-        self.descriptor = descriptor
-        state = Mutex(State())
     }
 
     deinit {
@@ -40,27 +38,24 @@ final class Mailbox: Sendable {
 
     /// Delivers a message, from any thread.
     func post(_ message: LoopMessage) {
-        let wake = state.withLock { state in
-            state.messages.append(message)
-            defer { state.asleep = false }
-            return state.asleep
-        }
-        if wake { csys_eventfd_signal(descriptor) }
+        messages.withLock { $0.append(message) }
+        count.add(1, ordering: .sequentiallyConsistent)
+        if asleep.exchange(false, ordering: .sequentiallyConsistent) { csys_eventfd_signal(descriptor) }
     }
 
     /// Called by the loop before it waits: true if it may sleep, false if there are messages.
     func prepareToSleep() -> Bool {
-        state.withLock { state in
-            state.asleep = state.messages.isEmpty
-            return state.asleep
-        }
+        asleep.store(true, ordering: .sequentiallyConsistent)
+        if count.load(ordering: .sequentiallyConsistent) == 0 { return true }
+        asleep.store(false, ordering: .relaxed)
+        return false
     }
 
     /// Called by the loop when it has waited: exchanges the messages for the (empty) array given.
-    func collect(into messages: inout [LoopMessage]) {
-        state.withLock { state in
-            state.asleep = false
-            if !state.messages.isEmpty { swap(&state.messages, &messages) }
-        }
+    func collect(into empty: inout [LoopMessage]) {
+        asleep.store(false, ordering: .relaxed)
+        guard count.load(ordering: .acquiring) > 0 else { return }
+        messages.withLock { swap(&$0, &empty) }
+        count.subtract(empty.count, ordering: .relaxed)
     }
 }

@@ -11,6 +11,8 @@ package struct TimerWheel: Sendable {
     private var previous: [Int32] = []
     private var slotOf: [Int32] = []
     private var current: UInt64
+    /// No slot before this tick has entries: what `untilNext` says without looking at the slots.
+    private var earliest: UInt64 = .max
     /// Entries that are set.
     package private(set) var count = 0
 
@@ -28,7 +30,9 @@ package struct TimerWheel: Sendable {
         clear(id)
         let due = max(deadline / tick &+ 1, current &+ 1)
         let last = current &+ UInt64(slots.count &- 1)
-        let slot = Int(min(due, last) % UInt64(slots.count))
+        let place = min(due, last)
+        earliest = min(earliest, place)
+        let slot = Int(place % UInt64(slots.count))
         let first = slots[slot]
         next[Int(id)] = first
         previous[Int(id)] = Self.none
@@ -58,7 +62,7 @@ package struct TimerWheel: Sendable {
     package mutating func expire(now: UInt64, into expired: inout [Int32]) {
         let target = now / tick
         guard target > current else { return }
-        guard count > 0 else { return current = target }
+        guard count > 0, target >= earliest else { return current = target }
         // After a long sleep one turn of the wheel visits every slot.
         let turns = min(target &- current, UInt64(slots.count))
         for step in 1...turns {
@@ -70,16 +74,18 @@ package struct TimerWheel: Sendable {
             }
         }
         current = target
+        earliest = .max
+        for step in 1...UInt64(slots.count) where slots[Int((current &+ step) % UInt64(slots.count))] != Self.none {
+            earliest = current &+ step
+            break
+        }
     }
 
-    /// Nanoseconds until `expire` has work, nil where nothing is set.
+    /// Nanoseconds until `expire` may have work (what was due then may have been cleared), nil where nothing is set.
     package func untilNext(now: UInt64) -> UInt64? {
         guard count > 0 else { return nil }
-        for step in 1...UInt64(slots.count) where slots[Int((current &+ step) % UInt64(slots.count))] != Self.none {
-            let due = (current &+ step) &* tick
-            return due > now ? due &- now : 0
-        }
-        return nil
+        let due = earliest &* tick
+        return due > now ? due &- now : 0
     }
 
     private mutating func grow(to index: Int) {

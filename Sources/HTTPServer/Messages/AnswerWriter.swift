@@ -6,8 +6,9 @@ import HTTPWire
 struct AnswerWriter {
     /// What is rendered and not yet sent.
     private(set) var bytes: [UInt8] = []
-    /// `Server` and `Date`, rendered once a second.
+    /// `Server`, `Date` and the name of `X-Request-ID`, rendered once a second; and the same behind 200's status line.
     private var common: [UInt8] = []
+    private var commonOK: [UInt8] = []
     private var commonSecond: Int64 = .min
     private let serverName: String
 
@@ -33,14 +34,17 @@ struct AnswerWriter {
         ResponseSerializer.appendInterim(status, to: &bytes)
     }
 
-    /// The head of an answer. `contentLength` is that of its body, whether or not it is sent.
-    mutating func appendHead(_ response: HTTPResponse, requestID: String, plan: AnswerPlan) {
+    /// An answer, with its content (`body`) where that is to be copied behind the head rather than sent beside it.
+    mutating func append(_ response: HTTPResponse, requestID: String, plan: AnswerPlan, body: Bool) {
         let status = response.status.code >= 200 ? response.status : .internalServerError
-        ResponseSerializer.appendStatusLine(status, to: &bytes)
         let second = csys_wall_seconds()
         if second != commonSecond { renderCommon(second) }
-        bytes.append(contentsOf: common)
-        bytes.append(contentsOf: "X-Request-ID: ".utf8)
+        if status == .ok {
+            bytes.append(contentsOf: commonOK)
+        } else {
+            ResponseSerializer.appendStatusLine(status, to: &bytes)
+            bytes.append(contentsOf: common)
+        }
         bytes.append(contentsOf: requestID.utf8)
         bytes.append(contentsOf: "\r\n".utf8)
         for field in response.fields where !Self.isOwn(field.name) {
@@ -55,11 +59,7 @@ struct AnswerWriter {
             bytes.append(contentsOf: "Connection: keep-alive\r\n".utf8)
         }
         ResponseSerializer.appendEnd(to: &bytes)
-    }
-
-    /// Content that is short enough to be copied rather than sent beside the head.
-    mutating func appendBody(_ body: [UInt8]) {
-        bytes.append(contentsOf: body)
+        if body { bytes.append(contentsOf: response.body) }
     }
 
     private mutating func renderCommon(_ second: Int64) {
@@ -67,6 +67,10 @@ struct AnswerWriter {
         common.removeAll(keepingCapacity: true)
         ResponseSerializer.appendField("Server", serverName, to: &common)
         ResponseSerializer.appendDate(unixSeconds: second, to: &common)
+        common.append(contentsOf: "X-Request-ID: ".utf8)
+        commonOK.removeAll(keepingCapacity: true)
+        ResponseSerializer.appendStatusLine(.ok, to: &commonOK)
+        commonOK.append(contentsOf: common)
     }
 
     /// Whether a field is the server's to say. By length first: most names are told apart by that.

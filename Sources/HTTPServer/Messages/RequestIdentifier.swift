@@ -17,18 +17,11 @@ package struct RequestIdentifier: Sendable {
     /// Fifteen characters, 75 bits: as much as Swift keeps in a String without allocating. 64 of the bits are a
     /// permutation of a counter, so that one generator never repeats itself.
     package mutating func next() -> String {
-        var low = mix()
-        var high = mix()
+        let (low, high) = (mix(), mix())
+        let alphabet = Self.alphabet.utf8Start
         return String(unsafeUninitializedCapacity: 15) { characters in
-            for index in 0..<15 {
-                if index < 12 {
-                    characters[index] = Self.alphabet(low & 31)
-                    low >>= 5
-                } else {
-                    characters[index] = Self.alphabet(high & 31)
-                    high >>= 5
-                }
-            }
+            for index in 0..<12 { characters[index] = alphabet[Int(low &>> (5 &* UInt64(index)) & 31)] }
+            for index in 12..<15 { characters[index] = alphabet[Int(high &>> (5 &* UInt64(index &- 12)) & 31)] }
             return 15
         }
     }
@@ -42,17 +35,8 @@ package struct RequestIdentifier: Sendable {
         return value ^ (value >> 31)
     }
 
-    /// Base 32 in the order of Crockford, lower case: no letters that are read for another.
-    private static func alphabet(_ value: UInt64) -> UInt8 {
-        let index = UInt8(truncatingIfNeeded: value)
-        if index < 10 { return 48 &+ index }
-        var letter = 97 &+ (index &- 10)
-        if letter >= UInt8(ascii: "i") { letter &+= 1 }
-        if letter >= UInt8(ascii: "l") { letter &+= 1 }
-        if letter >= UInt8(ascii: "o") { letter &+= 1 }
-        if letter >= UInt8(ascii: "u") { letter &+= 1 }
-        return letter
-    }
+    /// Base 32 as Crockford has it, lower case: no letters that are read for another.
+    private static let alphabet: StaticString = "0123456789abcdefghjkmnpqrstvwxyz"
 
     /// Whether a client's identifier is taken over: 1 to 128 letters, digits and `-._~:/+=@`. That covers UUIDs, W3C
     /// trace contexts, Base64 and AWS' `Root=1-…`, and has nothing that would need escaping in a log line, in JSON or

@@ -31,8 +31,8 @@ final class LoopCounters: Sendable {
     let idleTimeouts = Counter()
     let waiting = Counter()
     /// By label; errors are rare enough for a lock.
-    let protocolErrors = Mutex<[String: Int]>([:])
-    let timeouts = Mutex<[String: Int]>([:])
+    let protocolErrors = Guarded<[String: Int]>([:])
+    let timeouts = Guarded<[String: Int]>([:])
 
     /// Adds these numbers to a snapshot.
     func add(to statistics: inout HTTPServerStatistics) {

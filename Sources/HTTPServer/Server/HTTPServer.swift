@@ -1,6 +1,5 @@
 import CSystem
 import Glibc
-import Synchronization
 
 /// An HTTP/1.1 server on raw sockets.
 ///
@@ -33,7 +32,7 @@ public final class HTTPServer: Sendable {
     private let observer: (any HTTPServerObserver)?
     private let budget: ByteBudget
     private let lameDuck = LameDuckFlag()
-    private let state = Mutex(State())
+    private let state = Guarded(State())
 
     /// A server that does not listen yet. `observer` is told of every request when it is over.
     public init(
@@ -111,9 +110,8 @@ public final class HTTPServer: Sendable {
             return (state.stopped ? [] : state.loops, state.listeners)
         }
         let group = LoopGroup(loops)
-        await group.drain(within: time)
+        await group.drain(within: time) { Listener.close(listeners) }
         let lost = await group.stop()
-        Listener.close(listeners)
         fail(.stopped)
         return ShutdownReport(lostRequests: lost)
     }

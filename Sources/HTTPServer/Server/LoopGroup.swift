@@ -1,5 +1,3 @@
-import Synchronization
-
 /// The event loops of a server, told to end together.
 struct LoopGroup: Sendable {
     private let loops: [LoopContext]
@@ -8,10 +6,15 @@ struct LoopGroup: Sendable {
         self.loops = loops
     }
 
-    /// Returns when no loop has a request in progress, or when the time is up.
-    func drain(within time: Duration) async {
-        let empty = Countdown(loops.count)
-        for loop in loops { loop.mailbox.post(.drain(whenEmpty: { empty.arrive() })) }
+    /// Returns when no loop has a request in progress, or when the time is up. `closeListeners` is called once no loop
+    /// touches the listening sockets any more.
+    func drain(within time: Duration, closeListeners: () -> Void) async {
+        let (disarmed, empty) = (Countdown(loops.count), Countdown(loops.count))
+        for loop in loops {
+            loop.mailbox.post(.drain(disarmed: { disarmed.arrive() }, whenEmpty: { empty.arrive() }))
+        }
+        await disarmed.wait()
+        closeListeners()
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await empty.wait() }
             group.addTask { try? await Task.sleep(for: time) }
@@ -24,7 +27,7 @@ struct LoopGroup: Sendable {
     /// Closes everything and ends the threads. Returns how many requests were lost.
     func stop() async -> Int {
         let ended = Countdown(loops.count)
-        let lost = Mutex(0)
+        let lost = Guarded(0)
         for loop in loops {
             loop.mailbox.post(
                 .stop(done: { count in
@@ -43,10 +46,10 @@ private final class Countdown: Sendable {
         var left: Int
         var waiter: CheckedContinuation<Void, Never>?
     }
-    private let state: Mutex<State>
+    private let state: Guarded<State>
 
     init(_ count: Int) {
-        state = Mutex(State(left: count))
+        state = Guarded(State(left: count))
     }
 
     func arrive() {

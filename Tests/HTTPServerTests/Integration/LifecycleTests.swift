@@ -102,4 +102,35 @@ struct LifecycleTests {
         #expect(try other.stop().status == 1)
         try probe.expectRest()
     }
+
+    @Test("a listening socket that dies is said, so that the process can end")
+    func deadListener() throws {
+        let probe = try Probe()
+        try probe.command("break")
+        let end = try probe.stop()
+        #expect(end.said.hasPrefix("failed: the listener on 127.0.0.1:\(probe.port) failed"))
+        #expect(end.status == 3)
+    }
+
+    @Test(
+        "takes the sockets that systemd passes",
+        .enabled(if: Program.find("python3") != nil, "python3 is not installed"),
+        arguments: ["listen=systemd", "listen=systemd:web", "listen=systemd:other"])
+    func systemd(setting: String) throws {
+        let script = """
+            import os, socket, sys
+            s = socket.socket(); s.bind(('127.0.0.1', 0)); s.listen(); os.dup2(s.fileno(), 3); os.set_inheritable(3, True)
+            os.environ.update(LISTEN_PID=str(os.getpid()), LISTEN_FDS='1', LISTEN_FDNAMES='web')
+            os.execv(sys.argv[1], sys.argv[1:])
+            """
+        let python = try #require(Program.find("python3"))
+        let probe = try Probe(setting, launcher: [python, "-c", script])
+        if setting == "listen=systemd:other" {
+            #expect(probe.addresses.joined().contains("systemd passed no listening socket for 'systemd:other'"))
+            #expect(try probe.stop().status == 1)
+        } else {
+            #expect(probe.addresses.count == 1)
+            try probe.expectRest()
+        }
+    }
 }

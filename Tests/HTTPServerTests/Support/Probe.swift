@@ -25,12 +25,18 @@ final class Probe {
 
     var pid: Int32 { process.processIdentifier }
 
-    /// Starts the probe with settings as `name=value` and waits until it listens.
-    init(_ settings: String..., environment: [String: String] = [:]) throws {
+    /// Starts the probe with settings as `name=value` and waits until it listens. With a `launcher`, that command is run
+    /// with the probe's path and the settings as its last arguments.
+    init(_ settings: String..., launcher: [String] = []) throws {
         raiseDescriptorLimit()
-        process.executableURL = try Self.executable()
-        process.arguments = settings
-        process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+        let executable = try Self.executable()
+        if let first = launcher.first {
+            process.executableURL = URL(fileURLWithPath: first)
+            process.arguments = launcher.dropFirst() + [executable.path] + settings
+        } else {
+            process.executableURL = executable
+            process.arguments = settings
+        }
         process.standardInput = input
         process.standardOutput = output
         try process.run()

@@ -1,0 +1,38 @@
+import Foundation
+import Testing
+
+@Suite("Allocations", .serialized)
+struct AllocationTests {
+    /// What one request may allocate in a release build. Lower a number when it can be; raise one only with a reason.
+    static let thresholds: [(method: String, path: String, body: String, most: Double)] = [
+        ("GET", "/healthz", "", 1.1),
+        ("GET", "/task", "", 8.1),
+        ("POST", "/echo", String(repeating: "x", count: 100), 12.1),
+    ]
+
+    @Test("are a handful for each request", arguments: thresholds.indices)
+    func handful(index: Int) throws {
+        let threshold = Self.thresholds[index]
+        let probe = try Probe()
+        let client = try RawClient(port: probe.port)
+        func exchange(_ method: String, _ path: String, _ body: String) throws -> String {
+            let length = body.isEmpty ? "" : "Content-Length: \(body.utf8.count)\r\n"
+            try client.send("\(method) \(path) HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: */*\r\n\(length)\r\n\(body)")
+            return try client.response().text
+        }
+        func count() throws -> Double {
+            Double(try exchange("GET", "/allocations", "").trimmingCharacters(in: .newlines)) ?? 0
+        }
+        for _ in 0..<100 { _ = try exchange(threshold.method, threshold.path, threshold.body) }
+        let before = try count()
+        for _ in 0..<1_000 { _ = try exchange(threshold.method, threshold.path, threshold.body) }
+        let each = (try count() - before) / 1_000
+        client.close()
+        #if !DEBUG
+            #expect(each <= threshold.most, "\(threshold.method) \(threshold.path)")
+        // Nothing is counted under a sanitizer.
+        #endif
+        #expect(each >= 0)
+        try probe.expectRest()
+    }
+}
