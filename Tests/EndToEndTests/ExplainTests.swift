@@ -33,7 +33,8 @@ struct ExplainTests {
     }
 
     @Test func byTheCommand() throws {
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-explain-\(UUID().uuidString)")
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
+            "ocelli-explain-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
         let result = try Shell.run(
             Daemon.binary.path, ["classify", "--explain", folder.path, BadInputTests.seven.path],

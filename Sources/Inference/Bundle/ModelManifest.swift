@@ -41,6 +41,16 @@ package struct ModelManifest: Sendable {
             /// One number.
             case scalar
             case image(ImageLayer)
+
+            /// The word that the bundle uses for it.
+            package var feature: FeatureKind {
+                switch self {
+                case .array: .array
+                case .bytes: .string
+                case .scalar: .scalar
+                case .image: .image
+                }
+            }
         }
     }
 

@@ -128,7 +128,8 @@ struct ModelPlanner {
         }
         return InputPlan(
             description: FeatureDescription(
-                name: layer.name, elementType: port.elementType, shape: shape, image: constraint, labels: nil),
+                name: layer.name, elementType: port.elementType, shape: shape, fileShape: port.shape,
+                kind: layer.kind.feature, isTransformed: layer.linear != nil, image: constraint, labels: nil),
             index: index,
             kind: kind)
     }
@@ -213,7 +214,9 @@ struct ModelPlanner {
         }
         return OutputPlan(
             description: FeatureDescription(
-                name: layer.name, elementType: port.elementType, shape: shape, image: nil, labels: layer.labels),
+                name: layer.name, elementType: port.elementType, shape: shape, fileShape: port.shape,
+                kind: layer.kind.feature, isTransformed: layer.linear != nil || layer.activation != nil, image: nil,
+                labels: layer.labels),
             index: index,
             kind: kind,
             linear: layer.linear,
@@ -227,7 +230,8 @@ struct ModelPlanner {
         func description(_ port: TensorPort, _ index: Int, _ what: String) -> FeatureDescription {
             FeatureDescription(
                 name: port.name.isEmpty ? "\(what)_\(index)" : port.name,
-                elementType: port.elementType, shape: port.shape, image: nil, labels: nil)
+                elementType: port.elementType, shape: port.shape, fileShape: port.shape, kind: .array,
+                isTransformed: false, image: nil, labels: nil)
         }
         return ModelPlan(
             inputs: file.inputs.enumerated().map { index, port in

@@ -8,10 +8,22 @@ public struct FeatureDescription: Sendable {
     public let elementType: ElementType
     /// The tensor's shape in the engine; ``Shape/dynamic`` where each prediction may choose.
     public let shape: Shape
+    /// The tensor's shape in the model file, before the bundle fixed open axes: ``Shape/dynamic`` where the file leaves an
+    /// axis open.
+    public let fileShape: Shape
+    /// What it is in the bundle's words; a bare model file has only arrays.
+    public let kind: FeatureKind
+    /// Whether numbers are put through a transform on their way in or out (`quantize`, `dequantize`, `activation`).
+    public let isTransformed: Bool
     /// For pictures: what they are turned into; nil for arrays.
     public let image: ImageConstraint?
     /// For classifications: one label per class; nil where the bundle names none.
     public let labels: [String]?
+
+    /// Whether the model file takes any number of items, of which one prediction runs one.
+    public var isBatchOpen: Bool {
+        fileShape.dimensions.first == Shape.dynamic && shape.dimensions.first == 1
+    }
 }
 
 /// What becomes of a picture on its way into a tensor (Core ML's `MLImageConstraint`).

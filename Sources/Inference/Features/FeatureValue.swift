@@ -4,6 +4,8 @@ public enum FeatureValue: Sendable {
     case image(EncodedImage)
     /// A tensor.
     case multiArray(MultiArray)
+    /// A tensor whose bytes another owner keeps.
+    case lentArray(LentArray)
     /// One integer.
     case int64(Int64)
     /// One number.
@@ -18,6 +20,7 @@ public enum FeatureValue: Sendable {
         switch self {
         case .image: "an image"
         case .multiArray(let array): "an array of shape \(array.shape) of \(array.elementType.rawValue)"
+        case .lentArray(let array): "an array of shape \(array.shape) of \(array.elementType.rawValue)"
         case .int64: "an integer"
         case .double: "a number"
         case .string: "a string"

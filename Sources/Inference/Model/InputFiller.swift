@@ -18,8 +18,19 @@ struct InputFiller {
         case (.image, .multiArray(let array)):
             // Pixels that a client has prepared itself, in the tensor's own form.
             try copy(array, into: tensor, name: name)
+        case (.image, .lentArray(let array)):
+            try copy(array, into: tensor, name: name)
+        case (.bytes, .lentArray(let array)):
+            try copy(array, into: tensor, name: name)
+        case (.array(let linear), .lentArray(let array)):
+            if linear == nil || options.usesTensors, array.elementType == tensor.elementType {
+                try copy(array, into: tensor, name: name)
+            } else {
+                try check(count: array.count, for: tensor, name: name)
+                array.withUnsafeBytes { convert($0, of: array.elementType, into: tensor, linear: linear) }
+            }
         case (.array(let linear), .multiArray(let array)):
-            if linear == nil, array.elementType == tensor.elementType {
+            if linear == nil || options.usesTensors, array.elementType == tensor.elementType {
                 try copy(array, into: tensor, name: name)
             } else {
                 try convert(array, into: tensor, linear: linear, name: name)
@@ -68,6 +79,16 @@ struct InputFiller {
         tensor.bytes.copyBytes(from: array.bytes)
     }
 
+    private func copy(_ array: LentArray, into tensor: any EngineTensor, name: String) throws(InferenceError) {
+        guard array.elementType == tensor.elementType, array.byteCount == tensor.bytes.count else {
+            throw .invalidInput(
+                name: name,
+                reason: "expected shape \(tensor.shape) of \(tensor.elementType.rawValue), "
+                    + "found shape \(array.shape) of \(array.elementType.rawValue)")
+        }
+        array.withUnsafeBytes { tensor.bytes.copyMemory(from: $0) }
+    }
+
     private func copyBytes(_ bytes: [UInt8], into tensor: any EngineTensor, name: String) throws(InferenceError) {
         guard bytes.count == tensor.bytes.count else {
             throw .invalidInput(
@@ -81,17 +102,32 @@ struct InputFiller {
     private func convert(
         _ array: MultiArray, into tensor: any EngineTensor, linear: LinearTransform?, name: String
     ) throws(InferenceError) {
-        guard let count = tensor.shape.elementCount, array.count == count else {
+        try check(count: array.count, for: tensor, name: name)
+        array.bytes.withUnsafeBytes { convert($0, of: array.elementType, into: tensor, linear: linear) }
+    }
+
+    private func check(count: Int, for tensor: any EngineTensor, name: String) throws(InferenceError) {
+        guard let expected = tensor.shape.elementCount, count == expected else {
             throw .invalidInput(
                 name: name,
-                reason:
-                    "expected \(tensor.shape.elementCount ?? 0) numbers (shape \(tensor.shape)), found \(array.count)")
+                reason: "expected \(tensor.shape.elementCount ?? 0) numbers (shape \(tensor.shape)), found \(count)")
         }
-        array.bytes.withUnsafeBytes { raw in
-            ElementConversion.read(raw, as: array.elementType) { index, value in
-                ElementConversion.write(linear?(value) ?? value, at: index, as: tensor.elementType, to: tensor.bytes)
-            }
+    }
+
+    private func convert(
+        _ raw: UnsafeRawBufferPointer, of type: ElementType, into tensor: any EngineTensor, linear: LinearTransform?
+    ) {
+        let target = tensor.elementType, bytes = tensor.bytes, linear = options.usesTensors ? nil : linear
+        ElementConversion.read(raw, as: type) { index, value in
+            ElementConversion.write(Self.quantized(value, linear, as: target), at: index, as: target, to: bytes)
         }
+    }
+
+    /// As TensorIO does it: in 32-bit floats, and integers are what is before the decimal point (0.5 of [0,1] is 127).
+    private static func quantized(_ value: Double, _ linear: LinearTransform?, as type: ElementType) -> Double {
+        guard let linear else { return value }
+        let result = Double(Float(linear(value)))
+        return type.isFloatingPoint ? result : result.rounded(.towardZero)
     }
 
     private func single(
@@ -102,6 +138,7 @@ struct InputFiller {
                 name: name,
                 reason: "expected \(tensor.shape.elementCount ?? 0) numbers (shape \(tensor.shape)), found one")
         }
-        ElementConversion.write(linear?(number) ?? number, at: 0, as: tensor.elementType, to: tensor.bytes)
+        let value = Self.quantized(number, options.usesTensors ? nil : linear, as: tensor.elementType)
+        ElementConversion.write(value, at: 0, as: tensor.elementType, to: tensor.bytes)
     }
 }

@@ -23,6 +23,9 @@ public final class Model: Sendable {
     private let load: Mutex<LoadReport>
     /// When the last prediction ended, on CLOCK_MONOTONIC.
     private let lastUse = Atomic<UInt64>(MonotonicInstant.now.nanoseconds)
+    /// What it has done since it was loaded.
+    public var statistics: ModelStatistics { counted.withLock { $0 } }
+    private let counted = Mutex(ModelStatistics())
     /// The infer requests: how many predictions can be in the engine at once.
     public var instances: Int { requests.count }
     /// What `model.json` tells clients under `options`.
@@ -105,6 +108,42 @@ public final class Model: Sendable {
                 values.append((output.description.name, value))
             }
             return Prediction(outputs: DictionaryFeatureProvider(values), image: image, times: times)
+        }
+    }
+
+    /// Runs the model once and hands out the outputs as they lie in the engine's memory, in the bundle's order; arrays are
+    /// the engine's own tensors, without the bundle's transforms.
+    /// - Parameter read: called while the infer request is held: it should only copy.
+    package func tensors<R: Sendable>(
+        from features: some FeatureProvider, options: PredictionOptions, permit: Permit?,
+        read: ([TensorView], StageTimes) throws(InferenceError) -> R
+    ) async throws(InferenceError) -> R {
+        let plan = plan
+        var options = options
+        options.usesTensors = true
+        try checkNames(features)
+        return try await run(options: options, permit: permit, shapes: dynamicShapes(features)) {
+            (position, input) throws(InferenceError) in
+            guard let value = features.featureValue(for: input.description.name) else {
+                throw .invalidInput(name: input.description.name, reason: "is missing")
+            }
+            return value
+        } read: { (request, _, times) throws(InferenceError) -> R in
+            try Self.views(plan.outputs[...], of: request, []) { (views) throws(InferenceError) -> R in
+                try read(views, times)
+            }
+        }
+    }
+
+    /// One output's memory within the next's: each is lent for the time of a call.
+    private static func views<R>(
+        _ rest: ArraySlice<OutputPlan>, of request: any InferRequest, _ views: [TensorView],
+        _ body: ([TensorView]) throws(InferenceError) -> R
+    ) throws(InferenceError) -> R {
+        guard let next = rest.first else { return try body(views) }
+        return try output(next.index, of: request) { (shape, raw) throws(InferenceError) -> R in
+            let view = TensorView(index: rest.startIndex, shape: shape, bytes: raw)
+            return try Self.views(rest.dropFirst(), of: request, views + [view], body)
         }
     }
 
@@ -200,6 +239,18 @@ public final class Model: Sendable {
     ) async throws(InferenceError) -> R {
         var times = StageTimes()
         let arrived = MonotonicInstant.now
+        var ended: (times: StageTimes, output: UInt64)?
+        defer {
+            let now = MonotonicInstant.now
+            let total = now.nanoseconds(since: arrived)
+            counted.withLock {
+                if let ended {
+                    $0.succeeded(ended.times, output: ended.output, total: total, at: now.nanoseconds)
+                } else {
+                    $0.failed(total: total, at: now.nanoseconds)
+                }
+            }
+        }
         let permit: Permit
         if let given {
             permit = given
@@ -265,8 +316,11 @@ public final class Model: Sendable {
             guard error.kind == .cancelled else { throw .engine(error) }
             throw Task.isCancelled ? .cancelled(stage: .inference) : .refused(.deadlineExceeded)
         }
-        times.inference = MonotonicInstant.now.nanoseconds(since: started)
-        return try read(pooled.request, image, times)
+        let inferred = MonotonicInstant.now
+        times.inference = inferred.nanoseconds(since: started)
+        let result = try read(pooled.request, image, times)
+        ended = (times, MonotonicInstant.now.nanoseconds(since: inferred))
+        return result
     }
 
     /// Runs the model once on zeros: what an engine puts off until the first inference is then done before a client waits
@@ -355,17 +409,22 @@ public final class Model: Sendable {
     private func dynamicShapes(_ features: some FeatureProvider) throws(InferenceError) -> [Int: Shape] {
         var shapes: [Int: Shape] = [:]
         for (position, input) in plan.inputs.enumerated() where !input.description.shape.isStatic {
-            guard case .multiArray(let array)? = features.featureValue(for: input.description.name) else { continue }
-            let expected = input.description.shape.dimensions, found = array.shape.dimensions
+            let shape: Shape
+            switch features.featureValue(for: input.description.name) {
+            case .multiArray(let array)?: shape = array.shape
+            case .lentArray(let array)?: shape = array.shape
+            default: continue
+            }
+            let expected = input.description.shape.dimensions, found = shape.dimensions
             let fits =
                 expected.count == found.count
                 && zip(expected, found).allSatisfy { $0 == Shape.dynamic || $0 == $1 }
             guard fits else {
                 throw .invalidInput(
                     name: input.description.name,
-                    reason: "expected shape \(input.description.shape), found \(array.shape)")
+                    reason: "expected shape \(input.description.shape), found \(shape)")
             }
-            shapes[position] = array.shape
+            shapes[position] = shape
         }
         return shapes
     }

@@ -10,6 +10,9 @@ public struct PredictionOptions: Sendable {
     /// When the answer is worth nothing any more.
     public var deadline: MonotonicInstant?
 
+    /// Whether arrays are the engine's own tensors: without the bundle's `quantize`, `dequantize` and `activation`.
+    package var usesTensors = false
+
     /// The defaults.
     public init() {}
 }

@@ -31,6 +31,12 @@ package struct ServiceError: Error, Sendable {
         self.label = label ?? code
     }
 
+    /// The same with words before its sentence.
+    package func prefixed(_ words: String) -> ServiceError {
+        ServiceError(
+            status, code, words + message, retryAfter: retryAfter, allow: allow, label: label)
+    }
+
     // MARK: The mapping
 
     package init(_ error: InferenceError) {

@@ -122,7 +122,7 @@ struct ModelsHandler: Sendable {
             writer.key("name")
             writer.string(feature.name)
             writer.key("type")
-            writer.string(feature.image == nil ? "array" : "image")
+            writer.string(feature.kind.rawValue)
             writer.key("dtype")
             writer.string(feature.elementType.rawValue)
             writer.key("shape")

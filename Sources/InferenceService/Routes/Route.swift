@@ -9,6 +9,7 @@ package enum Route: Sendable, Hashable {
     case models
     case model(name: String, version: String?)
     case classify(model: String?, version: String?)
+    case predict(model: String, version: String?)
 
     /// The resource of a path, or nil where there is none. The path is already percent-decoded; names in it are looked up
     /// in tables and never reach the file system.
@@ -32,12 +33,14 @@ package enum Route: Sendable, Hashable {
         switch rest {
         case []: return .model(name: name, version: nil)
         case ["classify"]: return .classify(model: name, version: nil)
+        case ["predict"]: return .predict(model: name, version: nil)
         default: break
         }
         guard rest.count >= 2, rest[0] == "versions", !rest[1].isEmpty else { return nil }
         switch Array(rest.dropFirst(2)) {
         case []: return .model(name: name, version: rest[1])
         case ["classify"]: return .classify(model: name, version: rest[1])
+        case ["predict"]: return .predict(model: name, version: rest[1])
         default: return nil
         }
     }
@@ -45,7 +48,7 @@ package enum Route: Sendable, Hashable {
     /// The methods that the resource has.
     package var methods: [HTTPMethod] {
         switch self {
-        case .classify: [.post]
+        case .classify, .predict: [.post]
         default: [.get, .head]
         }
     }
@@ -60,6 +63,7 @@ package enum Route: Sendable, Hashable {
         case .models: "/v1/models"
         case .model: "/v1/models/{name}"
         case .classify: "/v1/classify"
+        case .predict: "/v1/models/{name}/predict"
         }
     }
 }

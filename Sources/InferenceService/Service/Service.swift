@@ -29,11 +29,11 @@ final class Service: HTTPResponder {
     func admit(_ head: RequestHead, requestID: String) -> BodyAdmission {
         do throws(ServiceError) {
             let route = try route(of: head)
-            guard case .classify(let name, let version) = route else { return .accept(maxBytes: settings.maxBody) }
-            // A picture that would be refused anyway is refused before it is sent.
-            _ = try ClassifyQuery(head.target, settings: settings)
+            // A body that would be refused anyway is refused before it is sent.
+            guard let (wanted, version) = try inferring(route, head) else {
+                return .accept(maxBytes: settings.maxBody)
+            }
             let model: Model?
-            let wanted = try modelName(name)
             do throws(InferenceError) {
                 model = try repository.readyModel(named: wanted, version: version)
             } catch {
@@ -79,6 +79,19 @@ final class Service: HTTPResponder {
         return route
     }
 
+    /// The model that a request wants to run; nil for routes that run none.
+    private func inferring(_ route: Route, _ head: RequestHead) throws(ServiceError) -> (String, String?)? {
+        switch route {
+        case .classify(let name, let version):
+            _ = try ClassifyQuery(head.target, settings: settings)
+            return (try modelName(name), version)
+        case .predict(let name, let version):
+            _ = try ClassifyQuery(head.target, settings: settings)
+            return (name, version)
+        default: return nil
+        }
+    }
+
     private func answer(_ request: HTTPRequest) async throws(ServiceError) -> HTTPResponse {
         let route = try route(of: request.head)
         var response: HTTPResponse
@@ -95,6 +108,9 @@ final class Service: HTTPResponder {
             let handler = ClassifyHandler(repository: repository, settings: settings, metrics: metrics)
             let modelName = try modelName(name)
             response = try await handler.respond(to: request, model: modelName, version: version)
+        case .predict(let name, let version):
+            let handler = PredictHandler(repository: repository, settings: settings, metrics: metrics)
+            response = try await handler.respond(to: request, model: name, version: version)
         case .page, .metrics:
             throw ServiceError(.notFound, "not_found", "there is nothing at \"\(request.head.target.path)\" yet")
         }

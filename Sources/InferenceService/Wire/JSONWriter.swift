@@ -83,6 +83,15 @@ package struct JSONWriter {
         needsComma = true
     }
 
+    /// Bytes as base64 in a string.
+    package mutating func base64(_ data: UnsafeRawBufferPointer) {
+        separate()
+        bytes.append(UInt8(ascii: "\""))
+        Base64.append(data, to: &bytes)
+        bytes.append(UInt8(ascii: "\""))
+        needsComma = true
+    }
+
     /// Text that is JSON already.
     package mutating func raw(_ text: String) {
         separate()

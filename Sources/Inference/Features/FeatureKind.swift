@@ -1,0 +1,11 @@
+/// What a layer is in a bundle's words (`type` in model.json).
+public enum FeatureKind: String, Sendable, CaseIterable {
+    /// Numbers.
+    case array
+    /// A picture.
+    case image
+    /// Raw bytes of elements.
+    case string
+    /// One number.
+    case scalar
+}

@@ -1,0 +1,54 @@
+/// A tensor whose bytes another owner keeps (a network buffer, say): it is copied once, into the engine's memory.
+public struct LentArray: Sendable {
+    /// The type of the elements; never ``ElementType/string``.
+    public let elementType: ElementType
+    /// The extents; every axis fixed.
+    public let shape: Shape
+    /// The number of bytes.
+    public let byteCount: Int
+    private let lend: @Sendable ((UnsafeRawBufferPointer) -> Void) -> Void
+
+    /// A tensor whose bytes are lent out on demand: row-major, in the machine's byte order, at any alignment.
+    /// - Parameter lend: calls its argument once, with `byteCount` bytes, before it returns; called from any thread, maybe
+    ///   several times.
+    /// - Throws: ``InferenceError/invalidInput(name:reason:)`` when the bytes are not just those that the shape needs.
+    public init(
+        elementType: ElementType, shape: Shape, byteCount: Int,
+        lend: @escaping @Sendable ((UnsafeRawBufferPointer) -> Void) -> Void
+    ) throws(InferenceError) {
+        guard let count = shape.elementCount, elementType.byteCount > 0,
+            case let (expected, overflow) = count.multipliedReportingOverflow(by: elementType.byteCount), !overflow,
+            expected == byteCount
+        else {
+            throw .invalidInput(
+                name: "array",
+                reason: "\(byteCount) bytes cannot be a tensor of shape \(shape) of \(elementType.rawValue)")
+        }
+        self.elementType = elementType
+        self.shape = shape
+        self.byteCount = byteCount
+        self.lend = lend
+    }
+
+    /// A tensor of the elements of an array, which must have the size that `elementType` says.
+    /// - Throws: ``InferenceError/invalidInput(name:reason:)`` when they are not just those that the shape needs.
+    public init<Element: BitwiseCopyable & Sendable>(
+        elementType: ElementType, shape: Shape, elements: [Element]
+    ) throws(InferenceError) {
+        try self.init(
+            elementType: elementType, shape: shape, byteCount: elements.count * MemoryLayout<Element>.stride
+        ) { body in
+            elements.withUnsafeBytes { body($0) }
+        }
+    }
+
+    /// The number of elements.
+    public var count: Int { elementType.byteCount == 0 ? 0 : byteCount / elementType.byteCount }
+
+    /// Calls `body` with the bytes; the pointer is valid only meanwhile. A lender that breaks its promise lends nothing.
+    public func withUnsafeBytes(_ body: (UnsafeRawBufferPointer) -> Void) {
+        lend { bytes in
+            if bytes.count == byteCount { body(bytes) }
+        }
+    }
+}

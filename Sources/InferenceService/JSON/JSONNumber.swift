@@ -1,0 +1,69 @@
+/// A number as it was written: mantissa times ten to the exponent, and where its text lies for what does not fit in that.
+struct JSONNumber {
+    /// The first 19 significant digits.
+    var mantissa: UInt64 = 0
+    var exponent = 0
+    var isNegative = false
+    /// Whether it is written without a decimal point and without an exponent.
+    var isInteger = true
+    /// Whether digits after the nineteenth were left out of the mantissa.
+    var isCut = false
+    /// Its first byte and its length.
+    var start = 0, length = 0
+
+    /// The 64-bit float nearest to it, or nil where that is infinite.
+    func double(in text: UnsafeRawBufferPointer) -> Double? {
+        // Both numbers are exact, so that the one rounding is the right one (W. D. Clinger, 1990).
+        if !isCut, mantissa <= 1 << 53, -22...22 ~= exponent {
+            let magnitude = scaled
+            return isNegative ? -magnitude : magnitude
+        }
+        let value = Double(digits(in: text)) ?? .nan
+        return value.isFinite ? value : nil
+    }
+
+    /// The 32-bit float nearest to it, or nil where that is infinite.
+    @inline(__always)
+    func float(in text: UnsafeRawBufferPointer) -> Float? {
+        if -22...22 ~= exponent {
+            // Within two units of the last place of a 64-bit float. That decides the 32-bit float, unless it is that near to
+            // the middle between two of them, or outside their usual range.
+            let magnitude = scaled
+            let middle = (magnitude.bitPattern & 0x1FFF_FFFF) &- (0x1000_0000 &- 4)
+            if middle > 8, magnitude >= 0x1p-126, magnitude < 0x1.fffffep127 {
+                return Float(isNegative ? -magnitude : magnitude)
+            }
+            if mantissa == 0 { return isNegative ? -0.0 : 0 }
+        }
+        let value = Float(digits(in: text)) ?? .nan
+        return value.isFinite ? value : nil
+    }
+
+    /// The integer that it is, if it is one of the type's range.
+    func integer<T: FixedWidthInteger>(_: T.Type, in text: UnsafeRawBufferPointer) -> T? {
+        if isInteger, !isCut, exponent == 0 {
+            if !isNegative { return T(exactly: mantissa) }
+            guard mantissa <= UInt64(Int64.max) + 1 else { return nil }
+            return T(exactly: Int64(truncatingIfNeeded: 0 &- mantissa))
+        }
+        // 1.0 and 1e3 are integers too.
+        return double(in: text).flatMap { T(exactly: $0) }
+    }
+
+    @inline(__always)
+    private var scaled: Double {
+        Self.powers.withUnsafeBufferPointer { powers in
+            exponent < 0 ? Double(mantissa) / powers[-exponent] : Double(mantissa) * powers[exponent]
+        }
+    }
+
+    private func digits(in text: UnsafeRawBufferPointer) -> String {
+        String(decoding: text[start..<start + length], as: UTF8.self)
+    }
+
+    /// The powers of ten that a 64-bit float holds exactly.
+    private static let powers: [Double] = [
+        1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19,
+        1e20, 1e21, 1e22,
+    ]
+}

@@ -1,0 +1,196 @@
+extension JSONScanner {
+    /// A number.
+    @inline(__always)
+    mutating func number() throws(ServiceError) -> JSONNumber {
+        skipSpace()
+        var number = JSONNumber()
+        let start = position
+        var index = start
+        if index < text.count, text[index] == UInt8(ascii: "-") {
+            number.isNegative = true
+            index &+= 1
+        }
+        let first = index
+        var significant = 0
+        index = digits(from: index, into: &number, significant: &significant, step: 0)
+        guard index > first else { throw notANumber(at: start) }
+        if index - first > 1, text[first] == UInt8(ascii: "0") {
+            throw malformed("a number without leading zeros", at: start)
+        }
+        if index < text.count, text[index] == UInt8(ascii: ".") {
+            number.isInteger = false
+            let fraction = index &+ 1
+            index = digits(from: fraction, into: &number, significant: &significant, step: -1)
+            guard index > fraction else { throw malformed("a digit after the decimal point", at: index) }
+        }
+        if index < text.count, text[index] | 0x20 == UInt8(ascii: "e") {
+            number.isInteger = false
+            index &+= 1
+            var isNegative = false
+            if index < text.count, text[index] == UInt8(ascii: "-") || text[index] == UInt8(ascii: "+") {
+                isNegative = text[index] == UInt8(ascii: "-")
+                index &+= 1
+            }
+            let begin = index
+            var exponent = 0
+            while index < text.count, text[index] &- 0x30 < 10 {
+                // Past a million it is zero or infinite anyway.
+                if exponent < 1_000_000 { exponent = exponent * 10 + Int(text[index] &- 0x30) }
+                index &+= 1
+            }
+            guard index > begin else { throw malformed("a digit in the exponent", at: index) }
+            number.exponent += isNegative ? -exponent : exponent
+        }
+        number.start = start
+        number.length = index &- start
+        advance(by: index &- start)
+        return number
+    }
+
+    /// Takes digits into the mantissa, nineteen at most; each moves the exponent by `step`, those left out by one more.
+    @inline(__always)
+    private func digits(
+        from start: Int, into number: inout JSONNumber, significant: inout Int, step: Int
+    ) -> Int {
+        var index = start
+        var mantissa = number.mantissa
+        while index < text.count {
+            let digit = text[index] &- 0x30
+            guard digit < 10 else { break }
+            index &+= 1
+            if significant < 19 {
+                mantissa = mantissa &* 10 &+ UInt64(digit)
+                if mantissa != 0 { significant &+= 1 }
+                number.exponent &+= step
+            } else {
+                number.isCut = number.isCut || digit != 0
+                number.exponent &+= step &+ 1
+            }
+        }
+        number.mantissa = mantissa
+        return index
+    }
+
+    /// Strings, objects and words are valid JSON, but no numbers: the input is wrong, not the text.
+    @inline(__always)
+    private mutating func refuseOtherThanNumber(
+        name: String, fitting: String, takesBools: Bool, place: () -> String
+    ) throws(ServiceError) {
+        guard let byte, byte >= UInt8(ascii: ":") || byte == UInt8(ascii: "\"") else { return }
+        let isBool = byte == UInt8(ascii: "t") || byte == UInt8(ascii: "f")
+        if isBool && takesBools || text[position...].starts(with: "nan".utf8) { return }
+        let found: Kind
+        switch byte {
+        case UInt8(ascii: "\""), UInt8(ascii: "{"), UInt8(ascii: "t"), UInt8(ascii: "f"), UInt8(ascii: "n"):
+            found = try kind()
+            try skip()
+        default: return
+        }
+        let place = place()
+        throw .invalidInput(
+            "input \"\(name)\": expected \(fitting)\(place.isEmpty ? "" : " at \(place)"), found \(found.rawValue)")
+    }
+
+    private func notANumber(at place: Int) -> ServiceError {
+        for word in ["NaN", "-NaN", "nan", "Infinity", "-Infinity", "inf", "-inf"] {
+            if text[place...].starts(with: word.utf8) {
+                return .badRequest(
+                    malformed("a number", at: place).message + "; JSON has no NaN and no infinities")
+            }
+        }
+        return malformed("a number", at: place)
+    }
+
+    /// The number of extents that an array of numbers may have.
+    static var mostRank: Int { 16 }
+
+    /// What one array of numbers is: its extents, and how many numbers were left out because there were too many.
+    struct NumberArray<Element> {
+        /// The elements in row-major order; no more than were asked for.
+        var elements: [Element] = []
+        /// The extents: none for a single number.
+        var shape: [Int] = []
+        /// How many numbers there were.
+        var count = 0
+    }
+
+    /// Reads a number, or numbers in arrays nested to any rank, which must be regular.
+    /// - Parameters:
+    ///   - most: how many are kept; the rest is only counted.
+    ///   - name: the input, for errors.
+    ///   - convert: the element that a number becomes, or nil where it does not fit.
+    ///   - fitting: what fits, for errors.
+    ///   - takesBools: whether `true` and `false` are numbers here.
+    mutating func numbers<Element>(
+        most: Int, name: String, fitting: String, takesBools: Bool = false,
+        _ convert: (inout JSONScanner) throws(ServiceError) -> Element?
+    ) throws(ServiceError) -> NumberArray<Element> {
+        var result = NumberArray<Element>()
+        result.elements.reserveCapacity(most)
+        /// The extents that are settled, and the indexes on the way to the next element.
+        var extents: [Int?] = [], indexes: [Int] = []
+        var rank: Int?
+        func place() -> String { indexes.map { "[\($0)]" }.joined() }
+        func irregular(_ expected: String, _ found: String) -> ServiceError {
+            .invalidInput(
+                "input \"\(name)\": expected \(expected) at \(place()), found \(found): the arrays are not regular")
+        }
+        while true {
+            // A value is next.
+            skipSpace()
+            if byte == UInt8(ascii: "[") {
+                if let rank, indexes.count >= rank { throw irregular("a number", "an array") }
+                guard indexes.count < Self.mostRank else {
+                    throw .invalidInput("input \"\(name)\": its arrays are nested deeper than \(Self.mostRank) levels")
+                }
+                advance()
+                indexes.append(0)
+                if extents.count < indexes.count { extents.append(nil) }
+                skipSpace()
+                guard byte == UInt8(ascii: "]") else { continue }
+                rank = rank ?? indexes.count
+            } else {
+                if let rank, indexes.count != rank { throw irregular("an array", "a number") }
+                rank = indexes.count
+                let start = position
+                try refuseOtherThanNumber(name: name, fitting: fitting, takesBools: takesBools, place: place)
+                let converted: Element?
+                do throws(ServiceError) {
+                    converted = try convert(&self)
+                } catch {
+                    throw error.prefixed("input \"\(name)\"\(indexes.isEmpty ? "" : " at \(place())"): ")
+                }
+                guard let element = converted else {
+                    let found = String(decoding: text[start..<position].prefix(40), as: UTF8.self)
+                    throw .invalidInput(
+                        "input \"\(name)\": expected \(fitting)\(indexes.isEmpty ? "" : " at \(place())"), found \(found)"
+                    )
+                }
+                if result.count < most { result.elements.append(element) }
+                result.count += 1
+                if indexes.isEmpty { return result }
+                indexes[indexes.count - 1] += 1
+            }
+            // The end of a value: the next, or the ends of arrays.
+            while true {
+                if take(UInt8(ascii: ",")) {
+                    skipSpace()
+                    if byte == UInt8(ascii: "]") { throw malformed("a value") }
+                    break
+                }
+                guard take(UInt8(ascii: "]")) else { throw malformed("\",\" or \"]\"") }
+                let level = indexes.count - 1
+                let extent = indexes.removeLast()
+                if let known = extents[level], known != extent {
+                    throw irregular("an array of \(known)", "one of \(extent)")
+                }
+                extents[level] = extent
+                if indexes.isEmpty {
+                    result.shape = extents.prefix(rank ?? 0).map { $0 ?? 0 }
+                    return result
+                }
+                indexes[indexes.count - 1] += 1
+            }
+        }
+    }
+}

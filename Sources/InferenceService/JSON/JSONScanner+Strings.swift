@@ -1,0 +1,99 @@
+extension JSONScanner {
+    /// A string.
+    mutating func string() throws(ServiceError) -> String {
+        let raw = try rawString()
+        let bytes = UnsafeRawBufferPointer(rebasing: text[raw.range])
+        let decoded =
+            raw.hasEscapes ? try unescaped(bytes, from: raw.range.lowerBound) : String(validating: bytes, as: UTF8.self)
+        guard let decoded else { throw malformed("UTF-8 text", at: raw.range.lowerBound) }
+        return decoded
+    }
+
+    /// Where a string's text lies between its quotes, and whether it has escapes; the text itself is not looked at.
+    mutating func rawString() throws(ServiceError) -> (range: Range<Int>, hasEscapes: Bool) {
+        skipSpace()
+        guard byte == UInt8(ascii: "\"") else { throw malformed("a string") }
+        advance()
+        let start = position
+        var hasEscapes = false
+        while let byte {
+            switch byte {
+            case UInt8(ascii: "\""):
+                defer { advance() }
+                return (start..<position, hasEscapes)
+            case UInt8(ascii: "\\"):
+                hasEscapes = true
+                advance(by: 2)
+            case 0..<0x20: throw malformed("no control character in a string")
+            default: advance()
+            }
+        }
+        throw malformed("the string's closing quote", at: text.count)
+    }
+
+    private func unescaped(_ raw: UnsafeRawBufferPointer, from offset: Int) throws(ServiceError) -> String? {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(raw.count)
+        var index = 0
+        while index < raw.count {
+            guard raw[index] == UInt8(ascii: "\\") else {
+                bytes.append(raw[index])
+                index += 1
+                continue
+            }
+            guard index + 1 < raw.count else { return nil }
+            let letter = raw[index + 1]
+            index += 2
+            switch letter {
+            case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): bytes.append(letter)
+            case UInt8(ascii: "b"): bytes.append(0x08)
+            case UInt8(ascii: "f"): bytes.append(0x0C)
+            case UInt8(ascii: "n"): bytes.append(0x0A)
+            case UInt8(ascii: "r"): bytes.append(0x0D)
+            case UInt8(ascii: "t"): bytes.append(0x09)
+            case UInt8(ascii: "u"):
+                guard let scalar = Self.scalar(raw, &index) else {
+                    throw malformed("four hexadecimal digits of a character", at: offset + index)
+                }
+                bytes.append(contentsOf: UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter)
+            default: throw malformed("an escape that JSON has", at: offset + index - 2)
+            }
+        }
+        return String(validating: bytes, as: UTF8.self)
+    }
+
+    /// The character whose four digits begin at `index`, with the second half of a surrogate pair. Half a pair is U+FFFD.
+    private static func scalar(_ raw: UnsafeRawBufferPointer, _ index: inout Int) -> Unicode.Scalar? {
+        guard let first = unit(raw, index) else { return nil }
+        index += 4
+        if first & 0xFC00 == 0xD800, index + 1 < raw.count, raw[index] == UInt8(ascii: "\\"),
+            raw[index + 1] == UInt8(ascii: "u"), let second = unit(raw, index + 2), second & 0xFC00 == 0xDC00
+        {
+            index += 6
+            return Unicode.Scalar(0x10000 + (first & 0x3FF) << 10 + second & 0x3FF)
+        }
+        return Unicode.Scalar(first) ?? "\u{FFFD}"
+    }
+
+    private static func unit(_ raw: UnsafeRawBufferPointer, _ index: Int) -> UInt32? {
+        guard raw.count - index >= 4 else { return nil }
+        var value: UInt32 = 0
+        for offset in 0..<4 {
+            let digit: UInt8
+            switch raw[index + offset] {
+            case let byte where byte >= 0x30 && byte <= 0x39: digit = byte - 0x30
+            case let byte where byte >= 0x41 && byte <= 0x46: digit = byte - 0x41 + 10
+            case let byte where byte >= 0x61 && byte <= 0x66: digit = byte - 0x61 + 10
+            default: return nil
+            }
+            value = value << 4 | UInt32(digit)
+        }
+        return value
+    }
+
+    /// The bytes that a base64 string (RFC 4648 section 4 or 5) stands for, or nil where it is none.
+    mutating func base64() throws(ServiceError) -> [UInt8]? {
+        let raw = try rawString()
+        return Base64.decode(UnsafeRawBufferPointer(rebasing: text[raw.range]))
+    }
+}

@@ -1,0 +1,180 @@
+internal import HTTPWire
+internal import Inference
+
+/// Reads JSON text (RFC 8259) in one pass, without building a tree: request bodies hold arrays of 100,000 numbers, which go
+/// straight into typed memory (see the extension for numbers).
+///
+/// A scanner lives within the call that lends it the text. What is nested deeper than ``mostDepth`` is refused, so that no
+/// text makes it recurse without end; nothing is kept that is not asked for.
+struct JSONScanner {
+    /// The deepest nesting of arrays and objects that is read.
+    static let mostDepth = 64
+
+    let text: UnsafeRawBufferPointer
+    private(set) var position: Int
+    private var depth = 0
+
+    /// Reads from the text's beginning.
+    init(_ text: UnsafeRawBufferPointer) {
+        self.text = text
+        // A byte order mark is no part of JSON, but editors leave it there.
+        position = text.count >= 3 && text[0] == 0xEF && text[1] == 0xBB && text[2] == 0xBF ? 3 : 0
+    }
+
+    /// What begins at the position.
+    enum Kind: String {
+        case object = "an object", array = "an array", string = "a string", number = "a number"
+        case bool = "true or false", null = "null"
+    }
+
+    // MARK: Bytes
+
+    /// The byte at the position, or nil at the end.
+    @inline(__always)
+    var byte: UInt8? { position < text.count ? text[position] : nil }
+
+    @inline(__always)
+    mutating func advance(by count: Int = 1) { position &+= count }
+
+    @inline(__always)
+    mutating func skipSpace() {
+        while position < text.count {
+            switch text[position] {
+            case 0x20, 0x0A, 0x0D, 0x09: position &+= 1
+            default: return
+            }
+        }
+    }
+
+    /// Takes a byte, with the space before it, if it is next.
+    @inline(__always)
+    mutating func take(_ wanted: UInt8) -> Bool {
+        skipSpace()
+        guard position < text.count, text[position] == wanted else { return false }
+        position &+= 1
+        return true
+    }
+
+    // MARK: Errors
+
+    /// The text is no JSON: what was expected at the position.
+    func malformed(_ expected: String) -> ServiceError { malformed(expected, at: position) }
+
+    func malformed(_ expected: String, at place: Int) -> ServiceError {
+        var line = 1, start = 0
+        let place = min(place, text.count)
+        for index in 0..<place where text[index] == 0x0A {
+            line += 1
+            start = index + 1
+        }
+        let found =
+            if place >= text.count {
+                "the end of the text"
+            } else {
+                "\"" + String(decoding: text[place..<min(place + 12, text.count)].prefix { $0 >= 0x20 }, as: UTF8.self)
+                    + "\""
+            }
+        return .badRequest(
+            "the body is not valid JSON: line \(line), column \(place - start + 1): expected \(expected), found \(found)"
+        )
+    }
+
+    // MARK: Values
+
+    /// What the next value is; moves to its first byte.
+    mutating func kind() throws(ServiceError) -> Kind {
+        skipSpace()
+        switch byte ?? 0 {
+        case UInt8(ascii: "{"): return .object
+        case UInt8(ascii: "["): return .array
+        case UInt8(ascii: "\""): return .string
+        case UInt8(ascii: "t"), UInt8(ascii: "f"): return .bool
+        case UInt8(ascii: "n"): return .null
+        case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): return .number
+        default: throw malformed("a value")
+        }
+    }
+
+    /// Calls `member` for each member of an object, with its name; `member` reads its value.
+    mutating func object(
+        _ member: (String, inout JSONScanner) throws(ServiceError) -> Void
+    ) throws(ServiceError) {
+        try enter(UInt8(ascii: "{"), "an object")
+        if take(UInt8(ascii: "}")) { return leave() }
+        repeat {
+            skipSpace()
+            guard byte == UInt8(ascii: "\"") else { throw malformed("a member's name in quotes") }
+            let name = try string()
+            guard take(UInt8(ascii: ":")) else { throw malformed("\":\"") }
+            try member(name, &self)
+        } while take(UInt8(ascii: ","))
+        guard take(UInt8(ascii: "}")) else { throw malformed("\",\" or \"}\"") }
+        leave()
+    }
+
+    /// Calls `element` for each element of an array, with its index; `element` reads it.
+    mutating func array(_ element: (Int, inout JSONScanner) throws(ServiceError) -> Void) throws(ServiceError) {
+        try enter(UInt8(ascii: "["), "an array")
+        if take(UInt8(ascii: "]")) { return leave() }
+        var index = 0
+        repeat {
+            try element(index, &self)
+            index += 1
+        } while take(UInt8(ascii: ","))
+        guard take(UInt8(ascii: "]")) else { throw malformed("\",\" or \"]\"") }
+        leave()
+    }
+
+    private mutating func enter(_ bracket: UInt8, _ what: String) throws(ServiceError) {
+        guard take(bracket) else { throw malformed(what) }
+        depth += 1
+        guard depth <= Self.mostDepth else { throw tooDeep }
+    }
+
+    private mutating func leave() { depth -= 1 }
+
+    private var tooDeep: ServiceError {
+        .badRequest("the body is nested too deeply: at most \(Self.mostDepth) levels are read")
+    }
+
+    /// `true` or `false`.
+    mutating func bool() throws(ServiceError) -> Bool {
+        skipSpace()
+        if byte == UInt8(ascii: "t") {
+            try word("true")
+            return true
+        }
+        try word("false")
+        return false
+    }
+
+    /// `null`.
+    mutating func null() throws(ServiceError) { try word("null") }
+
+    private mutating func word(_ word: StaticString) throws(ServiceError) {
+        skipSpace()
+        let length = word.utf8CodeUnitCount
+        guard text.count - position >= length,
+            word.withUTF8Buffer({ $0.elementsEqual(text[position..<position + length]) })
+        else { throw malformed("\(word)") }
+        position += length
+    }
+
+    /// Moves past any value.
+    mutating func skip() throws(ServiceError) {
+        switch try kind() {
+        case .object: try object { (_, scanner) throws(ServiceError) in try scanner.skip() }
+        case .array: try array { (_, scanner) throws(ServiceError) in try scanner.skip() }
+        case .string: _ = try string()
+        case .number: _ = try number()
+        case .bool: _ = try bool()
+        case .null: try null()
+        }
+    }
+
+    /// To be called after the last value: only space may follow.
+    mutating func end() throws(ServiceError) {
+        skipSpace()
+        guard position >= text.count else { throw malformed("nothing more") }
+    }
+}

@@ -1,0 +1,88 @@
+internal import Inference
+
+/// Reads JSON numbers straight into the elements of a tensor: in the type that the engine wants, without a detour.
+struct TensorReader {
+    /// The input, for errors.
+    let name: String
+    let elementType: ElementType
+    /// How many elements the tensor has; nil where its shape is open.
+    let count: Int?
+
+    /// The numbers with the extents that their nesting shows (none for a single number).
+    func read(_ scanner: inout JSONScanner) throws(ServiceError) -> (array: Elements, extents: [Int], count: Int) {
+        switch elementType {
+        case .float32:
+            return try numbers(&scanner, "a number that a 32-bit float can hold") {
+                (scanner, text) throws(ServiceError) -> Float? in try scanner.number().float(in: text)
+            }
+        case .float64:
+            return try numbers(&scanner, "a number that a 64-bit float can hold") {
+                (scanner, text) throws(ServiceError) -> Double? in try scanner.number().double(in: text)
+            }
+        case .float16:
+            return try numbers(&scanner, "a number that a 16-bit float can hold") {
+                (scanner, text) throws(ServiceError) -> UInt16? in
+                try scanner.number().float(in: text).map { ElementConversion.half(from: $0) }
+                    .flatMap { $0 & 0x7FFF == 0x7C00 ? nil : $0 }
+            }
+        case .bfloat16:
+            return try numbers(&scanner, "a number that a 16-bit brain float can hold") {
+                (scanner, text) throws(ServiceError) -> UInt16? in
+                try scanner.number().float(in: text).map { UInt16(truncatingIfNeeded: $0.bitPattern >> 16) }
+            }
+        case .uint8: return try integers(&scanner, UInt8.self)
+        case .uint16: return try integers(&scanner, UInt16.self)
+        case .uint32: return try integers(&scanner, UInt32.self)
+        case .uint64: return try integers(&scanner, UInt64.self)
+        case .int8: return try integers(&scanner, Int8.self)
+        case .int16: return try integers(&scanner, Int16.self)
+        case .int32: return try integers(&scanner, Int32.self)
+        case .int64: return try integers(&scanner, Int64.self)
+        case .bool:
+            return try numbers(&scanner, "true or false (or 1 or 0)") {
+                (scanner, text) throws(ServiceError) -> UInt8? in
+                if scanner.byte == UInt8(ascii: "t") || scanner.byte == UInt8(ascii: "f") {
+                    return try scanner.bool() ? 1 : 0
+                }
+                return try scanner.number().integer(UInt8.self, in: text).flatMap { $0 <= 1 ? $0 : nil }
+            }
+        case .string:
+            throw .invalidInput("input \"\(name)\": tensors of strings cannot be served")
+        }
+    }
+
+    /// The elements of a tensor, whatever their type.
+    struct Elements: Sendable {
+        fileprivate let make: @Sendable (ElementType, Shape) throws(InferenceError) -> LentArray
+
+        /// The tensor of these elements in a shape that has as many.
+        func tensor(_ type: ElementType, shape: Shape) throws(InferenceError) -> LentArray { try make(type, shape) }
+    }
+
+    private func integers<T: FixedWidthInteger & BitwiseCopyable & Sendable>(
+        _ scanner: inout JSONScanner, _: T.Type
+    ) throws(ServiceError) -> (array: Elements, extents: [Int], count: Int) {
+        try numbers(&scanner, "an integer from \(T.min) to \(T.max)") {
+            (scanner, text) throws(ServiceError) -> T? in try scanner.number().integer(T.self, in: text)
+        }
+    }
+
+    @inline(__always)
+    private func numbers<T: BitwiseCopyable & Sendable>(
+        _ scanner: inout JSONScanner, _ fitting: String,
+        _ convert: (inout JSONScanner, UnsafeRawBufferPointer) throws(ServiceError) -> T?
+    ) throws(ServiceError) -> (array: Elements, extents: [Int], count: Int) {
+        let text = scanner.text
+        // Two bytes a number at the least: a short text cannot make room for many be taken.
+        let most = min(count ?? .max, (text.count - scanner.position) / 2 + 1)
+        let found = try scanner.numbers(most: most, name: name, fitting: fitting, takesBools: elementType == .bool) {
+            (scanner: inout JSONScanner) throws(ServiceError) -> T? in try convert(&scanner, text)
+        }
+        let elements = found.elements
+        return (
+            Elements { (type, shape) throws(InferenceError) -> LentArray in
+                try LentArray(elementType: type, shape: shape, elements: elements)
+            }, found.shape, found.count
+        )
+    }
+}

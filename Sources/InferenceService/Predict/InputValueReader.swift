@@ -1,0 +1,117 @@
+internal import Inference
+
+/// Reads the JSON value of one input, as `model.json` describes the input.
+struct InputValueReader {
+    let input: FeatureDescription
+    /// The bytes of the largest picture.
+    let maxBytes: Int
+
+    func read(_ scanner: inout JSONScanner) throws(ServiceError) -> FeatureValue {
+        switch input.kind {
+        case .image: return try image(&scanner)
+        case .string: return try bytes(&scanner)
+        case .array, .scalar: return try numbers(&scanner)
+        }
+    }
+
+    private func mistake(_ expected: String, _ found: String) -> ServiceError {
+        .invalidInput("input \"\(input.name)\": expected \(expected), found \(found)")
+    }
+
+    // MARK: Pictures
+
+    private func image(_ scanner: inout JSONScanner) throws(ServiceError) -> FeatureValue {
+        let expected = "a picture as {\"b64\": \"...\"}"
+        switch try scanner.kind() {
+        case .object: return .image(EncodedImage(try encoded(&scanner, expected)))
+        case .string:
+            // The text alone is as clear.
+            guard let bytes = try scanner.base64() else { throw mistake(expected, "a string that is no base64") }
+            return .image(EncodedImage(bytes))
+        case let kind: throw mistake(expected, kind.rawValue)
+        }
+    }
+
+    /// `{"b64": "..."}`
+    private func encoded(_ scanner: inout JSONScanner, _ expected: String) throws(ServiceError) -> [UInt8] {
+        var bytes: [UInt8]?
+        try scanner.object { (key, scanner) throws(ServiceError) in
+            guard key == "b64" else { throw mistake(expected, "the member \"\(key.prefix(60))\"") }
+            guard let decoded = try scanner.base64() else { throw mistake(expected, "a string that is no base64") }
+            bytes = decoded
+        }
+        guard let bytes else { throw mistake(expected, "an empty object") }
+        return bytes
+    }
+
+    // MARK: Raw bytes
+
+    private func bytes(_ scanner: inout JSONScanner) throws(ServiceError) -> FeatureValue {
+        let expected = "a string, raw bytes as {\"b64\": \"...\"}, or numbers of shape \(input.shape)"
+        let bytes: [UInt8]
+        switch try scanner.kind() {
+        case .object: bytes = try encoded(&scanner, expected)
+        case .string: bytes = Array(try scanner.string().utf8)
+        case .array, .number: return try numbers(&scanner)
+        case let kind: throw mistake(expected, kind.rawValue)
+        }
+        let size = (input.shape.elementCount ?? 0) * input.elementType.byteCount
+        guard bytes.count == size else {
+            throw mistake("\(size) bytes (shape \(input.shape) of \(input.elementType.rawValue))", "\(bytes.count)")
+        }
+        return try tensor { () throws(InferenceError) -> LentArray in
+            try LentArray(elementType: input.elementType, shape: input.shape, elements: bytes)
+        }
+    }
+
+    // MARK: Numbers
+
+    private func numbers(_ scanner: inout JSONScanner) throws(ServiceError) -> FeatureValue {
+        // What is quantized afterwards is a real number before.
+        let type = input.isTransformed && input.kind != .string ? .float32 : input.elementType
+        let reader = TensorReader(name: input.name, elementType: type, count: input.shape.elementCount)
+        let (elements, extents, count) = try reader.read(&scanner)
+        let shape = try shape(of: extents, count: count)
+        return try tensor { () throws(InferenceError) -> LentArray in try elements.tensor(type, shape: shape) }
+    }
+
+    private func tensor(_ make: () throws(InferenceError) -> LentArray) throws(ServiceError) -> FeatureValue {
+        do throws(InferenceError) {
+            return .lentArray(try make())
+        } catch {
+            throw mistake("shape \(input.shape) of \(input.elementType.rawValue)", error.message)
+        }
+    }
+
+    /// Numbers may be flat, in row-major order, or nested as the shape says; leading extents of 1 may be there or not.
+    private func shape(of extents: [Int], count: Int) throws(ServiceError) -> Shape {
+        func trimmed(_ extents: [Int]) -> [Int] { Array(extents.drop { $0 == 1 }) }
+        guard let expected = input.shape.elementCount else { return try openShape(of: extents, count: count) }
+        let isFlat = trimmed(extents).count <= 1
+        guard count == expected else {
+            let nesting = isFlat ? "" : " (nested as \(Shape(extents)))"
+            throw mistake(
+                "\(expected) number\(expected == 1 ? "" : "s") (shape \(input.shape))", "\(count)\(nesting)")
+        }
+        guard isFlat || trimmed(extents) == trimmed(input.shape.dimensions) else {
+            throw mistake("\(expected) numbers, flat or nested as \(input.shape)", "them nested as \(Shape(extents))")
+        }
+        return input.shape
+    }
+
+    /// A shape with open axes: the nesting must tell them, unless there is but one axis.
+    private func openShape(of extents: [Int], count: Int) throws(ServiceError) -> Shape {
+        let expected = input.shape.dimensions
+        var found = extents
+        while found.count < expected.count,
+            expected[expected.count - found.count - 1] == 1
+                || expected.count - found.count == 1 && expected[0] == Shape.dynamic
+        {
+            found.insert(1, at: 0)
+        }
+        guard found.count == expected.count, zip(expected, found).allSatisfy({ $0 == Shape.dynamic || $0 == $1 }) else {
+            throw mistake("numbers nested as \(input.shape) (-1: any number)", "them nested as \(Shape(extents))")
+        }
+        return Shape(found)
+    }
+}

@@ -1,0 +1,92 @@
+internal import Inference
+
+/// Writes the outputs of a prediction as `model.json` describes them (API.md, "predict").
+struct OutputWriter {
+    let outputs: [FeatureDescription]
+    /// How many labels of each labelled output are told, best first; nil tells all, in the labels' order.
+    let top: Int?
+    /// The least value of a label that is told; nil where the request does not say.
+    let threshold: Float?
+
+    /// An object with a member per output.
+    func write(_ prediction: Prediction, to writer: inout JSONWriter) {
+        writer.object { writer in
+            for output in outputs {
+                writer.key(output.name)
+                if let value = prediction.featureValue(for: output.name) {
+                    write(value, of: output, to: &writer)
+                } else {
+                    writer.null()
+                }
+            }
+        }
+    }
+
+    private func write(_ value: FeatureValue, of output: FeatureDescription, to writer: inout JSONWriter) {
+        switch value {
+        case .dictionary(let entries):
+            if top == nil, threshold == nil {
+                writeLabels(entries, to: &writer)
+            } else {
+                writeBest(entries, to: &writer)
+            }
+        case .multiArray(let array) where output.kind == .string:
+            writer.object { writer in
+                writer.key("b64")
+                array.bytes.withUnsafeBytes { writer.base64($0) }
+            }
+        case .multiArray(let array):
+            array.bytes.withUnsafeBytes {
+                NumberWriter(elementType: array.elementType).write(
+                    $0, extents: Self.extents(of: array, output), to: &writer)
+            }
+        case .lentArray: writer.null()
+        case .image(let image):
+            writer.object { writer in
+                writer.key("b64")
+                image.withUnsafeBytes { writer.base64($0) }
+            }
+        case .int64(let number): writer.integer(number)
+        case .double(let number): writer.number(number)
+        case .string(let text): writer.string(text)
+        }
+    }
+
+    /// The nesting of the numbers: none for a single one; the batch axis of one item is not told, where the shape is fixed.
+    private static func extents(of array: MultiArray, _ output: FeatureDescription) -> [Int] {
+        if array.count == 1 { return [] }
+        let extents = array.shape.dimensions
+        return output.shape.isStatic ? Array(extents.drop { $0 == 1 }) : extents
+    }
+
+    /// `{"label": value}`. A label that several classes have is told with the later one's index: names of members are
+    /// unique.
+    private func writeLabels(_ entries: [LabeledValue], to writer: inout JSONWriter) {
+        var seen: Set<String> = []
+        writer.object { writer in
+            for (index, entry) in entries.enumerated() {
+                writer.key(seen.insert(entry.label).inserted ? entry.label : "\(entry.label) (\(index))")
+                writer.number(Float(entry.value))
+            }
+        }
+    }
+
+    /// `[{"index", "label", "value"}]`, the greatest value first; equals in the order of their indexes.
+    private func writeBest(_ entries: [LabeledValue], to writer: inout JSONWriter) {
+        let least = threshold.map(Double.init) ?? -.infinity
+        var best = entries.enumerated().filter { $0.element.value >= least }
+        best.sort { ($1.element.value, $0.offset) < ($0.element.value, $1.offset) }
+        writer.array { writer in
+            for (index, entry) in best.prefix(top ?? .max) {
+                writer.object { writer in
+                    writer.key("index")
+                    writer.integer(index)
+                    writer.key("label")
+                    writer.string(entry.label)
+                    writer.key("value")
+                    writer.number(Float(entry.value))
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,145 @@
+internal import Inference
+
+/// The inputs of a `predict` request, read from its JSON body:
+///
+/// ```
+/// {"inputs": {"name": value, ...}}     by name
+/// {"inputs": [value, ...]}             by order
+/// [value, ...]                         by order
+/// {"items": [inputs, inputs, ...]}     several predictions: each what "inputs" takes
+/// ```
+/// With one input, `"inputs"` may be that input's value itself.
+struct PredictBody {
+    /// The values of one prediction.
+    typealias Item = DictionaryFeatureProvider
+
+    /// One item, or several where `items` was used.
+    let items: [Item]
+    /// Whether the answer is a list.
+    let isBatch: Bool
+
+    init(_ text: UnsafeRawBufferPointer, inputs: [FeatureDescription], settings: Settings) throws(ServiceError) {
+        var scanner = JSONScanner(text)
+        let reader = ItemReader(inputs: inputs, maxBytes: settings.maxBody)
+        switch try scanner.kind() {
+        case .array:
+            items = [try reader.read(&scanner)]
+            isBatch = false
+        case .object:
+            var single: Item?
+            var several: [Item]?
+            try scanner.object { (key, scanner) throws(ServiceError) in
+                switch key {
+                case "inputs": single = try reader.read(&scanner)
+                case "items":
+                    guard try scanner.kind() == .array else {
+                        throw .invalidInput(
+                            "\"items\": expected an array with the inputs of one prediction each, found "
+                                + "\(try scanner.kind().rawValue)")
+                    }
+                    var found: [Item] = []
+                    try scanner.array { (index, scanner) throws(ServiceError) in
+                        guard index < settings.maxBatch else {
+                            throw .invalidInput(
+                                "\"items\" has more than \(settings.maxBatch) elements: that many are taken at once")
+                        }
+                        do throws(ServiceError) {
+                            found.append(try reader.read(&scanner))
+                        } catch {
+                            throw error.prefixed("item \(index + 1): ")
+                        }
+                    }
+                    several = found
+                default:
+                    throw .invalidInput(
+                        "member \"\(key.prefix(60))\" is not known here\(Spelling.hint(for: key, among: ["inputs", "items"]))"
+                            + "; expected {\"inputs\": {\"NAME\": VALUE}} with \(reader.names)")
+                }
+            }
+            guard (single == nil) != (several == nil) else {
+                throw .invalidInput(
+                    "expected one of \"inputs\" and \"items\", found \(single == nil ? "neither" : "both")")
+            }
+            if let several, several.isEmpty {
+                throw .invalidInput("\"items\" is empty")
+            }
+            items = several ?? single.map { [$0] } ?? []
+            isBatch = several != nil
+        case let kind:
+            throw .invalidInput(
+                "expected {\"inputs\": {\"NAME\": VALUE}} or [VALUE, ...] with \(reader.names), found \(kind.rawValue)")
+        }
+        try scanner.end()
+    }
+}
+
+/// Reads what `"inputs"` may be.
+private struct ItemReader {
+    let inputs: [FeatureDescription]
+    let maxBytes: Int
+
+    /// The inputs, for errors.
+    var names: String {
+        "the input\(inputs.count == 1 ? "" : "s") " + inputs.map { "\"\($0.name)\"" }.joined(separator: ", ")
+    }
+
+    func read(_ scanner: inout JSONScanner) throws(ServiceError) -> PredictBody.Item {
+        let kind = try scanner.kind()
+        if kind == .object { return try byName(&scanner) }
+        if inputs.count == 1, let input = inputs.first {
+            // One array of numbers, however it is wrapped: `[1, 2]` by value and `[[1, 2]]` by order are the same.
+            let isPlain = input.kind == .array || input.kind == .scalar
+            if isPlain || kind != .array { return item([try value(input, &scanner)]) }
+        }
+        guard kind == .array else {
+            throw .invalidInput(
+                "expected the values of \(names), by name in an object or by order in an array, found \(kind.rawValue)")
+        }
+        return try byOrder(&scanner)
+    }
+
+    private func byName(_ scanner: inout JSONScanner) throws(ServiceError) -> PredictBody.Item {
+        var values = [FeatureValue?](repeating: nil, count: inputs.count)
+        try scanner.object { (key, scanner) throws(ServiceError) in
+            guard let index = inputs.firstIndex(where: { $0.name == key }) else {
+                let hint = Spelling.hint(for: key, among: inputs.map(\.name))
+                throw .invalidInput(
+                    "input \"\(key.prefix(200))\": the model has no input of this name\(hint); it has \(names)")
+            }
+            guard values[index] == nil else {
+                throw .invalidInput("input \"\(key.prefix(200))\": is given twice")
+            }
+            values[index] = try value(inputs[index], &scanner)
+        }
+        let missing = zip(inputs, values).filter { $0.1 == nil }.map { "\"\($0.0.name)\"" }
+        guard missing.isEmpty else {
+            throw .invalidInput("input \(missing.joined(separator: ", ")): is missing; the model has \(names)")
+        }
+        return item(values.compactMap { $0 })
+    }
+
+    private func byOrder(_ scanner: inout JSONScanner) throws(ServiceError) -> PredictBody.Item {
+        var values: [FeatureValue] = []
+        var count = 0
+        try scanner.array { (index, scanner) throws(ServiceError) in
+            count += 1
+            if index < inputs.count {
+                values.append(try value(inputs[index], &scanner))
+            } else {
+                try scanner.skip()
+            }
+        }
+        guard count == inputs.count else {
+            throw .invalidInput("expected \(inputs.count) values by order (\(names)), found \(count)")
+        }
+        return item(values)
+    }
+
+    private func value(_ input: FeatureDescription, _ scanner: inout JSONScanner) throws(ServiceError) -> FeatureValue {
+        try InputValueReader(input: input, maxBytes: maxBytes).read(&scanner)
+    }
+
+    private func item(_ values: [FeatureValue]) -> PredictBody.Item {
+        DictionaryFeatureProvider(zip(inputs, values).map { (name: $0.name, value: $1) })
+    }
+}

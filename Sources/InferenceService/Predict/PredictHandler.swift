@@ -1,0 +1,217 @@
+internal import FlowControl
+internal import HTTPServer
+internal import HTTPWire
+internal import Inference
+
+/// Answers `POST /v1/models/{name}/predict`: any model, by what its `model.json` says.
+struct PredictHandler: Sendable {
+    let repository: ModelRepository
+    let settings: Settings
+    let metrics: ServiceMetrics
+
+    func respond(
+        to request: HTTPRequest, model name: String, version: String?
+    ) async throws(ServiceError) -> HTTPResponse {
+        let model: Model
+        do throws(InferenceError) {
+            model = try await repository.model(named: name, version: version)
+        } catch {
+            throw ServiceError(error)
+        }
+        let job = try PredictJob(request: request, model: model, name: name, version: version, settings: settings)
+        let (items, isBatch) = try items(of: request, model: model)
+        if !isBatch, let item = items.first { return try await single(job, item: item) }
+        return await batch(job, items: items)
+    }
+
+    // MARK: The body
+
+    private func items(
+        of request: HTTPRequest, model: Model
+    ) throws(ServiceError) -> (items: [DictionaryFeatureProvider], isBatch: Bool) {
+        let inputs = model.description.inputs
+        let type = request.head.value(of: "content-type") ?? ""
+        let boundary: [UInt8]?
+        do throws(WireError) {
+            boundary = try MultipartDecoder.boundary(contentType: type)
+        } catch {
+            throw ServiceError(error)
+        }
+        if let boundary {
+            let name = try imageInput(of: model, found: "multipart/form-data")
+            let parts = try ImageParts(request.body, boundary: boundary, most: settings.maxBatch).ranges
+            return (parts.map { [name: .image(EncodedImage(request.body, $0))] }, parts.count > 1)
+        }
+        guard Self.isJSON(request.body, type: type) else {
+            let name = try imageInput(of: model, found: "a body that is no JSON")
+            return ([[name: .image(EncodedImage(request.body, 0..<request.body.count))]], false)
+        }
+        let body = try request.body.withUnsafeBytes { (bytes) throws(ServiceError) in
+            try PredictBody(bytes, inputs: inputs, settings: settings)
+        }
+        return (body.items, body.isBatch)
+    }
+
+    /// What the client calls it counts where it names JSON or a picture; else the first byte tells (curl calls everything
+    /// a form).
+    private static func isJSON(_ body: HTTPBody, type: String) -> Bool {
+        let type = type.lowercased()
+        if type.hasPrefix("application/json") { return true }
+        if type.hasPrefix("image/") { return false }
+        return body.withUnsafeBytes { bytes in
+            guard let first = bytes.first(where: { !" \t\r\n".utf8.contains($0) }) else { return false }
+            // No picture format begins with one of these.
+            return "{[\"-0123456789tfnN".utf8.contains(first) || bytes.starts(with: [0xEF, 0xBB, 0xBF])
+        }
+    }
+
+    private func imageInput(of model: Model, found: String) throws(ServiceError) -> String {
+        if let input = model.description.imageInput { return input.name }
+        let names = model.description.inputs.map { "\"\($0.name)\"" }.joined(separator: ", ")
+        throw ServiceError.invalidInput(
+            "expected JSON, {\"inputs\": {\"NAME\": VALUE}} with \(names): the model does not take one picture; found \(found)"
+        )
+    }
+
+    // MARK: One prediction
+
+    private struct Done: Sendable {
+        let prediction: Prediction
+        let permit: Permit
+        /// Nanoseconds that it waited for its slot.
+        let waited: UInt64
+    }
+
+    /// Takes a slot and predicts; the slot is the caller's to release.
+    private func predict(_ item: DictionaryFeatureProvider, _ job: PredictJob) async throws(ServiceError) -> Done {
+        let arrived = MonotonicInstant.now
+        let permit: Permit
+        do throws(AdmissionError) {
+            permit = try await job.model.limiter.acquire(deadline: job.options.deadline)
+        } catch {
+            if case .cancelled = error { metrics.cancelled(.queue) }
+            throw ServiceError(error)
+        }
+        let waited = MonotonicInstant.now.nanoseconds(since: arrived)
+        do throws(InferenceError) {
+            let prediction = try await job.model.prediction(from: item, options: job.options, permit: permit)
+            return Done(prediction: prediction, permit: permit, waited: waited)
+        } catch {
+            permit.release()
+            if case .cancelled(let stage) = error { metrics.cancelled(stage) }
+            throw ServiceError(error)
+        }
+    }
+
+    private func single(_ job: PredictJob, item: DictionaryFeatureProvider) async throws(ServiceError) -> HTTPResponse {
+        let done = try await predict(item, job)
+        // The slot is given back when the answer is written: what it bounds is memory.
+        defer { done.permit.release() }
+        let encoding = MonotonicInstant.now
+        var times = done.prediction.times
+        times.queue &+= done.waited
+        let body: [UInt8], type: String
+        if job.wantsPNG, let png = Self.picture(done.prediction) {
+            body = png
+            type = "image/png"
+        } else {
+            var writer = JSONWriter(capacity: 4096)
+            writer.object { writer in
+                job.writeHeader(to: &writer)
+                job.write(
+                    done.prediction, queue: done.waited, total: encoding.nanoseconds(since: job.received), to: &writer)
+            }
+            body = writer.bytes
+            type = "application/json"
+        }
+        let encode = MonotonicInstant.now.nanoseconds(since: encoding)
+        metrics.record(times, recv: job.receiving, encode: encode, model: job.name)
+        return job.response(body, type: type, times: times, encode: encode)
+    }
+
+    /// The bytes of the one picture that a prediction gave.
+    private static func picture(_ prediction: Prediction) -> [UInt8]? {
+        for name in prediction.featureNames {
+            if case .image(let image)? = prediction.featureValue(for: name) {
+                return image.withUnsafeBytes { [UInt8]($0) }
+            }
+        }
+        return nil
+    }
+
+    // MARK: Several
+
+    /// What became of one item. A structure made by a method: see Inference's `IndexedOutcome`.
+    private struct ItemOutcome: Sendable {
+        let index: Int
+        let result: Result<Done, ServiceError>
+    }
+
+    private func outcome(of item: DictionaryFeatureProvider, at index: Int, _ job: PredictJob) async -> ItemOutcome {
+        do throws(ServiceError) {
+            let done = try await predict(item, job)
+            done.permit.release()
+            return ItemOutcome(index: index, result: .success(done))
+        } catch {
+            return ItemOutcome(index: index, result: .failure(error))
+        }
+    }
+
+    private func batch(_ job: PredictJob, items: [DictionaryFeatureProvider]) async -> HTTPResponse {
+        // Not more at a time than keep the engine busy: the others' requests have a right to the slots too.
+        let width = max(1, min(items.count, job.model.instances + 1))
+        let outcomes = await withTaskGroup(of: ItemOutcome.self) { group in
+            var outcomes: [ItemOutcome] = []
+            for index in 0..<width { group.addTask { await outcome(of: items[index], at: index, job) } }
+            var next = width
+            while let outcome = await group.next() {
+                outcomes.append(outcome)
+                guard next < items.count else { continue }
+                let index = next
+                next += 1
+                group.addTask { await self.outcome(of: items[index], at: index, job) }
+            }
+            return outcomes.sorted { $0.index < $1.index }
+        }
+        let encoding = MonotonicInstant.now
+        var sum = StageTimes()
+        var writer = JSONWriter(capacity: 1024 * items.count)
+        writer.object { writer in
+            job.writeHeader(to: &writer)
+            writer.key("results")
+            writer.array { writer in
+                for outcome in outcomes { write(outcome, job, sum: &sum, encoding: encoding, to: &writer) }
+            }
+            writer.key("timing_ms")
+            AnswerWriter.write(sum, total: encoding.nanoseconds(since: job.received), to: &writer)
+        }
+        let encode = MonotonicInstant.now.nanoseconds(since: encoding)
+        return job.response(writer.bytes, type: "application/json", times: sum, encode: encode)
+    }
+
+    private func write(
+        _ outcome: ItemOutcome, _ job: PredictJob, sum: inout StageTimes, encoding: MonotonicInstant,
+        to writer: inout JSONWriter
+    ) {
+        writer.object { writer in
+            switch outcome.result {
+            case .success(let done):
+                var times = done.prediction.times
+                times.queue &+= done.waited
+                sum.queue = max(sum.queue, times.queue)
+                sum.decode &+= times.decode
+                sum.inference &+= times.inference
+                metrics.record(times, recv: job.receiving, encode: 0, model: job.name)
+                job.write(
+                    done.prediction, queue: done.waited, total: encoding.nanoseconds(since: job.received), to: &writer)
+            case .failure(let error):
+                writer.key("error")
+                writer.string("item \(outcome.index + 1): \(error.message)")
+                writer.key("code")
+                writer.string(error.code)
+                writer.key("item")
+                writer.integer(outcome.index + 1)
+            }
+        }
+    }
+}

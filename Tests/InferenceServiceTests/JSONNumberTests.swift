@@ -1,0 +1,56 @@
+import InferenceService
+import Testing
+
+/// Numbers are read to the last bit, as the C library reads them, on the quick way and on the slow one.
+@Suite struct JSONNumberTests {
+    private func floats(_ text: String) throws -> [Float] {
+        try JSONProbe.floats(Array(text.utf8))
+    }
+
+    @Test(arguments: [
+        "0", "-0", "1", "-1", "0.1", "0.3", "16777217", "16777219", "1e10", "1E+10", "1e-10", "3.4028235e38", "1e-45",
+        "1.4e-45", "7e-46", "1.17549435e-38", "1.1754943e-38", "0.50000002980232238769531250001",
+        "1.00000005960464477539062500", "1.00000005960464477539062501", "1.00000017881393432617187499",
+        "123456789012345678901234567890", "0.000000000000000000000000000000000000001", "9007199254740993",
+        "0.47450980544090271", "2.2250738585072014e-308", "1e-400", "0e999999999",
+    ])
+    func isWhatTheLibraryReads(_ text: String) throws {
+        let read = try #require(try floats(text).first)
+        #expect(read.bitPattern == Float(text)?.bitPattern, "\(text): \(read)")
+    }
+
+    @Test func isWhatTheLibraryReadsAtRandom() throws {
+        let seed = UInt64.random(in: .min ... .max)
+        print("seed \(seed)")
+        var random = Splitter(state: seed)
+        for _ in 0..<20_000 {
+            let float = Float(bitPattern: UInt32(truncatingIfNeeded: random.next()))
+            guard float.isFinite else { continue }
+            // Shortest, as 64-bit (17 digits), and cut.
+            for text in ["\(float)", "\(Double(float) * 1.000000001)", String("\(Double(float))".prefix(14))] {
+                guard let expected = Float(text), expected.isFinite else { continue }
+                guard let read = try? floats(text).first else { continue }
+                #expect(read.bitPattern == expected.bitPattern, "\(text): \(read), seed \(seed)")
+            }
+        }
+    }
+
+    @Test(arguments: [
+        "01", "+1", ".5", "1.", "1e", "1e+", "-", "--1", "NaN", "Infinity", "-Infinity", "0x10", "1_0", "1e39",
+    ])
+    func isNoNumber(_ text: String) {
+        #expect(throws: ServiceError.self) { try JSONProbe.floats(Array(text.utf8)) }
+        #expect(throws: ServiceError.self) { try JSONProbe.floats(Array("[1, \(text), 2]".utf8)) }
+    }
+
+    private struct Splitter {
+        var state: UInt64
+        mutating func next() -> UInt64 {
+            state &+= 0x9E37_79B9_7F4A_7C15
+            var z = state
+            z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+            z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+            return z ^ (z >> 31)
+        }
+    }
+}

@@ -1,0 +1,94 @@
+import InferenceService
+import Testing
+
+/// Text that is no JSON is refused with its place, and nothing makes the scanner crash or take without end.
+@Suite struct JSONScannerTests {
+    @Test(arguments: [
+        ("", "line 1, column 1"), ("{", "name in quotes"), ("{\"a\"", "\":\""), ("{\"a\":", "a value"),
+        ("{\"a\":1,}", "name in quotes"), ("[1,]", "a value"), ("[1 2]", "\",\" or \"]\""), ("\"a", "closing quote"),
+        ("\"\\x\"", "escape"), ("\"\\u12\"", "hexadecimal"), ("tru", "true"), ("nul", "null"),
+        ("{\n\n  x", "line 3, column 3"),
+        ("1 2", "nothing more"), ("\"\u{01}\"", "control character"), ("\"a\\", "closing quote"),
+    ])
+    func isRefused(_ text: String, _ words: String) {
+        let error = #expect(throws: ServiceError.self) { try JSONProbe.skip(Array(text.utf8)) }
+        #expect(error?.code == "bad_request")
+        #expect(error?.message.contains(words) == true, "\(error?.message ?? "")")
+    }
+
+    @Test(arguments: [
+        "null", " true ", "{}", "[]", "{\"a\":[1,{\"b\":\"\\u00e9\\n\"}],\"c\":null}", "\u{FEFF}[1]", "[[],[[]]]",
+        "-1.5e-3",
+    ])
+    func isTaken(_ text: String) throws { try JSONProbe.skip(Array(text.utf8)) }
+
+    @Test(arguments: [
+        ("\"a\\u00e9\\ud83d\\ude00\\/\"", "aé😀/"), ("\"\\ud83d\"", "\u{FFFD}"), ("\"\\ud83dx\"", "\u{FFFD}x"),
+        ("\"\\\"\\\\\\b\\f\\n\\r\\t\"", "\"\\\u{08}\u{0C}\n\r\t"), ("\"é😀\"", "é😀"),
+    ])
+    func stringIsRead(_ text: String, _ expected: String) throws {
+        #expect(try JSONProbe.string(Array(text.utf8)) == expected)
+    }
+
+    @Test func stringThatIsNoUTF8() {
+        #expect(throws: ServiceError.self) { try JSONProbe.string([0x22, 0xFF, 0x22]) }
+    }
+
+    @Test func depthIsBounded() {
+        for open in ["[", "{\"a\":"] {
+            let error = #expect(throws: ServiceError.self) {
+                try JSONProbe.skip(Array(String(repeating: open, count: 100_000).utf8))
+            }
+            #expect(error?.message.contains("nested") == true)
+        }
+    }
+
+    @Test(arguments: [
+        ("7", [], 1), ("[1,2,3]", [3], 3), ("[[1,2],[3,4],[5,6]]", [3, 2], 6), ("[]", [0], 0), ("[[],[]]", [2, 0], 0),
+        ("[[[1]]]", [1, 1, 1], 1),
+    ])
+    func arraysTellTheirExtents(_ text: String, _ extents: [Int], _ count: Int) throws {
+        let found = try JSONProbe.extents(Array(text.utf8))
+        #expect(found.extents == extents)
+        #expect(found.count == count)
+    }
+
+    @Test(arguments: [
+        ("[1,[2]]", "[1]"), ("[[1],2]", "[1]"), ("[[1,2],[3]]", "[1]"), ("[1,\"a\"]", "a string"), ("[null]", "null"),
+        ("[{}]", "an object"), ("[true]", "true or false"), ("[[1,2],[]]", "not regular"),
+        (String(repeating: "[", count: 50), "deeper than 16"), ("[1", "\",\""), ("[1,,2]", "a number"),
+    ])
+    func irregularArrays(_ text: String, _ words: String) {
+        let error = #expect(throws: ServiceError.self) { try JSONProbe.extents(Array(text.utf8)) }
+        #expect(error?.message.contains(words) == true, "\(error?.message ?? "")")
+    }
+
+    /// Every prefix and every change of one byte ends in an answer or an error.
+    @Test func nothingCrashesIt() {
+        let text = Array(
+            "{\"inputs\":{\"a\":[[1.5,-2e3],[\"\\u00e9\\ud83d\\ude00\",null]],\"b\":{\"b64\":\"AAEC\"}}} ".utf8)
+        for length in 0...text.count { _ = try? JSONProbe.skip(Array(text.prefix(length))) }
+        for index in text.indices {
+            for byte in UInt8.min...UInt8.max {
+                var changed = text
+                changed[index] = byte
+                _ = try? JSONProbe.skip(changed)
+                _ = try? JSONProbe.extents(changed)
+            }
+        }
+    }
+
+    @Test(
+        arguments: [
+            ("", []), ("AA==", [0]), ("AAE=", [0, 1]), ("AAEC", [0, 1, 2]), ("AAE", [0, 1]), ("-_8", [0xFB, 0xFF]),
+            ("+\\/8=", [0xFB, 0xFF]),
+        ] as [(String, [UInt8])])
+    func base64IsRead(_ text: String, _ bytes: [UInt8]) throws {
+        #expect(try JSONProbe.base64(Array("\"\(text)\"".utf8)) == bytes)
+    }
+
+    @Test(arguments: ["A", "AA===", "A A=", "AAE*", "====", "AAAAA"])
+    func noBase64(_ text: String) throws {
+        #expect(try JSONProbe.base64(Array("\"\(text)\"".utf8)) == nil)
+    }
+}
