@@ -70,7 +70,7 @@ struct StartupTests {
     @Test func theSummarySaysWhatIsServedWhereAndWithWhatLimits() throws {
         let daemon = try Daemon()
         for word in [
-            "listening on 127.0.0.1:", "model digits version 1 is ready", "limits: body 20MiB", "processors",
+            "listening on 127.0.0.1:", "model digits version 1 is ready", "limits: ", "body 20MiB", "processors",
             "ready after",
         ] {
             #expect(daemon.log.contains(word), "\(word): \(daemon.log)")
