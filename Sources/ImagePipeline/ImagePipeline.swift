@@ -75,6 +75,8 @@ public final class ImagePipeline: Sendable {
         guard max(info.width, info.height) <= Self.maximumSide else {
             throw .corrupt("a side of \(max(info.width, info.height)) pixels; at most \(Self.maximumSide) are decoded")
         }
+        let scans = limits.scans(ofPixels: pixels)
+        guard header.scans <= scans else { throw .tooManyScans(limit: scans) }
         if let truncation = header.truncation, !limits.tolerateTruncation { throw .truncated(truncation) }
     }
 

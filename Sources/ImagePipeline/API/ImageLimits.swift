@@ -5,7 +5,8 @@ public struct ImageLimits: Sendable, Hashable {
     /// Memory beyond the compressed bytes. Rows stream through, so that only pictures that must be held whole come near it:
     /// progressive JPEG (2 bytes a coefficient), interlaced PNG and WebP (4 bytes a pixel that is kept).
     public var maxBytes: Int
-    /// Scans of a progressive JPEG. Encoders write about ten; each costs a walk over the whole picture.
+    /// Scans of a progressive JPEG. Encoders write about ten; each costs a walk over the whole picture. Of a large picture
+    /// fewer are taken: see ``scans(ofPixels:)``.
     public var maxScans: Int
     /// Decode what there is of truncated or damaged data instead of refusing it.
     public var tolerateTruncation: Bool
@@ -18,5 +19,12 @@ public struct ImageLimits: Sendable, Hashable {
         self.maxBytes = maxBytes
         self.maxScans = maxScans
         self.tolerateTruncation = tolerateTruncation
+    }
+
+    /// The scans that a picture of so many pixels may have: `maxScans`, but no more work than 20 scans of the largest
+    /// picture would be; at least 20, which every encoder stays under.
+    public func scans(ofPixels pixels: Int) -> Int {
+        let (work, overflow) = maxPixels.multipliedReportingOverflow(by: 20)
+        return min(maxScans, max(20, overflow ? maxScans : work / max(1, pixels)))
     }
 }

@@ -5,6 +5,7 @@ enum JPEGHeader {
         var size: (width: Int, height: Int)?
         var orientation: Int?
         var hasUnevenChroma = false
+        var isProgressive = false
         while true {
             let marker = try nextMarker(reader, &offset)
             switch marker {
@@ -25,6 +26,7 @@ enum JPEGHeader {
                 guard size == nil else { throw .corrupt("a JPEG with two frame headers") }
                 guard width > 0, height > 0 else { throw .corrupt("a JPEG of \(width) x \(height) pixels") }
                 size = (width, height)
+                isProgressive = marker & 3 == 2
                 hasUnevenChroma = isUneven(reader, components: offset + 7)
             case 0xE1 where orientation == nil && reader.has("Exif\0", at: offset + 2):
                 orientation = EXIF.orientation(reader.slice(offset + 8, length - 8)) ?? 1
@@ -34,6 +36,7 @@ enum JPEGHeader {
                     format: .jpeg, width: size.width, height: size.height, orientation: orientation ?? 1)
                 var header = PictureHeader(info: info, truncation: missingEnd(reader, scan: offset))
                 header.hasUnevenChroma = hasUnevenChroma
+                if isProgressive { header.scans = scans(reader, from: offset) }
                 return header
             default:
                 break
@@ -63,6 +66,19 @@ enum JPEGHeader {
             if (first >> 4) * (other & 15) != (first & 15) * (other >> 4) { return true }
         }
         return false
+    }
+
+    /// How many scans there are, this one included. Within a scan 0xFF is followed by a byte that makes it harmless, so that
+    /// the marker can only be one; counting them takes a fraction of what decoding one would.
+    private static func scans(_ reader: ByteReader, from start: Int) -> Int {
+        var count = 1
+        var position = start
+        let bytes = reader.bytes
+        while position + 1 < reader.count {
+            if bytes[position] == 0xFF, bytes[position + 1] == 0xDA { count += 1 }
+            position += 1
+        }
+        return count
     }
 
     private static func truncated(_ reader: ByteReader, _ place: String) -> ImageError {

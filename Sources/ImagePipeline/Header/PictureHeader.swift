@@ -5,6 +5,8 @@ struct PictureHeader {
     let truncation: String?
     /// A JPEG whose chroma has fewer samples than luma in one direction only, as 4:2:2.
     var hasUnevenChroma = false
+    /// Scans of a progressive JPEG; 1 for everything else.
+    var scans = 1
     /// The bytes that hold the pixels, with the size they have: of a WebP animation, one frame.
     var frame: Frame?
 
