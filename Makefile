@@ -12,7 +12,7 @@ QUIET := 2> >(grep -v -e "mktemp" >&2)
 
 .DEFAULT_GOAL := help
 
-.PHONY: help setup build run test test-asan test-tsan bench format lint install uninstall clean env
+.PHONY: help setup deps build run test test-asan test-tsan fuzz bench format lint install uninstall clean env
 
 help: ## list these commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | column -t -s '|'
@@ -33,13 +33,19 @@ test: build ## build, and run all tests
 	swift test --no-parallel -c release --scratch-path .build/tests $(QUIET)
 
 test-asan: deps ## the parsers and decoders under AddressSanitizer
-	swift test --sanitize=address --scratch-path .build/asan --filter 'HTTPWireTests|ImagePipelineTests' $(QUIET)
+	swift test --sanitize=address --disable-xctest --scratch-path .build/asan --no-parallel \
+	    --filter 'HTTPWireTests|ImagePipelineTests' $(QUIET)
 
 test-tsan: deps ## the concurrent parts under ThreadSanitizer
-	swift test --sanitize=thread --scratch-path .build/tsan --filter 'FlowControlTests|HTTPServerTests' $(QUIET)
+	swift test --sanitize=thread --disable-xctest --scratch-path .build/tsan --no-parallel \
+	    --filter 'FlowControlTests' --skip LimiterRandomTests $(QUIET)
 
-bench: build ## measure, and print tables
-	Benchmarks/run $(ARGS)
+fuzz: deps ## fuzz the parsers and decoders, shortly (scripts/fuzz-http, scripts/fuzz-images take counts)
+	scripts/fuzz-http 200000 20
+	scripts/fuzz-images
+
+bench: build ## measure, and print tables (Benchmarks/ has each alone)
+	@for script in Benchmarks/http-wire Benchmarks/image/run; do echo "== $$script"; $$script; done
 
 format: ## format the sources
 	swift format --in-place --parallel --recursive Package.swift Sources Tests
