@@ -98,7 +98,7 @@ let package = Package(
             linkerSettings: findEngine),
         .testTarget(
             name: "InferenceServiceTests",
-            dependencies: ["InferenceService", "Inference", "TestSupport"],
+            dependencies: ["InferenceService", "Inference", "HTTPWire", "FlowControl", "ImagePipeline", "TestSupport"],
             swiftSettings: strict),
         .testTarget(name: "EndToEndTests", dependencies: ["TestSupport"], swiftSettings: strict),
     ],

@@ -62,6 +62,7 @@ package struct ServiceError: Error, Sendable {
             switch error.code {
             case "unsupported_media_type": .unsupportedMediaType
             case "image_too_large": .contentTooLarge
+            case "internal": .internalServerError
             default: .badRequest
             }
         self.init(status, error.code, error.message, label: error.label)

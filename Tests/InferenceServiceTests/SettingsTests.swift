@@ -1,0 +1,89 @@
+import Foundation
+import InferenceService
+import TestSupport
+import Testing
+
+/// The table of settings, and the three ways in.
+@Suite struct SettingsTests {
+    private func problems(_ json: String) -> [String] {
+        var loader = SettingsLoader()
+        loader.load(json5: Data(json.utf8), from: "test")
+        return loader.problems
+    }
+
+    @Test func namesAreUniqueAndInOneSpelling() {
+        let names = SettingsTable.all.map(\.name)
+        #expect(Set(names).count == names.count)
+        #expect(names.allSatisfy { $0.allSatisfy { $0.isLowercase || $0 == "_" } })
+    }
+
+    /// Each setting can be set to another value than its default, by the file, a flag's text and the table itself.
+    @Test(arguments: SettingsTable.all.map(\.name))
+    func itsValueArrives(name: String) throws {
+        let setting = try #require(SettingsTable.setting(named: name))
+        let text: String
+        switch setting.kind {
+        case .integer(let range), .automaticInteger(let range): text = "\(min(range.upperBound, range.lowerBound + 3))"
+        case .bytes(let range), .automaticBytes(let range): text = "\(min(range.upperBound, range.lowerBound + 3000))"
+        case .duration(let range): text = "\(range.lowerBound + (range.upperBound - range.lowerBound) / 7)"
+        case .number(let range): text = "\((range.lowerBound + range.upperBound) / 3)"
+        case .bool: text = setting.get(Settings()) == .bool(true) ? "false" : "true"
+        case .string, .strings: text = "another"
+        case .choice(let names): text = try #require(names.first { .string($0) != setting.get(Settings()) })
+        }
+        var byFlag = SettingsLoader()
+        byFlag.set(setting, text: text, origin: "flag")
+        #expect(byFlag.problems == [])
+        #expect(setting.get(byFlag.settings) != setting.get(Settings()), "\(name) = \(text)")
+        var byVariable = SettingsLoader()
+        byVariable.load(environment: [setting.variable: text])
+        #expect(byVariable.settings == byFlag.settings)
+        var byFile = SettingsLoader()
+        byFile.load(json5: Data("{ \(name): \(setting.text(in: byFlag.settings)) }".utf8), from: "file")
+        #expect(byFile.problems == [])
+        // Text is for people and may be rounded: what comes back must at least no longer be the default.
+        #expect(setting.get(byFile.settings) != setting.get(Settings()))
+    }
+
+    @Test func mistakesInTheFileAreAllNamed() {
+        #expect(problems("{ max_bodi: 1 }") == ["test: \"max_bodi\" is not a setting; did you mean \"max_body\"?"])
+        #expect(problems("{ top: \"many\", listen: 7 }").count == 2)
+        #expect(problems("{ top: 0 }").first?.contains("from 1 to") == true)
+        #expect(problems("{ overload_policy: \"wait\" }").first?.contains("\"drop_oldest\"") == true)
+        #expect(problems("{ max_body: \"20 parsecs\" }").first?.contains("20MiB") == true)
+        #expect(problems("{ access_log: 1 }").first?.contains("true or false") == true)
+        #expect(problems("[1]").first?.contains("expected an object") == true)
+        #expect(problems("{ top: ").first?.contains("not valid JSON5") == true)
+        #expect(problems("{ /* a remark */ top: 3, }") == [])
+    }
+
+    @Test func theDocumentedFileIsTheTables() throws {
+        let file = SharedData.packageRoot.appendingPathComponent("config/ocelli.json5")
+        let text = try String(contentsOf: file, encoding: .utf8)
+        #expect(text == ConfigurationText.json5, "run: .build/release/ocelli help config > config/ocelli.json5")
+        var loader = SettingsLoader()
+        loader.load(json5: Data(text.utf8), from: "file")
+        #expect(loader.problems == [])
+        #expect(loader.settings == Settings())
+    }
+
+    @Test func amountsAndTimesAsPeopleWriteThem() {
+        #expect(Units.parseBytes("20MiB") == 20 << 20)
+        #expect(Units.parseBytes("1.5 KiB") == 1536)
+        #expect(Units.parseBytes("10KB") == 10_000)
+        #expect(Units.parseBytes("7") == 7)
+        #expect(Units.parseBytes("-1") == nil)
+        #expect(Units.parseBytes("nan") == nil)
+        #expect(Units.parseBytes("1e30GiB") == nil)
+        #expect(Units.parseDuration("500ms") == 0.5)
+        #expect(Units.parseDuration("2m") == 120)
+        #expect(Units.parseDuration("1h") == 3600)
+        #expect(Units.parseDuration("30") == 30)
+        #expect(Units.parseDuration("x") == nil)
+        #expect(Units.bytes(20 << 20) == "20MiB")
+        #expect(Units.duration(0.5) == "500ms")
+        #expect(Units.decimal(1.005, places: 1) == "1.0")
+        #expect(Units.decimal(-0.25, places: 2) == "-0.25")
+        #expect(Units.decimal(0.007, places: 3) == "0.007")
+    }
+}
