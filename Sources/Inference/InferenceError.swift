@@ -22,6 +22,8 @@ public enum InferenceError: Error, Sendable {
     case image(ImageError)
     /// The model is busy, or the deadline has passed.
     case refused(AdmissionError)
+    /// The deadline passed after a slot was had; tells what was stopped.
+    case deadlineExceeded(stage: Stage)
     /// The caller no longer wants the answer; tells what was stopped.
     case cancelled(stage: Stage)
 
@@ -45,6 +47,12 @@ public enum InferenceError: Error, Sendable {
         case .engine(let error): error.message
         case .image(let error): error.message
         case .refused(let error): error.message
+        case .deadlineExceeded(let stage):
+            switch stage {
+            case .queue: "the request's deadline passed while it waited for an infer request"
+            case .decode: "the request's deadline passed while its picture was decoded"
+            case .inference: "the request's deadline passed while the model ran"
+            }
         case .cancelled(let stage): "the request was cancelled (\(stage.rawValue))"
         }
     }

@@ -58,6 +58,7 @@ import Testing
         check(ServiceError(InferenceError.image(.empty)), 400, "invalid_image")
         check(ServiceError(InferenceError.refused(.deadlineExceeded)), 504, "deadline_exceeded")
         for stage in InferenceError.Stage.allCases {
+            check(ServiceError(InferenceError.deadlineExceeded(stage: stage)), 504, "deadline_exceeded")
             check(ServiceError(InferenceError.cancelled(stage: stage)), 503, "shutting_down", retries: true)
         }
         let engine = EngineError(kind: .failure, operation: "run", detail: "it broke")

@@ -121,7 +121,7 @@ import Testing
         try await until { engine.cancelled == 1 }
         engine.endOne(cancelled: true)
         let error = await #expect(throws: InferenceError.self) { _ = try await task.value }
-        guard case .refused(.deadlineExceeded)? = error else {
+        guard case .deadlineExceeded(stage: .inference)? = error else {
             Issue.record("\(String(describing: error))")
             return
         }

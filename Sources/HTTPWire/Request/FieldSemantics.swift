@@ -82,8 +82,8 @@ struct FieldSemantics: Sendable {
         isChunked = true
     }
 
-    /// 501 for a coding that is only not known here, 400 where the body's end could not be found at all because the last
-    /// coding is not chunked, or chunked comes twice (RFC 9112 sections 6.1 and 6.3).
+    /// 501 for well-formed codings that are only not known here (RFC 9112 section 6.1), 400 where chunked is there but not
+    /// once and last, or what is there is no list of codings (section 6.3). The connection is closed after either.
     private func refusal(of value: ByteSlice) -> WireError {
         var codings = 0
         var chunked = 0
@@ -97,7 +97,8 @@ struct FieldSemantics: Sendable {
                 areTokens = false
             }
         }
-        if contentLength == nil && areTokens && codings > 1 && chunked == 1 && lastIsChunked {
+        let isLastAtMost = chunked == 0 || (chunked == 1 && lastIsChunked)
+        if contentLength == nil && areTokens && codings > 0 && isLastAtMost {
             return WireError(.transferEncodingUnknown)
         }
         return contentLength == nil ? WireError(.transferEncodingInvalid) : WireError(.lengthAndEncoding)

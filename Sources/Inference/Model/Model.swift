@@ -289,7 +289,7 @@ public final class Model: Sendable {
                 image = info ?? image
             } catch {
                 if case .image(.cancelled) = error {
-                    throw Task.isCancelled ? .cancelled(stage: .decode) : .refused(.deadlineExceeded)
+                    throw Task.isCancelled ? .cancelled(stage: .decode) : .deadlineExceeded(stage: .decode)
                 }
                 throw error
             }
@@ -314,7 +314,7 @@ public final class Model: Sendable {
             try await Self.infer(pooled.request, deadline: deadline)
         } catch {
             guard error.kind == .cancelled else { throw .engine(error) }
-            throw Task.isCancelled ? .cancelled(stage: .inference) : .refused(.deadlineExceeded)
+            throw Task.isCancelled ? .cancelled(stage: .inference) : .deadlineExceeded(stage: .inference)
         }
         let inferred = MonotonicInstant.now
         times.inference = inferred.nanoseconds(since: started)

@@ -49,6 +49,7 @@ package struct ServiceError: Error, Sendable {
         case .modelNotReady, .invalidBundle: self.init(.serviceUnavailable, "model_not_ready", message, retryAfter: 5)
         case .image(let error): self.init(error)
         case .refused(let error): self.init(error)
+        case .deadlineExceeded: self.init(.gatewayTimeout, "deadline_exceeded", message)
         case .cancelled(let stage):
             // Nobody reads this answer: the client is gone, or the daemon ends.
             self.init(

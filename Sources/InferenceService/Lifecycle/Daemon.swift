@@ -60,6 +60,10 @@ package enum Daemon {
             }
         }
         defer { idleWatch.cancel() }
+        let named = settings.defaultModel.isEmpty ? repository.defaultClassifier : settings.defaultModel
+        log.info(
+            "/v1/classify means \(named.map { "the model \($0)" } ?? "no model: none that is ready classifies pictures")"
+        )
         if repository.isReady {
             let time = Units.decimal(Double(MonotonicInstant.now.nanoseconds(since: start)) / 1e9, places: 2)
             log.notice("ready after \(time) s")
