@@ -93,6 +93,7 @@ struct FieldSemantics: Sendable {
             codings += 1
             lastIsChunked = member.equals(lowercase: "chunked")
             if lastIsChunked { chunked += 1 }
+            if member.start == member.end { areTokens = false }
             for index in member.start..<member.end where !ByteSet.token.contains(member.bytes[index]) {
                 areTokens = false
             }
