@@ -93,13 +93,13 @@ struct FieldSemantics: Sendable {
             codings += 1
             lastIsChunked = member.equals(lowercase: "chunked")
             if lastIsChunked { chunked += 1 }
-            if member.start == member.end { areTokens = false }
             for index in member.start..<member.end where !ByteSet.token.contains(member.bytes[index]) {
                 areTokens = false
             }
         }
-        let isLastAtMost = chunked == 0 || (chunked == 1 && lastIsChunked)
-        if contentLength == nil && areTokens && codings > 0 && isLastAtMost {
+        // A lone chunked with empty members beside it is not this list: it was not taken for chunked, and is malformed.
+        let areUnknown = chunked == 0 ? codings > 0 : codings > 1 && chunked == 1 && lastIsChunked
+        if contentLength == nil && areTokens && areUnknown {
             return WireError(.transferEncodingUnknown)
         }
         return contentLength == nil ? WireError(.transferEncodingInvalid) : WireError(.lengthAndEncoding)
