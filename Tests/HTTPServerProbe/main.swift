@@ -36,7 +36,8 @@ let failure = Task {
 }
 // Commands by line: "lameduck", "break" (the listening sockets), "shutdown"; the end of the input is a shutdown, too.
 let commands = Task.detached {
-    while let line = readLine() {
+    var input = CommandInput()
+    while let line = input.next() {
         if line == "lameduck" { server.beginLameDuck() }
         if line == "break" {
             for descriptor in Int32(3)..<64 where csys_is_listening(descriptor) == 1 {

@@ -1,12 +1,6 @@
 import CSystem
 import Glibc
 
-/// Why, and until when, no connections are accepted.
-struct AcceptPause {
-    /// Tried again at this time at the latest; nil: when a connection is closed.
-    let until: UInt64?
-}
-
 extension EventLoop {
     /// Registers the listeners. User data: registration 0, and the index.
     func armListeners() -> Bool {

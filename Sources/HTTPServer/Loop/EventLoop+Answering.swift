@@ -1,5 +1,4 @@
 import CSystem
-import Glibc
 import HTTPWire
 
 extension EventLoop {
@@ -132,85 +131,13 @@ extension EventLoop {
     private var closesAfterAnswers: Bool { isDraining || context.lameDuck.isSet }
 
     /// After an answer was rendered and, if `sent`, handed to the socket whole.
-    private func answered(_ connection: Connection, sent: Bool) {
+    func answered(_ connection: Connection, sent: Bool) {
         guard connection.machine.phase == .answering else { return }
         if sent {
             perform(connection.machine.answerSent(policy: context.policy, now: now), on: connection)
         } else {
             connection.machine.outputBlocked(policy: context.policy, now: now)
         }
-    }
-
-    // MARK: Sending
-
-    /// Up to this size a body is copied behind its head; beyond, it is sent from where it is.
-    private static let copied = 16 << 10
-    /// Answers of pipelined requests are put together up to about this size.
-    private static let batch = 64 << 10
-
-    /// Renders an answer and sends it with all that is before it. Returns whether the socket took everything.
-    private func render(
-        _ connection: Connection, _ response: HTTPResponse, requestID: String, plan: AnswerPlan
-    ) -> Bool {
-        context.counters.answers.add()
-        let hasBody = !plan.omitBody && !response.status.forbidsBody && !response.body.isEmpty
-        let copies = response.body.count <= Self.copied
-        answers.append(response, requestID: requestID, plan: plan, body: hasBody && copies)
-        return hasBody && !copies ? send(connection, and: response.body) : send(connection)
-    }
-
-    /// Sends what was put together, if that was not done yet.
-    func sendAnswers(_ connection: Connection) {
-        guard !answers.bytes.isEmpty else { return }
-        if connection.machine.phase == .closed { return answers.clear() }
-        if !send(connection) { connection.machine.outputBlocked(policy: context.policy, now: now) }
-    }
-
-    /// Sends the rendered bytes, and `body` after them, behind what the socket has not taken yet.
-    private func send(_ connection: Connection, and body: [UInt8]? = nil) -> Bool {
-        defer { answers.clear() }
-        if !connection.output.isEmpty {
-            connection.output.append(answers.bytes)
-            if let body { connection.output.append(body) }
-            return flushOutput(connection)
-        }
-        let head = answers.bytes.count
-        let taken = answers.bytes.withUnsafeBytes { head in
-            guard let body else { return csys_send(connection.descriptor, head.baseAddress, head.count) }
-            return body.withUnsafeBytes { body in
-                csys_send2(connection.descriptor, head.baseAddress, head.count, body.baseAddress, body.count)
-            }
-        }
-        if taken >= head + (body?.count ?? 0) {
-            answersLeft(connection)
-            return true
-        }
-        guard taken >= 0 || taken == -Int(EAGAIN) else {
-            perform(connection.machine.peerVanished(), on: connection)
-            return false
-        }
-        let sent = max(0, taken)
-        if sent < head { connection.output.append(answers.bytes, sent: sent) }
-        if let body { connection.output.append(body, sent: max(0, sent - head)) }
-        return false
-    }
-
-    /// The socket takes bytes again.
-    func flush(_ connection: Connection) {
-        let before = connection.machine.phase
-        let all = flushOutput(connection)
-        guard connection.machine.phase == before, before == .answering else { return }
-        answered(connection, sent: all)
-    }
-
-    private func flushOutput(_ connection: Connection) -> Bool {
-        let result = connection.output.flush { csys_send(connection.descriptor, $0.baseAddress, $0.count) }
-        if result == 0 {
-            answersLeft(connection)
-            return true
-        }
-        if result != -Int(EAGAIN) { perform(connection.machine.peerVanished(), on: connection) }
-        return false
     }
 
     // MARK: Actions
@@ -255,7 +182,7 @@ extension EventLoop {
     }
 
     /// Everything rendered was handed to the socket.
-    private func answersLeft(_ connection: Connection) {
+    func answersLeft(_ connection: Connection) {
         guard !connection.ending.isEmpty, let observer = context.observer else { return }
         let end = csys_monotonic()
         for var record in connection.ending {
@@ -263,20 +190,5 @@ extension EventLoop {
             observer.exchangeEnded(record)
         }
         connection.ending.removeAll(keepingCapacity: connection.ending.capacity <= 4)
-    }
-}
-
-extension RequestTraits {
-    /// What matters of a head to its connection.
-    init(_ head: RequestHead) {
-        let length: UInt64? =
-            switch head.framing {
-            case .none: 0
-            case .length(let length): length
-            case .chunked: nil
-            }
-        self.init(
-            isHead: head.method == .head, isHTTP10: head.version < .http11, keepAlive: head.keepAlive,
-            expectsContinue: head.expectsContinue, bodyLength: length)
     }
 }

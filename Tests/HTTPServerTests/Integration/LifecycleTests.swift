@@ -39,6 +39,7 @@ struct LifecycleTests {
         let end = try probe.stop()
         #expect(end.said == "lost 3")
         #expect(end.status == 0)
+        for client in clients { client.close() }
     }
 
     @Test("a lame duck serves on, one request a connection")
@@ -107,7 +108,7 @@ struct LifecycleTests {
     func deadListener() throws {
         let probe = try Probe()
         try probe.command("break")
-        let end = try probe.stop()
+        let end = try probe.stop(closingInput: false)
         #expect(end.said.hasPrefix("failed: the listener on 127.0.0.1:\(probe.port) failed"))
         #expect(end.status == 3)
     }

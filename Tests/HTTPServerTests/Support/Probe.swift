@@ -70,9 +70,9 @@ final class Probe {
         if process.isRunning { kill(process.processIdentifier, SIGKILL) }
     }
 
-    /// Asks the process to shut down and returns what it said of it, and its exit status (66: a sanitizer found something).
-    func stop() throws -> (said: String, status: Int32) {
-        try input.fileHandleForWriting.close()
+    /// Asks the process to shut down (or, with its input left open, waits for it to end by itself) and returns what it said of it, and its exit status (66: a sanitizer found something).
+    func stop(closingInput: Bool = true) throws -> (said: String, status: Int32) {
+        if closingInput { try input.fileHandleForWriting.close() }
         process.waitUntilExit()
         // Not to the end of the file: children of other tests that were started meanwhile may hold the pipe open.
         let descriptor = output.fileHandleForReading.fileDescriptor

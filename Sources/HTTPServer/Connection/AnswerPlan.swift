@@ -1,0 +1,9 @@
+/// How an answer is to be sent.
+package struct AnswerPlan: Sendable, Hashable {
+    /// False: `Connection: close`.
+    package let keepAlive: Bool
+    /// HTTP/1.0 clients that asked for it are told that the connection is kept.
+    package let sayKeepAlive: Bool
+    /// The request was HEAD: the body's length is said, the body not sent.
+    package let omitBody: Bool
+}

@@ -1,0 +1,14 @@
+import HTTPWire
+
+/// A request between its head and its answer.
+struct Exchange {
+    let head: RequestHead
+    let requestID: String
+    var body: HTTPBody
+    /// Takes the chunked coding off; nil where the body has a length.
+    var decoder: ChunkedDecoder?
+    let firstByte: UInt64
+    var bodyEnd: UInt64 = 0
+    /// Length of the body once it is whole; the body itself is then the handler's.
+    var bodyBytes = 0
+}

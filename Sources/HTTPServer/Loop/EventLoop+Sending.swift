@@ -1,0 +1,75 @@
+import CSystem
+import Glibc
+import HTTPWire
+
+extension EventLoop {
+    /// Up to this size a body is copied behind its head; beyond, it is sent from where it is.
+    static let copied = 16 << 10
+    /// Answers of pipelined requests are put together up to about this size.
+    static let batch = 64 << 10
+
+    /// Renders an answer and sends it with all that is before it. Returns whether the socket took everything.
+    func render(
+        _ connection: Connection, _ response: HTTPResponse, requestID: String, plan: AnswerPlan
+    ) -> Bool {
+        context.counters.answers.add()
+        let hasBody = !plan.omitBody && !response.status.forbidsBody && !response.body.isEmpty
+        let copies = response.body.count <= Self.copied
+        answers.append(response, requestID: requestID, plan: plan, body: hasBody && copies)
+        return hasBody && !copies ? send(connection, and: response.body) : send(connection)
+    }
+
+    /// Sends what was put together, if that was not done yet.
+    func sendAnswers(_ connection: Connection) {
+        guard !answers.bytes.isEmpty else { return }
+        if connection.machine.phase == .closed { return answers.clear() }
+        if !send(connection) { connection.machine.outputBlocked(policy: context.policy, now: now) }
+    }
+
+    /// Sends the rendered bytes, and `body` after them, behind what the socket has not taken yet.
+    func send(_ connection: Connection, and body: [UInt8]? = nil) -> Bool {
+        defer { answers.clear() }
+        if !connection.output.isEmpty {
+            connection.output.append(answers.bytes)
+            if let body { connection.output.append(body) }
+            return flushOutput(connection)
+        }
+        let head = answers.bytes.count
+        let taken = answers.bytes.withUnsafeBytes { head in
+            guard let body else { return csys_send(connection.descriptor, head.baseAddress, head.count) }
+            return body.withUnsafeBytes { body in
+                csys_send2(connection.descriptor, head.baseAddress, head.count, body.baseAddress, body.count)
+            }
+        }
+        if taken >= head + (body?.count ?? 0) {
+            answersLeft(connection)
+            return true
+        }
+        guard taken >= 0 || taken == -Int(EAGAIN) else {
+            perform(connection.machine.peerVanished(), on: connection)
+            return false
+        }
+        let sent = max(0, taken)
+        if sent < head { connection.output.append(answers.bytes, sent: sent) }
+        if let body { connection.output.append(body, sent: max(0, sent - head)) }
+        return false
+    }
+
+    /// The socket takes bytes again.
+    func flush(_ connection: Connection) {
+        let before = connection.machine.phase
+        let all = flushOutput(connection)
+        guard connection.machine.phase == before, before == .answering else { return }
+        answered(connection, sent: all)
+    }
+
+    func flushOutput(_ connection: Connection) -> Bool {
+        let result = connection.output.flush { csys_send(connection.descriptor, $0.baseAddress, $0.count) }
+        if result == 0 {
+            answersLeft(connection)
+            return true
+        }
+        if result != -Int(EAGAIN) { perform(connection.machine.peerVanished(), on: connection) }
+        return false
+    }
+}

@@ -1,0 +1,12 @@
+/// What other threads have to say to an event loop.
+enum LoopMessage: Sendable {
+    /// A handler's task is done.
+    case completed(descriptor: Int32, registration: UInt32, HTTPResponse, at: UInt64)
+    /// Bodies gave budget back while somebody waited for it.
+    case budgetFreed
+    /// Stop accepting and call back: the listening sockets are not touched any more. Close what is idle; call back when no
+    /// connection has a request.
+    case drain(disarmed: @Sendable () -> Void, whenEmpty: @Sendable () -> Void)
+    /// Close everything and end the loop; calls back with the number of requests that were lost.
+    case stop(done: @Sendable (Int) -> Void)
+}
