@@ -53,7 +53,8 @@ public enum JSONValue: Sendable, Hashable, Codable {
             return try decoder.decode(JSONValue.self, from: data)
         } catch let DecodingError.dataCorrupted(context) {
             // The parser's own error, which has the line and column, is underneath.
-            let detail = context.underlyingError.map { "\($0)" } ?? context.debugDescription
+            let underlying = context.underlyingError as? CocoaError
+            let detail = underlying?.userInfo["NSDebugDescription"].map { "\($0)" } ?? context.debugDescription
             throw JSONTextError(reason: detail)
         } catch {
             throw JSONTextError(reason: "\(error)")

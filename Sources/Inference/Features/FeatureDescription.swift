@@ -20,6 +20,14 @@ public struct FeatureDescription: Sendable {
     /// For classifications: one label per class; nil where the bundle names none.
     public let labels: [String]?
 
+    /// The same input as encoded pictures, one element each.
+    package var takingPictures: FeatureDescription {
+        FeatureDescription(
+            name: name, elementType: .string, shape: shape, fileShape: fileShape, kind: kind,
+            isTransformed: isTransformed,
+            image: image, labels: labels)
+    }
+
     /// Whether the model file takes any number of items, of which one prediction runs one.
     public var isBatchOpen: Bool {
         fileShape.dimensions.first == Shape.dynamic && shape.dimensions.first == 1

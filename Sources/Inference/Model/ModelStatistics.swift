@@ -7,6 +7,9 @@ public struct ModelStatistics: Sendable, Hashable {
         /// Nanoseconds in all.
         public var nanoseconds: UInt64 = 0
 
+        /// Never.
+        public init() {}
+
         mutating func add(_ time: UInt64) {
             count &+= 1
             nanoseconds &+= time

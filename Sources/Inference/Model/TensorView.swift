@@ -6,4 +6,11 @@ package struct TensorView {
     package let shape: Shape
     /// Its elements, row-major, in the machine's byte order.
     package let bytes: UnsafeRawBufferPointer
+
+    /// An output whose memory the caller keeps.
+    package init(index: Int, shape: Shape, bytes: UnsafeRawBufferPointer) {
+        self.index = index
+        self.shape = shape
+        self.bytes = bytes
+    }
 }

@@ -6,6 +6,7 @@ package struct Settings: Sendable, Hashable {
     package var defaultModel = ""
     package var load = "eager"
     package var top = 5
+    package var repositoryControl = "local"
 
     // How models run.
     package var device = "CPU"

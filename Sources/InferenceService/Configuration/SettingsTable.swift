@@ -33,6 +33,11 @@ package enum SettingsTable {
             .choice(
                 "load", \.load, ["eager", "lazy"],
                 "When models are loaded whose bundle does not say: at start, or when first asked for."),
+            .choice(
+                "repository_control", \.repositoryControl, ["local", "all", "none"],
+                "Who may load and unload models by POST /v2/repository/models/NAME/load and .../unload: clients on this "
+                    + "machine (the loopback addresses and Unix-domain sockets; a proxy on this machine is one too), all, "
+                    + "or nobody."),
             .integer("top", \.top, 1...100_000, "How many classes an answer tells when the request does not say."),
         ])
 

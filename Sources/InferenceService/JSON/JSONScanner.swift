@@ -21,6 +21,13 @@ struct JSONScanner {
         position = text.count >= 3 && text[0] == 0xEF && text[1] == 0xBB && text[2] == 0xBF ? 3 : 0
     }
 
+    /// A scanner of the same text at another place, where a value begins.
+    func moved(to place: Int) -> JSONScanner {
+        var other = JSONScanner(text)
+        other.position = min(max(place, 0), text.count)
+        return other
+    }
+
     /// What begins at the position.
     enum Kind: String {
         case object = "an object", array = "an array", string = "a string", number = "a number"

@@ -10,6 +10,8 @@ package enum Route: Sendable, Hashable {
     case model(name: String, version: String?)
     case classify(model: String?, version: String?)
     case predict(model: String, version: String?)
+    case openInference(OpenInferenceRoute)
+    case openAPI
 
     /// The resource of a path, or nil where there is none. The path is already percent-decoded; names in it are looked up
     /// in tables and never reach the file system.
@@ -20,6 +22,10 @@ package enum Route: Sendable, Hashable {
         case 1 where parts[0] == "healthz": self = .health
         case 1 where parts[0] == "readyz": self = .readiness
         case 1 where parts[0] == "metrics": self = .metrics
+        case 1 where parts[0] == "openapi.json": self = .openAPI
+        case _ where parts[0] == "v2":
+            guard let route = OpenInferenceRoute(Array(parts.dropFirst())) else { return nil }
+            self = .openInference(route)
         case 2 where parts == ["v1", "models"]: self = .models
         case 2 where parts == ["v1", "classify"]: self = .classify(model: nil, version: nil)
         case 3... where parts[0] == "v1" && parts[1] == "models" && !parts[2].isEmpty:
@@ -49,6 +55,7 @@ package enum Route: Sendable, Hashable {
     package var methods: [HTTPMethod] {
         switch self {
         case .classify, .predict: [.post]
+        case .openInference(let route): route.methods
         default: [.get, .head]
         }
     }
@@ -64,6 +71,8 @@ package enum Route: Sendable, Hashable {
         case .model: "/v1/models/{name}"
         case .classify: "/v1/classify"
         case .predict: "/v1/models/{name}/predict"
+        case .openInference(let route): route.label
+        case .openAPI: "/openapi.json"
         }
     }
 }

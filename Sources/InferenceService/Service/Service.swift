@@ -88,6 +88,7 @@ final class Service: HTTPResponder {
         case .predict(let name, let version):
             _ = try ClassifyQuery(head.target, settings: settings)
             return (name, version)
+        case .openInference(.infer(let name, let version)): return (name, version)
         default: return nil
         }
     }
@@ -111,10 +112,37 @@ final class Service: HTTPResponder {
         case .predict(let name, let version):
             let handler = PredictHandler(repository: repository, settings: settings, metrics: metrics)
             response = try await handler.respond(to: request, model: name, version: version)
+        case .openInference(let route): response = try await answer(route, to: request)
+        case .openAPI:
+            response = Self.text(OpenAPIDocument.json)
         case .page, .metrics:
             throw ServiceError(.notFound, "not_found", "there is nothing at \"\(request.head.target.path)\" yet")
         }
         return response
+    }
+
+    private func answer(
+        _ route: OpenInferenceRoute, to request: HTTPRequest
+    ) async throws(ServiceError) -> HTTPResponse {
+        let metadata = MetadataHandler(repository: repository, settings: settings)
+        let control = RepositoryHandler(repository: repository, settings: settings)
+        switch route {
+        case .server: return metadata.server()
+        case .live: return MetadataHandler.live()
+        case .ready:
+            _ = try readiness()
+            return MetadataHandler.ready()
+        case .model(let name, let version): return try await metadata.model(name, version: version)
+        case .modelReady(let name, let version): return try metadata.modelReady(name, version: version)
+        case .infer(let name, let version):
+            let handler = InferHandler(repository: repository, settings: settings, metrics: metrics)
+            return try await handler.respond(to: request, model: name, version: version)
+        case .statistics(let name, let version):
+            return try StatisticsHandler(repository: repository).respond(name, version: version)
+        case .index: return try control.index(request)
+        case .load(let name): return try await control.load(name, request)
+        case .unload(let name): return try control.unload(name, request)
+        }
     }
 
     private var modelsHandler: ModelsHandler {

@@ -1,0 +1,61 @@
+extension OpenAPIDocument {
+    static let openInference: String = """
+        "/v2": {"get": {\(tag), "operationId": "server_metadata", "summary": "The server, its version and its extensions",
+          "responses": {"200": \(answer("server_metadata", "The server.")), \(error)}}},
+        "/v2/health/live": {"get": {\(tag), "operationId": "server_live", "summary": "Whether the server answers",
+          "responses": {"200": \(answer("health", "It does.")), \(error)}}},
+        "/v2/health/ready": {"get": {\(tag), "operationId": "server_ready", "summary": "Whether every eager model is ready",
+          "responses": {"200": \(answer("health", "It is ready.")), \(error)}}},
+        \(model("/v2/models/{name}", "model", parameters("name"))),
+        \(model("/v2/models/{name}/versions/{version}", "version", parameters("name", "version"))),
+        "/v2/models/stats": {"get": {\(tag), "operationId": "statistics", "summary": "What every loaded model has done",
+          "responses": {"200": \(answer("statistics", "The statistics.")), \(error)}}},
+        "/v2/repository/index": {"post": {\(tag), "operationId": "repository_index", "summary": "Every model and its state",
+          "requestBody": {"required": false, "content": {"application/json": {"schema": {"type": "object", "properties": {
+            "ready": {"type": "boolean", "description": "Whether only models that are ready are told."}}}}}},
+          "responses": {"200": \(answer("repository_index", "The index.")), \(error)}}},
+        \(control("load", "Load a model, or load it anew")),
+        \(control("unload", "Let go of a model"))
+        """
+
+    private static let tag: String = "\"tags\": [\"Open Inference Protocol v2\"]"
+
+    private static func model(_ path: String, _ name: String, _ parameters: String) -> String {
+        """
+        "\(path)": {"parameters": \(parameters),
+          "get": {\(tag), "operationId": "\(name)_metadata", "summary": "What a model takes and gives",
+            "responses": {"200": \(answer("model_metadata", "The model.")), \(error)}}},
+        "\(path)/ready": {"parameters": \(parameters),
+          "get": {\(tag), "operationId": "\(name)_ready", "summary": "Whether a model is ready",
+            "responses": {"200": \(answer("model_ready", "It is ready.")), \(error)}}},
+        "\(path)/stats": {"parameters": \(parameters),
+          "get": {\(tag), "operationId": "\(name)_statistics", "summary": "What a model has done since it was loaded",
+            "responses": {"200": \(answer("statistics", "The statistics.")), \(error)}}},
+        "\(path)/infer": {"parameters": \(parameters),
+          "post": {\(tag), "operationId": "\(name)_infer", "summary": "Run a model on tensors or encoded pictures",
+            "parameters": [{"name": "Inference-Header-Content-Length", "in": "header",
+              "schema": {"type": "integer", "minimum": 0},
+              "description": "Bytes of JSON at the body's beginning, where binary data follows them."}],
+            "requestBody": {"required": true, "content": {
+              "application/json": {"schema": {"$ref": "#/components/schemas/infer_request"}},
+              "application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}},
+            "responses": {"200": {"description": "The outputs.",
+              "headers": {"Inference-Header-Content-Length": {"schema": {"type": "integer"},
+                "description": "Bytes of JSON, where binary data follows them."}},
+              "content": {
+                "application/json": {"schema": {"$ref": "#/components/schemas/infer_response"}},
+                "application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}}, \(error)}}}
+        """
+    }
+
+    private static func control(_ verb: String, _ summary: String) -> String {
+        """
+        "/v2/repository/models/{name}/\(verb)": {"parameters": \(parameters("name")),
+          "post": {\(tag), "operationId": "repository_\(verb)", "summary": "\(summary)",
+            "requestBody": {"required": false, "content": {"application/json": {"schema": {"type": "object", "properties": {
+              "parameters": {"type": "object"}}}}}},
+            "responses": {"200": {"description": "Done.",
+              "content": {"application/json": {"schema": {"type": "object"}}}}, \(error)}}}
+        """
+    }
+}

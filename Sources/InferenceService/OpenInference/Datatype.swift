@@ -1,0 +1,26 @@
+internal import Inference
+
+extension ElementType {
+    /// The protocol's name of the type.
+    var datatype: String {
+        switch self {
+        case .bool: "BOOL"
+        case .uint8: "UINT8"
+        case .uint16: "UINT16"
+        case .uint32: "UINT32"
+        case .uint64: "UINT64"
+        case .int8: "INT8"
+        case .int16: "INT16"
+        case .int32: "INT32"
+        case .int64: "INT64"
+        case .float16: "FP16"
+        case .bfloat16: "BF16"
+        case .float32: "FP32"
+        case .float64: "FP64"
+        case .string: "BYTES"
+        }
+    }
+
+    /// Whether JSON may carry the type: 16-bit floats go as binary data only, as Triton has it.
+    var isInJSON: Bool { self != .float16 && self != .bfloat16 }
+}

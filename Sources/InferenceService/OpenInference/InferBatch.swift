@@ -1,0 +1,106 @@
+internal import Inference
+
+/// The predictions that one `infer` request comes to: one, or as many as its batch has items.
+///
+/// Where the model file leaves the batch axis open, a bundle's model runs one item at a time, several side by side: the
+/// batch is taken apart, and the outputs are put together again. A bare model file runs the batch as it is.
+struct InferBatch: Sendable {
+    /// The inputs of each prediction.
+    let items: [DictionaryFeatureProvider]
+
+    init(_ request: InferRequest, model: ModelDescription, most: Int) throws(ServiceError) {
+        var count: (items: Int, input: String)?
+        for input in request.inputs {
+            guard let description = model.inputs.first(where: { $0.name == input.name }) else { continue }
+            let items = Self.items(of: input, description)
+            if let count, count.items != items {
+                throw .invalidInput(
+                    "input \"\(input.name)\": expected a batch of \(count.items), as input \"\(count.input)\" has, "
+                        + "found \(items)")
+            }
+            guard items == 1 || description.isBatchOpen || !description.shape.isStatic else {
+                throw .invalidInput(
+                    "input \"\(input.name)\": expected one picture (the model's batch is fixed), found \(items)")
+            }
+            count = (items, input.name)
+        }
+        let total = count?.items ?? 1
+        guard total <= most else {
+            throw .invalidInput("expected a batch of at most \(most), found \(total)")
+        }
+        var items: [DictionaryFeatureProvider] = []
+        for index in 0..<total {
+            var values: [(name: String, value: FeatureValue)] = []
+            for input in request.inputs { values.append((input.name, try Self.value(input, model, index, of: total))) }
+            items.append(DictionaryFeatureProvider(values))
+        }
+        self.items = items
+    }
+
+    private static func items(of input: InferRequest.Input, _ description: FeatureDescription) -> Int {
+        switch input.content {
+        case .pictures(let pictures): pictures.count
+        case .tensor where description.shape.isStatic && description.isBatchOpen: input.shape.dimensions.first ?? 1
+        case .tensor: 1
+        }
+    }
+
+    private static func value(
+        _ input: InferRequest.Input, _ model: ModelDescription, _ index: Int, of total: Int
+    ) throws(ServiceError) -> FeatureValue {
+        switch input.content {
+        case .pictures(let pictures): return .image(pictures[index])
+        case .tensor(let whole):
+            guard total > 1 else { return .lentArray(whole) }
+            var shape = input.shape
+            shape.dimensions[0] = 1
+            let size = whole.byteCount / total
+            do throws(InferenceError) {
+                return .lentArray(
+                    try LentArray(elementType: whole.elementType, shape: shape, byteCount: size) { use in
+                        whole.withUnsafeBytes {
+                            use(UnsafeRawBufferPointer(rebasing: $0[index * size..<(index + 1) * size]))
+                        }
+                    })
+            } catch {
+                throw ServiceError(error)
+            }
+        }
+    }
+}
+
+/// Outputs that were copied out of the engine's memory.
+struct CopiedOutputs: Sendable {
+    private var parts: [(index: Int, shape: Shape, bytes: [UInt8])] = []
+
+    init(_ views: [TensorView]) {
+        parts = views.map { ($0.index, $0.shape, [UInt8]($0.bytes)) }
+    }
+
+    /// The outputs of several predictions, along the outermost axis.
+    init(joining items: [CopiedOutputs]) {
+        guard let first = items.first else { return }
+        for (place, part) in first.parts.enumerated() {
+            var shape = part.shape
+            if !shape.dimensions.isEmpty { shape.dimensions[0] *= items.count }
+            var bytes: [UInt8] = []
+            bytes.reserveCapacity(part.bytes.count * items.count)
+            for item in items where place < item.parts.count { bytes += item.parts[place].bytes }
+            parts.append((part.index, shape, bytes))
+        }
+    }
+
+    /// Calls `body` with the outputs' memory.
+    func withViews<R>(_ body: ([TensorView]) -> R) -> R { withViews(parts[...], [], body) }
+
+    private func withViews<R>(
+        _ rest: ArraySlice<(index: Int, shape: Shape, bytes: [UInt8])>, _ views: [TensorView],
+        _ body: ([TensorView]) -> R
+    ) -> R {
+        guard let next = rest.first else { return body(views) }
+        return next.bytes.withUnsafeBytes { raw in
+            withViews(
+                rest.dropFirst(), views + [TensorView(index: next.index, shape: next.shape, bytes: raw)], body)
+        }
+    }
+}

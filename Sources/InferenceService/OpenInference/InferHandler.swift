@@ -1,0 +1,150 @@
+internal import FlowControl
+internal import HTTPServer
+internal import HTTPWire
+internal import Inference
+
+/// Answers `POST /v2/models/{name}/infer`: the engine's own tensors in and out, and encoded pictures where the bundle says
+/// how they become tensors.
+struct InferHandler: Sendable {
+    let repository: ModelRepository
+    let settings: Settings
+    let metrics: ServiceMetrics
+
+    /// What every prediction of one request shares.
+    private struct Job: Sendable {
+        let model: Model
+        let name: String
+        let answer: InferAnswer
+        let options: PredictionOptions
+        /// Nanoseconds from the request's first byte to its last.
+        let receiving: UInt64
+    }
+
+    func respond(
+        to request: HTTPRequest, model name: String, version: String?
+    ) async throws(ServiceError) -> HTTPResponse {
+        let model: Model
+        do throws(InferenceError) {
+            model = try await repository.model(named: name, version: version)
+        } catch {
+            throw ServiceError(error)
+        }
+        var reader = InferRequestReader(
+            model: model.description, body: request.body, headerLength: try Self.headerLength(request))
+        let infer = try reader.read()
+        let batch = try InferBatch(infer, model: model.description, most: settings.maxBatch)
+        var options = PredictionOptions()
+        let time = min(infer.timeout.map { Double($0) / 1e6 } ?? settings.deadline, settings.maxDeadline)
+        options.deadline =
+            MonotonicInstant(nanoseconds: request.bodyReceivedNanoseconds) + .nanoseconds(Int64(time * 1e9))
+        let job = Job(
+            model: model, name: name,
+            answer: try InferAnswer(
+                request: infer, model: model.description, name: name, version: version ?? model.description.version),
+            options: options,
+            receiving: request.bodyReceivedNanoseconds &- request.headReceivedNanoseconds)
+        if batch.items.count == 1, let item = batch.items.first { return try await single(item, job) }
+        return try await several(batch.items, job)
+    }
+
+    /// How much of the body is JSON; nil where all of it is.
+    private static func headerLength(_ request: HTTPRequest) throws(ServiceError) -> Int? {
+        if let coding = request.head.value(of: "content-encoding"), coding.lowercased() != "identity" {
+            throw ServiceError(
+                .unsupportedMediaType, "unsupported_media_type",
+                "Content-Encoding \"\(coding.prefix(40))\" is not read: send the body as it is")
+        }
+        guard let text = request.head.value(of: "inference-header-content-length") else { return nil }
+        guard let length = Int(text), length >= 0, length <= request.body.count else {
+            throw .badRequest(
+                "Inference-Header-Content-Length: expected the bytes of JSON, 0 to \(request.body.count) (the whole body), "
+                    + "found \"\(text.prefix(40))\"")
+        }
+        return length
+    }
+
+    // MARK: One prediction
+
+    private func single(_ item: DictionaryFeatureProvider, _ job: Job) async throws(ServiceError) -> HTTPResponse {
+        let permit = try await slot(job)
+        // The slot is given back when the answer is written: what it bounds is memory.
+        defer { permit.release() }
+        let answer = job.answer
+        if answer.isPlainBinary {
+            return try await run(item, job, permit) { views in answer.response(views) }
+        }
+        let copied = try await run(item, job, permit) { views in CopiedOutputs(views) }
+        return copied.withViews { answer.response($0) }
+    }
+
+    private func slot(_ job: Job) async throws(ServiceError) -> Permit {
+        do throws(AdmissionError) {
+            return try await job.model.limiter.acquire(deadline: job.options.deadline)
+        } catch {
+            if case .cancelled = error { metrics.cancelled(.queue) }
+            throw ServiceError(error)
+        }
+    }
+
+    private func run<R: Sendable>(
+        _ item: DictionaryFeatureProvider, _ job: Job, _ permit: Permit, read: ([TensorView]) -> R
+    ) async throws(ServiceError) -> R {
+        do throws(InferenceError) {
+            let (result, times) = try await job.model.tensors(from: item, options: job.options, permit: permit) {
+                (views, times) throws(InferenceError) in (read(views), times)
+            }
+            metrics.record(times, recv: job.receiving, encode: 0, model: job.name)
+            return result
+        } catch {
+            if case .cancelled(let stage) = error { metrics.cancelled(stage) }
+            throw ServiceError(error)
+        }
+    }
+
+    // MARK: A batch
+
+    /// What became of one item. A structure made by a method: see Inference's `IndexedOutcome`.
+    private struct ItemOutcome: Sendable {
+        let index: Int
+        let result: Result<CopiedOutputs, ServiceError>
+    }
+
+    private func outcome(of item: DictionaryFeatureProvider, at index: Int, _ job: Job) async -> ItemOutcome {
+        do throws(ServiceError) {
+            let permit = try await slot(job)
+            defer { permit.release() }
+            let outputs = try await run(item, job, permit) { views in CopiedOutputs(views) }
+            return ItemOutcome(index: index, result: .success(outputs))
+        } catch {
+            return ItemOutcome(index: index, result: .failure(error))
+        }
+    }
+
+    /// One answer for all: one item's failure is the request's.
+    private func several(_ items: [DictionaryFeatureProvider], _ job: Job) async throws(ServiceError) -> HTTPResponse {
+        let width = max(1, min(items.count, job.model.instances + 1))
+        let outcomes = await withTaskGroup(of: ItemOutcome.self) { group in
+            var outcomes: [ItemOutcome] = []
+            for index in 0..<width { group.addTask { await outcome(of: items[index], at: index, job) } }
+            var next = width
+            while let outcome = await group.next() {
+                outcomes.append(outcome)
+                if case .failure = outcome.result { break }
+                guard next < items.count else { continue }
+                let index = next
+                next += 1
+                group.addTask { await self.outcome(of: items[index], at: index, job) }
+            }
+            group.cancelAll()
+            return outcomes.sorted { $0.index < $1.index }
+        }
+        var outputs: [CopiedOutputs] = []
+        for outcome in outcomes {
+            switch outcome.result {
+            case .success(let one): outputs.append(one)
+            case .failure(let error): throw error.prefixed("item \(outcome.index + 1) of the batch: ")
+            }
+        }
+        return CopiedOutputs(joining: outputs).withViews { job.answer.response($0) }
+    }
+}

@@ -1,0 +1,288 @@
+internal import HTTPServer
+internal import Inference
+
+/// One `infer` request, taken apart: the inputs are read into the types that the model takes.
+struct InferRequest: Sendable {
+    /// One input: a tensor, or encoded pictures.
+    struct Input: Sendable {
+        let name: String
+        let shape: Shape
+        let content: Content
+
+        enum Content: Sendable {
+            case tensor(LentArray)
+            case pictures([EncodedImage])
+        }
+    }
+
+    /// One output that is asked for.
+    struct Output: Sendable, Hashable {
+        var name: String
+        /// How many classes are told instead of the tensor; 0 for the tensor.
+        var classes = 0
+        /// Whether it is told as binary data; nil leaves it to the request.
+        var isBinary: Bool?
+    }
+
+    /// The client's own name of the request, echoed.
+    var id: String?
+    var inputs: [Input] = []
+    /// The outputs that are asked for; nil for all.
+    var outputs: [Output]?
+    /// Whether outputs that do not say otherwise are told as binary data.
+    var isBinary = false
+    /// The longest that the request may take, in microseconds; nil for the server's own.
+    var timeout: Int?
+}
+
+/// Reads the JSON of an `infer` request, and finds its binary data behind it.
+struct InferRequestReader {
+    let model: ModelDescription
+    let body: HTTPBody
+    /// Bytes of JSON; what follows them is binary data.
+    let headerLength: Int
+    private var request = InferRequest()
+    /// Where the binary data of the next input begins.
+    private var next: Int
+
+    /// - Parameter headerLength: what `Inference-Header-Content-Length` says; nil where all is JSON.
+    init(model: ModelDescription, body: HTTPBody, headerLength: Int?) {
+        self.model = model
+        self.body = body
+        self.headerLength = headerLength ?? body.count
+        next = self.headerLength
+    }
+
+    /// The request.
+    mutating func read() throws(ServiceError) -> InferRequest {
+        var reader = self
+        let result: Result<InferRequest, ServiceError> = body.withUnsafeBytes { bytes in
+            do throws(ServiceError) {
+                return .success(try reader.read(UnsafeRawBufferPointer(rebasing: bytes[..<reader.headerLength])))
+            } catch {
+                return .failure(error)
+            }
+        }
+        return try result.get()
+    }
+
+    private mutating func read(_ text: UnsafeRawBufferPointer) throws(ServiceError) -> InferRequest {
+        var scanner = JSONScanner(text)
+        var hasInputs = false
+        try scanner.object { (key, scanner) throws(ServiceError) in
+            switch key {
+            case "id": request.id = try scanner.string()
+            case "parameters": try readParameters(&scanner)
+            case "inputs":
+                hasInputs = true
+                try scanner.array { (index, scanner) throws(ServiceError) in
+                    let input = try readInput(index, &scanner)
+                    guard !request.inputs.contains(where: { $0.name == input.name }) else {
+                        throw .invalidInput("input \"\(input.name)\": is given twice")
+                    }
+                    request.inputs.append(input)
+                }
+            case "outputs":
+                var outputs: [InferRequest.Output] = []
+                try scanner.array { (_, scanner) throws(ServiceError) in outputs.append(try readOutput(&scanner)) }
+                request.outputs = outputs.isEmpty ? nil : outputs
+            default: try scanner.skip()
+            }
+        }
+        try scanner.end()
+        guard hasInputs else { throw .invalidInput("\"inputs\" is missing: expected an array of tensors") }
+        guard next == body.count else {
+            throw .invalidInput(
+                "expected \(next - headerLength) bytes of binary data behind the JSON, as the inputs' binary_data_size "
+                    + "say, found \(body.count - headerLength)")
+        }
+        let missing = model.inputs.filter { input in !request.inputs.contains { $0.name == input.name } }
+        guard missing.isEmpty else {
+            throw .invalidInput(
+                "input \(missing.map { "\"\($0.name)\"" }.joined(separator: ", ")): is missing; the model takes "
+                    + model.inputs.map { "\"\($0.name)\"" }.joined(separator: ", "))
+        }
+        return request
+    }
+
+    private mutating func readParameters(_ scanner: inout JSONScanner) throws(ServiceError) {
+        try scanner.object { (key, scanner) throws(ServiceError) in
+            switch key {
+            case "binary_data_output": request.isBinary = try scanner.bool()
+            case "timeout":
+                let time = try Self.integer(&scanner, "parameter \"timeout\"", "microseconds")
+                // As Triton has it: 0 is no timeout of the client's own.
+                request.timeout = time == 0 ? nil : time
+            case "priority":
+                // All requests of a model wait in one line here, first come, first served.
+                _ = try Self.integer(&scanner, "parameter \"priority\"", "a whole number")
+            case "sequence_id":
+                let kind = try scanner.kind()
+                if kind == .number, try scanner.number().mantissa == 0 { return }
+                throw .invalidInput("parameter \"sequence_id\": sequences of requests are not served")
+            default: try scanner.skip()
+            }
+        }
+    }
+
+    private mutating func readOutput(_ scanner: inout JSONScanner) throws(ServiceError) -> InferRequest.Output {
+        var output = InferRequest.Output(name: "")
+        try scanner.object { (key, scanner) throws(ServiceError) in
+            switch key {
+            case "name": output.name = try scanner.string()
+            case "parameters":
+                try scanner.object { (key, scanner) throws(ServiceError) in
+                    switch key {
+                    case "binary_data": output.isBinary = try scanner.bool()
+                    case "classification":
+                        output.classes = try Self.integer(
+                            &scanner, "parameter \"classification\"", "a number of classes")
+                    case "shared_memory_region": throw Self.noSharedMemory
+                    default: try scanner.skip()
+                    }
+                }
+            default: try scanner.skip()
+            }
+        }
+        guard model.outputs.contains(where: { $0.name == output.name }) else {
+            let names = model.outputs.map(\.name)
+            throw .invalidInput(
+                "output \"\(output.name.prefix(200))\": the model has no output of this name"
+                    + Spelling.hint(for: output.name, among: names) + "; it has "
+                    + names.map { "\"\($0)\"" }.joined(separator: ", "))
+        }
+        return output
+    }
+
+    static var noSharedMemory: ServiceError {
+        .invalidInput("shared memory is not served: send the tensor as binary data")
+    }
+
+    static func integer(
+        _ scanner: inout JSONScanner, _ what: String, _ expected: String
+    ) throws(ServiceError) -> Int {
+        guard try scanner.kind() == .number else {
+            throw .invalidInput("\(what): expected \(expected), found \(try scanner.kind().rawValue)")
+        }
+        guard let value = try scanner.number().integer(Int.self, in: scanner.text), value >= 0 else {
+            throw .invalidInput("\(what): expected \(expected), 0 or more")
+        }
+        return value
+    }
+
+    // MARK: Inputs
+
+    /// What an input's object says, in whatever order.
+    private struct Parts {
+        var name: String?, datatype: String?, shape: Shape?
+        var binarySize: Int?
+        /// Where `data` begins, if it came before what is needed to read it.
+        var dataAt: Int?
+        var content: InferRequest.Input.Content?
+    }
+
+    private mutating func readInput(
+        _ index: Int, _ scanner: inout JSONScanner
+    ) throws(ServiceError) -> InferRequest.Input {
+        var parts = Parts()
+        try scanner.object { (key, scanner) throws(ServiceError) in
+            switch key {
+            case "name": parts.name = try scanner.string()
+            case "datatype": parts.datatype = try scanner.string()
+            case "shape": parts.shape = try Self.shape(parts.name ?? "\(index)", &scanner)
+            case "parameters":
+                try scanner.object { (key, scanner) throws(ServiceError) in
+                    switch key {
+                    case "binary_data_size":
+                        parts.binarySize = try Self.integer(
+                            &scanner, "input \"\(parts.name ?? "\(index)")\": binary_data_size", "a number of bytes")
+                    case "shared_memory_region": throw Self.noSharedMemory
+                    default: try scanner.skip()
+                    }
+                }
+            case "data":
+                if parts.name != nil, parts.datatype != nil, parts.shape != nil {
+                    parts.content = try content(parts, at: index, &scanner)
+                } else {
+                    _ = try scanner.kind()
+                    parts.dataAt = scanner.position
+                    try scanner.skip()
+                }
+            default: try scanner.skip()
+            }
+        }
+        if parts.content == nil, let place = parts.dataAt {
+            var again = scanner.moved(to: place)
+            parts.content = try content(parts, at: index, &again)
+        }
+        let (description, shape) = try described(parts, at: index)
+        if let size = parts.binarySize {
+            guard parts.content == nil else {
+                throw .invalidInput("input \"\(description.name)\": has both \"data\" and binary data")
+            }
+            guard size <= body.count - next else {
+                throw .invalidInput(
+                    "input \"\(description.name)\": expected \(size) bytes of binary data, found \(body.count - next)")
+            }
+            let range = next..<next + size
+            next += size
+            parts.content = try InferTensor(description: description, shape: shape).binary(body, range)
+        }
+        guard let content = parts.content else {
+            throw .invalidInput("input \"\(description.name)\": \"data\" (or binary data) is missing")
+        }
+        return InferRequest.Input(name: description.name, shape: shape, content: content)
+    }
+
+    private func content(
+        _ parts: Parts, at index: Int, _ scanner: inout JSONScanner
+    ) throws(ServiceError) -> InferRequest.Input.Content {
+        let (description, shape) = try described(parts, at: index)
+        return try InferTensor(description: description, shape: shape).json(&scanner)
+    }
+
+    /// The model's input that is meant; name, type and shape must be such as it takes.
+    private func described(_ parts: Parts, at index: Int) throws(ServiceError) -> (FeatureDescription, Shape) {
+        guard let name = parts.name else { throw .invalidInput("inputs[\(index)]: \"name\" is missing") }
+        guard let input = model.inputs.first(where: { $0.name == name }) else {
+            let names = model.inputs.map(\.name)
+            throw .invalidInput(
+                "input \"\(name.prefix(200))\": the model has no input of this name"
+                    + Spelling.hint(for: name, among: names) + "; it has "
+                    + names.map { "\"\($0)\"" }.joined(separator: ", "))
+        }
+        guard let datatype = parts.datatype else {
+            throw .invalidInput(
+                "input \"\(name)\": \"datatype\" is missing: expected \"\(input.elementType.datatype)\"")
+        }
+        guard let shape = parts.shape else {
+            throw .invalidInput("input \"\(name)\": \"shape\" is missing: expected \(input.fileShape)")
+        }
+        let takesPictures = input.kind == .image
+        guard datatype == input.elementType.datatype || takesPictures && datatype == "BYTES" else {
+            throw .invalidInput(
+                "input \"\(name)\": expected datatype \(input.elementType.datatype)"
+                    + (takesPictures ? " (or BYTES, encoded pictures)" : "") + ", found \(datatype.prefix(20))")
+        }
+        if takesPictures, datatype == "BYTES", input.elementType != .string {
+            return (input.takingPictures, shape)
+        }
+        try InferTensor.check(shape, for: input)
+        return (input, shape)
+    }
+
+    private static func shape(_ name: String, _ scanner: inout JSONScanner) throws(ServiceError) -> Shape {
+        guard try scanner.kind() == .array else {
+            throw .invalidInput(
+                "input \"\(name)\": shape: expected an array of integers, found \(try scanner.kind().rawValue)")
+        }
+        var extents: [Int] = []
+        try scanner.array { (index, scanner) throws(ServiceError) in
+            guard index < JSONScanner.mostRank else {
+                throw .invalidInput("input \"\(name)\": shape: has more than \(JSONScanner.mostRank) axes")
+            }
+            extents.append(try integer(&scanner, "input \"\(name)\": shape[\(index)]", "an extent"))
+        }
+        return Shape(extents)
+    }
+}

@@ -1,0 +1,120 @@
+internal import HTTPServer
+internal import Inference
+
+/// Reads the content of one input of an `infer` request.
+struct InferTensor {
+    let description: FeatureDescription
+    let shape: Shape
+
+    private var takesPictures: Bool { description.elementType == .string }
+
+    private func mistake(_ expected: String, _ found: String) -> ServiceError {
+        .invalidInput("input \"\(description.name)\": expected \(expected), found \(found)")
+    }
+
+    /// Whether a tensor of this shape can be taken: the model's own, with any number of items where its file leaves that open.
+    static func check(_ shape: Shape, for input: FeatureDescription) throws(ServiceError) {
+        let wanted = input.shape.dimensions, found = shape.dimensions
+        var fits = wanted.count == found.count
+        for (axis, pair) in zip(wanted, found).enumerated() where fits {
+            fits = pair.0 == pair.1 || pair.0 == Shape.dynamic || axis == 0 && input.isBatchOpen && pair.1 > 0
+        }
+        guard fits else {
+            throw .invalidInput(
+                "input \"\(input.name)\": expected shape \(input.fileShape), found \(shape)"
+                    + (input.fileShape.dimensions.contains(Shape.dynamic) ? " (-1 stands for any number)" : ""))
+        }
+    }
+
+    // MARK: JSON
+
+    func json(_ scanner: inout JSONScanner) throws(ServiceError) -> InferRequest.Input.Content {
+        if takesPictures { return try pictures(&scanner) }
+        let type = description.elementType
+        guard type.isInJSON else {
+            throw mistake("\(type.datatype) as binary data", "JSON, which does not carry that type")
+        }
+        guard let count = shape.elementCount else { throw mistake("a shape of fewer elements", "\(shape)") }
+        let reader = TensorReader(name: description.name, elementType: type, count: count)
+        let (elements, extents, found) = try reader.read(&scanner)
+        guard found == count else { throw mistake("\(count) elements (shape \(shape))", "\(found)") }
+        guard extents.count <= 1 || extents == shape.dimensions else {
+            throw mistake("data that is flat or nested as \(shape)", "it nested as \(Shape(extents))")
+        }
+        do throws(InferenceError) {
+            return .tensor(try elements.tensor(type, shape: shape))
+        } catch {
+            throw ServiceError(error)
+        }
+    }
+
+    /// Encoded pictures as base64 strings: JSON's strings cannot hold their bytes.
+    private func pictures(_ scanner: inout JSONScanner) throws(ServiceError) -> InferRequest.Input.Content {
+        var pictures: [EncodedImage] = []
+        try collect(&scanner, into: &pictures)
+        return try counted(pictures)
+    }
+
+    private func collect(_ scanner: inout JSONScanner, into pictures: inout [EncodedImage]) throws(ServiceError) {
+        switch try scanner.kind() {
+        case .array:
+            try scanner.array { (_, scanner) throws(ServiceError) in try collect(&scanner, into: &pictures) }
+        case .string:
+            guard let bytes = try scanner.base64() else {
+                throw mistake("pictures as base64 (or as binary data)", "a string that is no base64")
+            }
+            pictures.append(EncodedImage(bytes))
+        case let kind: throw mistake("pictures as base64 strings", kind.rawValue)
+        }
+    }
+
+    private func counted(_ pictures: [EncodedImage]) throws(ServiceError) -> InferRequest.Input.Content {
+        guard let count = shape.elementCount, count == pictures.count else {
+            throw mistake("\(shape.elementCount ?? 0) pictures (shape \(shape))", "\(pictures.count)")
+        }
+        guard count > 0 else { throw mistake("a picture at the least", "none") }
+        return .pictures(pictures)
+    }
+
+    // MARK: Binary data
+
+    /// The bytes of `range` in the body; they are copied once, into the engine's memory.
+    func binary(_ body: HTTPBody, _ range: Range<Int>) throws(ServiceError) -> InferRequest.Input.Content {
+        if takesPictures { return try counted(elements(body, range).map { EncodedImage(body, $0) }) }
+        let type = description.elementType
+        let size = (shape.elementCount ?? 0).multipliedReportingOverflow(by: type.byteCount)
+        guard !size.overflow, size.partialValue == range.count else {
+            throw mistake(
+                "\(size.partialValue) bytes of binary data (shape \(shape) of \(type.datatype))", "\(range.count)")
+        }
+        do throws(InferenceError) {
+            return .tensor(
+                try LentArray(elementType: type, shape: shape, byteCount: range.count) { use in
+                    body.withUnsafeBytes { use(UnsafeRawBufferPointer(rebasing: $0[range])) }
+                })
+        } catch {
+            throw ServiceError(error)
+        }
+    }
+
+    /// Elements of BYTES: each four bytes of length, little-endian, and as many bytes.
+    private func elements(_ body: HTTPBody, _ range: Range<Int>) throws(ServiceError) -> [Range<Int>] {
+        var found: [Range<Int>] = []
+        var start = range.lowerBound
+        while start < range.upperBound {
+            guard range.upperBound - start >= 4 else {
+                throw mistake("four bytes of an element's length", "\(range.upperBound - start)")
+            }
+            let length = body.withUnsafeBytes { bytes in
+                Int(UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: start, as: UInt32.self)))
+            }
+            start += 4
+            guard length <= range.upperBound - start else {
+                throw mistake("\(length) bytes of element \(found.count)", "\(range.upperBound - start)")
+            }
+            found.append(start..<start + length)
+            start += length
+        }
+        return found
+    }
+}

@@ -1,0 +1,116 @@
+internal import HTTPServer
+internal import HTTPWire
+internal import Inference
+
+/// Answers what the protocol asks of the server and its models.
+struct MetadataHandler: Sendable {
+    let repository: ModelRepository
+    let settings: Settings
+
+    /// The extensions that are served; their documents are Triton's.
+    var extensions: [String] {
+        ["binary_tensor_data", "classification", "statistics"]
+            + (settings.repositoryControl == "none" ? [] : ["model_repository"])
+    }
+
+    func server() -> HTTPResponse {
+        var writer = JSONWriter(capacity: 256)
+        writer.object { writer in
+            writer.key("name")
+            writer.string("ocelli")
+            writer.key("version")
+            writer.string(OcelliVersion.number)
+            writer.key("extensions")
+            writer.array { writer in for name in extensions { writer.string(name) } }
+        }
+        return Self.json(writer)
+    }
+
+    static func live() -> HTTPResponse { flag("live") }
+    static func ready() -> HTTPResponse { flag("ready") }
+
+    private static func flag(_ name: String) -> HTTPResponse {
+        var writer = JSONWriter(capacity: 64)
+        writer.object { writer in
+            writer.key(name)
+            writer.bool(true)
+        }
+        return json(writer)
+    }
+
+    func modelReady(_ name: String, version: String?) throws(ServiceError) -> HTTPResponse {
+        do throws(InferenceError) {
+            guard try repository.readyModel(named: name, version: version) != nil else {
+                throw InferenceError.modelNotReady(name: name, reason: "it is not loaded")
+            }
+        } catch {
+            throw ServiceError(error)
+        }
+        var writer = JSONWriter(capacity: 128)
+        writer.object { writer in
+            writer.key("name")
+            writer.string(name)
+            writer.key("ready")
+            writer.bool(true)
+        }
+        return Self.json(writer)
+    }
+
+    func model(_ name: String, version: String?) async throws(ServiceError) -> HTTPResponse {
+        let model: Model
+        do throws(InferenceError) {
+            model = try await repository.model(named: name, version: version)
+        } catch {
+            throw ServiceError(error)
+        }
+        let versions = repository.records.filter { $0.name == name && $0.model != nil }.map(\.version)
+        var writer = JSONWriter(capacity: 1024)
+        writer.object { writer in
+            writer.key("name")
+            writer.string(name)
+            writer.key("versions")
+            writer.array { writer in for version in versions { writer.string(version) } }
+            writer.key("platform")
+            writer.string(Self.platform(model.description.backend))
+            for (key, features) in [("inputs", model.description.inputs), ("outputs", model.description.outputs)] {
+                writer.key(key)
+                writer.array { writer in for feature in features { Self.write(feature, to: &writer) } }
+            }
+        }
+        return Self.json(writer)
+    }
+
+    private static func write(_ feature: FeatureDescription, to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.key("name")
+            writer.string(feature.name)
+            writer.key("datatype")
+            writer.string(feature.elementType.datatype)
+            writer.key("shape")
+            writer.array { writer in for extent in feature.metadataShape { writer.integer(extent) } }
+        }
+    }
+
+    /// The protocol's form, PROJECT_FORMAT.
+    private static func platform(_ backend: String) -> String {
+        switch backend {
+        case "onnx": "onnx_onnxv1"
+        case "tflite": "tensorflow_lite"
+        case "tensorflow", "pb": "tensorflow_savedmodel"
+        case "openvino", "xml": "openvino_ir"
+        case "paddle", "pdmodel": "paddle_inference"
+        default: backend
+        }
+    }
+
+    static func json(_ writer: JSONWriter) -> HTTPResponse {
+        HTTPResponse(status: .ok, fields: [("Content-Type", "application/json")], body: writer.bytes)
+    }
+}
+
+extension FeatureDescription {
+    /// The shape that clients may use: the one that predictions run with, with -1 where the batch may be of any size.
+    var metadataShape: [Int] {
+        isBatchOpen ? [Shape.dynamic] + shape.dimensions.dropFirst() : shape.dimensions
+    }
+}

@@ -1,0 +1,132 @@
+internal import HTTPServer
+internal import HTTPWire
+internal import Inference
+
+/// Answers the model repository extension: the index, and loading and unloading on request.
+///
+/// Who may load and unload is the setting `repository_control`: clients on this machine, all, or nobody.
+struct RepositoryHandler: Sendable {
+    let repository: ModelRepository
+    let settings: Settings
+
+    func index(_ request: HTTPRequest) throws(ServiceError) -> HTTPResponse {
+        let onlyReady = try flag("ready", in: request)
+        var writer = JSONWriter(capacity: 1024)
+        writer.array { writer in
+            for record in repository.records where !onlyReady || record.model != nil {
+                writer.object { writer in
+                    writer.key("name")
+                    writer.string(record.name)
+                    writer.key("version")
+                    writer.string(record.version)
+                    let (state, reason) = Self.state(record.state)
+                    writer.key("state")
+                    writer.string(state)
+                    writer.key("reason")
+                    writer.string(reason)
+                }
+            }
+        }
+        return MetadataHandler.json(writer)
+    }
+
+    private static func state(_ state: ModelState) -> (String, String) {
+        switch state {
+        case .ready: ("READY", "")
+        case .loading: ("LOADING", "")
+        case .unloaded: ("UNAVAILABLE", "unloaded")
+        case .failed(let reason): ("UNAVAILABLE", reason)
+        }
+    }
+
+    func load(_ name: String, _ request: HTTPRequest) async throws(ServiceError) -> HTTPResponse {
+        try authorize(request)
+        try readParameters(request, refusingOverrides: true)
+        // New models and versions are found too.
+        try await look()
+        do throws(InferenceError) {
+            try await repository.reload(name)
+        } catch {
+            throw ServiceError(error)
+        }
+        return HTTPResponse(status: .ok, fields: [("Content-Type", "application/json")], body: Array("{}".utf8))
+    }
+
+    func unload(_ name: String, _ request: HTTPRequest) throws(ServiceError) -> HTTPResponse {
+        try authorize(request)
+        try readParameters(request, refusingOverrides: false)
+        do throws(InferenceError) {
+            try repository.unload(name)
+        } catch {
+            throw ServiceError(error)
+        }
+        return HTTPResponse(status: .ok, fields: [("Content-Type", "application/json")], body: Array("{}".utf8))
+    }
+
+    /// Looks into the folders, on a thread of its own: files are read.
+    private func look() async throws(ServiceError) {
+        let repository = repository
+        let failure = await Task.detached { () -> String? in
+            do throws(RepositoryError) {
+                try repository.discover()
+                return nil
+            } catch {
+                return error.message
+            }
+        }.value
+        if let failure { throw ServiceError(.serviceUnavailable, "model_not_ready", failure, retryAfter: 5) }
+    }
+
+    // MARK: The request
+
+    private func authorize(_ request: HTTPRequest) throws(ServiceError) {
+        let remote = request.remote
+        let isLocal =
+            remote == "unix" || remote.hasPrefix("unix") || remote.hasPrefix("127.") || remote.hasPrefix("[::1]")
+            || remote.hasPrefix("[::ffff:127.")
+        switch settings.repositoryControl {
+        case "all": return
+        case "local" where isLocal: return
+        default:
+            throw ServiceError(
+                .forbidden, "forbidden",
+                "loading and unloading models is not allowed from here: the setting repository_control is "
+                    + "\"\(settings.repositoryControl)\"")
+        }
+    }
+
+    /// Reads the body, which may be empty; tells whether its member `name` is true.
+    private func flag(_ name: String, in request: HTTPRequest) throws(ServiceError) -> Bool {
+        var isTrue = false
+        try read(request) { (key, scanner) throws(ServiceError) in
+            if key == name { isTrue = try scanner.bool() } else { try scanner.skip() }
+        }
+        return isTrue
+    }
+
+    /// Reads the body, which may be empty. A bundle says what its model is: a client cannot say otherwise.
+    private func readParameters(_ request: HTTPRequest, refusingOverrides: Bool) throws(ServiceError) {
+        try read(request) { (key, scanner) throws(ServiceError) in
+            guard key == "parameters" else { return try scanner.skip() }
+            try scanner.object { (key, scanner) throws(ServiceError) in
+                guard !refusingOverrides || key != "config" && !key.hasPrefix("file:") else {
+                    throw .badRequest(
+                        "parameter \"\(key.prefix(60))\": models are loaded as their bundles describe them")
+                }
+                try scanner.skip()
+            }
+        }
+    }
+
+    private func read(
+        _ request: HTTPRequest, _ member: (String, inout JSONScanner) throws(ServiceError) -> Void
+    ) throws(ServiceError) {
+        try request.body.withUnsafeBytes { (bytes) throws(ServiceError) in
+            var scanner = JSONScanner(bytes)
+            scanner.skipSpace()
+            guard scanner.byte != nil else { return }
+            try scanner.object(member)
+            try scanner.end()
+        }
+    }
+}

@@ -1,0 +1,88 @@
+internal import FlowControl
+internal import FoundationEssentials
+internal import HTTPServer
+internal import Inference
+
+/// Answers `GET /v2/models[/{name}[/versions/{v}]]/stats`: what each loaded version has done since it was loaded.
+struct StatisticsHandler: Sendable {
+    let repository: ModelRepository
+
+    func respond(_ name: String?, version: String?) throws(ServiceError) -> HTTPResponse {
+        var records = repository.records
+        if let name {
+            records.removeAll { $0.name != name }
+            guard !records.isEmpty else {
+                throw ServiceError(InferenceError.modelNotFound(name: name, known: repository.names))
+            }
+            if let version {
+                let known = records.map(\.version)
+                records.removeAll { $0.version != version }
+                guard !records.isEmpty else {
+                    throw ServiceError(InferenceError.versionNotFound(name: name, version: version, known: known))
+                }
+            }
+        }
+        var writer = JSONWriter(capacity: 1024)
+        writer.object { writer in
+            writer.key("model_stats")
+            writer.array { writer in
+                for record in records where name != nil || record.model != nil { write(record, to: &writer) }
+            }
+        }
+        return MetadataHandler.json(writer)
+    }
+
+    private func write(_ record: ModelRecord, to writer: inout JSONWriter) {
+        let statistics = record.model?.statistics ?? ModelStatistics()
+        writer.object { writer in
+            writer.key("name")
+            writer.string(record.name)
+            writer.key("version")
+            writer.string(record.version)
+            writer.key("last_inference")
+            writer.integer(Self.milliseconds(of: statistics.lastEnded))
+            // Every prediction is executed by itself: batches are taken apart.
+            for key in ["inference_count", "execution_count"] {
+                writer.key(key)
+                writer.integer(statistics.success.count)
+            }
+            writer.key("inference_stats")
+            writer.object { writer in
+                for (key, total) in [
+                    ("success", statistics.success), ("fail", statistics.failure), ("queue", statistics.queue),
+                    ("compute_input", statistics.input), ("compute_infer", statistics.inference),
+                    ("compute_output", statistics.output), ("cache_hit", ModelStatistics.Total()),
+                    ("cache_miss", ModelStatistics.Total()),
+                ] { write(key, total, to: &writer) }
+            }
+            writer.key("batch_stats")
+            writer.array { writer in
+                guard statistics.success.count > 0 else { return }
+                writer.object { writer in
+                    writer.key("batch_size")
+                    writer.integer(1)
+                    write("compute_input", statistics.input, to: &writer)
+                    write("compute_infer", statistics.inference, to: &writer)
+                    write("compute_output", statistics.output, to: &writer)
+                }
+            }
+        }
+    }
+
+    private func write(_ key: String, _ total: ModelStatistics.Total, to writer: inout JSONWriter) {
+        writer.key(key)
+        writer.object { writer in
+            writer.key("count")
+            writer.integer(total.count)
+            writer.key("ns")
+            writer.integer(total.nanoseconds)
+        }
+    }
+
+    /// A moment of the monotonic clock as milliseconds since the epoch; 0 for never.
+    private static func milliseconds(of moment: UInt64) -> UInt64 {
+        guard moment > 0 else { return 0 }
+        let ago = MonotonicInstant.now.nanoseconds(since: MonotonicInstant(nanoseconds: moment))
+        return UInt64(max(0, Date().timeIntervalSince1970 * 1000 - Double(ago) / 1e6))
+    }
+}
