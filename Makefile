@@ -12,13 +12,16 @@ QUIET := 2> >(grep -v -e "mktemp" >&2)
 
 .DEFAULT_GOAL := help
 
-.PHONY: help setup deps build run test test-asan test-tsan fuzz bench format lint install uninstall clean env
+.PHONY: help setup setup-tests deps build run test test-asan test-tsan fuzz bench format lint install uninstall clean env
 
 help: ## list these commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | column -t -s '|'
 
 setup: ## install what Ocelli is built from (apt packages, OpenVINO)
 	@scripts/setup
+
+setup-tests: ## install the programs that some tests use as clients (curl, wrk, nginx...)
+	@scripts/setup-tests
 
 deps:
 	@scripts/setup --quiet
