@@ -137,13 +137,7 @@ struct ModelPlanner {
     private func pipeline(
         _ layer: ModelManifest.Layer, image: ModelManifest.ImageLayer, port: TensorPort, shape: Shape
     ) -> ImagePipeline? {
-        let element: PixelElement
-        switch port.elementType {
-        case .uint8: element = .uint8
-        case .int8: element = .int8
-        case .float16: element = .float16
-        case .float32: element = .float32
-        default:
+        guard let element = port.elementType.pixelElement else {
             problems.add(
                 layer.path,
                 "a picture cannot be put into a tensor of \(port.elementType.rawValue): "

@@ -32,34 +32,31 @@ enum OutputReader {
     private static func png(
         of image: ModelManifest.ImageLayer, width: Int, height: Int, type: ElementType, raw: UnsafeRawBufferPointer
     ) throws(InferenceError) -> EncodedImage {
-        let channels = image.scale.count
-        let plane = width * height
-        guard raw.count == plane * channels * type.byteCount else {
+        guard let element = type.pixelElement else {
             throw .engine(
                 EngineError(
-                    kind: .failure, operation: "read a picture",
-                    detail: "\(raw.count) bytes are not \(width)x\(height)x\(channels) of \(type.rawValue)"))
+                    kind: .failure, operation: "read a picture", detail: "it is of \(type.rawValue), which pixels are not"))
         }
-        var pixels = [UInt8](repeating: 0, count: plane * channels)
-        ElementConversion.read(raw, as: type) { index, value in
-            let pixel = image.layout == .nhwc ? index / channels : index % plane
-            let stored = image.layout == .nhwc ? index % channels : index / plane
-            let channel = image.channelOrder == .bgr ? 2 - stored : stored
-            let byte = ((value + image.bias[channel]) * image.scale[channel]).rounded(.toNearestOrAwayFromZero)
-            pixels[pixel * channels + channel] = byte >= 0 ? UInt8(min(byte, 255)) : 0
-        }
+        let reconstruction = PixelReconstruction(
+            width: width, height: height, channelOrder: image.channelOrder, layout: image.layout, element: element,
+            scale: image.scale.map { Float($0) }, bias: image.bias.map { Float($0) })
         do throws(ImageError) {
-            let png = pixels.withUnsafeBytes { raw -> Result<[UInt8], ImageError> in
-                do throws(ImageError) {
-                    return .success(
-                        try PNGEncoder.encode(width: width, height: height, channels: channels, pixels: raw))
-                } catch {
-                    return .failure(error)
-                }
-            }
-            return EncodedImage(try png.get())
+            return EncodedImage(try reconstruction.png(raw))
         } catch {
             throw .image(error)
+        }
+    }
+}
+
+extension ElementType {
+    /// The type as one that pictures can be put into and read from; nil for the others.
+    var pixelElement: PixelElement? {
+        switch self {
+        case .uint8: .uint8
+        case .int8: .int8
+        case .float16: .float16
+        case .float32: .float32
+        default: nil
         }
     }
 }
