@@ -11,7 +11,8 @@ enum Ocelli {
 
     /// Every subcommand, in the order of `ocelli help`.
     static let commands: [any (Command & Sendable).Type] = [
-        ServeCommand.self, ClassifyCommand.self, LimitsCommand.self, DevicesCommand.self, HelpCommand.self,
+        ServeCommand.self, ClassifyCommand.self, CheckCommand.self, InitCommand.self, LimitsCommand.self,
+        DevicesCommand.self, HelpCommand.self,
     ]
 
     private static func run(_ arguments: [String]) async -> Int32 {

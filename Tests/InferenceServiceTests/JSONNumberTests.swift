@@ -43,6 +43,39 @@ import Testing
         #expect(throws: ServiceError.self) { try JSONProbe.floats(Array("[1, \(text), 2]".utf8)) }
     }
 
+    /// Long arrays go the quick way, with every form of number among them.
+    @Test func arraysAreWhatTheLibraryReads() throws {
+        let seed = UInt64.random(in: .min ... .max)
+        print("seed \(seed)")
+        var random = Splitter(state: seed)
+        var texts: [String] = []
+        for _ in 0..<50_000 {
+            let unit = Double(random.next() >> 11) * 0x1p-53
+            let text =
+                switch random.next() % 8 {
+                case 0: "\(Float(unit))"
+                case 1: "\(unit)"
+                case 2: "\(-unit * 255)"
+                case 3: "\(random.next() % 1_000_000_000_000)"
+                case 4: String("\(unit)".prefix(Int(random.next() % 12) + 3)) + "1"
+                case 5: "\(Float(unit * 1e-20))"
+                case 6: "0.\(random.next())\(random.next())"
+                default: "\(Int8(truncatingIfNeeded: random.next()))e\(Int8(truncatingIfNeeded: random.next()) % 25)"
+                }
+            texts.append(text)
+        }
+        let separators = [",", ", ", " ,\n", ",\t "]
+        var json = "["
+        for (index, text) in texts.enumerated() {
+            json += (index == 0 ? "" : separators[Int(random.next() % 4)]) + text
+        }
+        let read = try floats(json + "]")
+        #expect(read.count == texts.count)
+        for (text, value) in zip(texts, read) {
+            #expect(value.bitPattern == Float(text)?.bitPattern, "\(text): \(value), seed \(seed)")
+        }
+    }
+
     private struct Splitter {
         var state: UInt64
         mutating func next() -> UInt64 {

@@ -52,9 +52,7 @@ public enum JSONValue: Sendable, Hashable, Codable {
         do {
             return try decoder.decode(JSONValue.self, from: data)
         } catch let DecodingError.dataCorrupted(context) {
-            // The parser's own error, which has the line and column, is underneath.
-            let underlying = context.underlyingError as? CocoaError
-            let detail = underlying?.userInfo["NSDebugDescription"].map { "\($0)" } ?? context.debugDescription
+            let detail = JSONMistake.find(in: [UInt8](data)) ?? context.debugDescription
             throw JSONTextError(reason: detail)
         } catch {
             throw JSONTextError(reason: "\(error)")

@@ -21,7 +21,7 @@ struct ManifestParser {
             problems.add("placeholder", "is true: this bundle is a placeholder, without a model of its own")
         }
         // What only training needs is known and left alone.
-        _ = (root.value("train"), root.value("placeholders"))
+        _ = root.value("train")
 
         if let model = root.object("model") {
             parseModel(model, into: &manifest)
@@ -29,6 +29,10 @@ struct ManifestParser {
             problems.add("model", "is missing: expected an object with \"file\" and \"backend\"")
         }
         manifest.inputs = layers(of: root, key: "inputs", isInput: true)
+        // TensorIO's placeholders are inputs that are told apart only because training sets them from elsewhere.
+        if root.has("placeholders") {
+            manifest.inputs += layers(of: root, key: "placeholders", isInput: true)
+        }
         manifest.outputs = layers(of: root, key: "outputs", isInput: false)
         if let runtime = root.object("runtime") { manifest.runtime = parseRuntime(runtime) }
         root.refuseUnknownKeys()

@@ -11,6 +11,27 @@ struct InputFiller {
     func fill(
         _ tensor: any EngineTensor, with value: FeatureValue, plan: InputPlan
     ) throws(InferenceError) -> ImageInfo? {
+        let info = try put(value, into: tensor, plan: plan)
+        if tensor.elementType == .int64 { try checkRange(tensor, name: plan.description.name) }
+        return info
+    }
+
+    /// OpenVINO computes 64-bit integers in 32 bits: what does not fit would silently become another number.
+    private func checkRange(_ tensor: any EngineTensor, name: String) throws(InferenceError) {
+        let bytes = tensor.bytes
+        for index in 0..<bytes.count / 8 {
+            let value = bytes.loadUnaligned(fromByteOffset: index * 8, as: Int64.self)
+            guard Int32(exactly: value) == nil else { continue }
+            throw .invalidInput(
+                name: name,
+                reason: "expected integers from \(Int32.min) to \(Int32.max) (the engine computes int64 in 32 bits), "
+                    + "found \(value) at element \(index)")
+        }
+    }
+
+    private func put(
+        _ value: FeatureValue, into tensor: any EngineTensor, plan: InputPlan
+    ) throws(InferenceError) -> ImageInfo? {
         let name = plan.description.name
         switch (plan.kind, value) {
         case (.image(let pipeline), .image(let image)):

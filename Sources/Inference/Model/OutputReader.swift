@@ -35,7 +35,8 @@ enum OutputReader {
         guard let element = type.pixelElement else {
             throw .engine(
                 EngineError(
-                    kind: .failure, operation: "read a picture", detail: "it is of \(type.rawValue), which pixels are not"))
+                    kind: .failure, operation: "read a picture",
+                    detail: "it is of \(type.rawValue), which pixels are not"))
         }
         let reconstruction = PixelReconstruction(
             width: width, height: height, channelOrder: image.channelOrder, layout: image.layout, element: element,

@@ -46,6 +46,8 @@ struct JSONNumber {
             guard mantissa <= UInt64(Int64.max) + 1 else { return nil }
             return T(exactly: Int64(truncatingIfNeeded: 0 &- mantissa))
         }
+        // Twenty digits may still fit in 64 bits.
+        if isInteger { return T(digits(in: text)) }
         // 1.0 and 1e3 are integers too.
         return double(in: text).flatMap { T(exactly: $0) }
     }

@@ -118,11 +118,13 @@ extension JSONScanner {
     /// - Parameters:
     ///   - most: how many are kept; the rest is only counted.
     ///   - name: the input, for errors.
+    ///   - usual: the element that a number becomes which is read on the quick way; nil sends it on the careful one.
     ///   - convert: the element that a number becomes, or nil where it does not fit.
     ///   - fitting: what fits, for errors.
     ///   - takesBools: whether `true` and `false` are numbers here.
     mutating func numbers<Element>(
         most: Int, name: String, fitting: String, takesBools: Bool = false,
+        usual: (JSONNumber) -> Element?,
         _ convert: (inout JSONScanner) throws(ServiceError) -> Element?
     ) throws(ServiceError) -> NumberArray<Element> {
         var result = NumberArray<Element>()
@@ -169,7 +171,9 @@ extension JSONScanner {
                 if result.count < most { result.elements.append(element) }
                 result.count += 1
                 if indexes.isEmpty { return result }
-                indexes[indexes.count - 1] += 1
+                let more = run(into: &result.elements, most: most, usual)
+                result.count += more
+                indexes[indexes.count - 1] += 1 + more
             }
             // The end of a value: the next, or the ends of arrays.
             while true {

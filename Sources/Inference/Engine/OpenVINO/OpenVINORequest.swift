@@ -67,13 +67,14 @@ final class OpenVINORequest: InferRequest, @unchecked Sendable {
             ov_infer_request_get_output_tensor_by_index(handle.pointer, index, &$0)
         }
         var shape = ov_shape_t()
-        try checked("read the shape of output \(index)") { ov_tensor_get_shape(tensor.pointer, &shape) }
-        defer { ov_shape_free(&shape) }
+        // The C API has no shape of no axes and refuses to tell one: a tensor of which it tells none is a single value.
+        let hasAxes = ov_tensor_get_shape(tensor.pointer, &shape) == OK
+        defer { if hasAxes { ov_shape_free(&shape) } }
         var size = 0
         try checked("read the size of output \(index)") { ov_tensor_get_byte_size(tensor.pointer, &size) }
         var data: UnsafeMutableRawPointer?
         try checked("reach the memory of output \(index)") { ov_tensor_data(tensor.pointer, &data) }
-        return body(Shape(shape), UnsafeRawBufferPointer(start: data, count: data == nil ? 0 : size))
+        return body(hasAxes ? Shape(shape) : [], UnsafeRawBufferPointer(start: data, count: data == nil ? 0 : size))
     }
 
     func profile() throws(EngineError) -> [LayerProfile] {

@@ -1,0 +1,123 @@
+/// Finds the first place where a text stops being JSON (or JSON5): Foundation's parser on Linux only says that it is none.
+///
+/// It goes by the text's form alone, and is a little more generous than the parser about words and numbers.
+struct JSONMistake {
+    private let text: [UInt8]
+    private var position = 0
+    private var failure: (place: Int, expected: String)?
+
+    /// The place and what was expected there, or nil where the form is right.
+    static func find(in text: [UInt8]) -> String? {
+        var search = JSONMistake(text: text)
+        search.value(depth: 0)
+        search.space()
+        if search.failure == nil, search.position < text.count { search.fail("nothing more") }
+        guard let (place, expected) = search.failure else { return nil }
+        let before = text[..<min(place, text.count)]
+        let line = before.count { $0 == 0x0A } + 1
+        let column = place - (before.lastIndex(of: 0x0A).map { $0 + 1 } ?? 0) + 1
+        let found =
+            place >= text.count
+            ? "the end of the file"
+            : "\"" + String(decoding: text[place...].prefix(12).prefix { $0 >= 0x20 }, as: UTF8.self) + "\""
+        return "line \(line), column \(column): expected \(expected), found \(found)"
+    }
+
+    private init(text: [UInt8]) { self.text = text }
+
+    private var byte: UInt8? { position < text.count ? text[position] : nil }
+
+    private mutating func fail(_ expected: String, at place: Int? = nil) {
+        if failure == nil { failure = (place ?? position, expected) }
+    }
+
+    private mutating func take(_ character: Unicode.Scalar) -> Bool {
+        space()
+        guard byte == UInt8(ascii: character) else { return false }
+        position += 1
+        return true
+    }
+
+    /// White space and comments.
+    private mutating func space() {
+        while let byte {
+            if byte <= 0x20 || byte == 0xEF || byte == 0xBB || byte == 0xBF {
+                position += 1
+            } else if byte == UInt8(ascii: "/"), position + 1 < text.count, text[position + 1] == UInt8(ascii: "/") {
+                while let byte = self.byte, byte != 0x0A { position += 1 }
+            } else if byte == UInt8(ascii: "/"), position + 1 < text.count, text[position + 1] == UInt8(ascii: "*") {
+                let start = position
+                position += 2
+                while position + 1 < text.count, !(text[position] == 0x2A && text[position + 1] == 0x2F) {
+                    position += 1
+                }
+                guard position + 1 < text.count else { return fail("the comment's end", at: start) }
+                position += 2
+            } else {
+                return
+            }
+        }
+    }
+
+    private mutating func value(depth: Int) {
+        space()
+        guard depth < 200 else { return fail("less nesting") }
+        switch byte.map(Unicode.Scalar.init) {
+        case "{": object(depth)
+        case "[":
+            position += 1
+            while failure == nil, !take("]") {
+                value(depth: depth + 1)
+                if failure == nil, !take(","), !peek("]") { fail("\",\" or \"]\"") }
+            }
+        case "\"", "'": string()
+        default: word("a value")
+        }
+    }
+
+    private mutating func object(_ depth: Int) {
+        position += 1
+        while failure == nil, !take("}") {
+            if peek("\"") || peek("'") { string() } else { word("a member's name") }
+            if failure == nil, !take(":") { fail("\":\"") }
+            if failure == nil { value(depth: depth + 1) }
+            if failure == nil, !take(","), !peek("}") { fail("\",\" or \"}\"") }
+        }
+    }
+
+    private mutating func peek(_ character: Unicode.Scalar) -> Bool {
+        space()
+        return byte == UInt8(ascii: character)
+    }
+
+    private mutating func string() {
+        let start = position, quote = byte
+        position += 1
+        while let byte, byte != quote {
+            if byte == 0x0A {
+                return fail("the closing quote of the string that begins at the line's column \(column(start))")
+            }
+            position += byte == UInt8(ascii: "\\") ? 2 : 1
+        }
+        guard byte == quote else { return fail("the string's closing quote", at: text.count) }
+        position += 1
+    }
+
+    private func column(_ place: Int) -> Int {
+        place - (text[..<place].lastIndex(of: 0x0A).map { $0 + 1 } ?? 0) + 1
+    }
+
+    /// A number, a word such as `true`, or a name without quotes.
+    private mutating func word(_ expected: String) {
+        let start = position
+        while let byte {
+            switch Unicode.Scalar(byte) {
+            case "a"..."z", "A"..."Z", "0"..."9", "_", "$", "+", "-", ".": position += 1
+            default:
+                if position == start { fail(expected) }
+                return
+            }
+        }
+        if position == start { fail(expected) }
+    }
+}

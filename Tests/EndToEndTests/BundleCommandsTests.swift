@@ -1,0 +1,88 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `ocelli check` and `ocelli init`.
+@Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)))
+struct BundleCommandsTests {
+    private let digits = SharedData.packageRoot.appendingPathComponent("models/digits")
+
+    private func ocelli(_ arguments: [String]) throws -> Shell.Result {
+        try Shell.run(Daemon.binary.path, arguments)
+    }
+
+    /// A copy of the digits bundle, with its model.json changed.
+    private func copy(_ change: (String) -> String) throws -> URL {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-check-\(UUID().uuidString)")
+        try FileManager.default.copyItem(at: digits, to: folder)
+        let file = folder.appendingPathComponent("model.json")
+        try change(String(contentsOf: file, encoding: .utf8)).write(to: file, atomically: true, encoding: .utf8)
+        return folder
+    }
+
+    @Test func aGoodBundleIsDescribed() throws {
+        let result = try ocelli(["check", digits.path])
+        #expect(result.status == 0, "\(result.errors)")
+        #expect(result.text.contains("good") && result.text.contains("64x64 GRAY") && result.text.contains("10 labels"))
+    }
+
+    @Test func everyProblemIsToldWithItsPlace() throws {
+        let folder = try copy {
+            $0.replacingOccurrences(of: "\"GRAY\"", with: "\"GREY\"").replacingOccurrences(
+                of: "\"labels.txt\"", with: "\"l.txt\""
+            )
+            .replacingOccurrences(of: "\"id\"", with: "\"ids\"")
+        }
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let result = try ocelli(["check", folder.path, digits.path])
+        #expect(result.status == 1)
+        for words in [
+            "inputs[0].format: ", "\"GREY\"", "outputs[0].labels: ", "l.txt", "id: is missing", "did you mean \"id\"?",
+        ] {
+            #expect(result.errors.contains(words), "\(words): \(result.errors)")
+        }
+        #expect(result.text.contains("digits: good"), "one bad bundle does not hide a good one")
+    }
+
+    @Test(arguments: [
+        ("{\n  \"name\": \"x\"\n  \"id\": 1\n}", "line 3, column 3"), ("{\n  \"name\": \"x\n}", "line 2"),
+        ("\"", "line 1, column 2"),
+        ("", "line 1, column 1"), ("{\"a\": [1, 2}", "column 12"), ("{\"a\": /* x", "column 7"), ("{} x", "column 4"),
+    ])
+    func jsonThatIsNoneSaysWhere(_ json: String, _ place: String) throws {
+        let folder = try copy { _ in json }
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let result = try ocelli(["check", folder.path])
+        #expect(
+            result.status == 1 && result.errors.contains("model.json") && result.errors.contains(place),
+            "\(result.errors)")
+    }
+
+    @Test func aDraftIsFilledInAndMarked() throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-init-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        for name in ["digits.onnx", "labels.txt"] {
+            try FileManager.default.copyItem(
+                at: digits.appendingPathComponent(name), to: folder.appendingPathComponent(name))
+        }
+        let model = folder.path + "/digits.onnx"
+        let result = try ocelli(["init", model])
+        #expect(result.status == 0, "\(result.errors)")
+        #expect(result.text.contains("inputs[0].normalize"), "\(result.text)")
+        let data = try Data(contentsOf: folder.appendingPathComponent("model.json"))
+        // Strict JSON, so that TensorIO's own tools read it too.
+        let json = try #require(try JSONSerialization.jsonObject(with: data) as? [String: Any])
+        let input = try #require((json["inputs"] as? [[String: Any]])?.first)
+        #expect(input["type"] as? String == "image" && input["format"] as? String == "GRAY")
+        #expect(input["shape"] as? [Int] == [64, 64, 1] && input["layout"] as? String == "NCHW")
+        #expect((input["$decide"] as? String)?.contains("normalize") == true)
+        let output = try #require((json["outputs"] as? [[String: Any]])?.first)
+        #expect(output["labels"] as? String == "labels.txt")
+        #expect(try ocelli(["check", folder.path]).status == 0)
+        #expect(try ocelli(["init", model]).status == 1, "what a person may have edited is not overwritten")
+        #expect(try ocelli(["init", model, "--force"]).status == 0)
+        #expect(try ocelli(["init", folder.path + "/nothing.onnx"]).status == 1)
+        #expect(try ocelli(["init"]).status == 2)
+    }
+}
