@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <linux/filter.h>
 #include <grp.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -172,6 +173,24 @@ int csys_is_listening(int fd) {
     size = sizeof value;
     if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &value, &size) < 0) return -errno;
     return type == SOCK_STREAM && value ? 1 : 0;
+}
+
+int csys_stop_handshakes(int fd) {
+    int domain = 0;
+    socklen_t length = sizeof domain;
+    if (getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &length) < 0) return -errno;
+    if (domain != AF_INET && domain != AF_INET6) return 0;
+    // A filter of a TCP socket sees segments from the TCP header on: byte 13 holds the flags. SYN without ACK opens a
+    // connection: it is dropped, its sender tries again a second later and finds the socket closed.
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 13),
+        BPF_STMT(BPF_ALU | BPF_AND | BPF_K, 0x12),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0x02, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, 0),
+        BPF_STMT(BPF_RET | BPF_K, 0xffffffff),
+    };
+    struct sock_fprog program = {.len = sizeof code / sizeof *code, .filter = code};
+    return setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program) < 0 ? -errno : 0;
 }
 
 int csys_set_nonblocking_cloexec(int fd) {

@@ -13,7 +13,8 @@ protocol Command: Sendable {
 }
 
 /// A command line that cannot be meant.
-struct UsageError: Error {
+struct UsageError: Error, CustomStringConvertible {
     let message: String
+    var description: String { message }
     init(_ message: String) { self.message = message }
 }

@@ -2,7 +2,7 @@ internal import FoundationEssentials
 internal import InferenceService
 
 /// Settings from the command line's flags, the environment and a configuration file, in the order of their weight.
-struct SettingsFlags {
+struct SettingsFlags: Sendable {
     private var flags: [(setting: Setting, text: String)] = []
     private var file: String?
 

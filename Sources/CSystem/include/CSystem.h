@@ -144,6 +144,10 @@ int csys_unix_probe(const char *path);
 /// 1 for a listening stream socket, 0 for another socket, or the negated errno.
 int csys_is_listening(int fd);
 int csys_set_nonblocking_cloexec(int fd);
+/// Makes a listening TCP socket deaf to new connections, while handshakes that have begun still come to their end and what
+/// has been established can still be accepted: the step before closing it without resetting anybody. Another socket is
+/// left as it is.
+int csys_stop_handshakes(int fd);
 /// Options of accepted TCP sockets that Linux inherits from the listening one: TCP_NODELAY, SO_KEEPALIVE.
 int csys_set_stream_options(int fd);
 /// Size of the kernel's send buffer, in bytes.

@@ -8,6 +8,8 @@ struct Listener: Sendable {
     let address: String
     /// Its file, if it has one.
     let file: UnixSocketFile?
+    /// Whether it was passed by a service manager, which keeps it, with all who wait on it, for the next process.
+    var isPassed = false
 
     /// Binds everything that the configuration names. The result has one list per event loop: TCP addresses get a socket
     /// for each loop (SO_REUSEPORT spreads the connections), the others are shared.
@@ -43,6 +45,14 @@ struct Listener: Sendable {
         return perLoop
     }
 
+    /// From now on nobody new can knock; who has begun to is still let in. Before `close`, so that nobody is reset.
+    static func stopHandshakes(_ perLoop: [[Listener]]) {
+        for listener in perLoop.joined() where !listener.isPassed {
+            listener.file?.remove()
+            csys_stop_handshakes(listener.descriptor)
+        }
+    }
+
     /// Closes every socket once and removes the files.
     static func close(_ perLoop: [[Listener]]) {
         var closed: Set<Int32> = []
@@ -75,7 +85,8 @@ struct Listener: Sendable {
             csys_set_stream_options(socket.descriptor)
             listeners.append(
                 Listener(
-                    descriptor: socket.descriptor, address: boundAddress(socket.descriptor) ?? socket.name, file: nil))
+                    descriptor: socket.descriptor, address: boundAddress(socket.descriptor) ?? socket.name, file: nil,
+                    isPassed: true))
         }
         guard !listeners.isEmpty else { throw .noPassedSocket(address.description) }
         return listeners

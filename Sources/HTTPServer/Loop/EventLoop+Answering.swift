@@ -177,6 +177,7 @@ extension EventLoop {
             ExchangeRecord(
                 requestID: requestID, remote: connection.remote, method: head?.method,
                 path: head?.target.path ?? "", status: response.status, tag: response.tag,
+                note: response.note,
                 bodyBytesReceived: received, bodyBytesSent: plan.omitBody ? 0 : response.body.count,
                 firstByte: firstByte, bodyEnd: bodyEnd, responseReady: ready, end: 0, outcome: outcome))
     }

@@ -15,6 +15,9 @@ public struct HTTPResponse: Sendable {
     public var closeConnection: Bool
     /// Handed back in `ExchangeRecord.tag`: a label of bounded variety, such as the route. Never sent.
     public var tag: String
+    /// Handed back in `ExchangeRecord.note`: what the application wants to know of this exchange once it is over. Never
+    /// sent.
+    public var note: (any Sendable)?
 
     /// An answer with the given parts.
     public init(

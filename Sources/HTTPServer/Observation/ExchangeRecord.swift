@@ -40,6 +40,8 @@ public struct ExchangeRecord: Sendable {
     public var status: HTTPStatus?
     /// `HTTPResponse.tag`.
     public var tag: String
+    /// `HTTPResponse.note`.
+    public var note: (any Sendable)?
     /// Bytes of content received.
     public var bodyBytesReceived: Int
     /// Bytes of content answered.

@@ -110,11 +110,19 @@ public final class HTTPServer: Sendable {
             return (state.stopped ? [] : state.loops, state.listeners)
         }
         let group = LoopGroup(loops)
-        await group.drain(within: time) { Listener.close(listeners) }
+        // A socket that is closed resets everybody whom the kernel has let in and the server has not: so nobody new is let
+        // in first, and who is on the way has a moment to arrive with the first request.
+        Listener.stopHandshakes(listeners)
+        let moment = min(time, Self.arrivalTime)
+        try? await Task.sleep(for: moment)
+        await group.drain(within: time - moment) { Listener.close(listeners) }
         let lost = await group.stop()
         fail(.stopped)
         return ShutdownReport(lostRequests: lost)
     }
+
+    /// How long handshakes and first requests that are on their way at a shutdown may take: a few round trips.
+    private static let arrivalTime: Duration = .milliseconds(200)
 
     // MARK: Failure
 

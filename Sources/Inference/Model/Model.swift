@@ -68,7 +68,8 @@ public final class Model: Sendable {
         } catch {
             throw .engine(error)
         }
-        requests = RequestPool(made, waiters: slots)
+        // One more than there are slots: the canary waits here without holding one.
+        requests = RequestPool(made, waiters: slots + 1)
         tensors = InputTensorPool(compiled: compiled, plans: plan.inputs, capacity: slots)
     }
 
@@ -351,6 +352,30 @@ public final class Model: Sendable {
         }
         let time = MonotonicInstant.now.nanoseconds(since: start)
         load.withLock { $0.warmUp = time }
+    }
+
+    /// Runs the model once on zeros, to show that it works. Takes no slot of ``limiter``: a model that is merely busy is
+    /// shown to work too, in its turn among those that have one. Does nothing where an input's shape is open.
+    public func canary() async throws(InferenceError) {
+        guard plan.inputs.allSatisfy({ $0.description.shape.isStatic && $0.description.elementType != .string }) else {
+            return
+        }
+        do throws(EngineError) {
+            let filled = try tensors.take()
+            defer { tensors.giveBack(filled) }
+            for tensor in filled.tensors {
+                for index in tensor.bytes.indices { tensor.bytes[index] = 0 }
+            }
+            let pooled: RequestPool.PooledRequest
+            do throws(AdmissionError) { pooled = try await requests.acquire(deadline: nil) } catch { return }
+            defer { requests.release(pooled) }
+            for (position, input) in plan.inputs.enumerated() {
+                try pooled.request.setInput(input.index, to: filled.tensors[position])
+            }
+            try await Self.infer(pooled.request)
+        } catch {
+            throw .engine(error)
+        }
     }
 
     /// Starts the inference and waits for the engine's callback; a cancelled task or a deadline asks the engine to stop,

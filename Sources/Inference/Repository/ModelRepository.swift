@@ -16,9 +16,13 @@ public final class ModelRepository: Sendable {
         case unloaded(name: String, version: String, why: String)
     }
 
-    private let folders: [String]
-    private let configuration: ModelConfiguration
-    private let defaultPolicy: LoadPolicy
+    /// What is looked for and how it is loaded.
+    private struct Plan: Sendable {
+        var folders: [String]
+        var configuration: ModelConfiguration
+        var defaultPolicy: LoadPolicy
+    }
+    private let plan: Mutex<Plan>
     private let onEvent: @Sendable (Event) -> Void
     private let slots = Mutex<[String: [ModelSlot]]>([:])
 
@@ -32,10 +36,19 @@ public final class ModelRepository: Sendable {
         folders: [String], configuration: ModelConfiguration, defaultPolicy: LoadPolicy = .eager,
         onEvent: @escaping @Sendable (Event) -> Void = { _ in }
     ) {
-        self.folders = folders
-        self.configuration = configuration
-        self.defaultPolicy = defaultPolicy
+        plan = Mutex(Plan(folders: folders, configuration: configuration, defaultPolicy: defaultPolicy))
         self.onEvent = onEvent
+    }
+
+    /// Looks elsewhere, and loads otherwise, from the next ``discover()`` and the next loads on. Models that are loaded
+    /// stay as they are until they are loaded again. Reads the folders: blocks.
+    /// - Throws: the first folder that cannot be read; nothing has changed then.
+    public func reconfigure(
+        folders: [String], configuration: ModelConfiguration, defaultPolicy: LoadPolicy
+    ) throws(RepositoryError) {
+        for folder in folders { _ = try RepositoryScanner.scan(folder) }
+        plan.withLock { $0 = Plan(folders: folders, configuration: configuration, defaultPolicy: defaultPolicy) }
+        for slot in slots.withLock({ Array($0.values.joined()) }) { slot.use(configuration) }
     }
 
     // MARK: Finding
@@ -43,8 +56,9 @@ public final class ModelRepository: Sendable {
     /// Looks into the folders. New models and versions are added, those that are gone are dropped (what they hold is
     /// finished first), and known ones stay as they are. Reads files: blocks.
     public func discover() throws(RepositoryError) {
+        let plan = plan.withLock { $0 }
         var found: [RepositoryScanner.Found] = []
-        for folder in folders {
+        for folder in plan.folders {
             for entry in try RepositoryScanner.scan(folder)
             where !found.contains(where: { $0.name == entry.name && $0.version == entry.version }) {
                 found.append(entry)
@@ -54,7 +68,9 @@ public final class ModelRepository: Sendable {
         let known = slots.withLock { $0 }
         for entry in found {
             let same = known[entry.name]?.first { $0.path == entry.path }
-            let slot = same ?? ModelSlot(found: entry, configuration: configuration, defaultPolicy: defaultPolicy)
+            let slot =
+                same
+                ?? ModelSlot(found: entry, configuration: plan.configuration, defaultPolicy: plan.defaultPolicy)
             fresh[entry.name, default: []].append(slot)
         }
         let dropped = slots.withLock { slots in

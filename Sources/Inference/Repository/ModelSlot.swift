@@ -19,10 +19,10 @@ final class ModelSlot: Sendable {
     /// The version of a numbered folder; others tell it themselves, and may tell another after a reload.
     private let numbered: String?
     private let firstVersion: String
-    private let configuration: ModelConfiguration
-    private let state = Mutex<State>(State())
+    private let state: Mutex<State>
 
     private struct State {
+        var configuration: ModelConfiguration
         var ready: Model?
         var loading: Task<Result<Model, InferenceError>, Never>?
         var failure: String?
@@ -33,7 +33,7 @@ final class ModelSlot: Sendable {
     init(found: RepositoryScanner.Found, configuration: ModelConfiguration, defaultPolicy: LoadPolicy) {
         name = found.name
         path = found.path
-        self.configuration = configuration
+        state = Mutex(State(configuration: configuration))
         // A bundle that cannot be read keeps its place: loading it then says what is wrong.
         let manifest = (try? ModelBundle(path: found.path))?.manifest
         numbered = found.version
@@ -82,13 +82,17 @@ final class ModelSlot: Sendable {
         }
     }
 
+    /// Loads from now on happen with this configuration.
+    func use(_ configuration: ModelConfiguration) { state.withLock { $0.configuration = configuration } }
+
     /// Loads the model, or waits for a load that is under way. Tells whether this call began the load.
     func load(again: Bool) async -> (result: Result<Model, InferenceError>, isMine: Bool) {
         let (task, isMine): (Task<Result<Model, InferenceError>, Never>, Bool) = state.withLock { state in
             if let loading = state.loading { return (loading, false) }
             if let ready = state.ready, !again { return (Task { .success(ready) }, false) }
             // Not a child of the asking task: the load goes on when that client goes away, for the others who wait.
-            let task = Task.detached { [path, configuration] () -> Result<Model, InferenceError> in
+            let task = Task.detached {
+                [path, configuration = state.configuration] () -> Result<Model, InferenceError> in
                 do throws(InferenceError) {
                     return .success(try await Model.load(contentsOf: path, configuration: configuration))
                 } catch {

@@ -53,6 +53,10 @@ package struct Settings: Sendable, Hashable {
     package var logFormat = "text"
     package var logLevel = "info"
     package var accessLog = true
+    package var logTopLabel = false
+
+    // Access.
+    package var tokensFile = ""
 
     /// The defaults.
     package init() {}

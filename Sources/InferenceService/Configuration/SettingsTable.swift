@@ -7,13 +7,21 @@ package enum SettingsTable {
     }
 
     /// All groups, in the order that a reader meets them.
-    package static let groups = [serving, running, flow, pictures, http, operation]
+    package static let groups = [serving, running, flow, pictures, http, operation, access]
 
     /// All settings.
     package static let all = groups.flatMap(\.settings)
 
     /// The setting of a name.
     package static func setting(named name: String) -> Setting? { all.first { $0.name == name } }
+
+    /// The settings that a reload (SIGHUP) cannot change: sockets and what belongs to them are made once.
+    package static let needingRestart: Set<String> = [
+        "load", "idle_unload", "listen", "event_loops", "max_body", "max_total_body", "max_request_line", "max_header",
+        "max_header_fields",
+        "header_timeout", "min_body_rate", "body_grace", "idle_timeout", "write_timeout", "max_connections",
+        "max_requests_per_connection",
+    ]
 
     static let serving = Group(
         title: "What is served, and where",
@@ -154,5 +162,16 @@ package enum SettingsTable {
                 "log_level", \.logLevel, ["debug", "info", "notice", "warning", "error"],
                 "The least important lines that are logged."),
             .bool("access_log", \.accessLog, "Whether each request is logged."),
+            .bool("log_top_label", \.logTopLabel, "Whether a request's line tells the best class of its picture."),
+        ])
+
+    static let access = Group(
+        title: "Access",
+        settings: [
+            .string(
+                "tokens_file", \.tokensFile,
+                "A file of bearer tokens: in each line the classes of routes that a token opens (infer, read, admin, or all; "
+                    + "with commas between them), a space, and the token. Empty asks for none. /healthz, /readyz and the page are "
+                    + "always open. Read anew on SIGHUP.")
         ])
 }

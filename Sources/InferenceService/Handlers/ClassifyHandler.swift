@@ -57,9 +57,14 @@ struct ClassifyHandler: Sendable {
             job.writeHeader(to: &writer)
             AnswerWriter.write(result, total: encoding.nanoseconds(since: job.received), to: &writer)
         }
-        let encode = MonotonicInstant.now.nanoseconds(since: encoding)
-        metrics.record(result.times, recv: job.receiving, encode: encode, model: job.name)
-        return job.response(writer.bytes, times: result.times, encode: encode)
+        let end = MonotonicInstant.now
+        let encode = end.nanoseconds(since: encoding)
+        metrics.record(
+            result.times, recv: job.receiving, encode: encode, model: job.name,
+            total: end.nanoseconds(since: job.received))
+        return job.response(
+            writer.bytes, times: result.times, encode: encode,
+            topLabel: settings.logTopLabel ? result.classifications.first?.label : nil)
     }
 
     /// Takes a slot and classifies; the slot is the caller's to release.
@@ -171,6 +176,7 @@ struct ClassifyHandler: Sendable {
                             job.writeHeader(to: &writer)
                             AnswerWriter.write(result, total: encoding.nanoseconds(since: started), to: &writer)
                         case .failure(let error):
+                            metrics.failed(error)
                             job.write(error, part: outcome.index, to: &writer)
                         }
                     }

@@ -71,7 +71,7 @@ struct ClassifyJob: Sendable {
         writer.integer(part + 1)
     }
 
-    func response(_ body: [UInt8], times: StageTimes, encode: UInt64) -> HTTPResponse {
+    func response(_ body: [UInt8], times: StageTimes, encode: UInt64, topLabel: String? = nil) -> HTTPResponse {
         func stage(_ name: String, _ nanoseconds: UInt64) -> String {
             "\(name);dur=\(Units.decimal(Double(nanoseconds) / 1e6, places: 3))"
         }
@@ -83,7 +83,7 @@ struct ClassifyJob: Sendable {
             status: .ok,
             fields: [("Content-Type", "application/json"), ("Server-Timing", timing.joined(separator: ", "))],
             body: body)
-        response.tag = name
+        response.note = RequestNote(model: name, times: times, recv: receiving, encode: encode, topLabel: topLabel)
         return response
     }
 }

@@ -3,41 +3,34 @@ internal import FoundationEssentials
 internal import HTTPServer
 internal import Inference
 
-/// The daemon's life: start, serve, drain, end.
+/// The daemon's life: start, serve, reload, drain, end.
 package enum Daemon {
     /// Serves until a signal ends it.
+    /// - Parameter reload: the settings as they would be if the daemon were started now: asked for on SIGHUP.
     /// - Returns: the process's exit status: 0 when everything that was accepted has been answered.
-    package static func run(_ settings: Settings) async throws -> Int32 {
+    package static func run(
+        _ settings: Settings, reload: @escaping @Sendable () throws -> Settings
+    ) async throws -> Int32 {
         let start = MonotonicInstant.now
-        let log = Log(
-            level: Log.Level.allCases.first { $0.name == settings.logLevel } ?? .info,
-            format: settings.logFormat == "json" ? .json : .text)
+        let environment = ProcessInfo.processInfo.environment
+        let log = Log(level: settings.level, format: settings.format)
+        let manager = ServiceManager(environment: environment)
         let signals = SignalReader([.terminate, .interrupt, .hangUp])
-        let plan = ServicePlan(settings: settings, environment: ProcessInfo.processInfo.environment)
+        let plan = ServicePlan(settings: settings, environment: environment)
         guard !plan.folders.isEmpty else {
             throw StartupError(
                 "no models: give a folder with --models DIR (the models that come with Ocelli are not beside this binary)"
             )
         }
-        let repository = ModelRepository(
-            folders: plan.folders, configuration: plan.modelConfiguration,
-            defaultPolicy: LoadPolicy(rawValue: settings.load) ?? .eager
-        ) { event in ModelEvents.log(event, to: log) }
-        do throws(RepositoryError) {
-            try repository.discover()
-        } catch {
-            throw StartupError(error.message)
-        }
-        guard !repository.names.isEmpty else {
-            throw StartupError(
-                "no models in \(plan.folders.joined(separator: ", ")): each entry should be a folder with model.json, a folder of "
-                    + "numbered versions, or a model file (.onnx, .tflite, .xml)")
-        }
         let metrics = ServiceMetrics()
-        let service = Service(repository: repository, settings: settings, metrics: metrics, log: log)
+        let repository = try repository(of: plan, metrics: metrics, log: log)
+        let live = LiveSettings(settings: settings, access: try AccessControl.configured(by: settings, log: log))
+        let service = Service(repository: repository, settings: live, metrics: metrics, log: log)
+        let accessLog = AccessLog(log, isEnabled: settings.accessLog)
         let server = HTTPServer(
             configuration: try plan.serverConfiguration(), responder: service,
-            observer: settings.accessLog ? AccessLog(log) : nil)
+            observer: ExchangeObserver(metrics: metrics, accessLog: accessLog))
+        service.watch(server)
         let addresses: [String]
         do throws(HTTPServerError) {
             addresses = try server.start()
@@ -46,7 +39,7 @@ package enum Daemon {
         }
         StartupSummary(plan: plan, addresses: addresses).log(to: log)
         // Listening comes first: the port is taken and health is answered while models load; /readyz says when they have.
-        await repository.loadEager()
+        await manager.patiently("loading models") { await repository.loadEager() }
         if let cache = plan.cacheDirectory {
             let pruned = CompiledModelCache.prune(cache, to: settings.cacheSize)
             if pruned.files > 0 {
@@ -70,71 +63,103 @@ package enum Daemon {
         } else {
             log.error("not every model is ready: /readyz says 503, /v1/models says why; the others are served")
         }
+        manager.ready(Self.status(of: repository, addresses: addresses))
+        let watchdog = Watchdog(manager: manager, repository: repository, metrics: metrics, log: log)
+        // Until the process ends: a drain that hangs is for the watchdog to end.
+        Task { await watchdog.run() }
 
-        let status = await serve(until: signals, server: server, service: service, repository: repository, log: log)
-        guard status == nil else { return status ?? 1 }
-        return await drain(signals: signals, server: server, service: service, settings: settings, log: log)
-    }
-
-    /// Waits for a signal that ends the daemon; SIGHUP looks for new models meanwhile.
-    /// - Returns: an exit status when the daemon must end without draining; nil when it is to drain.
-    private static func serve(
-        until signals: SignalReader, server: HTTPServer, service: Service, repository: ModelRepository, log: Log
-    ) async -> Int32? {
+        let reloader = Reloader(
+            source: reload, environment: environment, repository: repository, service: service, accessLog: accessLog,
+            metrics: metrics, log: log)
+        var current = settings
         let failure = Task { await server.waitUntilFailure() }
-        defer { failure.cancel() }
-        Task {
-            let error = await failure.value
-            if !Task.isCancelled { signals.fail("\(error)") }
-        }
+        Task { signals.fail("\(await failure.value)") }
         while true {
             switch await signals.next() {
             case .failure(let reason):
                 log.error("a listener has died: \(reason); ending, so that the service manager starts Ocelli anew")
+                manager.stopping("a listener has died")
                 return 1
             case .signal(.hangUp):
-                log.notice("SIGHUP: looking for new and changed models")
-                await reload(repository, log: log)
+                manager.reloading()
+                let before = current
+                current = await manager.patiently("reloading") { await reloader.reload(from: before) }
+                manager.ready(Self.status(of: repository, addresses: addresses))
             case .signal(.terminate), .signal(.interrupt):
-                return nil
+                failure.cancel()
+                let drain = Drain(
+                    signals: signals, server: server, service: service, manager: manager, metrics: metrics, log: log)
+                return await drain.run(settings: current)
             }
         }
     }
 
-    private static func reload(_ repository: ModelRepository, log: Log) async {
+    private static func repository(
+        of plan: ServicePlan, metrics: ServiceMetrics, log: Log
+    ) throws -> ModelRepository {
+        let repository = ModelRepository(
+            folders: plan.folders, configuration: plan.modelConfiguration, defaultPolicy: plan.loadPolicy
+        ) { event in
+            metrics.count(event)
+            ModelEvents.log(event, to: log)
+        }
         do throws(RepositoryError) {
             try repository.discover()
         } catch {
-            log.error("reload: \(error.message); nothing has changed")
-            return
+            throw StartupError(error.message)
         }
-        await repository.reloadAll()
-        log.notice("reload: done")
+        guard !repository.names.isEmpty else {
+            throw StartupError(
+                "no models in \(plan.folders.joined(separator: ", ")): each entry should be a folder with model.json, a folder of "
+                    + "numbered versions, or a model file (.onnx, .tflite, .xml)")
+        }
+        return repository
     }
 
-    private static func drain(
-        signals: SignalReader, server: HTTPServer, service: Service, settings: Settings, log: Log
-    ) async -> Int32 {
-        service.beginDraining()
-        server.beginLameDuck()
-        log.notice("draining: requests under way are finished (a second signal ends at once)")
-        let work = Task { () -> Int32 in
-            if settings.drainDelay > 0 { try? await Task.sleep(for: .seconds(settings.drainDelay)) }
-            let report = await server.shutdown(within: .seconds(settings.drainTimeout))
-            if report.lostRequests > 0 {
-                log.error("ended with \(report.lostRequests) requests unanswered")
-                return 3
+    /// One line for `systemctl status`.
+    private static func status(of repository: ModelRepository, addresses: [String]) -> String {
+        let records = repository.records
+        let ready = records.count { $0.model != nil }
+        let failed = records.filter { if case .failed = $0.state { true } else { false } }.map(\.name)
+        return "serving \(ready) of \(records.count) models on \(addresses.joined(separator: ", "))"
+            + (failed.isEmpty ? "" : "; failed: \(failed.joined(separator: ", "))")
+    }
+}
+
+extension Settings {
+    /// The level as the log has it.
+    var level: Log.Level { Log.Level.allCases.first { $0.name == logLevel } ?? .info }
+    /// The form as the log has it.
+    var format: Log.Format { logFormat == "json" ? .json : .text }
+}
+
+extension ServicePlan {
+    /// When models are loaded that do not say it themselves.
+    var loadPolicy: LoadPolicy { LoadPolicy(rawValue: settings.load) ?? .eager }
+}
+
+extension AccessControl {
+    /// What the settings ask for. Reads the tokens' file: blocks.
+    static func configured(by settings: Settings, log: Log) throws(StartupError) -> AccessControl {
+        guard !settings.tokensFile.isEmpty else { return .open }
+        let file = TokenFile(path: settings.tokensFile)
+        guard file.problems.isEmpty else { throw StartupError(file.problems.joined(separator: "; ")) }
+        for warning in file.warnings { log.warning(warning) }
+        return AccessControl(file)
+    }
+}
+
+extension ServiceManager {
+    /// Does something that may take long, and asks the service manager for patience as long as it does.
+    func patiently<Value: Sendable>(_ what: String, _ work: @escaping @Sendable () async -> Value) async -> Value {
+        status(what)
+        let keeper = Task {
+            while !Task.isCancelled {
+                extendTimeout(by: .seconds(30))
+                try? await Task.sleep(for: .seconds(10))
             }
-            log.notice("ended: everything was answered")
-            return 0
         }
-        Task {
-            while case .signal(let signal) = await signals.next() {
-                guard signal != .hangUp else { continue }
-                log.error("a second signal: ending at once")
-                Process.exit(130)
-            }
-        }
-        return await work.value
+        defer { keeper.cancel() }
+        return await work()
     }
 }

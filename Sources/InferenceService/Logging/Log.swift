@@ -1,5 +1,7 @@
+internal import FlowControl
 internal import FoundationEssentials
 internal import Glibc
+internal import Synchronization
 
 /// Writes log lines to standard error: for journald with priority prefixes, for terminals without, or as JSON objects.
 ///
@@ -20,41 +22,65 @@ package final class Log: Sendable {
         case text, json
     }
 
-    private let level: Level
-    private let format: Format
+    /// The level and the form may change while the daemon runs: `rawValue` of the level, and 1 for JSON.
+    private let level: Atomic<Int>
+    private let isJSON: Atomic<Bool>
     /// journald takes `<6>` at the start of a line as its priority.
     private let isJournal: Bool
+    private let limiter = Mutex(LineLimiter())
+    private let suppressed = Atomic<UInt64>(0)
 
     package init(level: Level, format: Format) {
-        self.level = level
-        self.format = format
+        self.level = Atomic(level.rawValue)
+        isJSON = Atomic(format == .json)
         isJournal = getenv("JOURNAL_STREAM") != nil
     }
 
-    package func debug(_ message: @autoclosure () -> String) { write(.debug, message) }
-    package func info(_ message: @autoclosure () -> String) { write(.info, message) }
-    package func notice(_ message: @autoclosure () -> String) { write(.notice, message) }
-    package func warning(_ message: @autoclosure () -> String) { write(.warning, message) }
-    package func error(_ message: @autoclosure () -> String) { write(.error, message) }
+    /// Writes other lines, or in another form, from now on.
+    package func use(level: Level, format: Format) {
+        self.level.store(level.rawValue, ordering: .relaxed)
+        isJSON.store(format == .json, ordering: .relaxed)
+    }
+
+    /// Lines that were left out because they repeated.
+    package var suppressedLines: UInt64 { suppressed.load(ordering: .relaxed) }
+
+    package func debug(_ message: @autoclosure () -> String) { write(.debug, nil, message) }
+    package func info(_ message: @autoclosure () -> String) { write(.info, nil, message) }
+    package func notice(_ message: @autoclosure () -> String) { write(.notice, nil, message) }
+    /// - Parameter key: what lines have in common that count as one line repeating; nil: the message.
+    package func warning(_ message: @autoclosure () -> String, repeating key: String? = nil) {
+        write(.warning, key, message)
+    }
+    /// - Parameter key: what lines have in common that count as one line repeating; nil: the message.
+    package func error(_ message: @autoclosure () -> String, repeating key: String? = nil) {
+        write(.error, key, message)
+    }
 
     /// Whether lines of a level are written.
-    package func isEnabled(_ level: Level) -> Bool { level >= self.level }
+    package func isEnabled(_ level: Level) -> Bool { level.rawValue <= self.level.load(ordering: .relaxed) }
 
-    private func write(_ level: Level, _ message: () -> String) {
+    private func write(_ level: Level, _ key: String?, _ message: () -> String) {
         guard isEnabled(level) else { return }
-        line(level, message: message(), fields: [])
+        let text = message()
+        let now = MonotonicInstant.now.nanoseconds
+        switch limiter.withLock({ $0.judge(key ?? text, at: now) }) {
+        case .leaveOut: suppressed.wrappingAdd(1, ordering: .relaxed)
+        case .write(suppressed: 0): line(level, message: text, fields: [])
+        case .write(let count): line(level, message: "\(text) (and \(count) lines like it, left out)", fields: [])
+        }
     }
 
     /// A line with named values beside the message, for JSON; in text the message says it all.
     package func line(_ level: Level, message: String, fields: [(String, JSONValueText)]) {
         guard isEnabled(level) else { return }
         var bytes: [UInt8]
-        switch format {
-        case .text:
+        switch isJSON.load(ordering: .relaxed) {
+        case false:
             let prefix = isJournal ? "<\(level.rawValue)>" : level <= .info ? "" : "\(level.name): "
             // A message never breaks its line: what comes from outside could otherwise forge one.
             bytes = Array((prefix + message).utf8.map { $0 < 0x20 || $0 == 0x7F ? UInt8(ascii: " ") : $0 })
-        case .json:
+        case true:
             var writer = JSONWriter(capacity: 256)
             writer.object { writer in
                 writer.key("time")

@@ -7,16 +7,30 @@ internal import Synchronization
 /// What Ocelli answers: routes requests to their handlers and turns every failure into one form of error.
 final class Service: HTTPResponder {
     private let repository: ModelRepository
-    private let settings: Settings
+    private let live: Mutex<LiveSettings>
     private let metrics: ServiceMetrics
     private let log: Log
     private let isDraining = Atomic<Bool>(false)
+    private let statistics = Mutex<(@Sendable () -> HTTPServerStatistics)?>(nil)
 
-    init(repository: ModelRepository, settings: Settings, metrics: ServiceMetrics, log: Log) {
+    init(repository: ModelRepository, settings: LiveSettings, metrics: ServiceMetrics, log: Log) {
         self.repository = repository
-        self.settings = settings
+        live = Mutex(settings)
         self.metrics = metrics
         self.log = log
+    }
+
+    /// The settings in force. A request that has begun goes on with those it has taken.
+    private var settings: Settings { live.withLock { $0 }.settings }
+
+    /// From now on requests are answered by other settings.
+    func use(_ settings: LiveSettings) {
+        live.withLock { $0 = settings }
+    }
+
+    /// Where `/metrics` has the server's own numbers from.
+    func watch(_ server: HTTPServer) {
+        statistics.withLock { $0 = { [weak server] in server?.statistics ?? HTTPServerStatistics() } }
     }
 
     /// From now on `/readyz` says that no new requests should come.
@@ -29,6 +43,7 @@ final class Service: HTTPResponder {
     func admit(_ head: RequestHead, requestID: String) -> BodyAdmission {
         do throws(ServiceError) {
             let route = try route(of: head)
+            try live.withLock { $0 }.access.check(head, route.accessClass)
             // Answered on the event loop: that the process answers is all that it says, and a task would cost as much again.
             if route == .health { return .refuse(Self.healthy) }
             // A body that would be refused anyway is refused before it is sent.
@@ -44,7 +59,7 @@ final class Service: HTTPResponder {
             if let refusal = model?.limiter.wouldRefuse(deadline: nil) { throw ServiceError(refusal) }
             return .accept(maxBytes: settings.maxBody)
         } catch {
-            return .refuse(response(error, requestID: requestID))
+            return .refuse(response(error, to: head, requestID: requestID))
         }
     }
 
@@ -55,9 +70,9 @@ final class Service: HTTPResponder {
             return try await answer(request)
         } catch {
             if error.status == .internalServerError {
-                log.error("request \(request.requestID): \(error.message)")
+                log.error("request \(request.requestID): \(error.message)", repeating: error.label)
             }
-            return response(error, requestID: request.requestID)
+            return response(error, to: request.head, requestID: request.requestID)
         }
     }
 
@@ -119,9 +134,12 @@ final class Service: HTTPResponder {
         case .openInference(let route): response = try await answer(route, to: request)
         case .openAPI:
             response = Self.text(OpenAPIDocument.json)
-        case .page, .metrics:
-            throw ServiceError(.notFound, "not_found", "there is nothing at \"\(request.head.target.path)\" yet")
+        case .page:
+            response = Page.response
+        case .metrics:
+            response = metricsPage
         }
+        response.tag = route.label
         return response
     }
 
@@ -153,6 +171,17 @@ final class Service: HTTPResponder {
         ModelsHandler(repository: repository, defaultModel: { try? self.modelName(nil) })
     }
 
+    private var metricsPage: HTTPResponse {
+        let page = MetricsPage(
+            metrics: metrics, records: repository.records,
+            server: statistics.withLock { $0 }?() ?? HTTPServerStatistics(), settings: settings,
+            isReady: repository.isReady && !isDraining.load(ordering: .relaxed),
+            suppressedLogLines: log.suppressedLines)
+        return HTTPResponse(
+            status: .ok, fields: [("Content-Type", MetricsText.contentType), ("Cache-Control", "no-store")],
+            body: page.text)
+    }
+
     private func readiness() throws(ServiceError) -> HTTPResponse {
         if isDraining.load(ordering: .relaxed) {
             throw ServiceError(.serviceUnavailable, "shutting_down", "the daemon is draining", retryAfter: 5)
@@ -182,10 +211,14 @@ final class Service: HTTPResponder {
         HTTPResponse(status: .ok, fields: [("Content-Type", "application/json")], body: Array(json.utf8))
     }
 
-    private func response(_ error: ServiceError, requestID: String) -> HTTPResponse {
+    private func response(_ error: ServiceError, to head: RequestHead? = nil, requestID: String) -> HTTPResponse {
+        metrics.failed(error)
         var fields = [("Content-Type", "application/json")]
+        if error.status == .unauthorized { fields.append(("WWW-Authenticate", "Bearer realm=\"ocelli\"")) }
         if let seconds = error.retryAfter { fields.append(("Retry-After", String(seconds))) }
         if let allow = error.allow { fields.append(("Allow", allow)) }
-        return HTTPResponse(status: error.status, fields: fields, body: error.json(requestID: requestID))
+        return HTTPResponse(
+            status: error.status, fields: fields, body: error.json(requestID: requestID),
+            tag: head.flatMap { Route(path: $0.target.path)?.label } ?? "none")
     }
 }

@@ -16,7 +16,7 @@ enum ServeCommand: Command {
           curl --data-binary @cat.jpg localhost:8080/v1/classify
 
         SIGTERM or Ctrl-C drains: nothing new is accepted, everything accepted is answered. A second one ends
-        at once. SIGHUP looks for new and changed models without losing a request.
+        at once. SIGHUP reads the configuration and the models anew without losing a request.
 
           -c, --config FILE
                 A JSON5 file with any of the settings below; `ocelli help config` prints one, commented.
@@ -39,6 +39,7 @@ enum ServeCommand: Command {
                     "\"\(word)\" is not expected here: folders with models are given with --models \(word)")
             }
         }
-        return try await Daemon.run(try flags.resolve())
+        let sources = flags
+        return try await Daemon.run(try sources.resolve(), reload: { try sources.resolve() })
     }
 }

@@ -1,0 +1,53 @@
+internal import HTTPWire
+
+/// Decides whether a request may pass, by its bearer token (RFC 6750).
+struct AccessControl: Sendable {
+    /// Nil where no tokens are asked for.
+    private let entries: [TokenFile.Entry]?
+
+    /// Everybody may do everything.
+    static let open = AccessControl(entries: nil)
+
+    private init(entries: [TokenFile.Entry]?) { self.entries = entries }
+
+    init(_ file: TokenFile) { self.init(entries: file.entries) }
+
+    /// - Parameter wanted: the class of the route; nil is open to all.
+    func check(_ head: RequestHead, _ wanted: AccessClass?) throws(ServiceError) {
+        guard let entries, let wanted else { return }
+        let fields = head.values(of: "authorization")
+        guard fields.count == 1, let field = fields.first else {
+            throw ServiceError(
+                .unauthorized, "unauthorized",
+                "this daemon asks for a token: send \"Authorization: Bearer TOKEN\"")
+        }
+        let parts = field.split(separator: " ", omittingEmptySubsequences: true)
+        guard parts.count == 2, parts[0].lowercased() == "bearer" else {
+            throw ServiceError(
+                .unauthorized, "unauthorized", "the Authorization field is not of the form \"Bearer TOKEN\"")
+        }
+        let given = Array(parts[1].utf8)
+        // Every token is compared, whichever fits: the time tells neither which nor how much of it.
+        var classes: Set<AccessClass> = []
+        var isKnown = false
+        for entry in entries where Self.isEqual(given, entry.token) {
+            isKnown = true
+            classes.formUnion(entry.classes)
+        }
+        guard isKnown else { throw ServiceError(.unauthorized, "unauthorized", "the token is not known here") }
+        guard classes.contains(wanted) else {
+            throw ServiceError(
+                .forbidden, "forbidden",
+                "the token does not open this: it needs the class \"\(wanted.rawValue)\"")
+        }
+    }
+
+    /// Whether two byte strings are equal, in a time that depends on their lengths only.
+    static func isEqual(_ given: [UInt8], _ expected: [UInt8]) -> Bool {
+        var difference: UInt8 = given.count == expected.count ? 0 : 1
+        for index in expected.indices {
+            difference |= expected[index] ^ (index < given.count ? given[index] : 0xFF)
+        }
+        return difference == 0
+    }
+}

@@ -1,0 +1,76 @@
+internal import FoundationEssentials
+internal import Glibc
+
+/// Bearer tokens, and what each of them opens. The file's text:
+///
+/// ```
+/// # who it is for
+/// infer,read 0f8fad5b-d9cb-469f-a165-70867728950e
+/// all        a-longer-secret-of-the-operator
+/// ```
+package struct TokenFile: Sendable {
+    /// A token and its classes.
+    struct Entry: Sendable {
+        let token: [UInt8]
+        let classes: Set<AccessClass>
+    }
+
+    let entries: [Entry]
+    /// Everything that is wrong, with its line. Tokens themselves are never told.
+    package let problems: [String]
+    /// What an operator should know, though it works.
+    package let warnings: [String]
+
+    /// The tokens of some text; `name` stands for it in messages.
+    package init(text: String, name: String) {
+        var entries: [Entry] = []
+        var problems: [String] = []
+        for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+            let words = line.split(whereSeparator: { $0 == " " || $0 == "\t" || $0 == "\r" })
+            guard let first = words.first, !first.hasPrefix("#") else { continue }
+            let place = "\(name), line \(index + 1)"
+            guard words.count == 2 else {
+                problems.append("\(place): expected classes, a space and a token, found \(words.count) words")
+                continue
+            }
+            let token = Array(words[1].utf8)
+            // What RFC 6750 calls b64token: anything else could not be sent.
+            guard token.count >= 16, token.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != 0x22 && $0 != 0x2C }) else {
+                problems.append("\(place): a token has at least 16 letters, digits or signs without quotes and commas")
+                continue
+            }
+            var classes: Set<AccessClass> = []
+            for word in first.split(separator: ",") {
+                if word == "all" {
+                    classes.formUnion(AccessClass.allCases)
+                } else if let known = AccessClass(rawValue: String(word)) {
+                    classes.insert(known)
+                } else {
+                    problems.append("\(place): \"\(word.prefix(20))\" is no class: expected infer, read, admin or all")
+                }
+            }
+            entries.append(Entry(token: token, classes: classes))
+        }
+        if entries.isEmpty, problems.isEmpty { problems.append("\(name): holds no token, so that nobody could get in") }
+        self.entries = entries
+        self.problems = problems
+        warnings = []
+    }
+
+    /// The tokens of a file. Reads it: blocks.
+    package init(path: String) {
+        let name = "the tokens file"
+        guard let data = FileManager.default.contents(atPath: path) else {
+            entries = []
+            problems = ["\(name) (tokens_file) is missing or cannot be read"]
+            warnings = []
+            return
+        }
+        let read = TokenFile(text: String(decoding: data, as: UTF8.self), name: name)
+        entries = read.entries
+        problems = read.problems
+        var status = stat()
+        let isOpen = stat(path, &status) == 0 && status.st_mode & 0o007 != 0
+        warnings = isOpen ? ["\(name) can be read by everybody on this machine: chmod 640 it"] : []
+    }
+}

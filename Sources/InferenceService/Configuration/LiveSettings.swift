@@ -1,0 +1,11 @@
+/// What requests are answered by: swapped whole when the configuration is read anew, so that no request sees half of one
+/// and half of another.
+final class LiveSettings: Sendable {
+    let settings: Settings
+    let access: AccessControl
+
+    init(settings: Settings, access: AccessControl) {
+        self.settings = settings
+        self.access = access
+    }
+}

@@ -1,0 +1,67 @@
+internal import FlowControl
+internal import Glibc
+
+/// Tells the service manager how the daemon does: sd_notify(3), without its library.
+///
+/// Messages are datagrams of `NAME=value` lines to the socket that `$NOTIFY_SOCKET` names. Where there is none, nothing is
+/// sent; where sending fails, the daemon goes on: it serves whether or not somebody looks after it.
+struct ServiceManager: Sendable {
+    /// The socket's path, or nil; a leading `@` stands for the abstract namespace.
+    private let socketPath: String?
+    /// How often the watchdog must hear of the daemon at least; nil where nobody watches.
+    let watchdogInterval: Duration?
+
+    init(environment: [String: String]) {
+        socketPath = environment["NOTIFY_SOCKET"].flatMap { $0.hasPrefix("/") || $0.hasPrefix("@") ? $0 : nil }
+        let isMine = environment["WATCHDOG_PID"].map { $0 == String(getpid()) } ?? true
+        let microseconds = environment["WATCHDOG_USEC"].flatMap { Int64($0) } ?? 0
+        watchdogInterval = isMine && microseconds > 0 ? .microseconds(microseconds) : nil
+    }
+
+    /// Whether somebody listens.
+    var isListening: Bool { socketPath != nil }
+
+    /// Start-up is over, or a reload is.
+    func ready(_ status: String) { send("READY=1\nSTATUS=\(status)") }
+
+    /// A reload begins; `ready` ends it. The time is what Type=notify-reload asks for.
+    func reloading() {
+        send("RELOADING=1\nMONOTONIC_USEC=\(MonotonicInstant.now.nanoseconds / 1000)\nSTATUS=reloading")
+    }
+
+    func stopping(_ status: String) { send("STOPPING=1\nSTATUS=\(status)") }
+
+    /// One line for `systemctl status`.
+    func status(_ text: String) { send("STATUS=\(text)") }
+
+    /// Starting or stopping takes longer, and is given this much from now.
+    func extendTimeout(by duration: Duration) {
+        send("EXTEND_TIMEOUT_USEC=\(duration.components.seconds * 1_000_000)")
+    }
+
+    /// The daemon works: it has just been shown.
+    func watchdog() { send("WATCHDOG=1") }
+
+    private func send(_ message: String) {
+        guard let socketPath else { return }
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        var path = Array(socketPath.utf8)
+        guard path.count < MemoryLayout.size(ofValue: address.sun_path) else { return }
+        if path.first == UInt8(ascii: "@") { path[0] = 0 }
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path) }
+        // An abstract name ends with its length, a path with a NUL.
+        let length = MemoryLayout<sa_family_t>.size + path.count + (path.first == 0 ? 0 : 1)
+        let descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else { return }
+        defer { close(descriptor) }
+        let lines = Array(message.utf8)
+        _ = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+                lines.withUnsafeBytes {
+                    sendto(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL), address, socklen_t(length))
+                }
+            }
+        }
+    }
+}

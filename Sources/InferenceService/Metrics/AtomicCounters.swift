@@ -1,0 +1,38 @@
+internal import Synchronization
+
+/// A fixed number of counters that any thread adds to without a lock.
+final class AtomicCounters: Sendable {
+    /// Allocated in `init`, freed in `deinit` and never moved; the elements are atomic, so that sharing them is safe.
+    private nonisolated(unsafe) let base: UnsafeMutablePointer<Atomic<UInt64>>
+    /// How many there are.
+    let count: Int
+
+    /// So many counters at 0.
+    init(_ count: Int) {
+        self.count = max(1, count)
+        base = .allocate(capacity: self.count)
+        for index in 0..<self.count { (base + index).initialize(to: Atomic(0)) }
+    }
+
+    deinit {
+        base.deinitialize(count: count)
+        base.deallocate()
+    }
+
+    /// Adds to one counter; one that does not exist is left alone.
+    func add(_ amount: UInt64 = 1, at index: Int) {
+        guard index >= 0, index < count else { return }
+        base[index].wrappingAdd(amount, ordering: .relaxed)
+    }
+
+    /// Takes the place of what a counter holds: for gauges.
+    func set(_ value: UInt64, at index: Int) {
+        guard index >= 0, index < count else { return }
+        base[index].store(value, ordering: .relaxed)
+    }
+
+    subscript(index: Int) -> UInt64 {
+        guard index >= 0, index < count else { return 0 }
+        return base[index].load(ordering: .relaxed)
+    }
+}

@@ -1,0 +1,14 @@
+internal import HTTPServer
+
+/// Is told of every request once it is over, and tells the metrics and the access log.
+struct ExchangeObserver: HTTPServerObserver {
+    let metrics: ServiceMetrics
+    let accessLog: AccessLog
+
+    func exchangeEnded(_ record: ExchangeRecord) {
+        // The service's answers say their route; where there was none, the path tells.
+        let route = record.tag.isEmpty ? Route(path: record.path)?.label ?? "none" : record.tag
+        metrics.ended(record, route: route)
+        accessLog.write(record, route: route)
+    }
+}

@@ -1,0 +1,60 @@
+internal import Synchronization
+
+/// Metrics by the value of one label: found or added by any thread without a lock.
+///
+/// A chain that only grows. Labels come from sets that are small and bounded (routes, models, reasons), so that walking
+/// it is quicker than any table; past `most` entries everything new counts as `other`, whatever goes wrong elsewhere.
+final class LabelledList<Metric: Sendable>: Sendable {
+    private final class Node: Sendable {
+        let label: String
+        let metric: Metric
+        let next = AtomicLazyReference<Node>()
+
+        init(_ label: String, _ metric: Metric) {
+            self.label = label
+            self.metric = metric
+        }
+    }
+
+    private let first: Node
+    private let most: Int
+    private let make: @Sendable () -> Metric
+
+    /// A chain that makes its metrics with `make`.
+    /// - Parameter labels: those that are there from the start.
+    init(_ labels: [String] = [], most: Int = 512, make: @escaping @Sendable () -> Metric) {
+        self.most = most
+        self.make = make
+        first = Node("other", make())
+        for label in labels { _ = self[label] }
+    }
+
+    /// The metric of a label.
+    subscript(label: String) -> Metric {
+        var node = first
+        var length = 0
+        while true {
+            if node.label == label { return node.metric }
+            length += 1
+            if let next = node.next.load() {
+                node = next
+            } else if length > most {
+                return first.metric
+            } else {
+                // Another thread may have been quicker: then its node is the one that is looked at next.
+                node = node.next.storeIfNil(Node(label, make()))
+            }
+        }
+    }
+
+    /// All labels with their metrics, by label; `other` only where something was counted as it.
+    func all(where isUsed: (Metric) -> Bool = { _ in false }) -> [(label: String, metric: Metric)] {
+        var entries: [(label: String, metric: Metric)] = []
+        var node: Node? = isUsed(first.metric) ? first : first.next.load()
+        while let current = node {
+            entries.append((current.label, current.metric))
+            node = current.next.load()
+        }
+        return entries.sorted { $0.label < $1.label }
+    }
+}

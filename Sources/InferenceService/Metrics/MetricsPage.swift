@@ -1,0 +1,257 @@
+internal import FlowControl
+internal import HTTPServer
+internal import Inference
+
+/// The whole of `GET /metrics`: what was counted, and the state of everything at this moment.
+///
+/// The page always has every family, and every label value that is known in advance, so that rules can be written before
+/// something first happens.
+struct MetricsPage {
+    let metrics: ServiceMetrics
+    let records: [ModelRecord]
+    let server: HTTPServerStatistics
+    let settings: Settings
+    let isReady: Bool
+    let suppressedLogLines: UInt64
+
+    /// In Prometheus's text format.
+    var text: [UInt8] {
+        var text = MetricsText()
+        writeBuild(to: &text)
+        writeModels(to: &text)
+        writeFlow(to: &text)
+        writeStages(to: &text)
+        writeRequests(to: &text)
+        writeConnections(to: &text)
+        writeLife(to: &text)
+        writeProcess(to: &text)
+        return text.bytes
+    }
+
+    // MARK: Build
+
+    private func writeBuild(to text: inout MetricsText) {
+        text.family("ocelli_build_info", .gauge, "What this is: always 1, the labels tell.")
+        text.sample(
+            "ocelli_build_info", [("version", OcelliVersion.number), ("arch", Self.architecture)], 1)
+        text.single(
+            "ocelli_ready", .gauge, "1 when every eager model is ready and the daemon is not draining.",
+            isReady ? 1 : 0)
+    }
+
+    private static var architecture: String {
+        #if arch(x86_64)
+            "x86_64"
+        #elseif arch(arm64)
+            "aarch64"
+        #else
+            "other"
+        #endif
+    }
+
+    // MARK: Models
+
+    private func writeModels(to text: inout MetricsText) {
+        text.family("ocelli_model_state", .gauge, "1 for the state that a version of a model is in.")
+        for record in records {
+            for state in ["loading", "ready", "unloaded", "failed"] {
+                text.sample(
+                    "ocelli_model_state",
+                    [("model", record.name), ("version", record.version), ("state", state)],
+                    record.state.name == state ? 1 : 0)
+            }
+        }
+        text.family("ocelli_model_instances", .gauge, "Infer requests of a loaded model.")
+        for (record, model) in ready {
+            text.sample(
+                "ocelli_model_instances", [("model", record.name), ("version", record.version)], model.instances)
+        }
+        let known = metrics.models.all { $0[.pictures] > 0 }
+        text.family(
+            "ocelli_model_load_seconds", .summary,
+            "Loads of a model that succeeded, and what they took; cached: the compiled model was found on disk.")
+        for (name, model) in known {
+            for cached in [true, false] {
+                let labels: [MetricsText.Label] = [("model", name), ("cached", cached ? "true" : "false")]
+                text.sample(
+                    "ocelli_model_load_seconds_sum", labels,
+                    nanoseconds: model[cached ? .loadCachedNanoseconds : .loadAnewNanoseconds])
+                text.sample("ocelli_model_load_seconds_count", labels, model[cached ? .loadsCached : .loadsAnew])
+            }
+        }
+        perModel("ocelli_model_load_failures_total", "Loads of a model that failed.", .loadFailures, known, &text)
+        perModel("ocelli_model_unloads_total", "Unloads of a model.", .unloads, known, &text)
+        perModel("ocelli_pictures_total", "Pictures classified.", .pictures, known, &text)
+    }
+
+    private var ready: [(ModelRecord, Model)] {
+        records.compactMap { record in record.model.map { (record, $0) } }
+    }
+
+    private func perModel(
+        _ name: String, _ help: String, _ counter: ModelMetrics.Counter,
+        _ known: [(label: String, metric: ModelMetrics)],
+        _ text: inout MetricsText
+    ) {
+        text.family(name, .counter, help)
+        for (model, metric) in known { text.sample(name, [("model", model)], metric[counter]) }
+    }
+
+    // MARK: Flow control
+
+    private func writeFlow(to text: inout MetricsText) {
+        let states = ready.map { record, model in
+            (
+                labels: [("model", record.name), ("version", record.version)] as [MetricsText.Label],
+                limiter: model.limiter.snapshot
+            )
+        }
+        func gauge(_ name: String, _ help: String, _ value: (LimiterSnapshot) -> Int) {
+            text.family(name, .gauge, help)
+            for state in states { text.sample(name, state.labels, value(state.limiter)) }
+        }
+        gauge("ocelli_in_flight", "Requests of a model that hold a slot.") { $0.inFlight }
+        gauge("ocelli_in_flight_limit", "The most requests of a model that may hold a slot.") { $0.limit }
+        gauge("ocelli_queue_depth", "Requests of a model that wait for a slot.") { $0.waiting }
+        gauge("ocelli_queue_limit", "The most requests of a model that may wait.") { $0.queueCapacity }
+        text.family(
+            "ocelli_predicted_wait_seconds", .gauge, "How long a request that comes now would wait for a slot.")
+        for state in states {
+            text.sample(
+                "ocelli_predicted_wait_seconds", state.labels,
+                nanoseconds: MonotonicInstant(nanoseconds: 0).advanced(by: state.limiter.predictedWait).nanoseconds)
+        }
+        text.family(
+            "ocelli_refused_total", .counter, "Requests refused before they cost anything, by reason (503 and 504).")
+        for (reason, count) in metrics.refusals.all(where: { $0[0] > 0 }) {
+            text.sample("ocelli_refused_total", [("reason", reason)], count[0])
+        }
+        text.family(
+            "ocelli_cancelled_total", .counter,
+            "Requests whose client went away, by the stage that they were in: from then on they cost nothing.")
+        for (stage, count) in metrics.cancelled { text.sample("ocelli_cancelled_total", [("stage", stage)], count) }
+    }
+
+    private func writeStages(to text: inout MetricsText) {
+        text.family(
+            "ocelli_stage_duration_seconds", .histogram,
+            "Time of each stage of a classified picture: recv (first to last byte of the request), queue, decode, infer, "
+                + "encode, and total.")
+        for (name, model) in metrics.models.all(where: { $0[.pictures] > 0 }) {
+            for stage in Stage.allCases {
+                text.histogram(
+                    "ocelli_stage_duration_seconds", [("model", name), ("stage", stage.name)], model[stage])
+            }
+        }
+    }
+
+    // MARK: HTTP
+
+    private func writeRequests(to text: inout MetricsText) {
+        let routes = metrics.routes.all { !$0.counts.isEmpty }
+        text.family(
+            "ocelli_http_requests_total", .counter,
+            "Requests that are over, by route, method and status; code \"none\": the client was gone before the answer."
+        )
+        for (route, metric) in routes {
+            for (method, code, count) in metric.counts {
+                text.sample(
+                    "ocelli_http_requests_total", [("route", route), ("method", method), ("code", code)], count)
+            }
+        }
+        text.family(
+            "ocelli_http_request_duration_seconds", .histogram, "From a request's first byte to its answer's last.")
+        for (route, metric) in routes {
+            text.histogram("ocelli_http_request_duration_seconds", [("route", route)], metric.duration)
+        }
+        text.family("ocelli_http_received_bytes_total", .counter, "Bytes of requests' bodies.")
+        for (route, metric) in routes {
+            text.sample("ocelli_http_received_bytes_total", [("route", route)], metric.bytesReceived)
+        }
+        text.family("ocelli_http_sent_bytes_total", .counter, "Bytes of answers' bodies.")
+        for (route, metric) in routes {
+            text.sample("ocelli_http_sent_bytes_total", [("route", route)], metric.bytesSent)
+        }
+        text.family("ocelli_errors_total", .counter, "Answers that are errors, by their code and the reason.")
+        for (key, count) in metrics.errors.all(where: { $0[0] > 0 }) {
+            let parts = key.split(separator: "/", maxSplits: 1).map(String.init)
+            text.sample(
+                "ocelli_errors_total", [("code", parts.first ?? ""), ("reason", parts.last ?? "")], count[0])
+        }
+        labelled(
+            "ocelli_http_protocol_errors_total", "Requests that were malformed or over a limit, by reason.",
+            server.protocolErrors, &text)
+        labelled(
+            "ocelli_http_timeouts_total", "Requests whose client sent too slowly, by what.", server.timeouts, &text)
+    }
+
+    private func labelled(_ name: String, _ help: String, _ counts: [String: Int], _ text: inout MetricsText) {
+        text.family(name, .counter, help)
+        for (label, count) in counts.sorted(by: { $0.key < $1.key }) {
+            text.sample(name, [("reason", label)], count)
+        }
+    }
+
+    private func writeConnections(to text: inout MetricsText) {
+        text.single("ocelli_connections_open", .gauge, "Open connections.", server.openConnections)
+        text.single(
+            "ocelli_connections_idle", .gauge, "Open connections that wait for a request.", server.idleConnections)
+        text.single("ocelli_connections_limit", .gauge, "The most connections at once.", settings.maxConnections)
+        text.single(
+            "ocelli_connections_accepted_total", .counter, "Connections accepted.", server.acceptedConnections)
+        text.single(
+            "ocelli_connections_refused_total", .counter, "Connections closed for want of descriptors.",
+            server.refusedConnections)
+        text.single(
+            "ocelli_connections_evicted_total", .counter, "Idle connections closed to make room for new ones.",
+            server.evictedConnections)
+        text.single(
+            "ocelli_connections_idle_timeouts_total", .counter, "Connections closed because nothing was asked on them.",
+            server.idleTimeouts)
+        text.single(
+            "ocelli_connections_slow_readers_total", .counter, "Connections closed because the answer was not taken.",
+            server.slowReaders)
+        text.single("ocelli_handlers_running", .gauge, "Requests that are being handled.", server.runningHandlers)
+        text.single("ocelli_body_bytes", .gauge, "Bytes of bodies in memory.", server.bodyBytes)
+        text.single("ocelli_body_bytes_limit", .gauge, "The most bytes of bodies at once.", server.bodyBytesLimit)
+        text.single(
+            "ocelli_bodies_waiting", .gauge, "Connections that are not read because of that bound.",
+            server.bodiesWaiting)
+    }
+
+    // MARK: Life
+
+    private func writeLife(to text: inout MetricsText) {
+        text.single("ocelli_draining", .gauge, "1 once the daemon has been told to end.", Int(metrics[.draining]))
+        text.single(
+            "ocelli_drain_lost_requests_total", .counter, "Requests that were not answered before the drain's end.",
+            Int(metrics[.drainLost]))
+        text.family("ocelli_reloads_total", .counter, "Reloads of configuration and models (SIGHUP), by result.")
+        text.sample("ocelli_reloads_total", [("result", "ok")], metrics[.reloadsSucceeded])
+        text.sample("ocelli_reloads_total", [("result", "failed")], metrics[.reloadsFailed])
+        text.single(
+            "ocelli_last_reload_successful", .gauge, "1 if the last reload succeeded, or there was none.",
+            Int(metrics[.lastReloadSucceeded]))
+        text.family(
+            "ocelli_canaries_total", .counter, "Predictions made for the service manager's watchdog, by result.")
+        text.sample("ocelli_canaries_total", [("result", "ok")], metrics[.canariesSucceeded])
+        text.sample("ocelli_canaries_total", [("result", "failed")], metrics[.canariesFailed])
+        text.single(
+            "ocelli_log_lines_suppressed_total", .counter, "Log lines left out because they repeated.",
+            Int(clamping: suppressedLogLines))
+    }
+
+    private func writeProcess(to text: inout MetricsText) {
+        let process = ProcessStatistics()
+        text.family("process_cpu_seconds_total", .counter, "Processor time of the process, in seconds.")
+        text.sample("process_cpu_seconds_total", text: "\(process.cpuSeconds)")
+        text.single(
+            "process_resident_memory_bytes", .gauge, "Memory of the process that is in use.", process.residentBytes)
+        text.single("process_virtual_memory_bytes", .gauge, "Address space of the process.", process.virtualBytes)
+        text.single("process_open_fds", .gauge, "Open file descriptors.", process.openDescriptors)
+        text.single("process_max_fds", .gauge, "The most open file descriptors.", process.mostDescriptors)
+        text.single("process_threads", .gauge, "Threads of the process.", process.threads)
+        text.family("process_start_time_seconds", .gauge, "When the process was started, since 1970.")
+        text.sample("process_start_time_seconds", text: Units.decimal(process.startSeconds, places: 2))
+    }
+}

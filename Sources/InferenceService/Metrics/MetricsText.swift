@@ -1,0 +1,91 @@
+/// Writes Prometheus's text format, version 0.0.4.
+struct MetricsText {
+    private(set) var bytes: [UInt8] = []
+
+    /// The content type of the format.
+    static let contentType = "text/plain; version=0.0.4; charset=utf-8"
+
+    /// What a metric is.
+    enum Kind: String {
+        case counter, gauge, histogram, summary
+    }
+
+    /// A label with its value.
+    typealias Label = (name: String, value: String)
+
+    init(capacity: Int = 32 << 10) { bytes.reserveCapacity(capacity) }
+
+    /// The lines before the samples of one metric.
+    mutating func family(_ name: String, _ kind: Kind, _ help: String) {
+        append("# HELP \(name) \(help)\n# TYPE \(name) \(kind.rawValue)\n")
+    }
+
+    mutating func sample(_ name: String, _ labels: [Label] = [], _ value: UInt64) {
+        sample(name, labels, text: String(value))
+    }
+
+    mutating func sample(_ name: String, _ labels: [Label] = [], _ value: Int) {
+        sample(name, labels, text: String(value))
+    }
+
+    /// A sample in seconds.
+    mutating func sample(_ name: String, _ labels: [Label] = [], nanoseconds: UInt64) {
+        sample(name, labels, text: Self.seconds(nanoseconds))
+    }
+
+    mutating func sample(_ name: String, _ labels: [Label] = [], text: String) {
+        append(name)
+        if !labels.isEmpty {
+            append("{")
+            for (index, label) in labels.enumerated() {
+                append("\(index > 0 ? "," : "")\(label.name)=\"")
+                escaped(label.value)
+                append("\"")
+            }
+            append("}")
+        }
+        append(" \(text)\n")
+    }
+
+    /// A family of one sample.
+    mutating func single(_ name: String, _ kind: Kind, _ help: String, _ value: Int) {
+        family(name, kind, help)
+        sample(name, [], value)
+    }
+
+    /// The samples of one histogram.
+    mutating func histogram(_ name: String, _ labels: [Label], _ histogram: Histogram) {
+        var total: UInt64 = 0
+        for (label, count) in zip(Histogram.labels, histogram.buckets) {
+            total &+= count
+            sample(name + "_bucket", labels + [("le", label)], total)
+        }
+        sample(name + "_sum", labels, nanoseconds: histogram.sum)
+        // The buckets' own total, and not a counter beside them: the two always agree.
+        sample(name + "_count", labels, total)
+    }
+
+    /// Nanoseconds as seconds, in as few digits as say it exactly.
+    static func seconds(_ nanoseconds: UInt64) -> String {
+        let whole = nanoseconds / 1_000_000_000, part = nanoseconds % 1_000_000_000
+        guard part > 0 else { return String(whole) }
+        var digits = String(part)
+        digits = String(repeating: "0", count: 9 - digits.count) + digits
+        while digits.hasSuffix("0") { digits.removeLast() }
+        return "\(whole).\(digits)"
+    }
+
+    private mutating func append(_ text: String) { bytes.append(contentsOf: text.utf8) }
+
+    private mutating func escaped(_ value: String) {
+        for byte in value.utf8 {
+            switch byte {
+            case UInt8(ascii: "\\"), UInt8(ascii: "\""):
+                bytes.append(UInt8(ascii: "\\"))
+                bytes.append(byte)
+            case UInt8(ascii: "\n"): append("\\n")
+            default: bytes.append(byte)
+            }
+        }
+    }
+}

@@ -1,0 +1,23 @@
+/// What is counted for one model, whatever versions of it are loaded.
+final class ModelMetrics: Sendable {
+    /// By stage.
+    private let stages = Stage.allCases.map { _ in Histogram() }
+    private let counters = AtomicCounters(Counter.allCases.count)
+
+    enum Counter: Int, CaseIterable {
+        case pictures
+        case loadsAnew, loadsCached, loadAnewNanoseconds, loadCachedNanoseconds
+        case loadFailures, unloads
+    }
+
+    func add(_ counter: Counter, _ amount: UInt64 = 1) { counters.add(amount, at: counter.rawValue) }
+    subscript(counter: Counter) -> UInt64 { counters[counter.rawValue] }
+
+    subscript(stage: Stage) -> Histogram { stages[stage.rawValue] }
+
+    /// Counts a load that succeeded.
+    func loaded(cached: Bool, nanoseconds: UInt64) {
+        add(cached ? .loadsCached : .loadsAnew)
+        add(cached ? .loadCachedNanoseconds : .loadAnewNanoseconds, nanoseconds)
+    }
+}

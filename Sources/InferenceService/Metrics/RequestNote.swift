@@ -1,0 +1,22 @@
+internal import HTTPServer
+internal import Inference
+
+/// What a handler tells of its request beside the answer, for the access line.
+final class RequestNote: Sendable {
+    /// The model that was asked.
+    let model: String
+    let times: StageTimes
+    /// Nanoseconds of receiving the request and of writing the answer.
+    let recv: UInt64
+    let encode: UInt64
+    /// The best class of the picture; logged only when that is asked for.
+    let topLabel: String?
+
+    init(model: String, times: StageTimes, recv: UInt64, encode: UInt64, topLabel: String? = nil) {
+        self.model = model
+        self.times = times
+        self.recv = recv
+        self.encode = encode
+        self.topLabel = topLabel
+    }
+}

@@ -1,0 +1,42 @@
+/// What is counted for one route: requests by method and status, their bytes, and how long they took.
+final class RouteMetrics: Sendable {
+    /// The methods that are told apart; all others count as `other`.
+    static let methods = ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "other"]
+    /// The statuses that Ocelli answers with. 0 stands for no answer: the client was gone before it.
+    static let codes = [
+        0, 200, 204, 304, 400, 401, 403, 404, 405, 406, 408, 411, 412, 413, 414, 415, 417, 422, 429, 431, 500, 501, 503,
+        504, 505,
+    ]
+
+    private let requests = AtomicCounters(methods.count * (codes.count + 1))
+    private let bytes = AtomicCounters(2)
+    /// From the request's first byte to the answer's last.
+    let duration = Histogram()
+
+    /// Counts one request.
+    func record(method: String, code: Int, received: Int, sent: Int) {
+        let row = Self.methods.firstIndex(of: method) ?? Self.methods.count - 1
+        let column = Self.codes.firstIndex(of: code) ?? Self.codes.count
+        requests.add(at: row * (Self.codes.count + 1) + column)
+        bytes.add(UInt64(clamping: received), at: 0)
+        bytes.add(UInt64(clamping: sent), at: 1)
+    }
+
+    /// Bytes of bodies.
+    var bytesReceived: UInt64 { bytes[0] }
+    var bytesSent: UInt64 { bytes[1] }
+
+    /// What was counted, where anything was; 0 is the code of a client that was gone, nil of any other status.
+    var counts: [(method: String, code: String, count: UInt64)] {
+        var result: [(method: String, code: String, count: UInt64)] = []
+        for (row, method) in Self.methods.enumerated() {
+            for column in 0...Self.codes.count {
+                let count = requests[row * (Self.codes.count + 1) + column]
+                guard count > 0 else { continue }
+                let code = column < Self.codes.count ? String(Self.codes[column]) : "other"
+                result.append((method, code == "0" ? "none" : code, count))
+            }
+        }
+        return result
+    }
+}

@@ -1,0 +1,112 @@
+internal import FlowControl
+internal import HTTPServer
+internal import HTTPWire
+internal import Inference
+internal import Synchronization
+
+/// What the service counts: always on, and without a lock on the way of a request.
+///
+/// Label values come from bounded sets only: routes, models of the repository, reasons from the code. Nothing that a
+/// client sends becomes one.
+final class ServiceMetrics: Sendable {
+    /// Where in its life a request was cancelled, or its client went away.
+    static let cancelStages = ["head", "body", "queue", "decode", "infer", "answer"]
+    /// Why a request can be refused before it costs anything.
+    static let refusalReasons = [
+        "queue_full", "wait_timed_out", "deadline_exceeded", "deadline_unreachable", "displaced", "draining",
+        "model_not_ready", "shutting_down",
+    ]
+
+    /// Numbers of the whole process.
+    enum Counter: Int, CaseIterable {
+        case reloadsSucceeded, reloadsFailed, drainLost, canariesSucceeded, canariesFailed
+        case lastReloadSucceeded, draining
+    }
+
+    let models = LabelledList { ModelMetrics() }
+    let routes = LabelledList { RouteMetrics() }
+    /// Answers that are errors, by code and reason: `overloaded/queue_full`.
+    let errors = LabelledList { AtomicCounters(1) }
+    let refusals = LabelledList(ServiceMetrics.refusalReasons) { AtomicCounters(1) }
+    private let cancellations = AtomicCounters(ServiceMetrics.cancelStages.count)
+    private let counters = AtomicCounters(Counter.allCases.count)
+
+    init() {
+        counters.set(1, at: Counter.lastReloadSucceeded.rawValue)
+    }
+
+    func add(_ counter: Counter, _ amount: UInt64 = 1) { counters.add(amount, at: counter.rawValue) }
+    func set(_ counter: Counter, _ value: UInt64) { counters.set(value, at: counter.rawValue) }
+    subscript(counter: Counter) -> UInt64 { counters[counter.rawValue] }
+
+    // MARK: Pictures
+
+    /// The stages of one picture, in nanoseconds. `total` is from the request's first byte to its encoded answer; without
+    /// it, the stages' sum.
+    func record(_ times: StageTimes, recv: UInt64, encode: UInt64, model: String, total: UInt64? = nil) {
+        let metrics = models[model]
+        metrics.add(.pictures)
+        metrics[.recv].record(recv)
+        metrics[.queue].record(times.queue)
+        metrics[.decode].record(times.decode)
+        metrics[.infer].record(times.inference)
+        metrics[.encode].record(encode)
+        metrics[.total].record(total ?? recv &+ times.queue &+ times.decode &+ times.inference &+ encode)
+    }
+
+    /// A prediction that was stopped.
+    func cancelled(_ stage: InferenceError.Stage) {
+        switch stage {
+        case .queue: cancellations.add(at: 2)
+        case .decode: cancellations.add(at: 3)
+        case .inference: cancellations.add(at: 4)
+        }
+    }
+
+    /// Cancellations by stage.
+    var cancelled: [(stage: String, count: UInt64)] {
+        Self.cancelStages.enumerated().map { ($1, cancellations[$0]) }
+    }
+
+    // MARK: Answers
+
+    /// An answer that is an error.
+    func failed(_ error: ServiceError) {
+        errors["\(error.code)/\(error.label)"].add(at: 0)
+        switch error.code {
+        case "overloaded", "deadline_exceeded", "shutting_down", "model_not_ready":
+            // Who was cancelled was not refused.
+            if !error.label.hasPrefix("cancelled") { refusals[error.label].add(at: 0) }
+        default: break
+        }
+    }
+
+    /// A request that is over.
+    func ended(_ record: ExchangeRecord, route: String) {
+        let metrics = routes[route]
+        metrics.record(
+            method: record.method?.rawValue ?? "other", code: record.status?.code ?? 0,
+            received: record.bodyBytesReceived, sent: record.bodyBytesSent)
+        metrics.duration.record(record.end &- record.firstByte)
+        guard case .clientGone(let stage) = record.outcome else { return }
+        switch stage {
+        case .head: cancellations.add(at: 0)
+        case .body: cancellations.add(at: 1)
+        case .answering: cancellations.add(at: 5)
+        // The stage that the handler was in counts it.
+        case .handling: break
+        }
+    }
+
+    // MARK: Models
+
+    /// What happened to a model.
+    func count(_ event: ModelRepository.Event) {
+        switch event {
+        case .loaded(let name, _, let report):
+            models[name].loaded(cached: report.isCached, nanoseconds: report.total)
+        case .failed(let name, _, _): models[name].add(.loadFailures)
+        case .unloaded(let name, _, _): models[name].add(.unloads)
+        }
+    }
+}

@@ -1,0 +1,7 @@
+/// The stages of a classified picture, in order: those of `Server-Timing`, and all together.
+enum Stage: Int, Sendable, CaseIterable {
+    case recv, queue, decode, infer, encode, total
+
+    /// The value of the label `stage`.
+    var name: String { "\(self)" }
+}
