@@ -88,6 +88,15 @@ public final class Daemon: Sendable {
     /// Sends a signal.
     public func signal(_ number: Int32) { kill(pid, number) }
 
+    /// Waits, bounded, until the log has these words.
+    public func waitForLog(_ words: String) -> Bool {
+        for _ in 0..<600 {
+            if log.contains(words) { return true }
+            usleep(50_000)
+        }
+        return false
+    }
+
     /// Waits for the end, which must come by itself; kills what has not ended in time.
     /// - Returns: the exit status.
     @discardableResult

@@ -4,7 +4,25 @@ internal import InferenceService
 enum HelpCommand: Command {
     static let name = "help"
     static let summary = "Explain a command, or print a commented configuration file (`ocelli help config`)."
-    static let help = "Usage: ocelli help [COMMAND | config]"
+    static let help = """
+        Usage: ocelli help [COMMAND | config | settings | man | completion]
+
+          config      a commented configuration file with every setting at its default
+          settings    the settings as Markdown (docs/settings.md)
+          man         the manual page: ocelli help man | man -l -
+          completion  completion for bash: source <(ocelli help completion)
+        """
+
+    /// Texts that are made from the tables.
+    private static func document(_ topic: String) -> String? {
+        switch topic {
+        case "config": ConfigurationText.json5
+        case "settings": SettingsDocument.markdown
+        case "man": ManualPage.roff(commands: Ocelli.commands.map { ($0.name, $0.summary) })
+        case "completion": Completion.bash(commands: Ocelli.commands.map { $0.name }) + "\n"
+        default: nil
+        }
+    }
 
     static var overview: String {
         var text = """
@@ -34,8 +52,8 @@ enum HelpCommand: Command {
             Terminal.print(overview)
             return 0
         }
-        if topic == "config" {
-            Terminal.print(String(ConfigurationText.json5.dropLast()))
+        if let text = document(topic) {
+            Terminal.print(String(text.dropLast()))
             return 0
         }
         guard let command = Ocelli.commands.first(where: { $0.name == topic }) else {

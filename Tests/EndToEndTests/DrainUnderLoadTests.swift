@@ -1,0 +1,82 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Draining and reloading while wrk asks as fast as it can.
+@Suite(
+    .enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)),
+    .enabled(if: MetricsTests.hasTool("wrk"), "wrk is not installed"), .serialized)
+struct DrainUnderLoadTests {
+    /// wrk at work.
+    private final class Load {
+        private let process = Process()
+        private let pipe = Pipe()
+
+        init(_ url: String, seconds: Int) throws {
+            process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+            process.arguments = [
+                "wrk", "-t1", "-c8", "-d\(seconds)s", "-s",
+                SharedData.packageRoot.appendingPathComponent("scripts/loadtest.lua").path, url + "/v1/classify",
+            ]
+            process.environment = ProcessInfo.processInfo.environment.merging([
+                "PICTURE": BadInputTests.seven.path
+            ]) { $1 }
+            process.standardOutput = pipe
+            try process.run()
+        }
+
+        /// Requests answered, answers other than 2xx, and connections that ended without an answer.
+        func end() -> (answered: Int, failed: Int, lost: Int, text: String) {
+            let text = String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+            process.waitUntilExit()
+            func number(_ pattern: Regex<(Substring, Substring)>) -> Int {
+                text.firstMatch(of: pattern).flatMap { Int($0.output.1) } ?? 0
+            }
+            return (
+                number(/(\d+) requests in/), number(/Non-2xx or 3xx responses: (\d+)/),
+                // wrk counts refused connections as "connect" and "write": nobody had accepted those.
+                number(/read (\d+), write/) + number(/timeout (\d+)/), text
+            )
+        }
+    }
+
+    @Test(arguments: 0..<20) func aDrainLosesNothing(_ turn: Int) throws {
+        let daemon = try Daemon(["--access-log=false"] + (turn % 2 == 0 ? [] : ["--drain-delay", "200ms"]))
+        let load = try Load(daemon.url, seconds: 2)
+        // In full swing first, and then at another moment each time.
+        for _ in 0..<200 {
+            let page = try Curl.run(daemon.url + "/metrics").text
+            if MetricsTests.value("ocelli_pictures_total{model=\"digits\"}", in: page) ?? 0 > 50 { break }
+            usleep(20_000)
+        }
+        usleep(useconds_t(turn * 7_000))
+        #expect(daemon.stop() == 0, "\(daemon.log)")
+        let result = load.end()
+        #expect(result.answered > 0, "\(result.text)")
+        #expect(result.failed == 0, "\(result.text)")
+        #expect(result.lost == 0, "\(result.text)\(daemon.log)")
+    }
+
+    @Test func aHundredReloadsFailNothing() throws {
+        let daemon = try Daemon(["--access-log=false"])
+        let load = try Load(daemon.url, seconds: 30)
+        let start = daemon.openFiles
+        for turn in 1...100 {
+            daemon.signal(SIGHUP)
+            // Signals that come together are one: each reload is waited for.
+            var reloads = 0.0
+            for _ in 0..<400 where reloads < Double(turn) {
+                usleep(10_000)
+                let page = try Curl.run(daemon.url + "/metrics").text
+                reloads = MetricsTests.value("ocelli_reloads_total{result=\"ok\"}", in: page) ?? 0
+            }
+            #expect(reloads == Double(turn))
+        }
+        let result = load.end()
+        #expect(result.answered > 0)
+        #expect(result.failed == 0, "\(result.text)")
+        #expect(result.lost == 0, "\(result.text)")
+        #expect(daemon.openFiles <= start + 1)
+        #expect(daemon.stop() == 0)
+    }
+}

@@ -1,0 +1,122 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `/metrics` of the real binary.
+@Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
+struct MetricsTests {
+    static let golden = SharedData.packageRoot.appendingPathComponent("Tests/Fixtures/metrics.txt")
+
+    static func hasTool(_ name: String) -> Bool {
+        (try? Shell.run("sh", ["-c", "command -v \(name)"]).status) == 0
+    }
+
+    /// The value of one sample, by its name and labels as they are written.
+    static func value(_ sample: String, in text: String) -> Double? {
+        let line = text.split(separator: "\n").first { $0.hasPrefix(sample + " ") }
+        return line.flatMap { Double($0.dropFirst(sample.count + 1)) }
+    }
+
+    /// The page with `~` for every number that depends on time, on the machine, or on the build.
+    private static func normalised(_ text: String) -> String {
+        let lines = text.split(separator: "\n", omittingEmptySubsequences: false).map { line -> String in
+            guard !line.hasPrefix("#"), let space = line.lastIndex(of: " ") else { return String(line) }
+            let sample = line[..<space]
+            let name = sample.prefix { $0 != "{" }
+            let varies =
+                name.hasSuffix("_bucket") || name.hasSuffix("_sum") || name.hasPrefix("process_")
+                || ["_limit", "_instances", "_sent_bytes_total", "_build_info"].contains { name.hasSuffix($0) }
+            guard varies else { return String(line) }
+            return name.hasSuffix("_build_info") ? "\(name){~} ~" : "\(sample) ~"
+        }
+        return lines.joined(separator: "\n")
+    }
+
+    @Test func theWholePageAfterKnownRequests() throws {
+        let cache = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-cache-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: cache) }
+        let daemon = try Daemon(environment: ["XDG_CACHE_HOME": cache.path])
+        let classify = daemon.url + "/v1/classify"
+        #expect(try Curl.post(BadInputTests.seven, to: classify).status == 200)
+        #expect(try Curl.post(BadInputTests.seven, to: classify).status == 200)
+        #expect(try Curl.run(classify, ["--data-binary", "no picture"]).status == 415)
+        #expect(try Curl.run(classify).status == 405)
+        #expect(try Curl.run(daemon.url + "/nothing/here").status == 404)
+        #expect(try Curl.run(daemon.url + "/v1/models/digits").status == 200)
+        #expect(try Curl.run(daemon.url + "/healthz", ["-X", "PATCH"]).status == 405)
+        let answer = try Curl.run(daemon.url + "/metrics")
+        #expect(answer.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8")
+        let text = Self.normalised(answer.text)
+        if ProcessInfo.processInfo.environment["UPDATE_GOLDENS"] != nil {
+            try text.write(to: Self.golden, atomically: true, encoding: .utf8)
+        }
+        let golden = try String(contentsOf: Self.golden, encoding: .utf8)
+        let difference = text.split(separator: "\n").difference(from: golden.split(separator: "\n"))
+        #expect(difference.isEmpty, "\(difference); UPDATE_GOLDENS=1 writes the page anew")
+        daemon.stop()
+    }
+
+    @Test(.enabled(if: hasTool("promtool"), "promtool is not installed (apt install prometheus)"))
+    func promtoolFindsNothingWrong() throws {
+        let daemon = try Daemon()
+        _ = try Curl.post(BadInputTests.seven, to: daemon.url + "/v1/classify")
+        let page = try Curl.run(daemon.url + "/metrics").body
+        let result = try Shell.run("promtool", ["check", "metrics"], input: page)
+        #expect(result.status == 0, "\(result.text)\(result.errors)")
+        #expect(result.text + result.errors == "")
+        let config = SharedData.packageRoot.appendingPathComponent("config")
+        let rules = try Shell.run("promtool", ["check", "rules", config.path + "/alerts.yaml"])
+        #expect(rules.status == 0, "\(rules.text)\(rules.errors)")
+        daemon.stop()
+    }
+
+    /// Every metric that the rules and the dashboard speak of is one that the daemon has.
+    @Test func theRulesAndTheDashboardSpeakOfWhatThereIs() throws {
+        let daemon = try Daemon()
+        _ = try Curl.post(BadInputTests.seven, to: daemon.url + "/v1/classify")
+        let page = try Curl.run(daemon.url + "/metrics").text
+        let known = Set(
+            page.split(separator: "\n").filter { $0.hasPrefix("# TYPE ") }.map { $0.split(separator: " ")[2] }.map(
+                String.init))
+        for file in ["alerts.yaml", "grafana-dashboard.json"] {
+            let path = SharedData.packageRoot.appendingPathComponent("config/\(file)")
+            let text = try String(contentsOf: path, encoding: .utf8)
+            let names = text.matches(of: /\b(?:ocelli|process)_[a-z_]+\b/).map { String($0.output) }
+            #expect(!names.isEmpty)
+            for name in Set(names) {
+                let base = ["_bucket", "_sum", "_count"].reduce(name) {
+                    $0.hasSuffix($1) ? String($0.dropLast($1.count)) : $0
+                }
+                #expect(known.contains(base) || known.contains(name), "\(file): \(name)")
+            }
+        }
+        daemon.stop()
+    }
+
+    @Test func clientsThatGoAreCountedByTheStageTheyWereIn() throws {
+        let daemon = try Daemon()
+        let port = try #require(daemon.url.split(separator: ":").last)
+        // Half a head; a head and half a body.
+        for half in ["POST /v1/classify HTT", "POST /v1/classify HTTP/1.1\\r\\nHost: x\\r\\nContent-Length: 100\\r\\n\\r\\nhalf"] {
+            let result = try Shell.run(
+                "bash", ["-c", "exec 3<>/dev/tcp/127.0.0.1/\(port); printf '\(half)' >&3; sleep 0.2; exec 3>&-"])
+            #expect(result.status == 0, "\(result.errors)")
+        }
+        var page = ""
+        for _ in 0..<100 {
+            page = try Curl.run(daemon.url + "/metrics").text
+            if Self.value("ocelli_cancelled_total{stage=\"body\"}", in: page) == 1 { break }
+            usleep(50_000)
+        }
+        // A head that is cut off by a half-close is answered with 400, one that is cut off with the connection is gone.
+        #expect(Self.value("ocelli_cancelled_total{stage=\"queue\"}", in: page) == 0)
+        let gone =
+            (Self.value("ocelli_cancelled_total{stage=\"head\"}", in: page) ?? 0)
+            + (Self.value("ocelli_cancelled_total{stage=\"body\"}", in: page) ?? 0)
+        let cut =
+            (Self.value("ocelli_http_protocol_errors_total{reason=\"head_truncated\"}", in: page) ?? 0)
+            + (Self.value("ocelli_http_protocol_errors_total{reason=\"body_truncated\"}", in: page) ?? 0)
+        #expect(gone + cut == 2, "\(page)")
+        daemon.stop()
+    }
+}

@@ -1,0 +1,38 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The page at `/`.
+@Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
+struct PageTests {
+    static let chromium: String? = ["chromium", "chromium-browser", "google-chrome"].first { MetricsTests.hasTool($0) }
+
+    @Test func itIsOneFileThatBringsNothingFromElsewhere() throws {
+        let daemon = try Daemon()
+        let first = try Curl.run(daemon.url + "/"), second = try Curl.run(daemon.url + "/")
+        #expect(first.status == 200)
+        #expect(first.headers["content-type"] == "text/html; charset=utf-8")
+        let policy = try #require(first.headers["content-security-policy"])
+        #expect(policy.hasPrefix("default-src 'none'; script-src 'nonce-"))
+        #expect(!policy.contains("unsafe"))
+        #expect(policy != second.headers["content-security-policy"], "the nonce is for one time")
+        let nonce = try #require(policy.firstMatch(of: /nonce-([a-z0-9]+)'/)?.output.1)
+        #expect(first.text.matches(of: /nonce="([a-z0-9]+)"/).map(\.output.1) == [nonce, nonce])
+        #expect(first.text.matches(of: /(?:src|href)="([^"]*)"/).allSatisfy { !$0.output.1.contains("//") })
+        #expect(!first.text.contains("NONCE"))
+        #expect(try Curl.run(daemon.url + "/", ["-I"]).status == 200)
+        daemon.stop()
+    }
+
+    /// Chooses a picture, draws one with the keyboard, runs the line that is shown, and looks at names and errors.
+    @Test(.enabled(if: chromium != nil, "Chromium is not installed (apt install chromium)"))
+    func aBrowserCanUseIt() throws {
+        let daemon = try Daemon()
+        let root = SharedData.packageRoot
+        let result = try Shell.run(
+            root.appendingPathComponent("Tests/Tools/browse").path,
+            [try #require(Self.chromium), daemon.url + "/", BadInputTests.seven.path, "7"])
+        #expect(result.status == 0, "\(result.text)\(result.errors)")
+        daemon.stop()
+    }
+}

@@ -1,0 +1,37 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What is written from the table of settings is what is in the tree.
+@Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)))
+struct SettingsDocumentsTests {
+    @Test(arguments: [
+        ("config", "config/ocelli.json5"), ("settings", "docs/settings.md"), ("man", "docs/ocelli.1"),
+        ("completion", "config/ocelli.bash-completion"),
+    ])
+    func theFileIsWhatTheCommandPrints(_ topic: String, _ path: String) throws {
+        let result = try Shell.run(Daemon.binary.path, ["help", topic])
+        #expect(result.status == 0)
+        let file = try String(contentsOf: SharedData.packageRoot.appendingPathComponent(path), encoding: .utf8)
+        #expect(result.text == file, "write it anew: ocelli help \(topic) > \(path)")
+    }
+
+    @Test func theCompletionCompletes() throws {
+        let script = """
+            source <('\(Daemon.binary.path)' help completion)
+            COMP_WORDS=(ocelli ser); COMP_CWORD=1; _ocelli; echo "${COMPREPLY[*]}"
+            COMP_WORDS=(ocelli serve --max-b); COMP_CWORD=2; _ocelli; echo "${COMPREPLY[*]}"
+            COMP_WORDS=(ocelli serve --log-format ""); COMP_CWORD=3; _ocelli; echo "${COMPREPLY[*]}"
+            """
+        let result = try Shell.run("bash", ["-c", script])
+        #expect(result.text == "serve\n--max-body --max-batch\ntext json\n" || result.text == "serve\n--max-batch --max-body\ntext json\n", "\(result.text)\(result.errors)")
+    }
+
+    @Test(.enabled(if: MetricsTests.hasTool("groff"), "groff is not installed"))
+    func theManualPageIsWellFormed() throws {
+        let result = try Shell.run(
+            "groff", ["-man", "-Tutf8", "-ww", "-z", SharedData.packageRoot.path + "/docs/ocelli.1"])
+        #expect(result.status == 0)
+        #expect(result.errors == "", "\(result.errors)")
+    }
+}

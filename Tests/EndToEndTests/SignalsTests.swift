@@ -1,0 +1,94 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// SIGHUP, SIGTERM and the others, with and without load.
+@Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
+struct SignalsTests {
+    private static func temporary(_ text: String) throws -> URL {
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-\(UUID().uuidString).json5")
+        try text.write(to: file, atomically: true, encoding: .utf8)
+        return file
+    }
+
+    @Test func aReloadTakesTheNewSettingsAndSaysWhichNeedARestart() throws {
+        let file = try Self.temporary("{ top: 2, max_connections: 100 }")
+        defer { try? FileManager.default.removeItem(at: file) }
+        let daemon = try Daemon(["--config", file.path])
+        let classify = daemon.url + "/v1/classify"
+        #expect(try Curl.post(BadInputTests.seven, to: classify).classifications.count == 2)
+        try "{ top: 4, max_connections: 200, log_format: 'json' }".write(to: file, atomically: true, encoding: .utf8)
+        daemon.signal(SIGHUP)
+        #expect(daemon.waitForLog("reload: done"))
+        #expect(try Curl.post(BadInputTests.seven, to: classify).classifications.count == 4)
+        #expect(daemon.log.contains("needing a restart: max_connections"), "\(daemon.log)")
+        #expect(daemon.log.contains("\"message\":\"reload: done\""), "\(daemon.log)")
+        let page = try Curl.run(daemon.url + "/metrics").text
+        #expect(MetricsTests.value("ocelli_connections_limit", in: page) == 100)
+        #expect(MetricsTests.value("ocelli_reloads_total{result=\"ok\"}", in: page) == 1)
+        #expect(daemon.stop() == 0)
+    }
+
+    @Test(arguments: ["{ top: 0 }", "{ tops: 3 }", "{ top: ", "{ models: ['/nonexistent'] }"])
+    func aBadFileChangesNothingAndSaysWhy(_ text: String) throws {
+        let file = try Self.temporary("{ top: 2 }")
+        defer { try? FileManager.default.removeItem(at: file) }
+        let daemon = try Daemon(["--config", file.path])
+        try text.write(to: file, atomically: true, encoding: .utf8)
+        daemon.signal(SIGHUP)
+        #expect(daemon.waitForLog("nothing has changed"))
+        #expect(try Curl.post(BadInputTests.seven, to: daemon.url + "/v1/classify").classifications.count == 2)
+        let page = try Curl.run(daemon.url + "/metrics").text
+        #expect(MetricsTests.value("ocelli_reloads_total{result=\"failed\"}", in: page) == 1)
+        #expect(MetricsTests.value("ocelli_last_reload_successful", in: page) == 0)
+        #expect(daemon.stop() == 0)
+    }
+
+    @Test func readinessGoesAtOnceAndRequestsAreStillTakenForTheDelay() throws {
+        let daemon = try Daemon(["--drain-delay", "2s"])
+        daemon.signal(SIGTERM)
+        #expect(daemon.waitForLog("draining"))
+        let ready = try Curl.run(daemon.url + "/readyz")
+        #expect(ready.status == 503)
+        #expect(ready.code == "shutting_down")
+        let answer = try Curl.post(BadInputTests.seven, to: daemon.url + "/v1/classify")
+        #expect(answer.status == 200)
+        #expect(answer.headers["connection"] == "close")
+        #expect(daemon.waitForExit() == 0)
+        #expect(daemon.log.contains("everything was answered"))
+    }
+
+    @Test func aSecondSignalEndsAtOnce() throws {
+        let daemon = try Daemon(["--drain-delay", "60s"])
+        daemon.signal(SIGTERM)
+        #expect(daemon.waitForLog("draining"))
+        daemon.signal(SIGINT)
+        #expect(daemon.waitForExit(seconds: 20) == 130)
+    }
+
+    @Test func whatCouldNotBeAnsweredIsToldByTheExitStatus() throws {
+        let daemon = try Daemon(["--drain-timeout", "300ms", "--body-grace", "30s"])
+        let port = try #require(daemon.url.split(separator: ":").last)
+        // A request that is never finished.
+        let client = Process()
+        client.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        let head = "POST /v1/classify HTTP/1.1\\r\\nHost: x\\r\\nContent-Length: 100\\r\\n\\r\\nhalf"
+        client.arguments = [
+            "bash", "-c", "exec 3<>/dev/tcp/127.0.0.1/\(port); printf '\(head)' >&3; cat <&3 >/dev/null",
+        ]
+        try client.run()
+        usleep(500_000)
+        daemon.signal(SIGTERM)
+        #expect(daemon.waitForExit() == 3)
+        #expect(daemon.log.contains("1 requests unanswered"), "\(daemon.log)")
+        client.waitUntilExit()
+    }
+
+    @Test func signalsThatSayNothingToTheDaemonDoNothing() throws {
+        let daemon = try Daemon()
+        daemon.signal(SIGPIPE)
+        usleep(200_000)
+        #expect(try Curl.post(BadInputTests.seven, to: daemon.url + "/v1/classify").status == 200)
+        #expect(daemon.stop() == 0)
+    }
+}

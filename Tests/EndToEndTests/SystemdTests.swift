@@ -1,0 +1,85 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What systemd sees of the daemon: messages, passed sockets, units.
+@Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
+struct SystemdTests {
+    static let units = SharedData.packageRoot.appendingPathComponent("systemd")
+
+    @Test func everyMessageOfALife() throws {
+        let listener = try NotifySocket()
+        let daemon = try Daemon(environment: ["NOTIFY_SOCKET": listener.path, "WATCHDOG_USEC": "1000000"])
+        #expect(listener.wait(for: "READY=1"))
+        let start = listener.messages
+        #expect(start.contains { $0.contains("EXTEND_TIMEOUT_USEC=") }, "\(start)")
+        #expect(start.contains { $0.contains("READY=1") && $0.contains("STATUS=serving 1 of 1 models on 127.0.0.1:") })
+        // Canaries come before the watchdog is fed, and go on coming.
+        #expect(listener.wait(for: "WATCHDOG=1", count: 2))
+        let page = try Curl.run(daemon.url + "/metrics").text
+        #expect((MetricsTests.value("ocelli_canaries_total{result=\"ok\"}", in: page) ?? 0) >= 2)
+        daemon.signal(SIGHUP)
+        #expect(listener.wait(for: "READY=1", count: 2))
+        let reload = try #require(listener.messages.first { $0.hasPrefix("RELOADING=1") })
+        let time = try #require(reload.firstMatch(of: /MONOTONIC_USEC=(\d+)/).flatMap { UInt64($0.output.1) })
+        var now = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &now)
+        #expect(time <= UInt64(now.tv_sec) * 1_000_000 + UInt64(now.tv_nsec) / 1000)
+        #expect(daemon.stop() == 0)
+        #expect(listener.messages.contains { $0.hasPrefix("STOPPING=1\nSTATUS=draining") })
+    }
+
+    @Test func theWatchdogIsOnlyFedByTheProcessItIsMeantFor() throws {
+        let listener = try NotifySocket()
+        let daemon = try Daemon(
+            environment: ["NOTIFY_SOCKET": listener.path, "WATCHDOG_USEC": "300000", "WATCHDOG_PID": "1"])
+        #expect(listener.wait(for: "READY=1"))
+        usleep(500_000)
+        #expect(!listener.messages.contains { $0.contains("WATCHDOG=1") })
+        daemon.stop()
+    }
+
+    @Test(.enabled(if: MetricsTests.hasTool("systemd-analyze"), "systemd-analyze is not installed"))
+    func theUnitsAreRightAndTight() throws {
+        // ExecStart has to exist to be verified: the units are looked at with this binary in it.
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-units-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        for name in ["ocelli.service", "ocelli.socket"] {
+            let text = try String(contentsOf: Self.units.appendingPathComponent(name), encoding: .utf8)
+            try text.replacingOccurrences(of: "/usr/bin/ocelli", with: Daemon.binary.path)
+                .write(to: folder.appendingPathComponent(name), atomically: true, encoding: .utf8)
+        }
+        let verify = try Shell.run(
+            "systemd-analyze", ["verify", "--man=no", "ocelli.service", "ocelli.socket"], directory: folder)
+        let said = (verify.text + verify.errors).split(separator: "\n").filter { $0.contains("ocelli.") }
+        #expect(said.isEmpty, "\(said)")
+        let security = try Shell.run(
+            "systemd-analyze", ["security", "--offline=yes", "--no-pager", folder.path + "/ocelli.service"])
+        let level = try #require(security.text.firstMatch(of: /exposure level[^:]*: ([0-9.]+)/))
+        #expect(try #require(Double(level.output.1)) < 2.0, "\(security.text)")
+    }
+
+    /// A restart by socket activation refuses nobody: the socket stays open between one process and the next.
+    @Test(
+        .enabled(if: MetricsTests.hasTool("systemd-socket-activate"), "systemd-socket-activate is not installed"))
+    func aPassedSocketIsServed() throws {
+        let port = Int.random(in: 20_000...29_999)
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = [
+            "systemd-socket-activate", "-l", "127.0.0.1:\(port)", "-E", "XDG_CACHE_HOME=\(Daemon.cache.path)",
+            "-E", "LD_LIBRARY_PATH", Daemon.binary.path, "serve", "--listen", "systemd",
+        ]
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        defer { process.terminate() }
+        usleep(300_000)
+        // The first connection starts the daemon; the model is then loaded while the request waits, or is told to wait.
+        let answer = try Curl.post(
+            BadInputTests.seven, to: "http://127.0.0.1:\(port)/v1/models/digits/classify",
+            ["--retry", "5", "--retry-all-errors", "--retry-delay", "1"])
+        #expect(answer.status == 200, "\(answer.text)")
+        #expect(answer.topLabel == "7")
+    }
+}
