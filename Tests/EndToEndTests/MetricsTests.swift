@@ -97,7 +97,9 @@ struct MetricsTests {
         let daemon = try Daemon()
         let port = try #require(daemon.url.split(separator: ":").last)
         // Half a head; a head and half a body.
-        for half in ["POST /v1/classify HTT", "POST /v1/classify HTTP/1.1\\r\\nHost: x\\r\\nContent-Length: 100\\r\\n\\r\\nhalf"] {
+        for half in [
+            "POST /v1/classify HTT", "POST /v1/classify HTTP/1.1\\r\\nHost: x\\r\\nContent-Length: 100\\r\\n\\r\\nhalf",
+        ] {
             let result = try Shell.run(
                 "bash", ["-c", "exec 3<>/dev/tcp/127.0.0.1/\(port); printf '\(half)' >&3; sleep 0.2; exec 3>&-"])
             #expect(result.status == 0, "\(result.errors)")

@@ -42,7 +42,9 @@ final class NotifySocket: Sendable {
     /// Waits, bounded, until a message has one of these lines.
     func wait(for line: String, count: Int = 1) -> Bool {
         for _ in 0..<300 {
-            if messages.filter({ $0.split(separator: "\n").contains { $0.hasPrefix(line) } }).count >= count { return true }
+            if messages.filter({ $0.split(separator: "\n").contains { $0.hasPrefix(line) } }).count >= count {
+                return true
+            }
             usleep(50_000)
         }
         return false

@@ -24,7 +24,9 @@ struct SettingsDocumentsTests {
             COMP_WORDS=(ocelli serve --log-format ""); COMP_CWORD=3; _ocelli; echo "${COMPREPLY[*]}"
             """
         let result = try Shell.run("bash", ["-c", script])
-        #expect(result.text == "serve\n--max-body --max-batch\ntext json\n" || result.text == "serve\n--max-batch --max-body\ntext json\n", "\(result.text)\(result.errors)")
+        #expect(
+            result.text == "serve\n--max-body --max-batch\ntext json\n"
+                || result.text == "serve\n--max-batch --max-body\ntext json\n", "\(result.text)\(result.errors)")
     }
 
     @Test(.enabled(if: MetricsTests.hasTool("groff"), "groff is not installed"))

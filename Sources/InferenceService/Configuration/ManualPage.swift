@@ -53,7 +53,8 @@ package enum ManualPage {
             text += ".SS \(escaped(group.title))\n"
             for setting in group.settings {
                 let mark = SettingsTable.needingRestart.contains(setting.name) ? " *" : ""
-                text += ".TP\n.BI \"\(escaped(setting.flag)) \" \"\(escaped(setting.kind.placeholder))\"\(mark.isEmpty ? "" : " \" *\"")\n"
+                text +=
+                    ".TP\n.BI \"\(escaped(setting.flag)) \" \"\(escaped(setting.kind.placeholder))\"\(mark.isEmpty ? "" : " \" *\"")\n"
                 text += "\(escaped(setting.summary)) Default: \(escaped(setting.text(in: Settings()))).\n"
             }
         }

@@ -14,7 +14,8 @@ package enum SettingsDocument {
 
             """
         for group in SettingsTable.groups {
-            text += "\n## \(group.title)\n\n| setting | default | expected | what it does |\n| --- | --- | --- | --- |\n"
+            text +=
+                "\n## \(group.title)\n\n| setting | default | expected | what it does |\n| --- | --- | --- | --- |\n"
             for setting in group.settings {
                 let mark = SettingsTable.needingRestart.contains(setting.name) ? " *" : ""
                 text +=
