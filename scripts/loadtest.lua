@@ -1,8 +1,8 @@
 -- wrk's side of scripts/loadtest: posts the picture that $PICTURE names, or each of several (separated by ":") in turn.
 local pictures = {}
 
+-- Called by wrk once it has put the Host field together.
 function init(args)
-    wrk.init(args)
     for path in string.gmatch(os.getenv("PICTURE") or "", "[^:]+") do
         local file = assert(io.open(path, "rb"))
         local headers = { ["Content-Type"] = "application/octet-stream" }
