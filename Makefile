@@ -12,7 +12,7 @@ QUIET := 2> >(grep -v -e "mktemp" >&2)
 
 .DEFAULT_GOAL := help
 
-.PHONY: help setup setup-tests deps build run test test-asan test-tsan fuzz bench format lint install uninstall clean env
+.PHONY: help setup setup-tests deps build run test test-asan test-tsan fuzz bench format lint install uninstall deb clean env
 
 help: ## list these commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | column -t -s '|'
@@ -57,7 +57,10 @@ lint: ## check the sources' format
 	swift format lint --strict --parallel --recursive Package.swift Sources Tests
 
 install: build ## install to PREFIX (default /usr/local), under DESTDIR
-	scripts/install "$(DESTDIR)$(PREFIX)"
+	OCELLI_FINAL_PREFIX="$(PREFIX)" scripts/install "$(DESTDIR)$(PREFIX)"
+
+deb: build ## build a Debian package in .build/deb
+	scripts/deb
 
 uninstall: ## remove what install put there
 	scripts/install --remove "$(DESTDIR)$(PREFIX)"

@@ -1,0 +1,80 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `make install` and `make deb`: what they put where, that it works from there, and that nothing is left of it.
+@Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
+struct SystemPackageTests {
+    private static func folder() throws -> URL {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-root-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        return folder
+    }
+
+    private static func files(under folder: URL) -> [String] {
+        (FileManager.default.enumerator(atPath: folder.path)?.allObjects as? [String] ?? []).sorted()
+    }
+
+    private let environment = ["OCELLI_BINARY": Daemon.binary.path]
+
+    @Test func whatIsInstalledWorksAndIsRemovedWhole() throws {
+        let root = try Self.folder()
+        defer { try? FileManager.default.removeItem(at: root) }
+        let prefix = root.appendingPathComponent("usr/local").path
+        let script = SharedData.packageRoot.appendingPathComponent("scripts/install").path
+        let install = try Shell.run(script, [prefix], environment: environment)
+        #expect(install.status == 0, "\(install.errors)")
+        // The embedded model is found beside the binary, wherever that is.
+        let result = try Shell.run(
+            prefix + "/bin/ocelli", ["classify", "--top", "1", BadInputTests.seven.path],
+            environment: ["XDG_CACHE_HOME": Daemon.cache.path])
+        #expect(result.text.contains("  7"), "\(result.errors)")
+        let unit = try String(contentsOfFile: prefix + "/lib/systemd/system/ocelli.service", encoding: .utf8)
+        #expect(unit.contains("ExecStart=\(prefix)/bin/ocelli serve"))
+        #expect(try Shell.run(script, ["--remove", prefix]).status == 0)
+        #expect(Self.files(under: URL(fileURLWithPath: prefix)) == [])
+    }
+
+    @Test(
+        .enabled(if: MetricsTests.hasTool("dpkg-deb") && getuid() == 0, "needs dpkg, and root to install with it"))
+    func thePackageInstallsAndIsPurgedWhole() throws {
+        let root = try Self.folder()
+        defer { try? FileManager.default.removeItem(at: root) }
+        let script = SharedData.packageRoot.appendingPathComponent("scripts/deb").path
+        let build = try Shell.run(script, [root.path + "/built"], environment: environment)
+        let package = build.text.trimmingCharacters(in: .whitespacesAndNewlines)
+        #expect(build.status == 0 && package.hasSuffix(".deb"), "\(build.errors)")
+        let target = root.appendingPathComponent("target")
+        for folder in ["var/lib/dpkg/info", "var/lib/dpkg/updates", "var/lib/dpkg/triggers", "var/log"] {
+            try FileManager.default.createDirectory(
+                at: target.appendingPathComponent(folder), withIntermediateDirectories: true)
+        }
+        try "".write(to: target.appendingPathComponent("var/lib/dpkg/status"), atomically: true, encoding: .utf8)
+        func dpkg(_ arguments: String...) throws -> Shell.Result {
+            try Shell.run(
+                "dpkg", ["--root=\(target.path)", "--force-depends", "--force-script-chrootless"] + arguments)
+        }
+        func own() -> [String] {
+            Self.files(under: target).filter { !$0.hasPrefix("var/lib/dpkg") && !$0.hasPrefix("var/log") }
+        }
+        let before = own()
+        let install = try dpkg("-i", package)
+        #expect(install.status == 0, "\(install.text)\(install.errors)")
+        #expect(own().contains("usr/bin/ocelli"))
+        #expect(own().contains("etc/ocelli/ocelli.json5"))
+        let result = try Shell.run(
+            target.path + "/usr/bin/ocelli", ["classify", "--top", "1", BadInputTests.seven.path],
+            environment: ["XDG_CACHE_HOME": Daemon.cache.path])
+        #expect(result.text.contains("  7"), "\(result.errors)")
+        // A run of the service would leave its cache.
+        try FileManager.default.createDirectory(
+            at: target.appendingPathComponent("var/cache/ocelli"), withIntermediateDirectories: true)
+        #expect(try dpkg("--remove", "ocelli").status == 0)
+        #expect(own().contains("etc/ocelli/ocelli.json5"), "a removal keeps the configuration")
+        let purge = try dpkg("--purge", "ocelli")
+        #expect(purge.status == 0, "\(purge.text)\(purge.errors)")
+        // dpkg leaves folders that it did not make, such as those of var.
+        #expect(own().filter { $0.contains("ocelli") } == [], "\(own())")
+        #expect(own().filter { !before.contains($0) && $0.contains(".") } == [])
+    }
+}
