@@ -111,6 +111,14 @@ struct ModelsHandler: Sendable {
                 writer.integer(value)
             }
         }
+        let statistics = model.statistics
+        writer.key("predictions")
+        writer.object { writer in
+            for (key, total) in [("succeeded", statistics.success), ("failed", statistics.failure)] {
+                writer.key(key)
+                writer.integer(Int(clamping: total.count))
+            }
+        }
         if let options = model.options, let text = try? JSONBytes.encode(options) {
             writer.key("options")
             writer.raw(text)

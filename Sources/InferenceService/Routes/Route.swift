@@ -23,7 +23,7 @@ package enum Route: Sendable, Hashable {
         case 1 where parts[0] == "readyz": self = .readiness
         case 1 where parts[0] == "metrics": self = .metrics
         case 1 where parts[0] == "openapi.json": self = .openAPI
-        case _ where parts[0] == "v2":
+        case _ where parts.first == "v2":
             guard let route = OpenInferenceRoute(Array(parts.dropFirst())) else { return nil }
             self = .openInference(route)
         case 2 where parts == ["v1", "models"]: self = .models

@@ -1,0 +1,198 @@
+import Foundation
+import Synchronization
+import TestSupport
+import Testing
+
+/// A client that goes away stops costing anything, at whatever stage its request is.
+@Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
+struct CancellationTests {
+    /// What `/v1/models/digits` says of the work under way and done.
+    struct Load: Equatable {
+        var now = -1, waiting = -1
+        /// Predictions that reached the model, whatever became of them.
+        var started = -1
+    }
+
+    private func load(of daemon: Daemon) throws -> Load {
+        let json = try Curl.run(daemon.url + "/v1/models/digits").json
+        let inFlight = json["in_flight"] as? [String: Any] ?? [:]
+        let predictions = json["predictions"] as? [String: Any] ?? [:]
+        guard let now = inFlight["now"] as? Int, let waiting = inFlight["waiting"] as? Int,
+            let done = predictions["succeeded"] as? Int, let failed = predictions["failed"] as? Int
+        else { return Load() }
+        return Load(now: now, waiting: waiting, started: done + failed)
+    }
+
+    /// Waits, for a bounded time, until the load is as it should be.
+    private func until(
+        _ what: String, of daemon: Daemon, _ condition: (Load) -> Bool,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) throws {
+        var last = Load()
+        for _ in 0..<500 {
+            last = try load(of: daemon)
+            if condition(last) { return }
+            usleep(10_000)
+        }
+        try #require(Bool(false), "\(what): it never came to that; last \(last)", sourceLocation: sourceLocation)
+    }
+
+    private var seven: Data {
+        get throws { try Data(contentsOf: BadInputTests.seven) }
+    }
+
+    /// Sixty million pixels: about a tenth of a second of decoding. All of them together are ten seconds, in which the
+    /// hundred come and go.
+    private static let huge = CancellationPicture.png(width: 60_000, height: 1_000)
+    private static let holders = 100
+
+    /// A daemon with one slot, and clients with pictures that keep it taken for longer than a test needs.
+    private func busyDaemon() throws -> (Daemon, [CancellationClient]) {
+        let daemon = try Daemon([
+            "--max-in-flight", "1", "--queue-length", "300", "--max-total-body", "256MiB", "--queue-wait", "600s",
+            "--deadline", "600s", "--max-deadline", "600s",
+        ])
+        let holders = try (0..<Self.holders).map { _ in try CancellationClient(daemon.url) }
+        for holder in holders { try holder.post(Self.huge) }
+        try until("the huge pictures are there", of: daemon) {
+            $0.now == 1 && $0.waiting + $0.started == Self.holders - 1
+        }
+        return (daemon, holders)
+    }
+
+    @Test func aHundredUploadsAbortedWhileQueuedCauseNoInference() throws {
+        let (daemon, holders) = try busyDaemon()
+        let files = daemon.openFiles
+        let clients = try (0..<100).map { _ in try CancellationClient(daemon.url) }
+        for client in clients { try client.post(seven) }
+        try until("all wait", of: daemon) { $0.waiting >= 100 }
+        for (index, client) in clients.enumerated() { index.isMultiple(of: 2) ? client.close() : client.reset() }
+        // Each prediction that was begun is one of the huge pictures'; had one of the hundred reached the model, the sum
+        // would never come out.
+        try until("none of them waits any more", of: daemon) {
+            $0.now == 1 && $0.waiting + $0.started == Self.holders - 1
+        }
+        #expect(daemon.openFiles <= files + 1)
+
+        // While its picture is decoded a client's end gives its slot back at once, and those behind it leave the queue.
+        let before = try load(of: daemon)
+        for holder in holders.reversed() { holder.close() }
+        let answer = try Curl.post(BadInputTests.seven, to: daemon.url + "/v1/classify")
+        #expect(answer.topLabel == "7", "\(answer.text)")
+        try until("all is at rest", of: daemon) { $0.now == 0 && $0.waiting == 0 }
+        let after = try load(of: daemon)
+        #expect(after.started <= before.started + 3, "the one being decoded, perhaps the next, and the seven")
+        #expect(daemon.stop() == 0, "\(daemon.log)")
+    }
+
+    @Test func aClientThatHalfClosesStillGetsItsAnswer() throws {
+        let (daemon, holders) = try busyDaemon()
+        let waiting = try CancellationClient(daemon.url)
+        try waiting.post(seven)
+        waiting.halfClose()
+        try until("it waits behind them", of: daemon) { $0.waiting + $0.started == Self.holders }
+        for holder in holders { holder.reset() }
+        let text = waiting.everything()
+        // The interim response asks the client's kernel whether anybody is there.
+        #expect(text.hasPrefix("HTTP/1.1 102 "), "\(text)")
+        #expect(text.contains("HTTP/1.1 200 "), "\(text)")
+        #expect(text.contains("\"label\":\"7\""), "\(text)")
+        try until("all is at rest", of: daemon) { $0.now == 0 && $0.waiting == 0 }
+        #expect(daemon.stop() == 0, "\(daemon.log)")
+    }
+
+    @Test func clientsThatLeaveInTheMiddleOfAHeadAreNothing() throws {
+        let daemon = try Daemon()
+        let head = "OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n"
+        for count in 0...head.utf8.count {
+            let client = try CancellationClient(daemon.url)
+            try client.send(Data(head.utf8.prefix(count)))
+            client.reset()
+        }
+        let client = try CancellationClient(daemon.url)
+        try client.send(Data(head.utf8))
+        client.halfClose()
+        #expect(client.everything().hasPrefix("HTTP/1.1 "))
+        #expect(try Curl.run(daemon.url + "/healthz").status == 200)
+        #expect(daemon.stop() == 0, "\(daemon.log)")
+    }
+
+    /// How many clients go away in the next test: OCELLI_TEST_ABORTS, 1,000 if that is not set.
+    static let aborts =
+        ProcessInfo.processInfo.environment["OCELLI_TEST_ABORTS"].flatMap { Int($0) }.map { max(100, $0) } ?? 1_000
+
+    @Test func randomAbortsUnderLoadLeaveNothingBehind() async throws {
+        let daemon = try Daemon(["--queue-length", "32"])
+        let seed = UInt64.random(in: .min ... .max)
+        let picture = try seven
+        // Once before the measurement: what is made on first use is no leak.
+        try await storm(of: daemon, picture: picture, aborts: 200, seed: seed &+ 1)
+        try until("all is at rest", of: daemon) { $0.now == 0 && $0.waiting == 0 }
+        let files = daemon.openFiles, threads = daemon.threads, resident = daemon.residentKiB
+        let outcomes = try await storm(of: daemon, picture: picture, aborts: Self.aborts, seed: seed)
+        try until("all is at rest", of: daemon) { $0.now == 0 && $0.waiting == 0 }
+        #expect(daemon.openFiles <= files, "seed \(seed)")
+        #expect(daemon.threads <= threads + 4, "seed \(seed)")
+        #expect(daemon.residentKiB <= resident + 32 << 10, "seed \(seed): \(resident) KiB before")
+        #expect(outcomes.wrong == 0, "seed \(seed)")
+        #expect(outcomes.answered > 0, "those who stayed were served meanwhile")
+        let answer = try Curl.post(BadInputTests.seven, to: daemon.url + "/v1/classify")
+        #expect(answer.topLabel == "7", "\(answer.text)")
+        let load = try load(of: daemon)
+        print(
+            "aborts: \(Self.aborts), answered meanwhile: \(outcomes.answered), predictions: \(load.started), "
+                + "resident \(resident) KiB before, \(daemon.residentKiB) KiB after")
+        #expect(daemon.stop() == 0, "\(daemon.log)")
+    }
+
+    /// Eight clients after another each: most go away at a random moment of their request, one of eight waits for the
+    /// answer, which then must be right.
+    @discardableResult
+    private func storm(
+        of daemon: Daemon, picture: Data, aborts: Int, seed: UInt64
+    ) async throws -> (answered: Int, wrong: Int) {
+        let request = CancellationClient.request(picture)
+        let url = daemon.url
+        return try await withThrowingTaskGroup(of: (Int, Int).self) { group in
+            for lane in 0..<8 {
+                group.addTask {
+                    var random = SplitMix(state: seed &+ UInt64(lane) &* 0x1234_5678_9ABC)
+                    var answered = 0, wrong = 0
+                    for _ in 0..<aborts / 8 {
+                        let client = try CancellationClient(url)
+                        let part = random.next(8) == 0 ? Int(random.next(UInt64(request.count))) : request.count
+                        try client.send(request.prefix(part))
+                        let wait = random.next(4) == 0 ? 0 : UInt32(random.next(3_000))
+                        if wait > 0 { usleep(wait) }
+                        if random.next(8) == 0, part == request.count {
+                            client.halfClose()
+                            let text = client.everything()
+                            answered += 1
+                            let served = text.contains(" 200 OK\r\n") && text.contains("\"label\":\"7\"")
+                            // A full queue refuses, and says so.
+                            if !served && !text.contains(" 503 ") { wrong += 1 }
+                        }
+                        random.next(2) == 0 ? client.close() : client.reset()
+                    }
+                    return (answered, wrong)
+                }
+            }
+            return try await group.reduce(into: (0, 0)) { sum, one in
+                sum.0 += one.0
+                sum.1 += one.1
+            }
+        }
+    }
+
+    /// SplitMix64, for runs that a printed seed repeats.
+    private struct SplitMix {
+        var state: UInt64
+        mutating func next(_ bound: UInt64) -> UInt64 {
+            state &+= 0x9E37_79B9_7F4A_7C15
+            var z = state
+            z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+            z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+            return (z ^ (z >> 31)) % bound
+        }
+    }
+}
