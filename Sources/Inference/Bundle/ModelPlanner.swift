@@ -221,6 +221,8 @@ struct ModelPlanner {
 
     /// The tensors of a bare model file, as they are; a tensor without a name is called by its place.
     func plan() -> ModelPlan {
+        // An empty file is a valid one to some readers.
+        if file.outputs.isEmpty { problems.add("", "the model file has no outputs: is it empty, or cut off?") }
         func description(_ port: TensorPort, _ index: Int, _ what: String) -> FeatureDescription {
             FeatureDescription(
                 name: port.name.isEmpty ? "\(what)_\(index)" : port.name,

@@ -1,0 +1,92 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Model files that are none, or no longer whole: refused with a reason, one by one, and the others are served.
+@Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
+struct HostileModelTests {
+    /// One folder with many spoilt models and one good one.
+    private final class Folder {
+        let url = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-hostile-\(UUID().uuidString)")
+        private(set) var names: [String] = []
+
+        init() throws {
+            try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+            let digits = SharedData.packageRoot.appendingPathComponent("models/digits")
+            try FileManager.default.copyItem(at: digits, to: url.appendingPathComponent("digits"))
+        }
+
+        deinit { try? FileManager.default.removeItem(at: url) }
+
+        /// Adds a bare model file.
+        func add(_ name: String, _ bytes: Data) throws {
+            names.append(String(name.prefix { $0 != "." }))
+            try bytes.write(to: url.appendingPathComponent(name))
+        }
+    }
+
+    /// Serves the folder: each spoilt model is refused with a reason that names the file or what the engine said, and the
+    /// good one answers.
+    private func expectRefusals(_ folder: Folder, mayLoad: Bool = false) throws {
+        let daemon = try Daemon(["--models", folder.url.path, "--cache-dir", "", "--access-log=false"])
+        for name in folder.names {
+            let json = try Curl.run(daemon.url + "/v1/models/\(name)").json
+            let state = json["state"] as? String
+            // A file that lost only what the reader does not need may still be a model.
+            if mayLoad, state == "ready" { continue }
+            #expect(state == "failed", "\(name): \(json)")
+            let reason = json["reason"] as? String ?? ""
+            #expect(reason.contains(name), "\(name): \(reason)")
+            // To some readers an empty file is a model, of nothing.
+            let isTold =
+                reason.contains("the engine could not read the model file: ")
+                || reason.contains("the model file has no outputs")
+            #expect(isTold, "\(name): \(reason)")
+            #expect(!reason.contains("\n") && reason.count < 1_000, "\(name): \(reason)")
+            let isLogged = daemon.log.contains("model \(name) version 1 could not be loaded: ")
+            #expect(isLogged, "\(name)")
+        }
+        let answer = try Curl.post(BadInputTests.seven, to: daemon.url + "/v1/models/digits/classify")
+        #expect(answer.topLabel == "7", "\(answer.text)")
+        #expect(daemon.stop() == 0, "\(daemon.log.suffix(2_000))")
+    }
+
+    @Test func randomBytes() throws {
+        let seed = UInt64.random(in: .min ... .max)
+        print("random bytes: seed \(seed)")
+        var state = seed
+        let folder = try Folder()
+        for (index, suffix) in ["onnx", "tflite", "xml", "pdmodel", "pb"].enumerated() {
+            for size in [0, 1, 4, 64, 1_000, 100_000] {
+                let bytes = Data(
+                    (0..<size).map { _ in
+                        state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+                        return UInt8(truncatingIfNeeded: state >> 56)
+                    })
+                try folder.add("random-\(index)-\(size).\(suffix)", bytes)
+            }
+        }
+        try expectRefusals(folder)
+    }
+
+    @Test func truncatedAtEverySixteenth() throws {
+        let folder = try Folder()
+        let whole = try Data(contentsOf: SharedData.packageRoot.appendingPathComponent("models/digits/digits.onnx"))
+        for part in 0..<16 { try folder.add("cut-\(part).onnx", whole.prefix(whole.count * part / 16)) }
+        try expectRefusals(folder)
+    }
+
+    @Test(.enabled(if: SharedData.isAvailable, Comment(rawValue: SharedData.absence)))
+    func sharedModelsTruncatedAtEverySixteenth() throws {
+        let data = try #require(SharedData.folder)
+        for (model, file, suffix) in [
+            ("cifar10_resnet_float", "model.tflite", "tflite"), ("cifar10_resnet_int8", "model.tflite", "tflite"),
+            ("cifar10_cnn_onnx", "model.onnx", "onnx"),
+        ] {
+            let folder = try Folder()
+            let whole = try Data(contentsOf: data.appendingPathComponent("models/\(model)/\(file)"))
+            for part in 0..<16 { try folder.add("cut-\(part).\(suffix)", whole.prefix(whole.count * part / 16)) }
+            try expectRefusals(folder, mayLoad: true)
+        }
+    }
+}
