@@ -1,11 +1,16 @@
 /// What loading a model was like.
 public struct LoadReport: Sendable, Hashable {
-    /// Nanoseconds for reading the bundle and the model file, for compiling it, and for the first prediction.
+    /// Nanoseconds for reading the bundle and the model file, for compiling it, and for warming it up.
     public var read: UInt64 = 0, compile: UInt64 = 0, warmUp: UInt64 = 0
+    /// Nanoseconds of the very first prediction, which is part of the warm-up; nil where there was none.
+    public var firstPrediction: UInt64?
     /// Whether the compiled model came from the cache.
     public var isCached = false
     /// The devices that it runs on.
     public var device = ""
+
+    /// A load that has not happened yet.
+    public init() {}
 
     /// Nanoseconds in all.
     public var total: UInt64 { read &+ compile &+ warmUp }

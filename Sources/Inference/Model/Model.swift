@@ -328,9 +328,7 @@ public final class Model: Sendable {
     /// for it, and a model that cannot run at all does not become ready.
     func warmUp() async throws(InferenceError) {
         // Inputs of open shape have no zeros to be made of: their first prediction is their warm-up.
-        guard plan.inputs.allSatisfy({ $0.description.shape.isStatic && $0.description.elementType != .string }) else {
-            return
-        }
+        guard hasZeros else { return }
         let start = MonotonicInstant.now
         do throws(EngineError) {
             let filled = try tensors.take()
@@ -345,6 +343,9 @@ public final class Model: Sendable {
                     try pooled.request.setInput(input.index, to: filled.tensors[position])
                 }
                 try await Self.infer(pooled.request)
+                load.withLock {
+                    if $0.firstPrediction == nil { $0.firstPrediction = MonotonicInstant.now.nanoseconds(since: start) }
+                }
             }
             tensors.giveBack(filled)
         } catch {
@@ -380,7 +381,7 @@ public final class Model: Sendable {
 
     /// Starts the inference and waits for the engine's callback; a cancelled task or a deadline asks the engine to stop,
     /// and still waits: neither the request nor its slot may be used before the engine has let go.
-    private static func infer(
+    static func infer(
         _ request: any InferRequest, deadline: MonotonicInstant? = nil
     ) async throws(EngineError) {
         let timer = deadline.map { DeadlineTimer.shared.schedule(at: $0) { request.cancel() } }

@@ -177,6 +177,11 @@ public final class ModelRepository: Sendable {
         }
     }
 
+    /// Where the highest version of a model is: its folder or file.
+    package func location(of name: String) throws(InferenceError) -> String {
+        try find(name, version: nil).path
+    }
+
     private func versions(of name: String) -> [ModelSlot] {
         slots.withLock { $0[name] ?? [] }
     }

@@ -1,0 +1,71 @@
+internal import FlowControl
+
+/// What the performance report asks of a model beyond predictions.
+extension Model {
+    /// The time of each layer in several inferences on zeros; the model must have been compiled with profiling.
+    package func layerProfiles(runs: Int) async throws(InferenceError) -> [[LayerProfile]] {
+        guard hasZeros else { return [] }
+        do throws(EngineError) {
+            let request = try compiled.makeRequest()
+            let inputs = try zeros()
+            try setInputs(of: request, to: inputs)
+            var profiles: [[LayerProfile]] = []
+            for _ in 0..<max(1, runs) {
+                try await Self.infer(request)
+                profiles.append(try request.profile())
+            }
+            return profiles
+        } catch {
+            throw .engine(error)
+        }
+    }
+
+    /// How much memory one more prediction in flight holds in the engine: its request with the outputs, and its inputs.
+    /// The decoded rows of a picture come on top while it is decoded; the model's weights and the memory of the engine's
+    /// streams are there once.
+    /// - Parameters:
+    ///   - count: over how many it is averaged.
+    ///   - resident: the bytes of this process in memory.
+    /// - Returns: nil where it cannot be told.
+    package func bytesPerPrediction(
+        count: Int, resident: () -> Int?
+    ) async throws(InferenceError) -> Int? {
+        guard hasZeros, count > 0, let before = resident() else { return nil }
+        do throws(EngineError) {
+            var requests: [any InferRequest] = []
+            for _ in 0..<count {
+                let request = try compiled.makeRequest()
+                try setInputs(of: request, to: try zeros())
+                // Memory that was never touched is not there: each has to have run.
+                try await Self.infer(request)
+                requests.append(request)
+            }
+            guard let after = resident() else { return nil }
+            return withExtendedLifetime(requests) { max(0, after - before) / count }
+        } catch {
+            throw .engine(error)
+        }
+    }
+
+    /// Inputs of open shape, and strings, have no zeros to be made of.
+    var hasZeros: Bool {
+        plan.inputs.allSatisfy { $0.description.shape.isStatic && $0.description.elementType != .string }
+    }
+
+    private func zeros() throws(EngineError) -> [any EngineTensor] {
+        var tensors: [any EngineTensor] = []
+        for input in plan.inputs {
+            let tensor = try compiled.makeTensor(
+                elementType: input.description.elementType, shape: input.description.shape)
+            for index in tensor.bytes.indices { tensor.bytes[index] = 0 }
+            tensors.append(tensor)
+        }
+        return tensors
+    }
+
+    private func setInputs(of request: any InferRequest, to tensors: [any EngineTensor]) throws(EngineError) {
+        for (position, input) in plan.inputs.enumerated() {
+            try request.setInput(input.index, to: tensors[position])
+        }
+    }
+}

@@ -1,0 +1,52 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `ocelli report`, as a person and a program use it.
+@Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
+struct ReportTests {
+    private func report(_ arguments: String...) throws -> Shell.Result {
+        try Shell.run(Daemon.binary.path, ["report", "--seconds", "100ms"] + arguments)
+    }
+
+    @Test func jsonHasEveryFigure() throws {
+        let result = try report("digits", "--json", "--layers", "3")
+        #expect(result.status == 0, "\(result.errors)")
+        let json = result.json
+        #expect((json["model"] as? String) == "digits")
+        let load = json["load_ms"] as? [String: [String: Any]] ?? [:]
+        #expect(load["uncached"]?["from_cache"] as? Bool == false)
+        #expect(load["cached"]?["from_cache"] as? Bool == true)
+        #expect((json["first_prediction_ms"] as? Double ?? 0) > 0)
+        let latency = json["prediction_ms"] as? [String: Double] ?? [:]
+        let p50 = latency["p50"] ?? 0, p90 = latency["p90"] ?? 0, p99 = latency["p99"] ?? 0
+        #expect(0 < p50 && p50 <= p90 && p90 <= p99)
+        let throughput = json["throughput"] as? [[String: Any]] ?? []
+        #expect(throughput.compactMap { $0["in_flight"] as? Int } == Array(1...throughput.count))
+        #expect(throughput.count == json["slots"] as? Int)
+        #expect(throughput.allSatisfy { ($0["predictions_per_second"] as? Double ?? 0) > 0 })
+        #expect((json["layers"] as? [Any])?.count == 3)
+        let types = json["layer_types"] as? [[String: Any]] ?? []
+        let shares = types.reduce(0) { $0 + ($1["share"] as? Double ?? 0) }
+        #expect(abs(shares - 1) < 1e-6)
+        #expect(json["memory_bytes"] is [String: Any])
+        #expect(json["warnings"] is [String])
+    }
+
+    @Test func textIsForPeopleAndKnowsPathsToo() throws {
+        let path = SharedData.packageRoot.appendingPathComponent("models/digits").path
+        let result = try report(path, "--in-flight", "2")
+        #expect(result.status == 0, "\(result.errors)")
+        for word in ["uncached", "cached", "median", "p99", "predictions/s", "in flight", "Time by type of layer"] {
+            #expect(result.text.contains(word), "\(word): \(result.text)")
+        }
+    }
+
+    @Test func whatIsNotThereIsNamed() throws {
+        let missing = try report("nothing")
+        #expect(missing.status == 1)
+        #expect(missing.errors.contains("\"nothing\"") && missing.errors.contains("\"digits\""), "\(missing.errors)")
+        #expect(try report().status == 2)
+        #expect(try report("digits", "--in-flight", "0").errors.contains("from 1 to 64"))
+    }
+}
