@@ -1,12 +1,23 @@
+internal import Dispatch
 internal import InferenceService
+internal import Synchronization
 
 /// The command line: finds the subcommand and runs it.
 @main
 enum Ocelli {
-    static func main() async {
+    /// Not asynchronous: see ``Daemon/blockSignals()``. The main thread does nothing but wait for the end.
+    static func main() {
         let arguments = Array(CommandLine.arguments.dropFirst())
-        let status = await run(arguments)
-        Terminal.exit(status)
+        if arguments.first == ServeCommand.name { Daemon.blockSignals() }
+        let ended = DispatchSemaphore(value: 0)
+        let result = Mutex<Int32>(1)
+        Task.detached {
+            let status = await run(arguments)
+            result.withLock { $0 = status }
+            ended.signal()
+        }
+        ended.wait()
+        Terminal.exit(result.withLock { $0 })
     }
 
     /// Every subcommand, in the order of `ocelli help`.

@@ -84,6 +84,58 @@ struct SignalsTests {
         client.waitUntilExit()
     }
 
+    /// Each is sent as soon as the one before has been counted, which is while that reload ends; scripts/reload-soak sends more.
+    @Test func noReloadIsLost() throws {
+        let daemon = try Daemon(["--access-log=false"], waitUntilReady: false)
+        // One that comes while the models are loaded is done after that.
+        daemon.signal(SIGHUP)
+        for turn in 1...50 {
+            #expect(Self.waitForReloads(turn, of: daemon), "reload \(turn) did not come")
+            daemon.signal(SIGHUP)
+        }
+        #expect(Self.waitForReloads(51, of: daemon))
+        #expect(daemon.stop() == 0)
+    }
+
+    /// Signals do not queue: many at once are at least one reload after the last of them.
+    @Test func aBurstOfSignalsIsFollowedByAReloadWithTheLastState() throws {
+        let file = try Self.temporary("{ top: 2 }")
+        defer { try? FileManager.default.removeItem(at: file) }
+        let daemon = try Daemon(["--config", file.path])
+        for top in [3, 4, 5, 6, 7, 4] {
+            try "{ top: \(top) }".write(to: file, atomically: true, encoding: .utf8)
+            daemon.signal(SIGHUP)
+        }
+        var found = 0
+        for _ in 0..<400 where found != 4 {
+            found = try Curl.post(BadInputTests.seven, to: daemon.url + "/v1/classify").classifications.count
+            usleep(25_000)
+        }
+        #expect(found == 4)
+        let page = try Curl.run(daemon.url + "/metrics").text
+        let reloads = MetricsTests.value("ocelli_reloads_total{result=\"ok\"}", in: page) ?? 0
+        #expect((1...6).contains(reloads))
+        #expect(daemon.stop() == 0)
+    }
+
+    /// Waits, bounded, until so many reloads have succeeded.
+    static func waitForReloads(_ count: Int, of daemon: Daemon) -> Bool {
+        for _ in 0..<1000 {
+            let page = (try? Curl.run(daemon.url + "/metrics").text) ?? ""
+            let reloads = MetricsTests.value("ocelli_reloads_total{result=\"ok\"}", in: page) ?? 0
+            if reloads >= Double(count) { return reloads == Double(count) }
+            usleep(10_000)
+        }
+        return false
+    }
+
+    @Test func aSignalToEndDoesNotWaitForModelsThatAreLoaded() throws {
+        let daemon = try Daemon(waitUntilReady: false)
+        daemon.signal(SIGTERM)
+        #expect(daemon.waitForExit() == 0, "\(daemon.log)")
+        #expect(daemon.log.contains("everything was answered"), "\(daemon.log)")
+    }
+
     @Test func signalsThatSayNothingToTheDaemonDoNothing() throws {
         let daemon = try Daemon()
         daemon.signal(SIGPIPE)

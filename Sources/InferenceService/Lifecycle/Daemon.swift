@@ -3,9 +3,15 @@ internal import FoundationEssentials
 internal import HTTPServer
 internal import Inference
 
-/// The daemon's life: start, serve, reload, drain, end.
+/// The daemon: its parts put together.
 package enum Daemon {
-    /// Serves until a signal ends it.
+    /// Makes the signals wait that the daemon is told by. To be called on the main thread, before there is another.
+    ///
+    /// The main thread must not end in `dispatch_main()`, as that of an asynchronous `main` does: on Linux that is a
+    /// sigsuspend(2) with nothing blocked, which takes the signals.
+    package static func blockSignals() { SignalReader.block() }
+
+    /// Serves until a signal ends it; see ``blockSignals()``.
     /// - Parameter reload: the settings as they would be if the daemon were started now: asked for on SIGHUP.
     /// - Returns: the process's exit status: 0 when everything that was accepted has been answered.
     package static func run(
@@ -14,8 +20,6 @@ package enum Daemon {
         let start = MonotonicInstant.now
         let environment = ProcessInfo.processInfo.environment
         let log = Log(level: settings.level, format: settings.format)
-        let manager = ServiceManager(environment: environment)
-        let signals = SignalReader([.terminate, .interrupt, .hangUp])
         let plan = ServicePlan(settings: settings, environment: environment)
         guard !plan.folders.isEmpty else {
             throw StartupError(
@@ -38,60 +42,13 @@ package enum Daemon {
             throw StartupError("\(error)")
         }
         StartupSummary(plan: plan, addresses: addresses).log(to: log)
-        // Listening comes first: the port is taken and health is answered while models load; /readyz says when they have.
-        await manager.patiently("loading models") { await repository.loadEager() }
-        if let cache = plan.cacheDirectory {
-            let pruned = CompiledModelCache.prune(cache, to: settings.cacheSize)
-            if pruned.files > 0 {
-                log.info("removed \(pruned.files) compiled models from the cache (\(Units.bytes(pruned.bytes)))")
-            }
-        }
-        let idleWatch = Task {
-            while !Task.isCancelled {
-                try? await Task.sleep(for: .seconds(1))
-                repository.unloadIdle()
-            }
-        }
-        defer { idleWatch.cancel() }
-        let named = settings.defaultModel.isEmpty ? repository.defaultClassifier : settings.defaultModel
-        log.info(
-            "/v1/classify means \(named.map { "the model \($0)" } ?? "no model: none that is ready classifies pictures")"
-        )
-        if repository.isReady {
-            let time = Units.decimal(Double(MonotonicInstant.now.nanoseconds(since: start)) / 1e9, places: 2)
-            log.notice("ready after \(time) s")
-        } else {
-            log.error("not every model is ready: /readyz says 503, /v1/models says why; the others are served")
-        }
-        manager.ready(Self.status(of: repository, addresses: addresses))
-        let watchdog = Watchdog(manager: manager, repository: repository, metrics: metrics, log: log)
-        // Until the process ends: a drain that hangs is for the watchdog to end.
-        Task { await watchdog.run() }
-
         let reloader = Reloader(
             source: reload, environment: environment, repository: repository, service: service, accessLog: accessLog,
             metrics: metrics, log: log)
-        var current = settings
-        let failure = Task { await server.waitUntilFailure() }
-        Task { signals.fail("\(await failure.value)") }
-        while true {
-            switch await signals.next() {
-            case .failure(let reason):
-                log.error("a listener has died: \(reason); ending, so that the service manager starts Ocelli anew")
-                manager.stopping("a listener has died")
-                return 1
-            case .signal(.hangUp):
-                manager.reloading()
-                let before = current
-                current = await manager.patiently("reloading") { await reloader.reload(from: before) }
-                manager.ready(Self.status(of: repository, addresses: addresses))
-            case .signal(.terminate), .signal(.interrupt):
-                failure.cancel()
-                let drain = Drain(
-                    signals: signals, server: server, service: service, manager: manager, metrics: metrics, log: log)
-                return await drain.run(settings: current)
-            }
-        }
+        let lifecycle = Lifecycle(
+            plan: plan, addresses: addresses, start: start, server: server, service: service, repository: repository,
+            reloader: reloader, manager: ServiceManager(environment: environment), metrics: metrics, log: log)
+        return try await lifecycle.run()
     }
 
     private static func repository(
@@ -114,15 +71,6 @@ package enum Daemon {
                     + "numbered versions, or a model file (.onnx, .tflite, .xml)")
         }
         return repository
-    }
-
-    /// One line for `systemctl status`.
-    private static func status(of repository: ModelRepository, addresses: [String]) -> String {
-        let records = repository.records
-        let ready = records.count { $0.model != nil }
-        let failed = records.filter { if case .failed = $0.state { true } else { false } }.map(\.name)
-        return "serving \(ready) of \(records.count) models on \(addresses.joined(separator: ", "))"
-            + (failed.isEmpty ? "" : "; failed: \(failed.joined(separator: ", "))")
     }
 }
 

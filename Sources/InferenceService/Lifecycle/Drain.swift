@@ -8,7 +8,6 @@ internal import HTTPServer
 /// 2. Nothing new is accepted; what is under way has `drain_timeout` to finish.
 /// 3. What has not finished is cancelled, counted and told; the exit status then is 3, else 0.
 struct Drain {
-    let signals: SignalReader
     let server: HTTPServer
     let service: Service
     let manager: ServiceManager
@@ -27,7 +26,6 @@ struct Drain {
         let patience = settings.drainDelay + settings.drainTimeout
         manager.extendTimeout(by: .seconds(patience + 5))
         log.notice("draining: \(handlers) requests under way are finished (a second signal ends at once)")
-        watchForSecondSignal()
         if settings.drainDelay > 0 { try? await Task.sleep(for: .seconds(settings.drainDelay)) }
         let report = await server.shutdown(within: .seconds(settings.drainTimeout))
         metrics.add(.drainLost, UInt64(clamping: report.lostRequests))
@@ -38,17 +36,5 @@ struct Drain {
         }
         log.notice("ended: everything was answered")
         return 0
-    }
-
-    private func watchForSecondSignal() {
-        let signals = signals
-        let log = log
-        Task {
-            while true {
-                guard case .signal(let signal) = await signals.next(), signal != .hangUp else { continue }
-                log.error("a second signal: ending at once")
-                Process.exit(130)
-            }
-        }
     }
 }

@@ -1,8 +1,11 @@
-@preconcurrency internal import Dispatch
+internal import CSystem
 internal import Glibc
-internal import Synchronization
 
-/// Turns signals into values that a task can wait for. SIGPIPE is ignored: a vanished reader is an error of a write.
+/// Receives signals on a thread of its own, from a signalfd(2).
+///
+/// The signals are blocked in every thread and keep their dispositions: one that comes at any moment stays pending in the
+/// kernel until it is read, and none is lost. Signals of one kind do not queue: several that come before the first is read
+/// are one. Handlers and libdispatch's signal sources, which are made of them, have moments in which a signal finds nobody.
 final class SignalReader: Sendable {
     enum Signal: Sendable, CaseIterable {
         case terminate, interrupt, hangUp
@@ -16,62 +19,58 @@ final class SignalReader: Sendable {
         }
     }
 
-    enum Event: Sendable {
-        case signal(Signal)
-        case failure(String)
-    }
-
-    /// Sendable in effect: made in `init`, and only kept alive after it.
-    private nonisolated(unsafe) let sources: [any DispatchSourceSignal]
-    private let state = Mutex(State())
-
-    private struct State {
-        var pending: [Event] = []
-        var waiter: CheckedContinuation<Event, Never>?
-    }
-
-    init(_ signals: [Signal]) {
+    /// Blocks the signals for the calling thread and all that it starts from now on. To be called before there is another:
+    /// a thread that does not block them would take them, and they would end the process. SIGPIPE is ignored: a vanished
+    /// reader is an error of a write. A program that the daemon would start inherits both (it starts none): what is started
+    /// must be given an empty mask.
+    static func block() {
         Glibc.signal(SIGPIPE, SIG_IGN)
-        let queue = DispatchQueue(label: "ocelli.signals")
-        sources = signals.map { signal in
-            // The default action would end the process before the source is told.
-            Glibc.signal(signal.number, SIG_IGN)
-            return DispatchSource.makeSignalSource(signal: signal.number, queue: queue)
-        }
-        for (signal, source) in zip(signals, sources) {
-            source.setEventHandler { [weak self] in self?.deliver(.signal(signal)) }
-            source.resume()
+        let numbers = Signal.allCases.map(\.number)
+        // Fails for numbers that are no signals only (pthread_sigmask(3)).
+        _ = csys_signals_block(numbers, Int32(numbers.count))
+    }
+
+    private let descriptor: Int32
+    private let deliver: @Sendable (Signal) -> Void
+    private let fail: @Sendable (String) -> Void
+
+    private init(
+        _ descriptor: Int32, deliver: @escaping @Sendable (Signal) -> Void, fail: @escaping @Sendable (String) -> Void
+    ) {
+        self.descriptor = descriptor
+        self.deliver = deliver
+        self.fail = fail
+    }
+
+    /// Starts to read, until the process ends; signals that came since ``block()`` come first.
+    /// - Parameters:
+    ///   - deliver: told of each signal, one at a time, on the reading thread; should not wait for anything.
+    ///   - fail: told why no signal can be read any more.
+    static func start(
+        deliver: @escaping @Sendable (Signal) -> Void, fail: @escaping @Sendable (String) -> Void
+    ) throws(StartupError) {
+        let numbers = Signal.allCases.map(\.number)
+        let descriptor = csys_signalfd(numbers, Int32(numbers.count), false)
+        guard descriptor >= 0 else { throw StartupError("signals cannot be received: signalfd: errno \(-descriptor)") }
+        let reader = Unmanaged.passRetained(SignalReader(descriptor, deliver: deliver, fail: fail))
+        let started = csys_thread_start(
+            "signals",
+            { argument in
+                guard let argument else { return }
+                Unmanaged<SignalReader>.fromOpaque(argument).takeRetainedValue().run()
+            }, reader.toOpaque())
+        guard started >= 0 else {
+            reader.release()
+            csys_close(descriptor)
+            throw StartupError("signals cannot be received: pthread_create: errno \(-started)")
         }
     }
 
-    /// Ends the wait for another reason than a signal.
-    func fail(_ reason: String) { deliver(.failure(reason)) }
-
-    /// The next event; one task at a time may wait.
-    func next() async -> Event {
-        await withCheckedContinuation { continuation in
-            let event: Event? = state.withLock { state in
-                if !state.pending.isEmpty { return state.pending.removeFirst() }
-                state.waiter = continuation
-                return nil
-            }
-            if let event { continuation.resume(returning: event) }
+    private func run() {
+        while true {
+            let number = csys_signalfd_read(descriptor)
+            guard number >= 0 else { return fail("signals cannot be received any more: errno \(-number)") }
+            if let signal = Signal.allCases.first(where: { $0.number == number }) { deliver(signal) }
         }
     }
-
-    private func deliver(_ event: Event) {
-        let waiter = state.withLock { state in
-            defer { state.waiter = nil }
-            // Signals that nobody waits for are few: past a handful they say nothing new.
-            if state.waiter == nil, state.pending.count < 16 { state.pending.append(event) }
-            return state.waiter
-        }
-        waiter?.resume(returning: event)
-    }
-}
-
-/// The end of the process.
-enum Process {
-    /// Ends at once, without waiting for anything.
-    static func exit(_ status: Int32) -> Never { _exit(status) }
 }

@@ -1,0 +1,154 @@
+internal import FlowControl
+internal import Glibc
+internal import HTTPServer
+internal import Inference
+internal import Synchronization
+
+/// The daemon's life, from listening to the end: does what ``LifecycleMachine`` decides.
+final class Lifecycle: Sendable {
+    private let plan: ServicePlan
+    private let addresses: [String]
+    private let start: MonotonicInstant
+    private let server: HTTPServer
+    private let service: Service
+    private let repository: ModelRepository
+    private let reloader: Reloader
+    private let manager: ServiceManager
+    private let metrics: ServiceMetrics
+    private let log: Log
+
+    private let machine = Mutex(LifecycleMachine())
+    /// The settings in force.
+    private let settings: Mutex<Settings>
+    /// The one value of it is how the daemon ends.
+    private let ending: (stream: AsyncStream<Ending>, continuation: AsyncStream<Ending>.Continuation)
+
+    private struct Ending: Sendable {
+        let status: Int32
+        let isLoading: Bool
+    }
+
+    init(
+        plan: ServicePlan, addresses: [String], start: MonotonicInstant, server: HTTPServer, service: Service,
+        repository: ModelRepository, reloader: Reloader, manager: ServiceManager, metrics: ServiceMetrics, log: Log
+    ) {
+        self.plan = plan
+        self.addresses = addresses
+        self.start = start
+        self.server = server
+        self.service = service
+        self.repository = repository
+        self.reloader = reloader
+        self.manager = manager
+        self.metrics = metrics
+        self.log = log
+        settings = Mutex(plan.settings)
+        ending = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(1))
+    }
+
+    /// Loads the models and serves until the end.
+    /// - Returns: the exit status.
+    func run() async throws -> Int32 {
+        try SignalReader.start(
+            deliver: { self.handle($0 == .hangUp ? .reload : .terminate) }, fail: { self.handle(.failed($0)) })
+        Task { handle(.failed("a listener has died: \(await server.waitUntilFailure())")) }
+        Task {
+            await load()
+            handle(.started)
+            await watchIdleModels()
+        }
+        var ending: Ending?
+        for await value in self.ending.stream { ending = value }
+        guard let ending else { return 1 }
+        // What the engine has at hand uses what exit(3) would take away under it.
+        if ending.isLoading { Process.exit(ending.status) }
+        return ending.status
+    }
+
+    private func handle(_ event: LifecycleMachine.Event) {
+        // Under the lock, so that what is done has the order of what was decided. Nothing that is done waits.
+        machine.withLock { machine in
+            for action in machine.handle(event) { perform(action) }
+        }
+    }
+
+    private func perform(_ action: LifecycleMachine.Action) {
+        switch action {
+        case .announce: manager.ready(status)
+        case .reload:
+            manager.reloading()
+            Task {
+                let before = settings.withLock { $0 }
+                let after = await manager.patiently("reloading") { await self.reloader.reload(from: before) }
+                settings.withLock { $0 = after }
+                handle(.reloaded)
+            }
+        case .drain:
+            Task {
+                let drain = Drain(server: server, service: service, manager: manager, metrics: metrics, log: log)
+                handle(.drained(await drain.run(settings: settings.withLock { $0 })))
+            }
+        case .end(let status, let isLoading): end(status, isLoading)
+        case .fail(let reason, let isLoading):
+            log.error("\(reason); ending, so that the service manager starts Ocelli anew")
+            manager.stopping(reason)
+            end(1, isLoading)
+        case .abort:
+            log.error("a second signal: ending at once")
+            Process.exit(130)
+        }
+    }
+
+    private func end(_ status: Int32, _ isLoading: Bool) {
+        ending.continuation.yield(Ending(status: status, isLoading: isLoading))
+        ending.continuation.finish()
+    }
+
+    // MARK: Start
+
+    private func load() async {
+        // Listening comes first: the port is taken and health is answered while models load; /readyz says when they have.
+        await manager.patiently("loading models") { await self.repository.loadEager() }
+        if let cache = plan.cacheDirectory {
+            let pruned = CompiledModelCache.prune(cache, to: plan.settings.cacheSize)
+            if pruned.files > 0 {
+                log.info("removed \(pruned.files) compiled models from the cache (\(Units.bytes(pruned.bytes)))")
+            }
+        }
+        let named = plan.settings.defaultModel.isEmpty ? repository.defaultClassifier : plan.settings.defaultModel
+        log.info(
+            "/v1/classify means \(named.map { "the model \($0)" } ?? "no model: none that is ready classifies pictures")"
+        )
+        if repository.isReady {
+            let time = Units.decimal(Double(MonotonicInstant.now.nanoseconds(since: start)) / 1e9, places: 2)
+            log.notice("ready after \(time) s")
+        } else {
+            log.error("not every model is ready: /readyz says 503, /v1/models says why; the others are served")
+        }
+        let watchdog = Watchdog(manager: manager, repository: repository, metrics: metrics, log: log)
+        // Until the process ends: a drain that hangs is for the watchdog to end.
+        Task { await watchdog.run() }
+    }
+
+    private func watchIdleModels() async {
+        while !Task.isCancelled {
+            try? await Task.sleep(for: .seconds(1))
+            repository.unloadIdle()
+        }
+    }
+
+    /// One line for `systemctl status`.
+    private var status: String {
+        let records = repository.records
+        let ready = records.count { $0.model != nil }
+        let failed = records.filter { if case .failed = $0.state { true } else { false } }.map(\.name)
+        return "serving \(ready) of \(records.count) models on \(addresses.joined(separator: ", "))"
+            + (failed.isEmpty ? "" : "; failed: \(failed.joined(separator: ", "))")
+    }
+}
+
+/// The end of the process.
+enum Process {
+    /// Ends at once, without waiting for anything.
+    static func exit(_ status: Int32) -> Never { _exit(status) }
+}

@@ -1,0 +1,90 @@
+/// What the daemon does next, decided from what happens: a pure state machine, without clock, I/O or tasks.
+///
+/// ```
+/// starting ──▶ serving ⇄ reloading          any of them ──terminate──▶ draining ──▶ ended
+///                          (again, where it was asked for meanwhile)
+/// ```
+///
+/// A reload that is asked for while one runs is done after it, once for all who asked: the files may have changed after the
+/// running one has read them. A signal to end waits for neither start nor reload.
+package struct LifecycleMachine: Sendable {
+    package enum Event: Sendable, Hashable {
+        /// The models that are loaded at start have been, or could not be.
+        case started
+        /// A reload is asked for (SIGHUP).
+        case reload
+        /// The reload is over.
+        case reloaded
+        /// The daemon is to end (SIGTERM, SIGINT).
+        case terminate
+        /// Everything is answered, or the time for it is up: the exit status.
+        case drained(Int32)
+        /// The daemon cannot go on.
+        case failed(String)
+    }
+
+    package enum Action: Sendable, Hashable {
+        /// Tell the service manager that the daemon is ready.
+        case announce
+        /// Read the configuration and the models anew; ``Event/reloaded`` ends it.
+        case reload
+        /// Answer what was accepted; ``Event/drained(_:)`` ends it.
+        case drain
+        /// End in good order with a status. Where models are being loaded nobody waits for the engine.
+        case end(Int32, isLoading: Bool)
+        /// End because of a failure.
+        case fail(String, isLoading: Bool)
+        /// End at once: somebody has lost patience.
+        case abort
+    }
+
+    private enum Phase: Sendable {
+        case starting, serving, reloading, draining, ended
+    }
+
+    private var phase = Phase.starting
+    /// A reload is to follow.
+    private var isReloadWanted = false
+    /// The start or a reload is under way, which a drain does not wait for.
+    private var isLoading = true
+
+    package init() {}
+
+    /// What is to be done when something happens, in order.
+    package mutating func handle(_ event: Event) -> [Action] {
+        switch (event, phase) {
+        case (_, .ended): return []
+        case (.started, _), (.reloaded, _):
+            isLoading = false
+            guard phase != .draining else { return [] }
+            phase = .serving
+            return [.announce] + reloadIfWanted()
+        case (.reload, .draining): return []
+        case (.reload, _):
+            isReloadWanted = true
+            return phase == .serving ? reloadIfWanted() : []
+        case (.terminate, .draining):
+            phase = .ended
+            return [.abort]
+        case (.terminate, _):
+            phase = .draining
+            return [.drain]
+        case (.drained(let status), _):
+            phase = .ended
+            return [.end(status, isLoading: isLoading)]
+        // The drain's own end tells how it went.
+        case (.failed, .draining): return []
+        case (.failed(let reason), _):
+            phase = .ended
+            return [.fail(reason, isLoading: isLoading)]
+        }
+    }
+
+    private mutating func reloadIfWanted() -> [Action] {
+        guard isReloadWanted else { return [] }
+        isReloadWanted = false
+        isLoading = true
+        phase = .reloading
+        return [.reload]
+    }
+}
