@@ -27,21 +27,21 @@ INLINE void store8(uint8_t *destination, lanes sums) {
     memcpy(destination, &bytes, sizeof bytes);
 }
 
-INLINE void horizontal(const cresample_weights *weights, const uint8_t *source, uint8_t *destination) {
+/// With a number of pairs that the compiler knows: no branch inside that could be guessed wrongly, once for each output.
+INLINE void horizontal_pairs(
+    const cresample_weights *weights, size_t pairs, const uint8_t *source, uint8_t *destination) {
     const int32_t half = 1 << (CRESAMPLE_PRECISION - 1);
     const int32_t *factors = weights->factors;
     const int32_t *starts = weights->starts;
-    const int32_t *counts = weights->counts;
     const size_t outputs = weights->outputs;
-    const size_t stride = weights->stride;
     for (size_t output = 0; output < outputs; output++) {
         const uint8_t *pixels = source + (size_t)starts[output] * 4;
         lanes sums = {half, half, half, half, 0, 0, 0, 0};
-        // Two pixels at a time: the factor of one too many is 0.
-        for (int32_t tap = 0; tap < counts[output]; tap += 2) {
+        // Two pixels at a time.
+        for (size_t pair = 0; pair < pairs; pair++) {
             lanes both;
-            memcpy(&both, factors + (size_t)tap * 4, sizeof both);
-            sums += load8(pixels + (size_t)tap * 4) * both;
+            memcpy(&both, factors + pair * 8, sizeof both);
+            sums += load8(pixels + pair * 8) * both;
         }
         lanes4 levels = (__builtin_shufflevector(sums, sums, 0, 1, 2, 3) + __builtin_shufflevector(sums, sums, 4, 5, 6, 7)) >>
                         CRESAMPLE_PRECISION;
@@ -49,7 +49,20 @@ INLINE void horizontal(const cresample_weights *weights, const uint8_t *source, 
         levels = __builtin_elementwise_min(levels, (lanes4){0} + 255);
         bytes4 bytes = __builtin_convertvector(levels, bytes4);
         memcpy(destination + output * 4, &bytes, sizeof bytes);
-        factors += stride * 4;
+        factors += pairs * 8;
+    }
+}
+
+INLINE void horizontal(const cresample_weights *weights, const uint8_t *source, uint8_t *destination) {
+    const size_t pairs = weights->taps / 2;
+    switch (pairs) {
+    case 1: horizontal_pairs(weights, 1, source, destination); return;
+    case 2: horizontal_pairs(weights, 2, source, destination); return;
+    case 3: horizontal_pairs(weights, 3, source, destination); return;
+    case 4: horizontal_pairs(weights, 4, source, destination); return;
+    case 5: horizontal_pairs(weights, 5, source, destination); return;
+    case 6: horizontal_pairs(weights, 6, source, destination); return;
+    default: horizontal_pairs(weights, pairs, source, destination); return;
     }
 }
 

@@ -9,18 +9,16 @@
 /// Fraction bits of a factor.
 enum { CRESAMPLE_PRECISION = 22 };
 
-/// Weights of one axis. By output: the first source pixel, how many there are, and `stride` factors, of which those beyond the
-/// count are 0. `stride` is even.
+/// Weights of one axis. By output: the first source pixel, and `taps` factors (an even number, the same for all), each four times,
+/// once for each byte of a pixel, so that they are loaded as they are needed.
 typedef struct cresample_weights {
     const int32_t *starts;
-    const int32_t *counts;
     const int32_t *factors;
-    size_t stride;
+    size_t taps;
     size_t outputs;
 } cresample_weights;
 
-/// A row of outputs of a row of pixels of 4 bytes. Each factor stands four times in `weights->factors`, once for each byte, so that
-/// they are loaded as they are needed; `stride` counts them once. 4 bytes behind the last pixel must be readable.
+/// A row of outputs of a row of pixels of 4 bytes. Reads `taps` pixels from each start on.
 void cresample_horizontal(const cresample_weights *weights, const uint8_t *source, uint8_t *destination);
 
 /// `bytes` sums over `count` rows of a ring of `capacity` rows that are `stride` bytes apart, beginning with row `first`. Works on 32

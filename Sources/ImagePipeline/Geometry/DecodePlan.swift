@@ -29,7 +29,7 @@ struct DecodePlan {
         let scale =
             info.format == .jpeg && !options.fullDecode && spec.resampler != .nearest
                 && info.width * info.height >= Self.smallestScaled
-            ? Self.scale(across: across, down: down, margin: spec.decodeMargin * (header.hasUnevenChroma ? 2 : 1)) : 8
+            ? Self.scale(across: across, down: down, margin: spec.decodeMargin * header.chromaUnevenness) : 8
         self.scale = scale
         decodedWidth = Self.scaled(info.width, scale)
         decodedHeight = Self.scaled(info.height, scale)
@@ -51,7 +51,7 @@ struct DecodePlan {
 
     /// The smallest scale at which the needed part still has at least `margin` times the pixels, each way, that are made of it.
     ///
-    /// Twice as much for chroma that libjpeg scales down together with luma although it has fewer samples one way already.
+    /// More for chroma that libjpeg scales down together with luma although it has fewer samples one way already.
     /// Only the scales for which libjpeg-turbo has vector code: at 3/8 it takes longer than at 4/8.
     private static func scale(across: AxisFraming, down: AxisFraming, margin: Double) -> Int {
         for scale in [1, 2, 4]

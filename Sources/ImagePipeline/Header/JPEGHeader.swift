@@ -4,7 +4,7 @@ enum JPEGHeader {
         var offset = 2
         var size: (width: Int, height: Int)?
         var orientation: Int?
-        var hasUnevenChroma = false
+        var chromaUnevenness = 1.0
         var isProgressive = false
         while true {
             let marker = try nextMarker(reader, &offset)
@@ -27,7 +27,7 @@ enum JPEGHeader {
                 guard width > 0, height > 0 else { throw .corrupt("a JPEG of \(width) x \(height) pixels") }
                 size = (width, height)
                 isProgressive = marker & 3 == 2
-                hasUnevenChroma = isUneven(reader, components: offset + 7)
+                chromaUnevenness = Self.chromaUnevenness(reader, components: offset + 7)
             case 0xE1 where orientation == nil && reader.has("Exif\0", at: offset + 2):
                 orientation = EXIF.orientation(reader.slice(offset + 8, length - 8)) ?? 1
             case 0xDA:
@@ -35,7 +35,7 @@ enum JPEGHeader {
                 let info = ImageInfo(
                     format: .jpeg, width: size.width, height: size.height, orientation: orientation ?? 1)
                 var header = PictureHeader(info: info, truncation: missingEnd(reader, scan: offset))
-                header.hasUnevenChroma = hasUnevenChroma
+                header.chromaUnevenness = chromaUnevenness
                 if isProgressive { header.scans = scans(reader, from: offset) }
                 return header
             default:
@@ -56,16 +56,20 @@ enum JPEGHeader {
     }
 
     /// Whether the first component has more samples than another across but not down, or the other way round.
-    private static func isUneven(_ reader: ByteReader, components: Int) -> Bool {
-        guard let count = reader.byte(components), count > 1, let first = reader.byte(components + 2) else {
-            return false
-        }
+    /// How many times fewer samples chroma has one way than the other: 1 of 4:4:4 and 4:2:0, 2 of 4:2:2 and 4:4:0, 4 of 4:1:1.
+    private static func chromaUnevenness(_ reader: ByteReader, components: Int) -> Double {
+        guard let count = reader.byte(components), count > 1, let first = reader.byte(components + 2) else { return 1 }
+        var unevenness = 1.0
         for index in 1..<Int(count) {
-            guard let other = reader.byte(components + 2 + index * 3) else { return false }
-            // Ratios a/b and c/d differ where a * d and b * c do.
-            if (first >> 4) * (other & 15) != (first & 15) * (other >> 4) { return true }
+            guard let other = reader.byte(components + 2 + index * 3) else { return unevenness }
+            // The ratios of the sampling factors, luma's to chroma's, across and down, by each other.
+            let across = Double(first >> 4) * Double(other & 15)
+            let down = Double(first & 15) * Double(other >> 4)
+            // A factor of 0 is libjpeg's to refuse.
+            guard across > 0, down > 0 else { continue }
+            unevenness = max(unevenness, across / down, down / across)
         }
-        return false
+        return unevenness
     }
 
     /// How many scans there are, this one included. Within a scan 0xFF is followed by a byte that makes it harmless, so that

@@ -3,8 +3,8 @@ struct PictureHeader {
     let info: ImageInfo
     /// Where and how the data ends too early, as far as that can be told by looking at its structure.
     let truncation: String?
-    /// A JPEG whose chroma has fewer samples than luma in one direction only, as 4:2:2.
-    var hasUnevenChroma = false
+    /// How many times fewer chroma samples a JPEG has one way than the other: 2 of 4:2:2, 4 of 4:1:1, else 1.
+    var chromaUnevenness = 1.0
     /// Scans of a progressive JPEG; 1 for everything else.
     var scans = 1
     /// The bytes that hold the pixels, with the size they have: of a WebP animation, one frame.
