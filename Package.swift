@@ -100,7 +100,8 @@ let package = Package(
             name: "InferenceServiceTests",
             dependencies: ["InferenceService", "Inference", "HTTPWire", "FlowControl", "ImagePipeline", "TestSupport"],
             swiftSettings: strict),
-        .testTarget(name: "EndToEndTests", dependencies: ["TestSupport"], swiftSettings: strict),
+        .testTarget(
+            name: "EndToEndTests", dependencies: ["ImagePipeline", "TestSupport"], swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -78,11 +78,84 @@ import Testing
         ("\"name\": \"scores\"", "\"name\": \"score\"", "outputs[0].name: ", "it has \"scores\""),
         ("\"backend\": \"onnx\"", "\"backend\": \"onnx\", \"quantized\": true", "model.quantized: ", "float32"),
         ("{\n", "{ \"placeholder\": true,\n", "placeholder: ", "placeholder"),
+        (
+            "\"file\": \"m.onnx\", \"backend\": \"onnx\"", "\"file\": \"m.pt\"", "model.backend: ",
+            "\"m.pt\" does not tell it"
+        ),
+        ("[2, 2, 3]", "[]", "inputs[0].shape: ", "is empty"),
+        ("[2, 2, 3]", "\"2x2\"", "inputs[0].shape: ", "expected an array"),
+        (", \"shape\": [2, 2, 3]", "", "inputs[0].shape: ", "is missing"),
+        ("\"type\": \"image\", ", "", "inputs[0].type: ", "is missing"),
+        ("\"inputs\": [", "\"_inputs\": [", "inputs: ", "is missing"),
+        (
+            "\"outputs\": [ { \"name\": \"scores\", \"type\": \"array\", \"shape\": [-1, 3], \"labels\": \"labels.txt\" } ]",
+            "\"outputs\": []", "outputs: ", "is empty"
+        ),
+        ("\"labels\": \"labels.txt\"", "\"quantize\": {\"standard\": \"[0,1]\"}", "outputs[0].quantize: ", "not a key"),
+        ("\"labels\": \"labels.txt\"", "\"dequantize\": {}", "outputs[0].dequantize: ", "\"standard\""),
+        ("\"labels\": \"labels.txt\"", "\"dequantize\": {\"scale\": 2}", "outputs[0].dequantize: ", "both"),
+        ("\"labels\": \"labels.txt\"", "\"dequantize\": {\"bias\": 2}", "outputs[0].dequantize: ", "both"),
+        (
+            "\"labels\": \"labels.txt\"", "\"dequantize\": {\"standard\": \"[-10,10]\"}",
+            "outputs[0].dequantize.standard: ", "\"[-10,10]\""
+        ),
+        (
+            "\"labels\": \"labels.txt\"", "\"dequantize\": {\"scale\": \"2\", \"bias\": 0}",
+            "outputs[0].dequantize.scale: ",
+            "a number"
+        ),
+        ("\"type\": \"array\"", "\"type\": \"string\"", "outputs[0].dtype: ", "is missing"),
+        ("\"type\": \"array\"", "\"type\": \"string\", \"dtype\": \"float32\"", "outputs[0].labels: ", "not a key"),
+        (
+            "\"type\": \"array\", \"shape\": [-1, 3]", "\"type\": \"scalar\", \"shape\": [3]", "outputs[0].shape: ",
+            "3 elements"
+        ),
+        ("\"type\": \"array\"", "\"type\": \"array\", \"dtype\": \"float\"", "outputs[0].dtype: ", "\"float\""),
+        ("\"format\": \"RGB\"", "\"format\": \"RGB\", \"normalize\": {}", "inputs[0].normalize: ", "\"standard\""),
+        (
+            "\"format\": \"RGB\"", "\"format\": \"RGB\", \"normalize\": {\"scale\": 1, \"bias\": {}}",
+            "inputs[0].normalize.bias: ", "none of them"
+        ),
+        (
+            "\"format\": \"RGB\"", "\"format\": \"RGB\", \"normalize\": {\"scale\": 1, \"bias\": {\"red\": 1}}",
+            "inputs[0].normalize.bias.red: ", "not a key"
+        ),
+        (
+            "\"format\": \"RGB\"", "\"format\": \"RGB\", \"denormalize\": {\"standard\": \"[0,1]\"}",
+            "inputs[0].denormalize: ", "not a key"
+        ),
         ("{\n", "[ {\n", "model.json: ", "is not valid JSON"),
     ])
     func oneMistakeIsNamed(_ old: String, _ new: String, _ path: String, _ words: String) async throws {
+        #expect(Self.good.contains(old))
         let found = try await problems(Self.good.replacingOccurrences(of: old, with: new))
         #expect(found.contains { $0.hasPrefix(path) && $0.contains(words) }, "\(found)")
+    }
+
+    @Test(arguments: [
+        // What TensorIO takes is taken: the file's name instead of a backend, channels without a bias, scale alone.
+        (", \"backend\": \"onnx\"", ""),
+        ("\"format\": \"RGB\"", "\"format\": \"RGB\", \"normalize\": {\"scale\": 2}"),
+        ("\"format\": \"RGB\"", "\"format\": \"RGB\", \"normalize\": {\"bias\": {\"g\": 1}}"),
+        ("\"format\": \"RGB\"", "\"format\": \"RGB\", \"normalize\": {\"standard\": \"[0,1]\", \"scale\": 7}"),
+        ("[2, 2, 3]", "[-1, 2, 2, 3]"),
+        ("\"backend\": \"onnx\"", "\"backend\": \"onnx\", \"modes\": [\"train\", \"predict\"]"),
+        ("\"backend\": \"onnx\"", "\"backend\": \"onnx\", \"class\": \"X\", \"type\": \"y\""),
+        (
+            "\"inputs\": [",
+            "\"options\": {\"device_position\": \"front\"}, \"train\": {\"ops\": [\"t\"]}, \"inputs\": ["
+        ),
+    ])
+    func whatTensorIOTakesIsTaken(_ old: String, _ new: String) async throws {
+        #expect(Self.good.contains(old))
+        #expect(try await problems(Self.good.replacingOccurrences(of: old, with: new)) == [])
+    }
+
+    @Test func aPlaceholderHasThatOneProblem() async throws {
+        let json = Self.good.replacingOccurrences(
+            of: "\"model\": { \"file\": \"m.onnx\"", with: "\"placeholder\": true, \"model\": { \"file\": null")
+        let found = try await problems(json)
+        #expect(found.count == 1 && found.first?.hasPrefix("placeholder: ") == true, "\(found)")
     }
 
     @Test func labelsThatAreNotAsManyAsClasses() async throws {

@@ -26,12 +26,22 @@ struct LayerParser {
         case .string: layer.kind = .bytes
         case .image: layer.kind = .image(image(shape: layer.shape))
         }
-        if isInput {
-            layer.linear = linear("quantize")
-        } else if kind != .image {
+        switch kind {
+        case .string:
+            // Raw bytes: nothing is done to them, and only their type tells how many there are.
+            if !object.has("dtype") {
+                problems.add(
+                    object.path(of: "dtype"), "is missing: expected the type of the elements that the bytes are")
+            }
+        case _ where isInput: layer.linear = linear("quantize")
+        case .image: break
+        default:
             layer.linear = linear("dequantize")
             if let file = object.string("labels") { layer.labels = labels(file, object.path(of: "labels")) }
             layer.activation = object.choice("activation", ModelManifest.Activation.self)
+        }
+        if kind == .scalar, let count = Shape(layer.shape.withoutBatch).elementCount, count != 1 {
+            problems.add(object.path(of: "shape"), "\(layer.shape) has \(count) elements, a scalar has one")
         }
         object.refuseUnknownKeys()
         return layer
@@ -43,6 +53,7 @@ struct LayerParser {
             return []
         }
         guard let elements = object.elements("shape") else { return [] }
+        if elements.isEmpty { problems.add(object.path(of: "shape"), "is empty: expected an extent at the least") }
         var dimensions: [Int] = []
         for (index, element) in elements.enumerated() {
             if case .integer(let extent) = element, extent > 0 || (extent == -1 && index == 0), extent <= 1 << 31 {
@@ -174,6 +185,9 @@ struct LayerParser {
         switch value {
         case .object:
             guard let members = object.object(key) else { return nil }
+            if !["r", "g", "b"].contains(where: members.has) {
+                problems.add(object.path(of: key), "expected \"r\", \"g\" and \"b\", found none of them")
+            }
             let values = ["r", "g", "b"].map { members.number($0) ?? 0 }
             members.refuseUnknownKeys()
             return channels == 1 ? [values[0]] : values
@@ -197,8 +211,8 @@ struct LayerParser {
         defer { transform.refuseUnknownKeys() }
         let standard = transform.choice("standard", StandardRange.self)
         let scale = transform.number("scale"), bias = transform.number("bias")
-        if standard == nil, !transform.has("standard"), scale == nil, !transform.has("scale") {
-            problems.add(transform.path, "expected \"standard\", or \"scale\" and \"bias\"")
+        if !transform.has("standard"), !transform.has("scale") || !transform.has("bias") {
+            problems.add(transform.path, "expected \"standard\", or both \"scale\" and \"bias\"")
             return nil
         }
         if isInput {

@@ -17,13 +17,18 @@ struct ManifestParser {
         manifest.author = root.string("author") ?? ""
         manifest.license = root.string("license") ?? ""
         manifest.options = root.value("options")
-        if root.bool("placeholder") == true {
-            problems.add("placeholder", "is true: this bundle is a placeholder, without a model of its own")
+        let isPlaceholder = root.bool("placeholder") == true
+        if isPlaceholder {
+            problems.add(
+                "placeholder", "is true: this bundle is a placeholder, without a model of its own to be served")
         }
         // What only training needs is known and left alone.
         _ = root.value("train")
 
-        if let model = root.object("model") {
+        if isPlaceholder {
+            // Whatever it says of a model, there is none.
+            _ = root.value("model")
+        } else if let model = root.object("model") {
             parseModel(model, into: &manifest)
         } else {
             problems.add("model", "is missing: expected an object with \"file\" and \"backend\"")
@@ -50,12 +55,16 @@ struct ManifestParser {
         _ = model.value("class")
         if let backend = model.choice("backend", ModelManifest.Backend.self) {
             manifest.backend = backend
-        } else if !model.has("backend") {
+        } else if !model.has("backend"), !manifest.file.isEmpty {
             // Older TensorIO bundles name no backend: the file's own name tells.
-            manifest.backend =
-                if manifest.file.hasSuffix(".onnx") { .onnx } else if manifest.file.hasSuffix(".xml") {
-                    .openvino
-                } else if manifest.file.hasSuffix(".pdmodel") { .paddle } else { .tflite }
+            if let backend = Self.backend(of: manifest.file) {
+                manifest.backend = backend
+            } else {
+                let names = ModelManifest.Backend.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ", ")
+                problems.add(
+                    model.path(of: "backend"),
+                    "is missing, and \"\(manifest.file)\" does not tell it: expected one of \(names)")
+            }
         }
         if let modes = model.elements("modes") {
             let names = modes.compactMap { if case .string(let name) = $0 { name } else { nil } }
@@ -66,6 +75,19 @@ struct ManifestParser {
             }
         }
         model.refuseUnknownKeys()
+    }
+
+    /// The backend that a model file's name stands for; TensorFlow's SavedModels are folders, whose names have no extension.
+    private static func backend(of file: String) -> ModelManifest.Backend? {
+        guard let dot = file.lastIndex(of: "."), dot > file.startIndex else { return .tensorflow }
+        switch file[file.index(after: dot)...].lowercased() {
+        case "tflite", "lite": return .tflite
+        case "onnx": return .onnx
+        case "xml": return .openvino
+        case "pdmodel": return .paddle
+        case "pb": return .tensorflow
+        default: return nil
+        }
     }
 
     private func parseRuntime(_ object: ManifestObject) -> ModelRuntime {

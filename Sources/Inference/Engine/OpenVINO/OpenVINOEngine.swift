@@ -65,7 +65,7 @@ public final class OpenVINOEngine: Engine {
     /// Reads a model file of any format that OpenVINO has a reader for.
     public func read(_ source: ModelSource) throws(EngineError) -> any ModelFile {
         try OpenVINOModelFile(
-            core: core,
+            core: core, path: source.path,
             model: .make("read the model file", kind: .invalidModel, free: ov_model_free) {
                 ov_core_read_model(core.pointer, source.path, nil, &$0)
             })

@@ -4,22 +4,28 @@ internal import COpenVINO
 final class OpenVINOModelFile: ModelFile {
     private let core: OpenVINOHandle
     private let model: OpenVINOHandle
+    private let path: String
     let inputs: [TensorPort]
     let outputs: [TensorPort]
 
-    init(core: OpenVINOHandle, model: OpenVINOHandle) throws(EngineError) {
+    init(core: OpenVINOHandle, path: String, model: OpenVINOHandle) throws(EngineError) {
         self.core = core
+        self.path = path
         self.model = model
         inputs = try Self.inputs(of: model)
         outputs = try Self.outputs(of: model)
     }
 
     func inputIndex(named name: String) -> Int? {
-        index(named: name, among: inputs, find: ov_model_const_input_by_name)
+        if let index = index(named: name, among: inputs, find: ov_model_const_input_by_name) { return index }
+        let key = SavedModelNames(folder: path)?.inputKey(of: name)
+        return key.flatMap { index(named: $0, among: inputs, find: ov_model_const_input_by_name) }
     }
 
     func outputIndex(named name: String) -> Int? {
-        index(named: name, among: outputs, find: ov_model_const_output_by_name)
+        if let index = index(named: name, among: outputs, find: ov_model_const_output_by_name) { return index }
+        let key = SavedModelNames(folder: path)?.outputKey(of: name)
+        return key.flatMap { index(named: $0, among: outputs, find: ov_model_const_output_by_name) }
     }
 
     /// OpenVINO finds a tensor by any of its names but tells only one of them: that one leads to the index.
