@@ -8,8 +8,8 @@ package enum ConnectionFault: Sendable, Hashable {
     case slowBody
     /// No room for the body's bytes came free in time.
     case noBudget
-    /// The body is, or says it will be, longer than this.
-    case bodyTooLarge(limit: UInt64)
+    /// The body is longer than this, or says that it will be, and how long.
+    case bodyTooLarge(limit: UInt64, declared: UInt64?)
     /// The client ended its side in the middle of the head.
     case headTruncated
     /// The client ended its side in the middle of the body.
@@ -38,10 +38,11 @@ package enum ConnectionFault: Sendable, Hashable {
             WireError(
                 status: .serviceUnavailable, code: "overloaded",
                 message: "the server holds as many bytes of request bodies as it may; try again", label: "no_budget")
-        case .bodyTooLarge(let limit):
+        case .bodyTooLarge(let limit, let declared):
             WireError(
                 status: .contentTooLarge, code: "body_too_large",
-                message: "the body is larger than the \(limit) bytes that are accepted here", label: "body_too_large")
+                message: "the body is larger than the \(limit) bytes that are accepted here: "
+                    + (declared.map { "Content-Length says \($0)" } ?? "more came"), label: "body_too_large")
         case .headTruncated:
             WireError(
                 status: .badRequest, code: "bad_request",

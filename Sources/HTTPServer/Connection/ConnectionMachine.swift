@@ -93,7 +93,9 @@ package struct ConnectionMachine: Sendable {
         guard begin(traits) else { return .wait }
         self.maxBody = maxBody
         guard traits.bodyLength != 0 else { return dispatch() }
-        if let length = traits.bodyLength, length > maxBody { return .fail(.bodyTooLarge(limit: maxBody)) }
+        if let length = traits.bodyLength, length > maxBody {
+            return .fail(.bodyTooLarge(limit: maxBody, declared: length))
+        }
         phase = .body
         openWindow(policy, now)
         return .readBody(sendContinue: traits.expectsContinue && !traits.isHTTP10 && !buffered)
@@ -109,7 +111,7 @@ package struct ConnectionMachine: Sendable {
         guard phase == .body else { return .wait }
         bodyBytes &+= count
         windowBytes &+= count
-        if bodyBytes > maxBody { return .fail(.bodyTooLarge(limit: maxBody)) }
+        if bodyBytes > maxBody { return .fail(.bodyTooLarge(limit: maxBody, declared: nil)) }
         return bodyRemaining == 0 ? dispatch() : .wait
     }
 

@@ -11,6 +11,11 @@ struct ByteSlice {
 
     var rebased: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: bytes[start..<end]) }
     var string: String { String(decoding: rebased, as: UTF8.self) }
+    /// Its beginning in quotes, for an error that tells what came.
+    var excerpt: String {
+        let shown = ByteSlice(bytes: bytes, start: start, end: min(end, start &+ 60)).string
+        return count > 60 ? "\"\(shown)…\"" : "\"\(shown)\""
+    }
 
     /// Without the spaces and tabs at both ends.
     func trimmed() -> ByteSlice {

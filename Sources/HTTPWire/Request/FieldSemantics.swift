@@ -100,7 +100,7 @@ struct FieldSemantics: Sendable {
         // A lone chunked with empty members beside it is not this list: it was not taken for chunked, and is malformed.
         let areUnknown = chunked == 0 ? codings > 0 : codings > 1 && chunked == 1 && lastIsChunked
         if contentLength == nil && areTokens && areUnknown {
-            return WireError(.transferEncodingUnknown)
+            return WireError(.transferEncodingUnknown, "\(value.excerpt) came")
         }
         return contentLength == nil ? WireError(.transferEncodingInvalid) : WireError(.lengthAndEncoding)
     }
@@ -122,7 +122,7 @@ struct FieldSemantics: Sendable {
         value.forEachListMember { member in
             if member.equals(lowercase: "100-continue") { known += 1 } else { unknown += 1 }
         }
-        if unknown > 0 { throw WireError(.expectation) }
+        if unknown > 0 { throw WireError(.expectation, "\(value.excerpt) came") }
         saysContinue = saysContinue || known > 0
     }
 }

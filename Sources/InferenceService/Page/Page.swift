@@ -7,7 +7,7 @@ enum Page {
     /// The page with a nonce of its own. Only the script and the styles that carry it run; a picture's name or a label that
     /// tried to bring others along would be text.
     static var response: HTTPResponse {
-        let nonce = String(csys_random(), radix: 36) + String(csys_random(), radix: 36)
+        let nonce = fixedWidth(csys_random()) + fixedWidth(csys_random())
         let policy = [
             "default-src 'none'", "script-src 'nonce-\(nonce)'", "style-src 'nonce-\(nonce)'", "img-src blob: data:",
             "connect-src 'self'", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'",
@@ -22,6 +22,12 @@ enum Page {
                 ("Cache-Control", "no-store"),
             ],
             body: before + Array(nonce.utf8) + between + Array(nonce.utf8) + after)
+    }
+
+    /// The same length for all, so that HEAD tells the length that GET will have.
+    private static func fixedWidth(_ number: UInt64) -> String {
+        let digits = String(number, radix: 16)
+        return String(repeating: "0", count: 16 - digits.utf8.count) + digits
     }
 
     // The two places of the nonce, found once.

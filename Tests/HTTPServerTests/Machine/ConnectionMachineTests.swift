@@ -68,14 +68,14 @@ struct ConnectionMachineTests {
         MachineCase("the last byte starts the handler", [.accept(post), .body(99), .body(1)], .dispatch, .handling),
         MachineCase(
             "a length over the limit is refused before it is read", [.accept(post, maxBody: 99)],
-            .fail(.bodyTooLarge(limit: 99)), .head),
+            .fail(.bodyTooLarge(limit: 99, declared: 100)), .head),
         MachineCase(
             "a length of the limit is taken", [.accept(post, maxBody: 100)], .readBody(sendContinue: false), .body),
         MachineCase("chunks have no end of their own", [.accept(chunked), .body(1000)], .wait, .body),
         MachineCase(
             "the last chunk starts the handler", [.accept(chunked), .body(1000), .bodyEnd], .dispatch, .handling),
         MachineCase(
-            "chunks end at the limit", [.accept(chunked), .body(1001)], .fail(.bodyTooLarge(limit: 1000)), .body),
+            "chunks end at the limit", [.accept(chunked), .body(1001)], .fail(.bodyTooLarge(limit: 1000, declared: nil)), .body),
         MachineCase("no room: nothing is read", [.accept(post), .noBudget], nil, .waiting),
         MachineCase(
             "room again: reading goes on", [.accept(post), .noBudget, .budget], .readBody(sendContinue: false), .body),
