@@ -22,6 +22,8 @@ final class FakeEngine: Engine {
         var cancelled = 0
         var most = 0
         var loads = 0
+        /// The requests that were ever started.
+        var used: Set<ObjectIdentifier> = []
     }
 
     init(
@@ -131,6 +133,7 @@ private final class FakeRequest: InferRequest {
         }
         let id = engine.state.withLock { state in
             state.started += 1
+            state.used.insert(ObjectIdentifier(self))
             state.running.append((state.started, end))
             state.most = max(state.most, state.running.count)
             return state.started

@@ -1,6 +1,7 @@
 import Dispatch
 import FlowControl
 import Inference
+import Synchronization
 import Testing
 
 /// The model wrapper over an engine that the test controls.
@@ -38,6 +39,17 @@ import Testing
         }
         #expect(array.doubles == [4, 3, 2, 1])
         #expect(model.limiter.snapshot.inFlight == 0)
+    }
+
+    @Test func everyRequestIsWarmedUp() async throws {
+        let engine = FakeEngine(requestCount: 4)
+        let (model, _) = try await load(engine)
+        #expect(engine.state.withLock { $0.used.count } == 4)
+        #expect(engine.started == 4)
+        #expect(model.loadReport.firstPrediction != nil)
+        #expect(model.instances == 4)
+        _ = try await model.prediction(from: try input)
+        #expect(engine.started == 5)
     }
 
     @Test func wrongInputsAreNamed() async throws {

@@ -324,21 +324,26 @@ public final class Model: Sendable {
         return result
     }
 
-    /// Runs the model once on zeros: what an engine puts off until the first inference is then done before a client waits
+    /// Runs each infer request once on zeros: what an engine puts off until the first inference is then done before a client waits
     /// for it, and a model that cannot run at all does not become ready.
     func warmUp() async throws(InferenceError) {
         // Inputs of open shape have no zeros to be made of: their first prediction is their warm-up.
         guard hasZeros else { return }
         let start = MonotonicInstant.now
+        // All are taken before the first is given back: the pool hands out first what came back last.
+        var taken: [RequestPool.PooledRequest] = []
+        defer { for pooled in taken { requests.release(pooled) } }
+        do throws(AdmissionError) {
+            for _ in 0..<requests.count { taken.append(try await requests.acquire(deadline: nil)) }
+        } catch {
+            throw .cancelled(stage: .queue)
+        }
         do throws(EngineError) {
             let filled = try tensors.take()
             for tensor in filled.tensors {
                 for index in tensor.bytes.indices { tensor.bytes[index] = 0 }
             }
-            for _ in 0..<requests.count {
-                let pooled: RequestPool.PooledRequest
-                do throws(AdmissionError) { pooled = try await requests.acquire(deadline: nil) } catch { break }
-                defer { requests.release(pooled) }
+            for pooled in taken {
                 for (position, input) in plan.inputs.enumerated() {
                     try pooled.request.setInput(input.index, to: filled.tensors[position])
                 }
