@@ -58,10 +58,16 @@ struct DrainUnderLoadTests {
     }
 
     @Test func aHundredReloadsFailNothing() throws {
-        let daemon = try Daemon(["--access-log=false"])
+        let models = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-\(UUID().uuidString)")
+        try FileManager.default.copyItem(at: SharedData.packageRoot.appendingPathComponent("models"), to: models)
+        defer { try? FileManager.default.removeItem(at: models) }
+        let manifest = models.appendingPathComponent("digits/model.json")
+        let daemon = try Daemon(["--access-log=false", "--models", models.path])
         let load = try Load(daemon.url, seconds: 30)
         let start = daemon.openFiles
         for turn in 1...100 {
+            // A bundle that has changed is loaded anew; one that has not would stay.
+            try FileManager.default.setAttributes([.modificationDate: Date()], ofItemAtPath: manifest.path)
             daemon.signal(SIGHUP)
             // Signals that come together are one: each reload is waited for.
             var reloads = 0.0
@@ -77,6 +83,11 @@ struct DrainUnderLoadTests {
         #expect(result.failed == 0, "\(result.text)")
         #expect(result.lost == 0, "\(result.text)")
         #expect(daemon.openFiles <= start + 1)
+        let page = try Curl.run(daemon.url + "/metrics").text
+        let loads = ["true", "false"].map { cached in
+            MetricsTests.value("ocelli_model_load_seconds_count{model=\"digits\",cached=\"\(cached)\"}", in: page) ?? 0
+        }
+        #expect(loads.reduce(0, +) == 101)
         #expect(daemon.stop() == 0)
     }
 }

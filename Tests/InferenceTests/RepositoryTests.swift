@@ -22,6 +22,7 @@ import Testing
                 switch event {
                 case .loaded(let name, let version, _): "loaded \(name) \(version)"
                 case .failed(let name, let version, _): "failed \(name) \(version)"
+                case .unchanged(let name, let version): "unchanged \(name) \(version)"
                 case .unloaded(let name, let version, _): "unloaded \(name) \(version)"
                 }
             list.withLock { $0.append(text) }
@@ -105,6 +106,68 @@ import Testing
         #expect(try await repository.model(named: "m") !== old)
         #expect(repository.records.map(\.version) == ["2"])
         #expect(events.all == ["loaded m 1", "failed m 1", "loaded m 2"])
+    }
+
+    @Test func aReloadLoadsWhatHasChangedAndLeavesTheRest() async throws {
+        let folder = try TemporaryFolder()
+        try folder.write([
+            "a/model.json": Self.manifest(), "a/m.onnx": "", "b/model.json": Self.manifest(), "b/m.onnx": "",
+            "bare.onnx": "", "bare.weights": "1",
+        ])
+        let engine = FakeEngine()
+        let (repository, events) = try repository(folder, engine: engine)
+        await repository.loadEager()
+        let before = try await repository.model(named: "a")
+        func reload() async -> [String] {
+            events.list.withLock { $0 = [] }
+            await repository.reloadAll()
+            return events.all
+        }
+        #expect(await reload() == ["unchanged a 1", "unchanged b 1", "unchanged bare 1"])
+        #expect(try await repository.model(named: "a") === before)
+        // The same bytes, and the same time of modification: yet it is another file.
+        let file = folder.url.appendingPathComponent("a/m.onnx")
+        let times = try FileManager.default.attributesOfItem(atPath: file.path)
+        try Data().write(to: file, options: .atomic)
+        try FileManager.default.setAttributes(
+            [.modificationDate: try #require(times[.modificationDate])], ofItemAtPath: file.path)
+        #expect(await reload() == ["loaded a 1", "unchanged b 1", "unchanged bare 1"])
+        // Files beside a bare model may be its weights.
+        try folder.write(["bare.weights": "22"])
+        #expect(await reload() == ["unchanged a 1", "unchanged b 1", "loaded bare 1"])
+        try folder.write(["b/labels.txt": "one"])
+        #expect(await reload() == ["unchanged a 1", "loaded b 1", "unchanged bare 1"])
+        // What could not be loaded is tried each time, and so is what goes back to where it was.
+        try folder.write(["b/model.json": "{"])
+        #expect(await reload() == ["unchanged a 1", "failed b 1", "unchanged bare 1"])
+        #expect(await reload() == ["unchanged a 1", "failed b 1", "unchanged bare 1"])
+        try folder.write(["b/model.json": Self.manifest()])
+        #expect(await reload() == ["unchanged a 1", "loaded b 1", "unchanged bare 1"])
+        #expect(await reload() == ["unchanged a 1", "unchanged b 1", "unchanged bare 1"])
+        // Another configuration is another model.
+        var configuration = ModelConfiguration()
+        configuration.engine = engine
+        configuration.queueCapacity = 3
+        try repository.reconfigure(folders: [folder.url.path], configuration: configuration, defaultPolicy: .eager)
+        #expect(await reload() == ["loaded a 1", "loaded b 1", "loaded bare 1"])
+    }
+
+    @Test func everyLoadedVersionIsReloaded() async throws {
+        let folder = try TemporaryFolder()
+        try folder.write([
+            "m/1/model.json": Self.manifest(version: "7"), "m/1/m.onnx": "",
+            "m/2/model.json": Self.manifest(version: "7"), "m/2/m.onnx": "",
+        ])
+        let (repository, events) = try repository(folder)
+        await repository.loadEager()
+        let old = try await repository.model(named: "m", version: "1")
+        // The folder's number is the version, whatever the bundle says.
+        #expect(old.description.version == "1")
+        #expect(try await repository.model(named: "m").description.version == "2")
+        try folder.write(["m/1/m.onnx": "changed"])
+        await repository.reloadAll()
+        #expect(events.all == ["loaded m 2", "loaded m 1", "loaded m 1", "unchanged m 2"])
+        #expect(try await repository.model(named: "m", version: "1") !== old)
     }
 
     @Test func anUnloadedModelComesBackOnlyWhenItIsLoaded() async throws {

@@ -1,43 +1,83 @@
 internal import FoundationEssentials
 internal import Glibc
 
-/// What the files of a bundle looked like at one moment: names, sizes and times of change.
+/// What the files of a bundle looked like at one moment: names, identities, sizes and times of change.
 ///
 /// Taken before and after a load, two stamps that differ mean that the bundle was being copied meanwhile: what was loaded
-/// may be half of the old and half of the new.
+/// may be half of the old and half of the new. One that is current still means that there is nothing new to load.
 struct BundleStamp: Sendable, Hashable {
+    /// The time of change of the inode is what tells of contents that were replaced under their old time of modification.
     private struct Entry: Sendable, Hashable {
         let path: String
+        let device: UInt, inode: UInt
         let size: Int
-        let seconds: Int
-        let nanoseconds: Int
+        let modified: Time, changed: Time
     }
 
-    private let entries: Set<Entry>
+    private struct Time: Sendable, Hashable {
+        let seconds: Int, nanoseconds: Int
+        init(_ time: timespec) { (seconds, nanoseconds) = (time.tv_sec, time.tv_nsec) }
+    }
+
+    private var roots: [String]
+    private var entries: Set<Entry> = []
 
     /// Files that are looked at, at most: a bundle has a handful, and a stamp must not walk a disk.
     private static let most = 10_000
 
-    /// Looks at a bundle's folder, or at a bare model file. Blocks.
+    /// Looks at a bundle's folder; or at a bare model file, and what lies beside it and is no model: its weights may be in
+    /// files of any name. Blocks.
     init(path: String) {
-        var entries: Set<Entry> = []
-        Self.add(path, depth: 0, to: &entries)
-        self.entries = entries
+        roots = []
+        add(path)
     }
 
-    private static func add(_ path: String, depth: Int, to entries: inout Set<Entry>) {
-        guard depth <= 8, entries.count < most else { return }
+    /// Looks at a further file. Blocks.
+    mutating func add(_ path: String) {
+        roots.append(path)
+        look(path, depth: 0)
+        var status = stat()
+        guard stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFDIR, let slash = path.lastIndex(of: "/") else {
+            return
+        }
+        let folder = String(path[..<slash])
+        for name in Self.names(in: folder.isEmpty ? "/" : folder)
+        where !name.hasPrefix(".") && !name.hasPrefix("_")
+            && !ModelBundle.fileExtensions.contains(where: { name.hasSuffix($0) })
+        {
+            let beside = folder + "/" + name
+            guard stat(beside, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { continue }
+            insert(beside, status)
+        }
+    }
+
+    /// Whether everything still looks the same. Blocks.
+    var isCurrent: Bool {
+        var now = self
+        now.roots = []
+        now.entries = []
+        for root in roots { now.add(root) }
+        return now == self
+    }
+
+    private mutating func look(_ path: String, depth: Int) {
+        guard depth <= 8 else { return }
         var status = stat()
         guard stat(path, &status) == 0 else { return }
-        if status.st_mode & S_IFMT == S_IFDIR {
-            for name in (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? [] {
-                add(path + "/" + name, depth: depth + 1, to: &entries)
-            }
-        } else {
-            entries.insert(
-                Entry(
-                    path: path, size: Int(status.st_size), seconds: status.st_mtim.tv_sec,
-                    nanoseconds: status.st_mtim.tv_nsec))
-        }
+        guard status.st_mode & S_IFMT == S_IFDIR else { return insert(path, status) }
+        for name in Self.names(in: path) where entries.count < Self.most { look(path + "/" + name, depth: depth + 1) }
+    }
+
+    private mutating func insert(_ path: String, _ status: stat) {
+        guard entries.count < Self.most else { return }
+        entries.insert(
+            Entry(
+                path: path, device: UInt(status.st_dev), inode: UInt(status.st_ino), size: Int(status.st_size),
+                modified: Time(status.st_mtim), changed: Time(status.st_ctim)))
+    }
+
+    /// In order, so that what is looked at of a folder with too much in it is the same each time.
+    private static func names(in folder: String) -> [String] {
+        ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).sorted()
     }
 }

@@ -11,6 +11,8 @@ package struct ModelBundle: Sendable {
     package let manifest: ModelManifest?
     /// The model file.
     package let source: ModelSource
+    /// What the files were like before they were read.
+    let stamp: BundleStamp
 
     /// The extensions of folders that are bundles by name (TensorIO's), and of bare model files.
     package static let folderExtensions = [".tiobundle", ".tfbundle"]
@@ -35,9 +37,11 @@ package struct ModelBundle: Sendable {
         }
         self.path = path
         self.name = name
+        var stamp = BundleStamp(path: path)
         guard isFolder else {
             manifest = nil
             source = ModelSource(path: path)
+            self.stamp = stamp
             return
         }
         let problems = ProblemList()
@@ -68,6 +72,9 @@ package struct ModelBundle: Sendable {
         guard problems.problems.isEmpty else { throw .invalidBundle(name: name, problems: problems.problems) }
         self.manifest = manifest
         source = ModelSource(path: file.isEmpty ? path : path + "/" + file)
+        // A bundle may name a model file that lies elsewhere.
+        if file.contains("..") { stamp.add(source.path) }
+        self.stamp = stamp
     }
 
     /// The labels of a file, one a line; TensorIO keeps it in `assets`, others beside model.json.

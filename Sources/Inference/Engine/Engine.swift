@@ -1,6 +1,6 @@
 /// What runs models. One implementation is OpenVINO; another engine is one more file, and tests bring one that they
 /// control.
-public protocol Engine: Sendable {
+public protocol Engine: AnyObject, Sendable {
     /// The name and version, for the log and the report.
     var version: String { get }
 

@@ -8,14 +8,16 @@ extension Model {
     /// - Parameters:
     ///   - path: a bundle's folder (with `model.json`), or a model file.
     ///   - configuration: what the bundle's own `runtime` does not say.
+    ///   - version: the version that it is, where that is known from elsewhere (a numbered folder); nil takes the bundle's.
     /// - Throws: ``InferenceError/invalidBundle(name:problems:)`` with everything that is wrong, or an engine error.
     public static func load(
-        contentsOf path: String, configuration: ModelConfiguration
+        contentsOf path: String, configuration: ModelConfiguration, version: String? = nil
     ) async throws(InferenceError) -> Model {
         let result: Result<Model, InferenceError> = await withCheckedContinuation { continuation in
             DispatchQueue.global(qos: .userInitiated).async {
                 do throws(InferenceError) {
-                    continuation.resume(returning: .success(try loadBlocking(path, configuration: configuration)))
+                    let model = try loadBlocking(path, configuration: configuration, version: version)
+                    continuation.resume(returning: .success(model))
                 } catch {
                     continuation.resume(returning: .failure(error))
                 }
@@ -27,10 +29,9 @@ extension Model {
     }
 
     private static func loadBlocking(
-        _ path: String, configuration: ModelConfiguration
+        _ path: String, configuration: ModelConfiguration, version: String?
     ) throws(InferenceError) -> Model {
         let start = MonotonicInstant.now
-        let stamp = BundleStamp(path: path)
         let bundle = try ModelBundle(path: path)
         var configuration = configuration
         if let runtime = bundle.manifest?.runtime { configuration.apply(runtime) }
@@ -56,7 +57,7 @@ extension Model {
         } catch {
             throw .engine(error)
         }
-        guard BundleStamp(path: path) == stamp else {
+        guard bundle.stamp.isCurrent else {
             throw .invalidBundle(
                 name: bundle.name,
                 problems: [
@@ -73,7 +74,8 @@ extension Model {
         report.isCached = compiled.loadedFromCache
         report.device = compiled.executionDevices
         return try Model(
-            bundle: bundle, plan: plan, compiled: compiled, configuration: configuration, loadReport: report)
+            bundle: bundle, version: version, plan: plan, compiled: compiled, configuration: configuration,
+            loadReport: report)
     }
 }
 

@@ -31,27 +31,30 @@ public final class Model: Sendable {
     /// What `model.json` tells clients under `options`.
     public let options: JSONValue?
 
+    /// What its files were like when they were read.
+    let stamp: BundleStamp
     let compiled: any CompiledModel
     let plan: ModelPlan
     private let requests: RequestPool
     private let tensors: InputTensorPool
 
     init(
-        bundle: ModelBundle, plan: ModelPlan, compiled: any CompiledModel, configuration: ModelConfiguration,
-        loadReport: LoadReport
+        bundle: ModelBundle, version: String? = nil, plan: ModelPlan, compiled: any CompiledModel,
+        configuration: ModelConfiguration, loadReport: LoadReport
     ) throws(InferenceError) {
         let manifest = bundle.manifest
         description = ModelDescription(
             name: manifest?.name ?? bundle.name,
             details: manifest?.details ?? "",
             identifier: manifest?.identifier ?? bundle.name,
-            version: manifest?.version ?? "1",
+            version: version ?? manifest?.version ?? "1",
             author: manifest?.author ?? "",
             license: manifest?.license ?? "",
             backend: manifest?.backend.rawValue ?? bundle.source.path.split(separator: ".").last.map(String.init) ?? "",
             inputs: plan.inputs.map(\.description),
             outputs: plan.outputs.map(\.description))
         options = manifest?.options
+        stamp = bundle.stamp
         self.plan = plan
         self.compiled = compiled
         self.configuration = configuration

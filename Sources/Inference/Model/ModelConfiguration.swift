@@ -2,7 +2,7 @@ public import FlowControl
 public import ImagePipeline
 
 /// How a model is loaded and run (Core ML's `MLModelConfiguration`).
-public struct ModelConfiguration: Sendable {
+public struct ModelConfiguration: Sendable, Equatable {
     /// The engine's device, hint, precision, threads, streams and cache.
     public var compile = CompileOptions()
     /// Infer requests: predictions inside the engine at once; nil takes what the engine thinks best.
@@ -21,7 +21,17 @@ public struct ModelConfiguration: Sendable {
     /// How long a lazy model is kept that nobody asks; zero keeps it for ever.
     public var idleUnload = Duration.zero
     /// The engine; nil takes the built-in one.
-    public var engine: (any Engine)?
+    public var engine: (any Engine)? {
+        get { chosenEngine?.engine }
+        set { chosenEngine = newValue.map { ChosenEngine(engine: $0) } }
+    }
+    private var chosenEngine: ChosenEngine?
+
+    /// Engines are compared by identity.
+    private struct ChosenEngine: Sendable, Equatable {
+        let engine: any Engine
+        static func == (a: ChosenEngine, b: ChosenEngine) -> Bool { a.engine === b.engine }
+    }
 
     /// The defaults.
     public init() {}

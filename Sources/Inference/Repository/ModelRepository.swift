@@ -12,6 +12,8 @@ public final class ModelRepository: Sendable {
         case loaded(name: String, version: String, report: LoadReport)
         /// A version could not be loaded; an older one of the same name goes on serving.
         case failed(name: String, version: String, reason: String)
+        /// A version stays loaded in a reload: neither its files nor its configuration have changed.
+        case unchanged(name: String, version: String)
         /// A version is no longer loaded.
         case unloaded(name: String, version: String, why: String)
     }
@@ -149,13 +151,27 @@ public final class ModelRepository: Sendable {
         _ = try await load(highest, again: true)
     }
 
-    /// Loads every model that is loaded, or should be, anew beside the old one; see ``reload(_:)``.
+    /// Loads every version that is loaded, or should be, anew beside the old one; see ``reload(_:)``. One of which neither
+    /// files nor configuration have changed since it was loaded stays as it is; one whose last load failed is tried again.
     public func reloadAll() async {
         for name in names {
-            guard let highest = versions(of: name).max(by: { $0.order < $1.order }) else { continue }
-            guard highest.policy == .eager || highest.readyModel != nil else { continue }
-            // A failure is told as an event, and the old model goes on.
-            _ = try? await load(highest, again: true)
+            let versions = versions(of: name)
+            for slot in versions
+            where slot.readyModel != nil || slot.policy == .eager && slot.isHighest(among: versions) {
+                if await Self.isCurrent(slot) {
+                    onEvent(.unchanged(name: slot.name, version: slot.version))
+                } else {
+                    // A failure is told as an event, and the old model goes on.
+                    _ = try? await load(slot, again: true)
+                }
+            }
+        }
+    }
+
+    /// Looks at the files on a thread that may block.
+    private static func isCurrent(_ slot: ModelSlot) async -> Bool {
+        await withCheckedContinuation { continuation in
+            DispatchQueue.global(qos: .userInitiated).async { continuation.resume(returning: slot.isCurrent) }
         }
     }
 

@@ -21,10 +21,14 @@ final class ModelSlot: Sendable {
     private let firstVersion: String
     private let state: Mutex<State>
 
+    private typealias Load = Task<Result<Model, InferenceError>, Never>
+
     private struct State {
         var configuration: ModelConfiguration
         var ready: Model?
-        var loading: Task<Result<Model, InferenceError>, Never>?
+        /// The configuration that the ready model was loaded with.
+        var readyConfiguration: ModelConfiguration?
+        var loading: Load?
         var failure: String?
         var isUnloaded = false
         var isHeldBack = false
@@ -87,14 +91,15 @@ final class ModelSlot: Sendable {
 
     /// Loads the model, or waits for a load that is under way. Tells whether this call began the load.
     func load(again: Bool) async -> (result: Result<Model, InferenceError>, isMine: Bool) {
-        let (task, isMine): (Task<Result<Model, InferenceError>, Never>, Bool) = state.withLock { state in
-            if let loading = state.loading { return (loading, false) }
-            if let ready = state.ready, !again { return (Task { .success(ready) }, false) }
+        let (task, isMine, configuration) = state.withLock { state -> (Load, Bool, ModelConfiguration) in
+            if let loading = state.loading { return (loading, false, state.configuration) }
+            if let ready = state.ready, !again { return (Task { .success(ready) }, false, state.configuration) }
             // Not a child of the asking task: the load goes on when that client goes away, for the others who wait.
-            let task = Task.detached {
-                [path, configuration = state.configuration] () -> Result<Model, InferenceError> in
+            let configuration = state.configuration
+            let task = Task.detached { [path, numbered] () -> Result<Model, InferenceError> in
                 do throws(InferenceError) {
-                    return .success(try await Model.load(contentsOf: path, configuration: configuration))
+                    return .success(
+                        try await Model.load(contentsOf: path, configuration: configuration, version: numbered))
                 } catch {
                     return .failure(error)
                 }
@@ -102,7 +107,7 @@ final class ModelSlot: Sendable {
             state.loading = task
             state.isUnloaded = false
             state.isHeldBack = false
-            return (task, true)
+            return (task, true, configuration)
         }
         let result = await task.value
         guard isMine else { return (result, false) }
@@ -111,13 +116,28 @@ final class ModelSlot: Sendable {
             switch result {
             case .success(let model):
                 // Unloaded while it was loading: the model is not kept.
-                if !state.isUnloaded { state.ready = model }
+                if !state.isUnloaded {
+                    state.ready = model
+                    state.readyConfiguration = configuration
+                }
                 state.failure = nil
             case .failure(let error):
                 state.failure = error.message
             }
         }
         return (result, true)
+    }
+
+    /// Whether the model is ready, its last load succeeded, and a load now would give the same: neither its files nor its
+    /// configuration have changed. Reads the folder: blocks.
+    var isCurrent: Bool {
+        let model = state.withLock { state -> Model? in
+            guard state.failure == nil, state.loading == nil, state.readyConfiguration == state.configuration else {
+                return nil
+            }
+            return state.ready
+        }
+        return model?.stamp.isCurrent ?? false
     }
 
     /// Whether the model was unloaded because somebody asked for that: only a load that is asked for brings it back.

@@ -15,7 +15,7 @@ struct ClassifyHandler: Sendable {
         let query = try ClassifyQuery(request.head.target, settings: settings)
         let model = try await readyModel(name, version: version)
         let job = try ClassifyJob(
-            request: request, model: model, name: name, version: version, query: query, settings: settings)
+            request: request, model: model, name: name, query: query, settings: settings)
         let boundary: [UInt8]?
         do throws(WireError) {
             boundary = try MultipartDecoder.boundary(contentType: request.head.value(of: "content-type") ?? "")

@@ -18,7 +18,7 @@ struct ClassifyJob: Sendable {
     let receiving: UInt64
 
     init(
-        request: HTTPRequest, model: Model, name: String, version: String?, query: ClassifyQuery, settings: Settings
+        request: HTTPRequest, model: Model, name: String, query: ClassifyQuery, settings: Settings
     ) throws(ServiceError) {
         guard let output = model.description.classificationOutput, let labels = output.labels,
             model.description.imageInput != nil
@@ -35,7 +35,7 @@ struct ClassifyJob: Sendable {
         }
         self.model = model
         self.name = name
-        self.version = version ?? model.description.version
+        version = model.description.version
         requestID = request.requestID
         top = query.top ?? min(settings.top, labels.count)
         threshold = query.threshold

@@ -12,6 +12,7 @@ enum ModelEvents {
             )
         case .failed(let name, let version, let reason):
             log.error("model \(name) version \(version) could not be loaded: \(reason)")
+        case .unchanged(let name, let version): log.info("model \(name) version \(version) is unchanged")
         case .unloaded(let name, let version, let why):
             log.notice("model \(name) version \(version) was unloaded: \(why)")
         }

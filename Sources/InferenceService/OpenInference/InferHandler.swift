@@ -40,7 +40,7 @@ struct InferHandler: Sendable {
         let job = Job(
             model: model, name: name,
             answer: try InferAnswer(
-                request: infer, model: model.description, name: name, version: version ?? model.description.version),
+                request: infer, model: model.description, name: name, version: model.description.version),
             options: options,
             receiving: request.bodyReceivedNanoseconds &- request.headReceivedNanoseconds)
         if batch.items.count == 1, let item = batch.items.first { return try await single(item, job) }

@@ -18,7 +18,7 @@ struct PredictHandler: Sendable {
         } catch {
             throw ServiceError(error)
         }
-        let job = try PredictJob(request: request, model: model, name: name, version: version, settings: settings)
+        let job = try PredictJob(request: request, model: model, name: name, settings: settings)
         let (items, isBatch) = try items(of: request, model: model)
         if !isBatch, let item = items.first { return try await single(job, item: item) }
         return await batch(job, items: items)

@@ -17,7 +17,7 @@ struct PredictJob: Sendable {
     /// When the request's first byte came, and the nanoseconds from there to its last.
     let received: MonotonicInstant, receiving: UInt64
 
-    init(request: HTTPRequest, model: Model, name: String, version: String?, settings: Settings) throws(ServiceError) {
+    init(request: HTTPRequest, model: Model, name: String, settings: Settings) throws(ServiceError) {
         let query = try ClassifyQuery(request.head.target, settings: settings)
         if query.explain != nil {
             throw ServiceError.badRequest("query parameter \"explain\" is for classify: predict does not take it")
@@ -36,7 +36,7 @@ struct PredictJob: Sendable {
         }
         self.model = model
         self.name = name
-        self.version = version ?? description.version
+        version = description.version
         requestID = request.requestID
         writer = OutputWriter(
             outputs: description.outputs, top: query.top, threshold: hasThreshold ? query.threshold : nil)
