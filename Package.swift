@@ -98,10 +98,14 @@ let package = Package(
             linkerSettings: findEngine),
         .testTarget(
             name: "InferenceServiceTests",
-            dependencies: ["InferenceService", "Inference", "HTTPWire", "FlowControl", "ImagePipeline", "TestSupport"],
+            dependencies: [
+                "InferenceService", "Inference", "HTTPServer", "HTTPWire", "FlowControl", "ImagePipeline",
+                "TestSupport",
+            ],
             swiftSettings: strict),
         .testTarget(
-            name: "EndToEndTests", dependencies: ["ImagePipeline", "TestSupport"], swiftSettings: strict),
+            name: "EndToEndTests", dependencies: ["ImagePipeline", "InferenceService", "TestSupport"],
+            swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -26,6 +26,16 @@ struct BundleCommandsTests {
         #expect(result.text.contains("good") && result.text.contains("64x64 GRAY") && result.text.contains("10 labels"))
     }
 
+    @Test func labelsFromWindowsAreLabels() throws {
+        let folder = try copy { $0.replacingOccurrences(of: "\n", with: "\r\n") }
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let labels = folder.appendingPathComponent("labels.txt")
+        try String(contentsOf: labels, encoding: .utf8).replacingOccurrences(of: "\n", with: "\r\n")
+            .write(to: labels, atomically: true, encoding: .utf8)
+        let result = try ocelli(["check", folder.path])
+        #expect(result.status == 0 && result.text.contains("10 labels"), "\(result.errors)")
+    }
+
     @Test func everyProblemIsToldWithItsPlace() throws {
         let folder = try copy {
             $0.replacingOccurrences(of: "\"GRAY\"", with: "\"GREY\"").replacingOccurrences(

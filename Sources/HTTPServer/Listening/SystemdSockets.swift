@@ -28,7 +28,7 @@ package struct SystemdSockets: Sendable, Hashable {
     }
 
     /// What was passed to this process.
-    static var current: SystemdSockets {
+    package static var current: SystemdSockets {
         var environment: [String: String] = [:]
         for name in ["LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"] {
             if let value = getenv(name) { environment[name] = String(cString: value) }

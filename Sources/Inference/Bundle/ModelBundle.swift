@@ -91,9 +91,8 @@ package struct ModelBundle: Sendable {
                 problems.add(jsonPath, "\"\(file)\" is not UTF-8 text")
                 return nil
             }
-            var lines = text.split(separator: "\n", omittingEmptySubsequences: false).map { line in
-                String(line.hasSuffix("\r") ? line.dropLast() : line)
-            }
+            // "\r\n" is one character in Swift: it is no line's end unless it is named.
+            var lines = text.split(omittingEmptySubsequences: false) { $0 == "\n" || $0 == "\r\n" }.map(String.init)
             if lines.last == "" { lines.removeLast() }
             return lines
         }

@@ -14,6 +14,12 @@ package struct ModelManifest: Sendable {
     package var options: JSONValue?
     package var runtime = ModelRuntime()
 
+    /// Whether it takes one picture and tells labels, as image classifiers do.
+    package var classifiesPictures: Bool {
+        guard inputs.count == 1, case .image = inputs[0].kind else { return false }
+        return outputs.contains { $0.labels != nil }
+    }
+
     /// The formats that model files can have.
     package enum Backend: String, Sendable, CaseIterable {
         case tflite, tensorflow, onnx, openvino, paddle

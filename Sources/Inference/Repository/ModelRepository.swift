@@ -111,15 +111,15 @@ public final class ModelRepository: Sendable {
     }
 
     /// The name of the model that `classify` without a name means: of the image classifiers that are ready, the first by
-    /// name; nil where there is none.
+    /// name. Where none is ready, the first that is being loaded or would be for a request: whoever asks first waits for
+    /// it. Nil where there is none of these either.
     public var defaultClassifier: String? {
         slots.withLock { slots in
-            slots.filter { _, versions in
-                versions.contains { slot in
-                    guard let description = slot.readyModel?.description else { return false }
-                    return description.classificationOutput != nil && description.imageInput != nil
-                }
-            }.keys.min()
+            func first(_ fits: (ModelSlot) -> Bool) -> String? { slots.filter { $1.contains(where: fits) }.keys.min() }
+            return first { slot in
+                guard let description = slot.readyModel?.description else { return false }
+                return description.classificationOutput != nil && description.imageInput != nil
+            } ?? first { $0.saysItClassifies && $0.isToCome }
         }
     }
 

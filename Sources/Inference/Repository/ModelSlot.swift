@@ -19,6 +19,8 @@ final class ModelSlot: Sendable {
     /// The version of a numbered folder; others tell it themselves, and may tell another after a reload.
     private let numbered: String?
     private let firstVersion: String
+    /// Whether the bundle speaks of one picture in and labels out; a bundle that cannot be read says nothing.
+    let saysItClassifies: Bool
     private let state: Mutex<State>
 
     private typealias Load = Task<Result<Model, InferenceError>, Never>
@@ -42,6 +44,7 @@ final class ModelSlot: Sendable {
         let manifest = (try? ModelBundle(path: found.path))?.manifest
         numbered = found.version
         firstVersion = manifest?.version ?? "1"
+        saysItClassifies = manifest?.classifiesPictures ?? false
         policy = manifest?.runtime.load ?? defaultPolicy
         let idle = manifest?.runtime.idleUnloadSeconds.map { Duration.seconds($0) } ?? configuration.idleUnload
         idleLimit = policy == .lazy && idle > .zero ? idle : nil
@@ -142,6 +145,9 @@ final class ModelSlot: Sendable {
 
     /// Whether the model was unloaded because somebody asked for that: only a load that is asked for brings it back.
     var isHeldBack: Bool { state.withLock { $0.isHeldBack } }
+
+    /// Whether the model is not ready, but loading, or would be loaded for a request. One that has failed is not waited for.
+    var isToCome: Bool { state.withLock { $0.ready == nil && $0.failure == nil && !$0.isHeldBack } }
 
     /// Lets go of the model; predictions that it is working on keep it alive until they end. Tells whether it was loaded.
     /// - Parameter holdsBack: whether requests for it must not load it again.

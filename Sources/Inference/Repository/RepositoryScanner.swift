@@ -16,6 +16,14 @@ enum RepositoryScanner {
         let path: String
     }
 
+    private static func reasonUnreadable(_ folder: String) -> String {
+        var isFolder = false
+        guard FileManager.default.fileExists(atPath: folder, isDirectory: &isFolder) else { return "does not exist" }
+        return isFolder
+            ? "may not be read by this user: every folder on the way to it and in it needs r and x"
+            : "is a file: give the folder that it is in"
+    }
+
     /// What the folder holds, by name and version. Names that begin with a dot or an underscore are left alone: copies
     /// in progress are kept under such names. Reads the folder: blocks.
     static func scan(_ folder: String) throws(RepositoryError) -> [Found] {
@@ -23,7 +31,7 @@ enum RepositoryScanner {
         do {
             names = try FileManager.default.contentsOfDirectory(atPath: folder).sorted()
         } catch {
-            throw RepositoryError(message: "the models folder \(folder) cannot be read: is the path right?")
+            throw RepositoryError(message: "the models folder \(folder) \(reasonUnreadable(folder)) (models)")
         }
         // The folder may itself be a bundle: `--models my-model` is what people try first.
         if names.contains("model.json") {

@@ -10,12 +10,12 @@ internal import Glibc
 /// ```
 package struct TokenFile: Sendable {
     /// A token and its classes.
-    struct Entry: Sendable {
-        let token: [UInt8]
-        let classes: Set<AccessClass>
+    package struct Entry: Sendable {
+        package let token: [UInt8]
+        package let classes: Set<AccessClass>
     }
 
-    let entries: [Entry]
+    package let entries: [Entry]
     /// Everything that is wrong, with its line. Tokens themselves are never told.
     package let problems: [String]
     /// What an operator should know, though it works.
@@ -25,7 +25,7 @@ package struct TokenFile: Sendable {
     package init(text: String, name: String) {
         var entries: [Entry] = []
         var problems: [String] = []
-        for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+        for (index, line) in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).enumerated() {
             let words = line.split(whereSeparator: { $0 == " " || $0 == "\t" || $0 == "\r" })
             guard let first = words.first, !first.hasPrefix("#") else { continue }
             let place = "\(name), line \(index + 1)"
@@ -62,7 +62,7 @@ package struct TokenFile: Sendable {
         let name = "the tokens file"
         guard let data = FileManager.default.contents(atPath: path) else {
             entries = []
-            problems = ["\(name) (tokens_file) is missing or cannot be read"]
+            problems = ["\(name) \(path) (tokens_file) cannot be read: \(UnreadableFile.reason(path))"]
             warnings = []
             return
         }

@@ -14,7 +14,7 @@ package struct SettingsLoader {
     /// Takes the settings of a JSON5 file. Reads it: blocks.
     package mutating func load(file path: String) {
         guard let data = FileManager.default.contents(atPath: path) else {
-            problems.append("\(path): the file is missing or cannot be read")
+            problems.append("\(path): the configuration cannot be read: \(UnreadableFile.reason(path))")
             return
         }
         load(json5: data, from: path)

@@ -29,7 +29,8 @@ package enum SettingsTable {
             .strings(
                 "listen", \.listen,
                 "Addresses to listen on: \"HOST:PORT\", \"[IPV6]:PORT\", \":PORT\" for all interfaces, \"unix:PATH\" or "
-                    + "\"unix:PATH?mode=0660&owner=USER:GROUP\" for a Unix-domain socket, \"systemd\" for sockets passed by socket activation."
+                    + "\"unix:PATH?mode=0660&owner=USER:GROUP\" for a Unix-domain socket, \"systemd\" for sockets passed by socket activation. "
+                    + "Passed sockets take the place of these addresses unless \"systemd\" is among them."
             ),
             .strings(
                 "models", \.models,

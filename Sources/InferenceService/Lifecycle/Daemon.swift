@@ -31,15 +31,21 @@ package enum Daemon {
         let live = LiveSettings(settings: settings, access: try AccessControl.configured(by: settings, log: log))
         let service = Service(repository: repository, settings: live, metrics: metrics, log: log)
         let accessLog = AccessLog(log, isEnabled: settings.accessLog)
+        let listening = try ListenPlan(settings.listen, passed: .current)
+        if !listening.replaced.isEmpty {
+            log.notice(
+                "listening on the sockets that the service manager has passed, instead of "
+                    + "\(listening.replaced.joined(separator: ", ")); name \"systemd\" in `listen` to have both")
+        }
         let server = HTTPServer(
-            configuration: try plan.serverConfiguration(), responder: service,
+            configuration: plan.serverConfiguration(listeners: listening.addresses), responder: service,
             observer: ExchangeObserver(metrics: metrics, accessLog: accessLog))
         service.watch(server)
         let addresses: [String]
         do throws(HTTPServerError) {
             addresses = try server.start()
         } catch {
-            throw StartupError("\(error)")
+            throw StartupAdvice.error(error)
         }
         StartupSummary(plan: plan, addresses: addresses).log(to: log)
         let reloader = Reloader(

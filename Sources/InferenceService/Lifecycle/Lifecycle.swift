@@ -115,6 +115,7 @@ final class Lifecycle: Sendable {
                 log.info("removed \(pruned.files) compiled models from the cache (\(Units.bytes(pruned.bytes)))")
             }
         }
+        DefaultModel.warn(plan.settings, repository.names, log)
         let named = plan.settings.defaultModel.isEmpty ? repository.defaultClassifier : plan.settings.defaultModel
         log.info(
             "/v1/classify means \(named.map { "the model \($0)" } ?? "no model: none that is ready classifies pictures")"

@@ -18,7 +18,7 @@ struct Reloader: Sendable {
         log.notice("SIGHUP: reading the configuration and the models anew")
         let settings: Settings
         do {
-            let (wanted, ignored) = Self.merge(try source(), into: current)
+            let (wanted, ignored) = SettingsTable.merge(try source(), into: current)
             let access = try AccessControl.configured(by: wanted, log: log)
             let plan = ServicePlan(settings: wanted, environment: environment)
             try adopt(plan)
@@ -37,6 +37,7 @@ struct Reloader: Sendable {
             return current
         }
         await repository.reloadAll()
+        DefaultModel.warn(settings, repository.names, log)
         metrics.add(.reloadsSucceeded)
         metrics.set(.lastReloadSucceeded, 1)
         log.notice("reload: done")
@@ -51,18 +52,5 @@ struct Reloader: Sendable {
 
     private static func message(of error: any Error) -> String {
         (error as? RepositoryError)?.message ?? "\(error)"
-    }
-
-    /// The new settings, with the old values of those that only a restart can change; and which of those differ.
-    static func merge(_ new: Settings, into old: Settings) -> (settings: Settings, ignored: [String]) {
-        var settings = new
-        var ignored: [String] = []
-        for setting in SettingsTable.all where SettingsTable.needingRestart.contains(setting.name) {
-            let kept = setting.get(old)
-            guard setting.get(new) != kept else { continue }
-            setting.set(&settings, kept)
-            ignored.append(setting.name)
-        }
-        return (settings, ignored)
     }
 }

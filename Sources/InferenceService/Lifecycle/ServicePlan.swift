@@ -14,6 +14,8 @@ struct ServicePlan {
     let sizing: Sizing
     let folders: [String]
     let cacheDirectory: String?
+    /// The folder that compiled models cannot be kept in, though it was asked for or is the usual one.
+    let unusableCache: String?
 
     init(settings: Settings, environment: [String: String]) {
         self.settings = settings
@@ -32,7 +34,9 @@ struct ServicePlan {
         case "auto": cache = ModelFolders.cache(environment: environment)
         default: cache = settings.cacheDirectory
         }
-        cacheDirectory = cache.flatMap { Self.prepared($0) ? $0 : nil }
+        let isUsable = cache.map(Self.prepared) ?? false
+        cacheDirectory = isUsable ? cache : nil
+        unusableCache = isUsable ? nil : cache
     }
 
     /// Makes the folder where it is missing; a place that cannot be written to is no place.
@@ -61,16 +65,9 @@ struct ServicePlan {
         return configuration
     }
 
-    func serverConfiguration() throws(StartupError) -> HTTPServerConfiguration {
+    func serverConfiguration(listeners: [ListenerAddress]) -> HTTPServerConfiguration {
         var configuration = HTTPServerConfiguration()
-        configuration.listeners = []
-        for text in settings.listen {
-            guard let address = ListenerAddress(parsing: text) else {
-                throw StartupError(
-                    "cannot listen on \"\(text)\": expected HOST:PORT, [IPV6]:PORT, :PORT, unix:PATH or systemd")
-            }
-            configuration.listeners.append(address)
-        }
+        configuration.listeners = listeners
         configuration.serverName = "ocelli/\(OcelliVersion.number)"
         configuration.eventLoops = settings.eventLoops
         configuration.maxBodyBytes = sizing.bodyBytes.value

@@ -19,8 +19,14 @@ struct StartupSummary {
         for row in report.rows where row.isLowered {
             log.warning("\(row.name) is \(row.value), less than configured: \(row.reason)")
         }
-        log.info(
-            "compiled models are kept in \(plan.cacheDirectory ?? "no place: each start compiles anew (set cache_dir)")"
-        )
+        if let folder = plan.unusableCache {
+            log.warning(
+                "compiled models cannot be kept in \(folder) (cache_dir): it cannot be made or written to by this user; "
+                    + "each start compiles anew until it can, or until cache_dir names another folder")
+        } else {
+            log.info(
+                "compiled models are kept in \(plan.cacheDirectory ?? "no place: each start compiles anew (set cache_dir)")"
+            )
+        }
     }
 }

@@ -1,7 +1,7 @@
 /// How often something took how long: Prometheus's histogram, in nanoseconds inside and seconds outside.
-final class Histogram: Sendable {
+package final class Histogram: Sendable {
     /// The upper bounds of the buckets: from 50 µs, below which nothing of a request is worth a bucket, to 30 s.
-    static let bounds: [UInt64] = [
+    package static let bounds: [UInt64] = [
         50_000, 100_000, 250_000, 500_000, 1_000_000, 2_500_000, 5_000_000, 10_000_000, 25_000_000, 50_000_000,
         100_000_000, 250_000_000, 500_000_000, 1_000_000_000, 2_500_000_000, 5_000_000_000, 10_000_000_000,
         30_000_000_000,
@@ -12,8 +12,10 @@ final class Histogram: Sendable {
     /// One counter for each bucket, one for what is over all bounds, and the sum.
     private let counters = AtomicCounters(bounds.count + 2)
 
+    package init() {}
+
     /// Counts one duration.
-    func record(_ nanoseconds: UInt64) {
+    package func record(_ nanoseconds: UInt64) {
         var low = 0
         var high = Self.bounds.count
         while low < high {
@@ -25,7 +27,7 @@ final class Histogram: Sendable {
     }
 
     /// The counts of the buckets, not cumulated; the last is over all bounds.
-    var buckets: [UInt64] { (0...Self.bounds.count).map { counters[$0] } }
+    package var buckets: [UInt64] { (0...Self.bounds.count).map { counters[$0] } }
     /// All durations together, in nanoseconds.
-    var sum: UInt64 { counters[Self.bounds.count + 1] }
+    package var sum: UInt64 { counters[Self.bounds.count + 1] }
 }

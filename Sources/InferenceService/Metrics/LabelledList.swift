@@ -4,7 +4,7 @@ internal import Synchronization
 ///
 /// A chain that only grows. Labels come from sets that are small and bounded (routes, models, reasons), so that walking
 /// it is quicker than any table; past `most` entries everything new counts as `other`, whatever goes wrong elsewhere.
-final class LabelledList<Metric: Sendable>: Sendable {
+package final class LabelledList<Metric: Sendable>: Sendable {
     private final class Node: Sendable {
         let label: String
         let metric: Metric
@@ -22,7 +22,7 @@ final class LabelledList<Metric: Sendable>: Sendable {
 
     /// A chain that makes its metrics with `make`.
     /// - Parameter labels: those that are there from the start.
-    init(_ labels: [String] = [], most: Int = 512, make: @escaping @Sendable () -> Metric) {
+    package init(_ labels: [String] = [], most: Int = 512, make: @escaping @Sendable () -> Metric) {
         self.most = most
         self.make = make
         first = Node("other", make())
@@ -30,7 +30,7 @@ final class LabelledList<Metric: Sendable>: Sendable {
     }
 
     /// The metric of a label.
-    subscript(label: String) -> Metric {
+    package subscript(label: String) -> Metric {
         var node = first
         var length = 0
         while true {
@@ -48,7 +48,7 @@ final class LabelledList<Metric: Sendable>: Sendable {
     }
 
     /// All labels with their metrics, by label; `other` only where something was counted as it.
-    func all(where isUsed: (Metric) -> Bool = { _ in false }) -> [(label: String, metric: Metric)] {
+    package func all(where isUsed: (Metric) -> Bool = { _ in false }) -> [(label: String, metric: Metric)] {
         var entries: [(label: String, metric: Metric)] = []
         var node: Node? = isUsed(first.metric) ? first : first.next.load()
         while let current = node {

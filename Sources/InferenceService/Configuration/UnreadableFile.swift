@@ -1,0 +1,24 @@
+internal import FoundationEssentials
+internal import Glibc
+
+/// Why a file that somebody has named cannot be read, in words that say what to do.
+enum UnreadableFile {
+    /// Looks at the path again: blocks.
+    static func reason(_ path: String) -> String {
+        var status = stat()
+        guard stat(path, &status) == 0 else {
+            return switch errno {
+            case ENOENT: "there is no such file"
+            case EACCES: "a folder on the way to it may not be entered by this user (uid \(getuid()))"
+            case ENOTDIR: "something on the way to it is not a folder"
+            default: String(cString: strerror(errno))
+            }
+        }
+        if status.st_mode & S_IFMT == S_IFDIR { return "it is a folder, not a file" }
+        if access(path, R_OK) != 0 {
+            return "this user (uid \(getuid())) may not read it: change its owner or mode, or pass it with systemd's "
+                + "LoadCredential="
+        }
+        return "reading it failed"
+    }
+}

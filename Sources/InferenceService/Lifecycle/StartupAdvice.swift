@@ -1,0 +1,49 @@
+internal import Glibc
+internal import HTTPServer
+
+/// What to do about a server that could not start: the sentence after the error's own.
+enum StartupAdvice {
+    /// The error with advice, where there is any to give.
+    static func error(_ error: HTTPServerError) -> StartupError {
+        let advice = advice(error)
+        return StartupError(advice.isEmpty ? "\(error)" : "\(error): \(advice)")
+    }
+
+    private static func advice(_ error: HTTPServerError) -> String {
+        switch error {
+        case .listen(let address, let number):
+            address.hasPrefix("unix:") ? unix(number) : tcp(number, address)
+        case .pathInUse(_, let reason):
+            reason.contains("answers")
+                ? "stop it, or listen on another path (listen)" : "remove it, or listen on another path (listen)"
+        case .noPassedSocket:
+            "start Ocelli by ocelli.socket, or set listen to an address"
+        default: ""
+        }
+    }
+
+    private static func tcp(_ number: Int32, _ address: String) -> String {
+        let port = address.split(separator: ":").last.map(String.init) ?? ""
+        return switch number {
+        case EADDRINUSE:
+            "`ss -ltnp 'sport = :\(port)'` tells by which process; stop it, or listen elsewhere (listen)"
+        case EACCES:
+            "ports below 1024 are for root: take a higher one (listen), let ocelli.socket pass the port, or give "
+                + "AmbientCapabilities=CAP_NET_BIND_SERVICE"
+        case EADDRNOTAVAIL: "no interface of this machine has that address; `ip address` lists those that there are"
+        case ENOENT: "the host's name cannot be resolved; an address works without (listen)"
+        default: ""
+        }
+    }
+
+    private static func unix(_ number: Int32) -> String {
+        switch number {
+        case ENOENT: "the folder, or the owner named after the path, is not there: make it first"
+        case EACCES, EPERM:
+            "this user may not make a file there, or not give it away; under systemd /run/ocelli is its own"
+        case ENAMETOOLONG: "the path of a Unix-domain socket has at most 107 bytes"
+        case EROFS: "the place is read-only; under systemd /run/ocelli is the service's own"
+        default: ""
+        }
+    }
+}

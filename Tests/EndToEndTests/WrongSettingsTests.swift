@@ -1,0 +1,133 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Settings that cannot be: what is read at three in the morning has to say what is wrong, where, and what to do.
+@Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
+struct WrongSettingsTests {
+    private static func folder() throws -> URL {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-wrong-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        return folder
+    }
+
+    /// The daemon with arguments that end it at once. `{}` stands for a folder with a file called `file`.
+    private func complaint(_ arguments: [String], configuration: String? = nil) throws -> (status: Int32, text: String)
+    {
+        let folder = try Self.folder()
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try "x".write(to: folder.appendingPathComponent("file"), atomically: true, encoding: .utf8)
+        var arguments = arguments.map { $0.replacingOccurrences(of: "{}", with: folder.path) }
+        if let configuration {
+            let file = folder.appendingPathComponent("ocelli.json5")
+            try configuration.write(to: file, atomically: true, encoding: .utf8)
+            arguments += ["--config", file.path]
+        }
+        let result = try Shell.run(
+            "timeout", ["20", Daemon.binary.path, "serve"] + arguments,
+            environment: ["XDG_CACHE_HOME": Daemon.cache.path])
+        return (result.status, result.errors)
+    }
+
+    @Test(
+        arguments: [
+            (["--config", "{}"], ["{}", "it is a folder"]),
+            (["--config", "{}/none.json5"], ["none.json5", "there is no such file"]),
+            (["--tokens-file", "{}/none"], ["tokens_file", "there is no such file"]),
+            (["--tokens-file", "{}/file"], ["the tokens file, line 1", "classes, a space and a token"]),
+            (["--models", "{}/none"], ["{}/none", "does not exist"]),
+            (["--models", "{}/file"], ["is a file", "the folder that it is in"]),
+            (["--models", "{}"], ["no models in", "model.json"]),
+            (["--listen", "8080"], ["\"8080\"", "HOST:PORT"]),
+            (["--listen", "127.0.0.1:99999"], ["99999", "HOST:PORT"]),
+            (["--listen", "192.0.2.7:18100"], ["192.0.2.7", "no interface of this machine"]),
+            (["--listen", "unix:{}/none/socket"], ["none/socket", "make it first"]),
+            (["--listen", "unix:{}/file"], ["not a socket", "remove it"]),
+            (["--listen", "unix:/tmp/" + String(repeating: "x", count: 110)], ["at most 107 bytes"]),
+            (["--listen", "systemd"], ["systemd passed no listening socket", "ocelli.socket"]),
+        ] as [([String], [String])]) func isNamedWithWhatToDo(_ arguments: [String], _ words: [String]) throws
+    {
+        let (status, text) = try complaint(arguments)
+        #expect(status == 1 || status == 2, "\(text)")
+        for word in words where !word.contains("{}") { #expect(text.contains(word), "\(text)") }
+        #expect(text.split(separator: "\n").count == 1, "one sentence, not a page: \(text)")
+    }
+
+    @Test(arguments: [
+        ("{ max_bodi: 1 }", ["\"max_bodi\" is not a setting", "did you mean \"max_body\"?"]),
+        ("{\n  top: 3\n  max_body: 1,\n}", ["not valid JSON5", "line 3, column 3"]),
+        ("{ top: ", ["not valid JSON5", "the end of the file"]),
+        ("", ["not valid JSON5", "line 1, column 1"]),
+        ("{ top: 0 }", ["top: expected a whole number from 1", "found 0"]),
+    ]) func aWrongFileIsNamedWithThePlace(_ configuration: String, _ words: [String]) throws {
+        let (status, text) = try complaint([], configuration: configuration)
+        #expect(status == 2)
+        for word in words + ["ocelli.json5"] { #expect(text.contains(word), "\(text)") }
+    }
+
+    @Test func aTakenPortSaysWhoToAsk() throws {
+        let daemon = try Daemon()
+        let address = String(daemon.url.dropFirst("http://".count))
+        let (status, text) = try complaint(["--listen", address])
+        #expect(status == 1)
+        #expect(text.contains("Address already in use") && text.contains("ss -ltnp"), "\(text)")
+        daemon.stop()
+    }
+
+    @Test(.enabled(if: getuid() == 0 && Shell.has("setpriv"), "needs root, to become somebody else"))
+    func whatAnotherUserMayNotDoIsSaid() throws {
+        let folder = try Self.folder()
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let secret = folder.appendingPathComponent("secret")
+        try "{}".write(to: secret, atomically: true, encoding: .utf8)
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: secret.path)
+        func run(_ arguments: String...) throws -> String {
+            try Shell.run(
+                "timeout",
+                [
+                    "20", "setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", "--inh-caps=-all",
+                    Daemon.binary.path, "serve",
+                ] + arguments
+            ).errors
+        }
+        for flag in ["--config", "--tokens-file"] {
+            let text = try run(flag, secret.path)
+            #expect(text.contains("uid 65534") && text.contains("may not read it"), "\(text)")
+        }
+        // Where the kernel lets everybody have low ports (containers), there is nothing to say.
+        let first = try String(contentsOfFile: "/proc/sys/net/ipv4/ip_unprivileged_port_start", encoding: .utf8)
+        if first.hasPrefix("1024") {
+            let text = try run("--listen", "127.0.0.1:81")
+            #expect(text.contains("ports below 1024"), "\(text)")
+        }
+    }
+
+    /// What does not keep the daemon from serving is told, and it serves.
+    @Test func aCacheThatCannotBeAndAModelThatIsNotAreWarnedOf() throws {
+        let daemon = try Daemon(["--cache-dir", "/proc/none", "--default-model", "nobody"])
+        #expect(daemon.log.contains("compiled models cannot be kept in /proc/none (cache_dir)"), "\(daemon.log)")
+        #expect(daemon.waitForLog("there is no model \"nobody\" (there are: digits)"), "\(daemon.log)")
+        #expect(try Curl.post(BadInputTests.seven, to: daemon.url + "/v1/classify").status == 404)
+        #expect(try Curl.post(BadInputTests.seven, to: daemon.url + "/v1/models/digits/classify").topLabel == "7")
+        #expect(daemon.stop() == 0)
+    }
+
+    /// A socket file that a killed daemon has left is replaced; one that is answered on is not.
+    @Test func aSocketFileIsTakenOverOnlyFromTheDead() throws {
+        let folder = try Self.folder()
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let path = folder.appendingPathComponent("socket").path
+        let first = try Daemon(listen: "unix:\(path)")
+        let (status, text) = try complaint(["--listen", "unix:\(path)"])
+        #expect(status == 1)
+        #expect(text.contains("another process answers on it") && text.contains("stop it"), "\(text)")
+        first.signal(SIGKILL)
+        first.waitForExit()
+        #expect(FileManager.default.fileExists(atPath: path))
+        let second = try Daemon(listen: "unix:\(path)")
+        let answer = try Curl.run("http://localhost/healthz", ["--unix-socket", path])
+        #expect(answer.status == 200)
+        #expect(second.stop() == 0)
+        #expect(!FileManager.default.fileExists(atPath: path))
+    }
+}

@@ -1,0 +1,51 @@
+import InferenceService
+import Testing
+
+/// Lines that repeat are left out, counted, and told of; other lines are none of their business.
+@Suite struct LineLimiterTests {
+    private static let second: UInt64 = 1_000_000_000
+
+    @Test func aBurstPassesAndTheRestIsCounted() {
+        var limiter = LineLimiter()
+        for turn in 0..<LineLimiter.burst {
+            #expect(limiter.judge("disk", at: UInt64(turn)) == .write(suppressed: 0))
+        }
+        for turn in 0..<37 { #expect(limiter.judge("disk", at: UInt64(100 + turn)) == .leaveOut) }
+        #expect(limiter.judge("disk", at: LineLimiter.window - 1) == .leaveOut)
+        // The next window's first line tells of all that were left out, once.
+        #expect(limiter.judge("disk", at: LineLimiter.window) == .write(suppressed: 38))
+        #expect(limiter.judge("disk", at: LineLimiter.window + 1) == .write(suppressed: 0))
+    }
+
+    @Test func aWindowHasABurstOfItsOwn() {
+        var limiter = LineLimiter()
+        var written = 0
+        // A line each 10 ms for ten windows.
+        for turn in 0..<10_000 {
+            if case .write = limiter.judge("x", at: UInt64(turn) * 10_000_000) { written += 1 }
+        }
+        #expect(written == 10 * LineLimiter.burst)
+    }
+
+    @Test func keysDoNotLimitEachOther() {
+        var limiter = LineLimiter()
+        for _ in 0..<100 { _ = limiter.judge("a", at: 5) }
+        #expect(limiter.judge("b", at: 6) == .write(suppressed: 0))
+        #expect(limiter.judge("a", at: 7) == .leaveOut)
+    }
+
+    @Test func whatIsRememberedIsBounded() {
+        var limiter = LineLimiter()
+        // As many keys as an attacker cares to make up: each passes, none is forgotten wrongly for long.
+        for turn in 0..<100_000 { #expect(limiter.judge("key \(turn)", at: 1) == .write(suppressed: 0)) }
+        #expect(MemoryLayout<LineLimiter>.size <= 16)
+        for _ in 0..<LineLimiter.burst { _ = limiter.judge("again", at: 2) }
+        #expect(limiter.judge("again", at: 3) == .leaveOut)
+    }
+
+    @Test func aClockThatWrapsDoesNotTrap() {
+        var limiter = LineLimiter()
+        #expect(limiter.judge("x", at: .max) == .write(suppressed: 0))
+        #expect(limiter.judge("x", at: 3) == .write(suppressed: 0))
+    }
+}

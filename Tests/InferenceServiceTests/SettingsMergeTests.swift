@@ -1,0 +1,50 @@
+import InferenceService
+import Testing
+
+/// What a reload takes of new settings, and what it leaves for a restart.
+@Suite struct SettingsMergeTests {
+    @Test func sameSettingsChangeNothing() {
+        let (settings, ignored) = SettingsTable.merge(Settings(), into: Settings())
+        #expect(settings == Settings())
+        #expect(ignored == [])
+    }
+
+    @Test func theRestIsTakenAndWhatNeedsARestartIsNamed() {
+        var new = Settings()
+        new.top = 3
+        new.maxConnections = 7
+        new.listen = ["127.0.0.1:1"]
+        new.logFormat = "json"
+        let (settings, ignored) = SettingsTable.merge(new, into: Settings())
+        #expect(ignored.sorted() == ["listen", "max_connections"])
+        var expected = Settings()
+        expected.top = 3
+        expected.logFormat = "json"
+        #expect(settings == expected)
+    }
+
+    /// Each setting is either taken or named; none is dropped without a word.
+    @Test(arguments: SettingsTable.all.map(\.name)) func eachIsTakenOrNamed(_ name: String) throws {
+        let setting = try #require(SettingsTable.setting(named: name))
+        var new = Settings()
+        let other: SettingValue =
+            switch setting.get(Settings()) {
+            case .integer(let value): .integer(value + 1)
+            case .automatic: .integer(2)
+            case .number(let value): .number(value + 1)
+            case .bool(let value): .bool(!value)
+            case .string: .string("another")
+            case .strings: .strings(["another"])
+            }
+        setting.set(&new, other)
+        let (settings, ignored) = SettingsTable.merge(new, into: Settings())
+        let isTaken = setting.get(settings) == other
+        #expect(isTaken != ignored.contains(name))
+        #expect(isTaken || settings == Settings())
+        #expect(isTaken != SettingsTable.needingRestart.contains(name))
+    }
+
+    @Test func everyNameThatNeedsARestartIsASetting() {
+        #expect(SettingsTable.needingRestart.isSubset(of: Set(SettingsTable.all.map(\.name))))
+    }
+}

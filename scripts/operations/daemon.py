@@ -1,0 +1,131 @@
+"""The real binary under test: started, watched through /proc, and ended by its pid."""
+
+import os
+import pathlib
+import re
+import subprocess
+import tempfile
+import threading
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+EXAMPLES = ROOT / "examples"
+# The examples' file names begin with the digit that they show.
+DIGITS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
+
+
+def binary():
+    """The daemon's path: what TEST_BINARY names, or the release build."""
+    path = pathlib.Path(os.environ.get("TEST_BINARY") or ROOT / ".build/release/ocelli")
+    if not os.access(path, os.X_OK):
+        raise SystemExit(f"{path} is not built: run `make build` first")
+    return str(path)
+
+
+def pictures():
+    """The example pictures: (bytes, the digit's label)."""
+    found = []
+    for path in sorted(EXAMPLES.iterdir()):
+        digit = DIGITS.index(path.name.split("-")[0].split(".")[0])
+        found.append((path.read_bytes(), str(digit)))
+    return found
+
+
+class Daemon:
+    """A running `ocelli serve`; its log is read all the time, so that it never waits for who reads it."""
+
+    def __init__(self, arguments, environment=None, command=None, pass_fds=(), ready="ready after"):
+        variables = {k: v for k, v in os.environ.items() if not k.startswith("OCELLI_")}
+        # A cache of the tests' own: nothing of the user's is touched.
+        variables["XDG_CACHE_HOME"] = f"{tempfile.gettempdir()}/ocelli-test-cache-{os.getuid()}"
+        variables.update(environment or {})
+        self.process = subprocess.Popen(
+            (command or []) + [binary(), "serve"] + arguments, env=variables, pass_fds=pass_fds,
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        self.pid = self.process.pid
+        self.lines = 0
+        self.notable = []
+        self._changed = threading.Condition()
+        self._seen = ""
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+        if ready and not self.wait_for_log(ready):
+            self.kill()
+            raise SystemExit(f"the daemon did not start:\n{self._seen}")
+
+    def _read(self):
+        for raw in self.process.stderr:
+            line = raw.decode(errors="replace")
+            with self._changed:
+                self.lines += 1
+                # Access lines are counted only; the rest is kept, bounded.
+                if " id=" not in line:
+                    self._seen = (self._seen + line)[-200_000:]
+                    if line.startswith(("error:", "warning:")) and len(self.notable) < 1000:
+                        self.notable.append(line.rstrip())
+                self._changed.notify_all()
+
+    @property
+    def log(self):
+        with self._changed:
+            return self._seen
+
+    def wait_for_log(self, words, seconds=60, count=1):
+        """Waits, bounded, until the log has these words so many times."""
+        end = time.monotonic() + seconds
+        with self._changed:
+            while self._seen.count(words) < count:
+                if time.monotonic() > end or (self.process.poll() is not None and not self._reader.is_alive()):
+                    return self._seen.count(words) >= count
+                self._changed.wait(0.1)
+        return True
+
+    @property
+    def port(self):
+        """The port of the first TCP address that it listens on."""
+        found = re.search(r"listening on [^\n]*?:(\d+)", self.log)
+        return int(found.group(1)) if found else 0
+
+    def signal(self, number):
+        if self.process.poll() is None:
+            os.kill(self.pid, number)
+
+    def stop(self, seconds=60):
+        """Ends it as a service manager does; its exit status."""
+        if self.process.poll() is None:
+            self.process.terminate()
+        try:
+            return self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            return -1
+
+    def kill(self):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+
+    def is_running(self):
+        return self.process.poll() is None
+
+    # What the kernel says of it.
+
+    def resident(self):
+        """Resident memory in KiB."""
+        for line in pathlib.Path(f"/proc/{self.pid}/status").read_text().splitlines():
+            if line.startswith("VmRSS:"):
+                return int(line.split()[1])
+        return 0
+
+    def files(self):
+        return len(os.listdir(f"/proc/{self.pid}/fd"))
+
+    def threads(self):
+        """Names of its threads, sorted."""
+        names = []
+        for task in pathlib.Path(f"/proc/{self.pid}/task").iterdir():
+            try:
+                names.append((task / "comm").read_text().strip())
+            except OSError:
+                pass  # ended meanwhile
+        return sorted(names)
