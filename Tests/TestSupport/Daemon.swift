@@ -21,6 +21,7 @@ public final class Daemon: Sendable {
     public let pid: Int32
     private let process: Process
     private let output: Output
+    private let pipe: Pipe
 
     /// What the daemon has written to standard error.
     public var log: String { output.text.withLock { $0 } }
@@ -53,12 +54,8 @@ public final class Daemon: Sendable {
         process.standardOutput = FileHandle.nullDevice
         process.standardInput = FileHandle.nullDevice
         let output = Output()
-        pipe.fileHandleForReading.readabilityHandler = { handle in
-            let data = handle.availableData
-            if data.isEmpty { handle.readabilityHandler = nil }
-            output.text.withLock { $0 += String(decoding: data, as: UTF8.self) }
-            output.changed.signal()
-        }
+        self.pipe = pipe
+        Self.read(pipe, into: output)
         try process.run()
         self.process = process
         self.output = output
@@ -80,6 +77,21 @@ public final class Daemon: Sendable {
         let address = text[range.upperBound...].prefix { !$0.isNewline && $0 != "," }
         url = "http://\(address)"
     }
+
+    private static func read(_ pipe: Pipe, into output: Output) {
+        pipe.fileHandleForReading.readabilityHandler = { handle in
+            let data = handle.availableData
+            if data.isEmpty { handle.readabilityHandler = nil }
+            output.text.withLock { $0 += String(decoding: data, as: UTF8.self) }
+            output.changed.signal()
+        }
+    }
+
+    /// From now on nobody reads what the daemon writes to standard error.
+    public func stopReadingLog() { pipe.fileHandleForReading.readabilityHandler = nil }
+
+    /// Reads it again.
+    public func startReadingLog() { Self.read(pipe, into: output) }
 
     /// Compiled models of all tests.
     public static let cache = FileManager.default.temporaryDirectory.appendingPathComponent(

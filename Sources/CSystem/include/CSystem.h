@@ -129,6 +129,10 @@ static inline long csys_send2(int fd, const void *first, size_t first_count, con
     return CSYS_REPEAT(sendmsg(fd, &message, MSG_NOSIGNAL));
 }
 
+static inline long csys_write(int fd, const void *bytes, size_t count) {
+    return CSYS_REPEAT(write(fd, bytes, count));
+}
+
 static inline int csys_shutdown_write(int fd) { return shutdown(fd, SHUT_WR) < 0 ? -errno : 0; }
 
 /// close(2). Never repeated: on Linux the descriptor is gone even when it says EINTR.

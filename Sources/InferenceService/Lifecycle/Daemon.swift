@@ -17,9 +17,35 @@ package enum Daemon {
     package static func run(
         _ settings: Settings, reload: @escaping @Sendable () throws -> Settings
     ) async throws -> Int32 {
+        let log = try Log(level: settings.level, format: settings.format)
+        let ending: Ending
+        do {
+            ending = try await serve(settings, reload: reload, log: log)
+        } catch {
+            await log.flush(within: flushTime)
+            throw error
+        }
+        await log.flush(within: flushTime)
+        // What the engine has at hand uses what exit(3) would take away under it.
+        if ending.isLoading { Process.exit(ending.status) }
+        return ending.status
+    }
+
+    /// How long the last log lines may take to be written: nobody may be reading them.
+    static let flushTime = Duration.seconds(1)
+
+    /// How the daemon ends.
+    struct Ending: Sendable {
+        let status: Int32
+        /// Models are still being loaded.
+        let isLoading: Bool
+    }
+
+    private static func serve(
+        _ settings: Settings, reload: @escaping @Sendable () throws -> Settings, log: Log
+    ) async throws -> Ending {
         let start = MonotonicInstant.now
         let environment = ProcessInfo.processInfo.environment
-        let log = Log(level: settings.level, format: settings.format)
         let plan = ServicePlan(settings: settings, environment: environment)
         guard !plan.folders.isEmpty else {
             throw StartupError(

@@ -21,12 +21,7 @@ final class Lifecycle: Sendable {
     /// The settings in force.
     private let settings: Mutex<Settings>
     /// The one value of it is how the daemon ends.
-    private let ending: (stream: AsyncStream<Ending>, continuation: AsyncStream<Ending>.Continuation)
-
-    private struct Ending: Sendable {
-        let status: Int32
-        let isLoading: Bool
-    }
+    private let ending: (stream: AsyncStream<Daemon.Ending>, continuation: AsyncStream<Daemon.Ending>.Continuation)
 
     init(
         plan: ServicePlan, addresses: [String], start: MonotonicInstant, server: HTTPServer, service: Service,
@@ -47,8 +42,7 @@ final class Lifecycle: Sendable {
     }
 
     /// Loads the models and serves until the end.
-    /// - Returns: the exit status.
-    func run() async throws -> Int32 {
+    func run() async throws -> Daemon.Ending {
         try SignalReader.start(
             deliver: { self.handle($0 == .hangUp ? .reload : .terminate) }, fail: { self.handle(.failed($0)) })
         Task { handle(.failed("a listener has died: \(await server.waitUntilFailure())")) }
@@ -57,12 +51,9 @@ final class Lifecycle: Sendable {
             handle(.started)
             await watchIdleModels()
         }
-        var ending: Ending?
+        var ending = Daemon.Ending(status: 1, isLoading: true)
         for await value in self.ending.stream { ending = value }
-        guard let ending else { return 1 }
-        // What the engine has at hand uses what exit(3) would take away under it.
-        if ending.isLoading { Process.exit(ending.status) }
-        return ending.status
+        return ending
     }
 
     private func handle(_ event: LifecycleMachine.Event) {
@@ -95,12 +86,13 @@ final class Lifecycle: Sendable {
             end(1, isLoading)
         case .abort:
             log.error("a second signal: ending at once")
+            log.flushBlocking(within: .milliseconds(200))
             Process.exit(130)
         }
     }
 
     private func end(_ status: Int32, _ isLoading: Bool) {
-        ending.continuation.yield(Ending(status: status, isLoading: isLoading))
+        ending.continuation.yield(Daemon.Ending(status: status, isLoading: isLoading))
         ending.continuation.finish()
     }
 

@@ -21,47 +21,93 @@ final class AccessLog: Sendable {
     func write(_ record: ExchangeRecord, route: String) {
         guard isEnabled.load(ordering: .relaxed), log.isEnabled(.info) else { return }
         let note = record.note as? RequestNote
-        let method = record.method.map { String($0.rawValue.prefix(20)) } ?? "-"
         let status = record.status?.code ?? 0
-        let outcome = Self.name(of: record.outcome)
-        let time = record.end &- record.firstByte
-        var message = "\(record.remote) \(method) \(route) \(status == 0 ? "-" : String(status))"
-        var fields: [(String, JSONValueText)] = [
-            ("id", .string(record.requestID)), ("client", .string(record.remote)), ("method", .string(method)),
-            ("route", .string(route)),
-        ]
-        if route == "none", !record.path.isEmpty {
-            let path = String(record.path.prefix(200))
-            message += " path=\(path)"
-            fields.append(("path", .string(path)))
+        // Where there is no route, the path is all that tells what was asked for.
+        let path = route == "none" && !record.path.isEmpty ? String(record.path.prefix(200)) : nil
+        log.line(.info) { text in
+            Self.write(record, note, route: route, path: path, status: status, to: &text)
+        } fields: { writer in
+            Self.write(record, note, route: route, path: path, status: status, to: &writer)
         }
-        if outcome != "answered" { message += " \(outcome)" }
-        if let note { message += " model=\(note.model)" }
-        message += " in=\(record.bodyBytesReceived) out=\(record.bodyBytesSent) ms=\(Self.milliseconds(time))"
-        fields += [
-            ("status", .integer(status)), ("outcome", .string(outcome)),
-            ("bytes_in", .integer(record.bodyBytesReceived)), ("bytes_out", .integer(record.bodyBytesSent)),
-            ("ms", .milliseconds(time)),
-        ]
-        if let note {
-            fields.append(("model", .string(note.model)))
-            for (name, value) in [
-                ("recv", note.recv), ("queue", note.times.queue), ("decode", note.times.decode),
-                ("infer", note.times.inference), ("encode", note.encode),
-            ] {
-                message += " \(name)=\(Self.milliseconds(value))"
-                fields.append(("\(name)_ms", .milliseconds(value)))
-            }
-            if let label = note.topLabel {
-                message += " top=\"\(label)\""
-                fields.append(("top", .string(label)))
-            }
-        }
-        log.line(.info, message: message + " id=\(record.requestID)", fields: fields)
     }
 
-    private static func milliseconds(_ nanoseconds: UInt64) -> String {
-        Units.decimal(Double(nanoseconds) / 1e6, places: 2)
+    private static func method(of record: ExchangeRecord) -> String {
+        guard let method = record.method?.rawValue else { return "-" }
+        return method.utf8.count <= 20 ? method : String(method.prefix(20))
+    }
+
+    private static func stages(_ note: RequestNote) -> [(name: String, time: UInt64)] {
+        [
+            ("recv", note.recv), ("queue", note.times.queue), ("decode", note.times.decode),
+            ("infer", note.times.inference), ("encode", note.encode),
+        ]
+    }
+
+    private static func write(
+        _ record: ExchangeRecord, _ note: RequestNote?, route: String, path: String?, status: Int,
+        to text: inout LogText
+    ) {
+        func field(_ name: String, _ value: String) {
+            text.add(name)
+            text.add(value)
+        }
+        func milliseconds(_ name: String, _ time: UInt64) {
+            text.add(" ")
+            field(name, "=")
+            text.addMilliseconds(time)
+        }
+        text.add(record.remote)
+        field(" ", method(of: record))
+        field(" ", route)
+        field(" ", status == 0 ? "-" : String(status))
+        if let path { field(" path=", path) }
+        if record.outcome != .answered { field(" ", name(of: record.outcome)) }
+        if let note { field(" model=", note.model) }
+        text.add(" in=")
+        text.add(record.bodyBytesReceived)
+        text.add(" out=")
+        text.add(record.bodyBytesSent)
+        milliseconds("ms", record.end &- record.firstByte)
+        if let note {
+            for stage in stages(note) { milliseconds(stage.name, stage.time) }
+            if let label = note.topLabel {
+                field(" top=\"", label)
+                text.add("\"")
+            }
+        }
+        field(" id=", record.requestID)
+    }
+
+    private static func write(
+        _ record: ExchangeRecord, _ note: RequestNote?, route: String, path: String?, status: Int,
+        to writer: inout JSONWriter
+    ) {
+        func string(_ name: String, _ value: String) {
+            writer.key(name)
+            writer.string(value)
+        }
+        func integer(_ name: String, _ value: Int) {
+            writer.key(name)
+            writer.integer(value)
+        }
+        func milliseconds(_ name: String, _ time: UInt64) {
+            writer.key(name)
+            writer.milliseconds(time)
+        }
+        string("id", record.requestID)
+        string("client", record.remote)
+        string("method", method(of: record))
+        string("route", route)
+        if let path { string("path", path) }
+        integer("status", status)
+        string("outcome", name(of: record.outcome))
+        integer("bytes_in", record.bodyBytesReceived)
+        integer("bytes_out", record.bodyBytesSent)
+        milliseconds("ms", record.end &- record.firstByte)
+        guard let note else { return }
+        string("model", note.model)
+        for stage in stages(note) { milliseconds(stage.name + "_ms", stage.time) }
+        if let label = note.topLabel { string("top", label) }
     }
 
     /// A word for how a request ended.

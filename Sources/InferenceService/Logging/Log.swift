@@ -1,11 +1,8 @@
 internal import FlowControl
-internal import FoundationEssentials
-internal import Glibc
 internal import Synchronization
 
-/// Writes log lines to standard error: for journald with priority prefixes, for terminals without, or as JSON objects.
-///
-/// Each line is one `write`, so lines of several threads never mix.
+/// Log lines on standard error: for journald with priority prefixes, for terminals without, or as JSON objects. A thread of
+/// its own writes them: see ``LogWriter``.
 package final class Log: Sendable {
     /// Importance, with syslog's numbers.
     package enum Level: Int, Sendable, Comparable, CaseIterable {
@@ -22,25 +19,33 @@ package final class Log: Sendable {
         case text, json
     }
 
-    /// The level and the form may change while the daemon runs: `rawValue` of the level, and 1 for JSON.
+    /// The level may change while the daemon runs: its `rawValue`.
     private let level: Atomic<Int>
-    private let isJSON: Atomic<Bool>
-    /// journald takes `<6>` at the start of a line as its priority.
-    private let isJournal: Bool
+    private let form: LogForm
+    private let writer: LogWriter
     private let limiter = Mutex(LineLimiter())
     private let suppressed = Atomic<UInt64>(0)
 
-    package init(level: Level, format: Format) {
+    /// - Parameter descriptor: where the lines go: standard error.
+    package init(level: Level, format: Format, descriptor: Int32 = 2) throws(StartupError) {
         self.level = Atomic(level.rawValue)
-        isJSON = Atomic(format == .json)
-        isJournal = getenv("JOURNAL_STREAM") != nil
+        let form = LogForm(format)
+        self.form = form
+        writer = try LogWriter(descriptor: descriptor) { lost in
+            form.line(.warning) {
+                $0.add("\(lost) log lines were lost: the log is not read as quickly as it is written")
+            }
+        }
     }
 
     /// Writes other lines, or in another form, from now on.
     package func use(level: Level, format: Format) {
         self.level.store(level.rawValue, ordering: .relaxed)
-        isJSON.store(format == .json, ordering: .relaxed)
+        form.use(format)
     }
+
+    /// Lines that were lost because nobody read the log.
+    package var lostLines: UInt64 { writer.lostLines }
 
     /// Lines that were left out because they repeated.
     package var suppressedLines: UInt64 { suppressed.load(ordering: .relaxed) }
@@ -66,75 +71,22 @@ package final class Log: Sendable {
         let now = MonotonicInstant.now.nanoseconds
         switch limiter.withLock({ $0.judge(key ?? text, at: now) }) {
         case .leaveOut: suppressed.wrappingAdd(1, ordering: .relaxed)
-        case .write(suppressed: 0): line(level, message: text, fields: [])
-        case .write(let count): line(level, message: "\(text) (and \(count) lines like it, left out)", fields: [])
+        case .write(suppressed: 0): line(level) { $0.add(text) }
+        case .write(let count): line(level) { $0.add("\(text) (and \(count) lines like it, left out)") }
         }
     }
 
     /// A line with named values beside the message, for JSON; in text the message says it all.
-    package func line(_ level: Level, message: String, fields: [(String, JSONValueText)]) {
+    package func line(
+        _ level: Level, message: (inout LogText) -> Void, fields: (inout JSONWriter) -> Void = { _ in }
+    ) {
         guard isEnabled(level) else { return }
-        var bytes: [UInt8]
-        switch isJSON.load(ordering: .relaxed) {
-        case false:
-            let prefix = isJournal ? "<\(level.rawValue)>" : level <= .info ? "" : "\(level.name): "
-            // A message never breaks its line: what comes from outside could otherwise forge one.
-            bytes = Array((prefix + message).utf8.map { $0 < 0x20 || $0 == 0x7F ? UInt8(ascii: " ") : $0 })
-        case true:
-            var writer = JSONWriter(capacity: 256)
-            writer.object { writer in
-                writer.key("time")
-                writer.string(Self.timestamp())
-                writer.key("level")
-                writer.string(level.name)
-                writer.key("message")
-                writer.string(message)
-                for (name, value) in fields {
-                    writer.key(name)
-                    writer.raw(value.text)
-                }
-            }
-            bytes = writer.bytes
-        }
-        bytes.append(UInt8(ascii: "\n"))
-        bytes.withUnsafeBytes { raw in
-            // A full pipe or a closed terminal loses a log line, not a request.
-            _ = Glibc.write(2, raw.baseAddress, raw.count)
-        }
+        writer.write(form.line(level, message: message, fields: fields), isImportant: level >= .notice)
     }
 
-    /// The time in RFC 3339 form, UTC, to the millisecond.
-    private static func timestamp() -> String {
-        var time = timespec()
-        clock_gettime(CLOCK_REALTIME, &time)
-        var parts = tm()
-        var seconds = time.tv_sec
-        gmtime_r(&seconds, &parts)
-        func two(_ value: Int32) -> String { value < 10 ? "0\(value)" : "\(value)" }
-        let thousandths = time.tv_nsec / 1_000_000
-        let fraction = String(repeating: "0", count: 3 - String(thousandths).count) + String(thousandths)
-        return "\(parts.tm_year + 1900)-\(two(parts.tm_mon + 1))-\(two(parts.tm_mday))T"
-            + "\(two(parts.tm_hour)):\(two(parts.tm_min)):\(two(parts.tm_sec)).\(fraction)Z"
-    }
-}
+    /// Returns when everything is written, or when the time is up.
+    package func flush(within time: Duration) async { await writer.flush(within: time) }
 
-/// A value of a JSON log line, as JSON text.
-package struct JSONValueText: Sendable {
-    let text: [UInt8]
-
-    package static func string(_ value: String) -> JSONValueText {
-        var writer = JSONWriter(capacity: value.utf8.count + 2)
-        writer.string(value)
-        return JSONValueText(text: writer.bytes)
-    }
-
-    package static func integer(_ value: some BinaryInteger) -> JSONValueText {
-        JSONValueText(text: Array(String(value).utf8))
-    }
-
-    package static func milliseconds(_ nanoseconds: UInt64) -> JSONValueText {
-        var writer = JSONWriter(capacity: 16)
-        writer.milliseconds(nanoseconds)
-        return JSONValueText(text: writer.bytes)
-    }
+    /// The same for a thread that may block.
+    package func flushBlocking(within time: Duration) { writer.flushBlocking(within: time) }
 }

@@ -13,6 +13,7 @@ struct MetricsPage {
     let settings: Settings
     let isReady: Bool
     let suppressedLogLines: UInt64
+    let lostLogLines: UInt64
 
     /// In Prometheus's text format.
     var text: [UInt8] {
@@ -239,6 +240,9 @@ struct MetricsPage {
         text.single(
             "ocelli_log_lines_suppressed_total", .counter, "Log lines left out because they repeated.",
             Int(clamping: suppressedLogLines))
+        text.single(
+            "ocelli_log_lines_dropped_total", .counter,
+            "Log lines lost because standard error was not read as quickly as they came.", Int(clamping: lostLogLines))
     }
 
     private func writeProcess(to text: inout MetricsText) {

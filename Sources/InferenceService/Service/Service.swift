@@ -176,7 +176,7 @@ final class Service: HTTPResponder {
             metrics: metrics, records: repository.records,
             server: statistics.withLock { $0 }?() ?? HTTPServerStatistics(), settings: settings,
             isReady: repository.isReady && !isDraining.load(ordering: .relaxed),
-            suppressedLogLines: log.suppressedLines)
+            suppressedLogLines: log.suppressedLines, lostLogLines: log.lostLines)
         return HTTPResponse(
             status: .ok, fields: [("Content-Type", MetricsText.contentType), ("Cache-Control", "no-store")],
             body: page.text)

@@ -1,0 +1,71 @@
+internal import Glibc
+internal import Synchronization
+
+/// How log lines look; may change while the daemon runs.
+final class LogForm: Sendable {
+    private let isJSON: Atomic<Bool>
+    /// journald takes `<6>` at the start of a line as its priority.
+    private let isJournal: Bool
+
+    init(_ format: Log.Format) {
+        isJSON = Atomic(format == .json)
+        isJournal = getenv("JOURNAL_STREAM") != nil
+    }
+
+    func use(_ format: Log.Format) { isJSON.store(format == .json, ordering: .relaxed) }
+
+    /// A line with its newline.
+    func line(
+        _ level: Log.Level, message: (inout LogText) -> Void, fields: (inout JSONWriter) -> Void = { _ in }
+    ) -> [UInt8] {
+        isJSON.load(ordering: .relaxed) ? json(level, message, fields) : text(level, message)
+    }
+
+    private func text(_ level: Log.Level, _ message: (inout LogText) -> Void) -> [UInt8] {
+        var text = LogText()
+        if isJournal {
+            text.add("<")
+            text.add(level.rawValue)
+            text.add(">")
+        } else if level > .info {
+            text.add(level.name)
+            text.add(": ")
+        }
+        message(&text)
+        text.keepToOneLine()
+        text.add("\n")
+        return text.bytes
+    }
+
+    private func json(
+        _ level: Log.Level, _ message: (inout LogText) -> Void, _ fields: (inout JSONWriter) -> Void
+    ) -> [UInt8] {
+        var text = LogText()
+        message(&text)
+        var writer = JSONWriter(capacity: 2 * text.bytes.count + 256)
+        writer.object { writer in
+            writer.key("time")
+            writer.string(Self.timestamp())
+            writer.key("level")
+            writer.string(level.name)
+            writer.key("message")
+            writer.string(String(decoding: text.bytes, as: UTF8.self))
+            fields(&writer)
+        }
+        return writer.bytes + [UInt8(ascii: "\n")]
+    }
+
+    /// The time in RFC 3339 form, UTC, to the millisecond.
+    private static func timestamp() -> String {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        var parts = tm()
+        var seconds = time.tv_sec
+        gmtime_r(&seconds, &parts)
+        func two(_ value: Int32) -> String { value < 10 ? "0\(value)" : "\(value)" }
+        let thousandths = time.tv_nsec / 1_000_000
+        let fraction = String(repeating: "0", count: 3 - String(thousandths).count) + String(thousandths)
+        return "\(parts.tm_year + 1900)-\(two(parts.tm_mon + 1))-\(two(parts.tm_mday))T"
+            + "\(two(parts.tm_hour)):\(two(parts.tm_min)):\(two(parts.tm_sec)).\(fraction)Z"
+    }
+}

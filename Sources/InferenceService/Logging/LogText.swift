@@ -1,0 +1,29 @@
+/// The message of a log line, put together byte by byte: there is one for each request.
+package struct LogText: Sendable {
+    /// UTF-8.
+    package private(set) var bytes: [UInt8] = []
+
+    package init(capacity: Int = 256) {
+        bytes.reserveCapacity(capacity)
+    }
+
+    package mutating func add(_ text: String) { bytes.append(contentsOf: text.utf8) }
+
+    package mutating func add(_ number: some BinaryInteger) { bytes.append(contentsOf: String(number).utf8) }
+
+    /// Nanoseconds as milliseconds with two digits after the point.
+    package mutating func addMilliseconds(_ nanoseconds: UInt64) {
+        let hundredths = nanoseconds / 10_000 &+ (nanoseconds % 10_000 >= 5_000 ? 1 : 0)
+        add(hundredths / 100)
+        bytes.append(UInt8(ascii: "."))
+        bytes.append(UInt8(ascii: "0") &+ UInt8(hundredths / 10 % 10))
+        bytes.append(UInt8(ascii: "0") &+ UInt8(hundredths % 10))
+    }
+
+    /// A message never breaks its line: what comes from outside could otherwise forge one.
+    package mutating func keepToOneLine() {
+        for index in bytes.indices where bytes[index] < 0x20 || bytes[index] == 0x7F {
+            bytes[index] = UInt8(ascii: " ")
+        }
+    }
+}

@@ -1,0 +1,112 @@
+internal import CSystem
+internal import Dispatch
+internal import FlowControl
+internal import Glibc
+internal import Synchronization
+
+/// Writes log lines to a descriptor on a thread of its own: who logs never waits for who reads.
+///
+/// A pipe that is full, because its reader is slow or gone, would otherwise stop the event loop, and the daemon with it.
+package final class LogWriter: Sendable {
+    /// Bytes of lines that may wait to be written, and as many may be at hand: a second or two of a busy daemon.
+    package static let capacity = 1 << 20
+    /// How long the writer waits for more lines before it sleeps.
+    private static let moment = DispatchTimeInterval.milliseconds(2)
+
+    /// What the thread has a hold of, which may outlive the writer.
+    private final class Core: Sendable {
+        let queue: Mutex<LogQueue>
+        let wake = DispatchSemaphore(value: 0)
+        let descriptor: Int32
+        let notice: @Sendable (UInt64) -> [UInt8]
+
+        init(descriptor: Int32, capacity: Int, notice: @escaping @Sendable (UInt64) -> [UInt8]) {
+            queue = Mutex(LogQueue(capacity: capacity))
+            self.descriptor = descriptor
+            self.notice = notice
+        }
+
+        func run() {
+            var batch: [UInt8] = []
+            while true {
+                switch queue.withLock({ $0.next(&batch) }) {
+                case .write(let lost):
+                    if lost > 0 { batch += notice(lost) }
+                    write(batch)
+                case .linger: _ = wake.wait(timeout: .now() + LogWriter.moment)
+                case .sleep: wake.wait()
+                case .end: return
+                }
+            }
+        }
+
+        private func write(_ bytes: [UInt8]) {
+            var rest = bytes[...]
+            while !rest.isEmpty {
+                let written = rest.withUnsafeBytes { csys_write(descriptor, $0.baseAddress, $0.count) }
+                switch written {
+                case 0...: rest = rest.dropFirst(written)
+                case -Int(EAGAIN):
+                    // Somebody else has made it non-blocking: it may be shared with other programs.
+                    var wanted = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+                    poll(&wanted, 1, -1)
+                default:
+                    // Nobody reads any more. There is no other place to say so than the metrics.
+                    let lines = rest.count { $0 == UInt8(ascii: "\n") }
+                    return queue.withLock { $0.couldNotWrite(lines: lines) }
+                }
+            }
+        }
+    }
+
+    private let core: Core
+
+    /// Starts the thread.
+    /// - Parameters:
+    ///   - descriptor: written to, never closed.
+    ///   - notice: the line that tells of so many lost lines.
+    package init(
+        descriptor: Int32, capacity: Int = LogWriter.capacity, notice: @escaping @Sendable (UInt64) -> [UInt8]
+    ) throws(StartupError) {
+        core = Core(descriptor: descriptor, capacity: capacity, notice: notice)
+        let box = Unmanaged.passRetained(core)
+        let started = csys_thread_start(
+            "log",
+            { argument in
+                guard let argument else { return }
+                Unmanaged<Core>.fromOpaque(argument).takeRetainedValue().run()
+            }, box.toOpaque())
+        guard started >= 0 else {
+            box.release()
+            throw StartupError("there can be no thread for the log: pthread_create: errno \(-started)")
+        }
+    }
+
+    deinit {
+        core.queue.withLock { $0.end() }
+        core.wake.signal()
+    }
+
+    /// Takes a line, which ends with a newline, to be written soon; never waits.
+    /// - Parameter isImportant: is written at once, and where there is no room for others.
+    package func write(_ line: [UInt8], isImportant: Bool) {
+        if core.queue.withLock({ $0.append(line, isImportant: isImportant) }) { core.wake.signal() }
+    }
+
+    /// Lines that were lost so far.
+    package var lostLines: UInt64 { core.queue.withLock { $0.lost } }
+
+    /// Returns when everything is written, or when the time is up: nobody may be reading.
+    package func flush(within time: Duration) async {
+        let end = MonotonicInstant.now + time
+        while !core.queue.withLock({ $0.isWritten }), MonotonicInstant.now < end {
+            try? await Task.sleep(for: .milliseconds(1))
+        }
+    }
+
+    /// The same for a thread that may block.
+    package func flushBlocking(within time: Duration) {
+        let end = MonotonicInstant.now + time
+        while !core.queue.withLock({ $0.isWritten }), MonotonicInstant.now < end { usleep(1000) }
+    }
+}

@@ -1,0 +1,48 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Standard error is a pipe that nobody reads.
+@Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
+struct UnreadLogTests {
+    /// Asks so often, on one connection.
+    private func ask(_ url: String, _ count: Int) throws -> [Substring] {
+        let result = try Shell.run(
+            "curl",
+            [
+                "-sS", "--max-time", "120", "-w", "%{http_code}\n", "-o", "/dev/null",
+                "\(url)/healthz?[1-\(count)]",
+            ])
+        return result.text.split(separator: "\n")
+    }
+
+    /// More than a pipe and the queue of the log hold.
+    private func fill(_ daemon: Daemon) throws {
+        for _ in 0..<20 {
+            #expect(try ask(daemon.url, 2000).allSatisfy { $0 == "200" })
+            let page = try Curl.run(daemon.url + "/metrics").text
+            if (MetricsTests.value("ocelli_log_lines_dropped_total", in: page) ?? 0) > 0 { return }
+        }
+        Issue.record("no line was lost: is the log being read?")
+    }
+
+    @Test func theDaemonGoesOnAnsweringAndEnds() throws {
+        let daemon = try Daemon()
+        daemon.stopReadingLog()
+        try fill(daemon)
+        #expect(try Curl.post(BadInputTests.seven, to: daemon.url + "/v1/classify").topLabel == "7")
+        daemon.signal(SIGHUP)
+        #expect(SignalsTests.waitForReloads(1, of: daemon))
+        #expect(daemon.stop() == 0)
+    }
+
+    @Test func whatWasLostIsToldWhenTheLogIsReadAgain() throws {
+        let daemon = try Daemon()
+        daemon.stopReadingLog()
+        try fill(daemon)
+        daemon.startReadingLog()
+        #expect(daemon.waitForLog("log lines were lost"))
+        #expect(daemon.stop() == 0)
+        #expect(daemon.log.contains("everything was answered"), "\(daemon.log.suffix(500))")
+    }
+}

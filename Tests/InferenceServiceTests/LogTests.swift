@@ -1,0 +1,129 @@
+import Foundation
+import InferenceService
+import Testing
+
+/// What is kept of a log that is not read, and what is told of the rest.
+@Suite struct LogTests {
+    private let line = [UInt8]("0123456789\n".utf8)
+
+    /// A queue whose steps can be written in expectations.
+    private final class Probe {
+        var queue: LogQueue
+        var batch: [UInt8] = []
+        init(capacity: Int) { queue = LogQueue(capacity: capacity) }
+        func append(_ line: [UInt8], isImportant: Bool) -> Bool { queue.append(line, isImportant: isImportant) }
+        func next() -> LogQueue.Step { queue.next(&batch) }
+    }
+
+    @Test func theWriterIsWokenOnceAndLingersBeforeItSleeps() {
+        let queue = Probe(capacity: 1000)
+        #expect(queue.next() == .linger)
+        #expect(queue.queue.isWritten)
+        #expect(!queue.append(line, isImportant: false), "it comes by itself")
+        #expect(!queue.queue.isWritten)
+        #expect(queue.next() == .write(lost: 0))
+        #expect(queue.batch == line)
+        #expect(!queue.queue.isWritten, "it is being written")
+        #expect(queue.next() == .linger)
+        #expect(queue.append(line, isImportant: true), "an important line does not wait")
+        #expect(!queue.append(line, isImportant: true), "and it is woken already")
+        #expect(queue.next() == .write(lost: 0))
+        #expect(queue.batch == line + line)
+        #expect(queue.next() == .linger)
+        #expect(queue.next() == .sleep)
+        #expect(queue.queue.isWritten)
+        #expect(queue.append(line, isImportant: false))
+        queue.queue.end()
+        #expect(queue.next() == .write(lost: 0))
+        #expect(queue.next() == .end)
+    }
+
+    @Test func linesAreLostWhereThereIsNoRoomAndThatIsTold() {
+        let queue = Probe(capacity: 80)
+        for _ in 0..<10 { _ = queue.append(line, isImportant: false) }
+        #expect(queue.queue.lost == 5, "three quarters are for all")
+        for _ in 0..<10 { _ = queue.append(line, isImportant: true) }
+        #expect(queue.queue.lost == 13, "the rest is for what is important")
+        #expect(queue.next() == .write(lost: 13))
+        #expect(queue.batch.count == 77)
+        _ = queue.append(line, isImportant: false)
+        #expect(queue.next() == .write(lost: 0), "told once")
+        #expect(queue.queue.lost == 13)
+        queue.queue.couldNotWrite(lines: 2)
+        #expect(queue.queue.lost == 15)
+    }
+
+    @Test func aLogThatNobodyReadsStopsNobody() async throws {
+        let pipe = Pipe()
+        let log = try Log(level: .info, format: .text, descriptor: pipe.fileHandleForWriting.fileDescriptor)
+        let count = 40_000
+        for number in 0..<count { log.line(.info) { $0.add("line \(number) of a log that nobody reads for a while") } }
+        #expect(log.lostLines > 0)
+        await log.flush(within: .milliseconds(50))
+        // Now somebody reads: what was kept comes in order, then what was lost is told.
+        let reader = Task.detached { try pipe.fileHandleForReading.readToEnd() ?? Data() }
+        await log.flush(within: .seconds(60))
+        let lost = log.lostLines
+        log.notice("a line\nthat tries to be two")
+        await log.flush(within: .seconds(60))
+        try pipe.fileHandleForWriting.close()
+        let lines = String(decoding: try await reader.value, as: UTF8.self).split(separator: "\n")
+        let numbers = lines.compactMap { $0.hasPrefix("line ") ? Int($0.split(separator: " ")[1]) : nil }
+        #expect(numbers.count == count - Int(lost))
+        #expect(numbers == numbers.sorted())
+        #expect(numbers.first == 0)
+        let told = lines.compactMap { line in
+            line.hasPrefix("warning: ") && line.contains("lines were lost") ? Int(line.split(separator: " ")[1]) : nil
+        }
+        #expect(told.reduce(0, +) == Int(lost))
+        #expect(lines.last == "notice: a line that tries to be two")
+    }
+
+    @Test func manyThreadsLinesNeverMix() async throws {
+        let pipe = Pipe()
+        let log = try Log(level: .info, format: .json, descriptor: pipe.fileHandleForWriting.fileDescriptor)
+        let reader = Task.detached { try pipe.fileHandleForReading.readToEnd() ?? Data() }
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<8 {
+                group.addTask {
+                    for _ in 0..<200 {
+                        log.line(.info) {
+                            $0.add("\"quoted\"")
+                        } fields: {
+                            $0.key("x"); $0.integer(1)
+                        }
+                    }
+                }
+            }
+        }
+        await log.flush(within: .seconds(60))
+        try pipe.fileHandleForWriting.close()
+        let lines = try await reader.value.split(separator: UInt8(ascii: "\n"))
+        #expect(lines.count == 1600)
+        for line in lines {
+            let object = try JSONSerialization.jsonObject(with: Data(line)) as? [String: Any]
+            #expect(object?["message"] as? String == "\"quoted\"")
+            #expect(object?["x"] as? Int == 1)
+        }
+    }
+
+    @Test func aReaderThatIsGoneIsCounted() async throws {
+        let pipe = Pipe()
+        let log = try Log(level: .info, format: .text, descriptor: pipe.fileHandleForWriting.fileDescriptor)
+        // What the daemon does at its start: a write to nobody is an error then, and no signal.
+        signal(SIGPIPE, SIG_IGN)
+        try pipe.fileHandleForReading.close()
+        log.notice("to nobody")
+        await log.flush(within: .seconds(60))
+        #expect(log.lostLines == 1)
+    }
+
+    @Test func timesAreRounded() {
+        var text = LogText()
+        for time: UInt64 in [0, 4_999, 5_000, 1_004_999, 1_005_000, 999_995_000, 60_000_000_000] {
+            text.addMilliseconds(time)
+            text.add(" ")
+        }
+        #expect(String(decoding: text.bytes, as: UTF8.self) == "0.00 0.00 0.01 1.00 1.01 1000.00 60000.00 ")
+    }
+}
