@@ -18,8 +18,8 @@ public enum InferenceError: Error, Sendable {
     case invalidBundle(name: String, problems: [BundleProblem])
     /// The engine refused or failed: a defect of the model or of the machine, not of the request.
     case engine(EngineError)
-    /// The picture cannot be used.
-    case image(ImageError)
+    /// The picture cannot be used; tells whose input it is, where it is an input.
+    case image(ImageError, input: String? = nil)
     /// The model is busy, or the deadline has passed.
     case refused(AdmissionError)
     /// The deadline passed after a slot was had; tells what was stopped.
@@ -45,7 +45,7 @@ public enum InferenceError: Error, Sendable {
         case .invalidBundle(let name, let problems):
             "bundle \"\(name)\" cannot be served: " + problems.map(\.description).joined(separator: "; ")
         case .engine(let error): error.message
-        case .image(let error): error.message
+        case .image(let error, _): error.message
         case .refused(let error): error.message
         case .deadlineExceeded(let stage):
             switch stage {

@@ -29,10 +29,10 @@ extension ImageError {
     public var message: String {
         switch self {
         case .unsupportedFormat(let looksLike):
-            let what = looksLike.map { "the body looks like \($0)" } ?? "the body is no picture that is known here"
+            let what = looksLike.map { "this looks like \($0)" } ?? "this is no picture that is known here"
             return "\(what); JPEG, PNG and WebP are decoded"
         case .empty:
-            return "the body is empty; a picture's bytes were expected"
+            return "the picture is empty (0 bytes)"
         case .truncated(let detail):
             return "the picture is truncated: \(detail)"
         case .corrupt(let detail):

@@ -10,6 +10,7 @@ struct ModelPlanner {
     // MARK: With a manifest
 
     func plan(_ manifest: ModelManifest) -> ModelPlan {
+        refuseStrings()
         // TensorIO finds TF Lite's tensors by their place; only there may names be the bundle's own.
         let byPlace = manifest.backend == .tflite
         let inputPorts = match(
@@ -34,6 +35,15 @@ struct ModelPlanner {
             return outputPlan(layer, index: index, port: port)
         }
         return ModelPlan(inputs: inputs, outputs: outputs, inputShapes: shapes)
+    }
+
+    /// Tensors whose elements have no fixed size are nothing that requests and answers here can hold.
+    private func refuseStrings() {
+        for (what, ports) in [("input", file.inputs), ("output", file.outputs)] {
+            for port in ports where port.elementType == .string {
+                problems.add("", "the model file's \(what) \"\(port.name)\" holds strings, which cannot be served")
+            }
+        }
     }
 
     /// The index of each layer's tensor.
@@ -221,6 +231,7 @@ struct ModelPlanner {
 
     /// The tensors of a bare model file, as they are; a tensor without a name is called by its place.
     func plan() -> ModelPlan {
+        refuseStrings()
         // An empty file is a valid one to some readers.
         if file.outputs.isEmpty { problems.add("", "the model file has no outputs: is it empty, or cut off?") }
         func description(_ port: TensorPort, _ index: Int, _ what: String) -> FeatureDescription {

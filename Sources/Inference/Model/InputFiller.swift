@@ -12,20 +12,36 @@ struct InputFiller {
         _ tensor: any EngineTensor, with value: FeatureValue, plan: InputPlan
     ) throws(InferenceError) -> ImageInfo? {
         let info = try put(value, into: tensor, plan: plan)
-        if tensor.elementType == .int64 { try checkRange(tensor, name: plan.description.name) }
+        try checkRange(tensor, name: plan.description.name)
         return info
     }
 
-    /// OpenVINO computes 64-bit integers in 32 bits: what does not fit would silently become another number.
+    /// OpenVINO computes 64-bit numbers in 32 bits: what does not fit would silently become another number.
     private func checkRange(_ tensor: any EngineTensor, name: String) throws(InferenceError) {
-        let bytes = tensor.bytes
-        for index in 0..<bytes.count / 8 {
-            let value = bytes.loadUnaligned(fromByteOffset: index * 8, as: Int64.self)
-            guard Int32(exactly: value) == nil else { continue }
-            throw .invalidInput(
-                name: name,
-                reason: "expected integers from \(Int32.min) to \(Int32.max) (the engine computes int64 in 32 bits), "
-                    + "found \(value) at element \(index)")
+        func integers<T: FixedWidthInteger & BitwiseCopyable>(_: T.Type, from least: Int32) throws(InferenceError) {
+            for index in 0..<tensor.bytes.count / 8 {
+                let value = tensor.bytes.loadUnaligned(fromByteOffset: index * 8, as: T.self)
+                guard Int32(exactly: value) == nil else { continue }
+                throw .invalidInput(
+                    name: name,
+                    reason: "expected integers from \(least) to \(Int32.max) (the engine computes "
+                        + "\(tensor.elementType.rawValue) in 32 bits), found \(value) at element \(index)")
+            }
+        }
+        switch tensor.elementType {
+        case .int64: try integers(Int64.self, from: .min)
+        case .uint64: try integers(UInt64.self, from: 0)
+        case .float64:
+            let bytes = tensor.bytes
+            for index in 0..<bytes.count / 8 {
+                let value = bytes.loadUnaligned(fromByteOffset: index * 8, as: Double.self)
+                guard value.isFinite, !Float(value).isFinite else { continue }
+                throw .invalidInput(
+                    name: name,
+                    reason: "expected numbers that a 32-bit float can hold (the engine computes float64 in 32 bits), "
+                        + "found \(value) at element \(index)")
+            }
+        default: break
         }
     }
 
@@ -35,7 +51,7 @@ struct InputFiller {
         let name = plan.description.name
         switch (plan.kind, value) {
         case (.image(let pipeline), .image(let image)):
-            return try decode(image, into: tensor, pipeline: pipeline)
+            return try decode(image, into: tensor, pipeline: pipeline, name: name)
         case (.image, .multiArray(let array)):
             // Pixels that a client has prepared itself, in the tensor's own form.
             try copy(array, into: tensor, name: name)
@@ -76,7 +92,7 @@ struct InputFiller {
     }
 
     private func decode(
-        _ image: EncodedImage, into tensor: any EngineTensor, pipeline: ImagePipeline
+        _ image: EncodedImage, into tensor: any EngineTensor, pipeline: ImagePipeline, name: String
     ) throws(InferenceError) -> ImageInfo {
         var decoding = ImageDecodeOptions()
         decoding.cropAndScale = options.cropAndScale
@@ -86,7 +102,7 @@ struct InputFiller {
                 try pipeline.prepare(bytes, into: tensor.bytes, options: decoding, isCancelled: isCancelled)
             }
         } catch {
-            throw .image(error)
+            throw .image(error, input: name)
         }
     }
 

@@ -54,7 +54,7 @@ extension Model {
             return PreprocessedImage(report: report, spec: pipeline.spec, tensor: tensor)
         } catch {
             if case .cancelled = error { throw .cancelled(stage: .decode) }
-            throw .image(error)
+            throw .image(error, input: input.description.name)
         }
     }
 }

@@ -292,7 +292,7 @@ public final class Model: Sendable {
                 let info = try filler.fill(filled.tensors[position], with: try value(position, input), plan: input)
                 image = info ?? image
             } catch {
-                if case .image(.cancelled) = error {
+                if case .image(.cancelled, _) = error {
                     throw Task.isCancelled ? .cancelled(stage: .decode) : .deadlineExceeded(stage: .decode)
                 }
                 throw error

@@ -1,4 +1,5 @@
 internal import HTTPWire
+internal import Inference
 
 extension ServiceError {
     /// 400: an input is not what the model takes. The sentence names the input, what was expected and what came.
@@ -6,4 +7,20 @@ extension ServiceError {
 
     /// 400: the request is not what the route takes.
     static func badRequest(_ message: String) -> ServiceError { ServiceError(.badRequest, "bad_request", message) }
+
+    /// The error of a prediction whose inputs have names: where a picture cannot be used, it tells which input's.
+    init(ofInput error: InferenceError) {
+        self.init(error)
+        if case .image(_, let input?) = error { self = prefixed("input \"\(input)\": ") }
+    }
+}
+
+extension RequestHead {
+    /// 415 for a body that is compressed (RFC 9110 section 8.4): it is read as it is.
+    func refuseContentCodings() throws(ServiceError) {
+        guard let coding = value(of: "content-encoding"), coding.lowercased() != "identity" else { return }
+        throw ServiceError(
+            .unsupportedMediaType, "unsupported_media_type",
+            "Content-Encoding \"\(coding.prefix(40))\" is not read: send the body as it is")
+    }
 }

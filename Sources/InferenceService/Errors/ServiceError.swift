@@ -47,7 +47,7 @@ package struct ServiceError: Error, Sendable {
         case .modelNotFound: self.init(.notFound, "model_not_found", message)
         case .versionNotFound: self.init(.notFound, "version_not_found", message)
         case .modelNotReady, .invalidBundle: self.init(.serviceUnavailable, "model_not_ready", message, retryAfter: 5)
-        case .image(let error): self.init(error)
+        case .image(let error, _): self.init(error)
         case .refused(let error): self.init(error)
         case .deadlineExceeded: self.init(.gatewayTimeout, "deadline_exceeded", message)
         case .cancelled(let stage):

@@ -179,10 +179,14 @@ extension JSONScanner {
             while true {
                 if take(UInt8(ascii: ",")) {
                     skipSpace()
-                    if byte == UInt8(ascii: "]") { throw malformed("a value") }
+                    if byte == UInt8(ascii: "]") {
+                        throw malformed("a value").prefixed("input \"\(name)\" at \(place()): ")
+                    }
                     break
                 }
-                guard take(UInt8(ascii: "]")) else { throw malformed("\",\" or \"]\"") }
+                guard take(UInt8(ascii: "]")) else {
+                    throw malformed("\",\" or \"]\"").prefixed("input \"\(name)\" at \(place()): ")
+                }
                 let level = indexes.count - 1
                 let extent = indexes.removeLast()
                 if let known = extents[level], known != extent {

@@ -67,22 +67,28 @@ struct JSONScanner {
     /// The text is no JSON: what was expected at the position.
     func malformed(_ expected: String) -> ServiceError { malformed(expected, at: position) }
 
-    func malformed(_ expected: String, at place: Int) -> ServiceError {
+    /// A place in the text as people count.
+    private func place(_ place: Int) -> String {
         var line = 1, start = 0
-        let place = min(place, text.count)
         for index in 0..<place where text[index] == 0x0A {
             line += 1
             start = index + 1
         }
+        return "line \(line), column \(place - start + 1)"
+    }
+
+    func malformed(_ expected: String, at offset: Int) -> ServiceError {
+        let offset = min(offset, text.count)
         let found =
-            if place >= text.count {
+            if offset >= text.count {
                 "the end of the text"
             } else {
-                "\"" + String(decoding: text[place..<min(place + 12, text.count)].prefix { $0 >= 0x20 }, as: UTF8.self)
+                "\""
+                    + String(decoding: text[offset..<min(offset + 12, text.count)].prefix { $0 >= 0x20 }, as: UTF8.self)
                     + "\""
             }
         return .badRequest(
-            "the body is not valid JSON: line \(line), column \(place - start + 1): expected \(expected), found \(found)"
+            "the body is not valid JSON: \(place(offset)): expected \(expected), found \(found)"
         )
     }
 
@@ -108,10 +114,17 @@ struct JSONScanner {
     ) throws(ServiceError) {
         try enter(UInt8(ascii: "{"), "an object")
         if take(UInt8(ascii: "}")) { return leave() }
+        var names: Set<String> = []
         repeat {
             skipSpace()
             guard byte == UInt8(ascii: "\"") else { throw malformed("a member's name in quotes") }
+            let start = position
             let name = try string()
+            // RFC 8259 leaves open which of two members counts: here neither does.
+            guard names.insert(name).inserted else {
+                throw .badRequest(
+                    "the body has the member \"\(name.prefix(200))\" twice in one object: \(place(start))")
+            }
             guard take(UInt8(ascii: ":")) else { throw malformed("\":\"") }
             try member(name, &self)
         } while take(UInt8(ascii: ","))

@@ -49,16 +49,15 @@ struct InferHandler: Sendable {
 
     /// How much of the body is JSON; nil where all of it is.
     private static func headerLength(_ request: HTTPRequest) throws(ServiceError) -> Int? {
-        if let coding = request.head.value(of: "content-encoding"), coding.lowercased() != "identity" {
-            throw ServiceError(
-                .unsupportedMediaType, "unsupported_media_type",
-                "Content-Encoding \"\(coding.prefix(40))\" is not read: send the body as it is")
-        }
-        guard let text = request.head.value(of: "inference-header-content-length") else { return nil }
-        guard let length = Int(text), length >= 0, length <= request.body.count else {
+        try request.head.refuseContentCodings()
+        let values = request.head.values(of: "inference-header-content-length")
+        guard let text = values.first else { return nil }
+        guard values.count == 1, !text.isEmpty, text.utf8.allSatisfy({ $0 &- 0x30 < 10 }), let length = Int(text),
+            length <= request.body.count
+        else {
             throw .badRequest(
                 "Inference-Header-Content-Length: expected the bytes of JSON, 0 to \(request.body.count) (the whole body), "
-                    + "found \"\(text.prefix(40))\"")
+                    + "found \"\(values.joined(separator: ", ").prefix(40))\"")
         }
         return length
     }
@@ -97,7 +96,7 @@ struct InferHandler: Sendable {
             return result
         } catch {
             if case .cancelled(let stage) = error { metrics.cancelled(stage) }
-            throw ServiceError(error)
+            throw ServiceError(ofInput: error)
         }
     }
 

@@ -69,23 +69,20 @@ struct InferRequestReader {
     private mutating func read(_ text: UnsafeRawBufferPointer) throws(ServiceError) -> InferRequest {
         var scanner = JSONScanner(text)
         var hasInputs = false
-        try scanner.object { (key, scanner) throws(ServiceError) in
+        try scanner.object("the body") { (key, scanner) throws(ServiceError) in
             switch key {
-            case "id": request.id = try scanner.string()
+            case "id": request.id = try scanner.takesNull() ? nil : try scanner.string("\"id\"")
             case "parameters": try readParameters(&scanner)
             case "inputs":
                 hasInputs = true
-                try scanner.array { (index, scanner) throws(ServiceError) in
+                try scanner.array("\"inputs\"") { (index, scanner) throws(ServiceError) in
                     let input = try readInput(index, &scanner)
                     guard !request.inputs.contains(where: { $0.name == input.name }) else {
                         throw .invalidInput("input \"\(input.name)\": is given twice")
                     }
                     request.inputs.append(input)
                 }
-            case "outputs":
-                var outputs: [InferRequest.Output] = []
-                try scanner.array { (_, scanner) throws(ServiceError) in outputs.append(try readOutput(&scanner)) }
-                request.outputs = outputs.isEmpty ? nil : outputs
+            case "outputs": try readOutputs(&scanner)
             default: try scanner.skip()
             }
         }
@@ -106,16 +103,17 @@ struct InferRequestReader {
     }
 
     private mutating func readParameters(_ scanner: inout JSONScanner) throws(ServiceError) {
-        try scanner.object { (key, scanner) throws(ServiceError) in
+        if try scanner.takesNull() { return }
+        try scanner.object("\"parameters\"") { (key, scanner) throws(ServiceError) in
             switch key {
-            case "binary_data_output": request.isBinary = try scanner.bool()
+            case "binary_data_output": request.isBinary = try scanner.bool("parameter \"binary_data_output\"")
             case "timeout":
-                let time = try Self.integer(&scanner, "parameter \"timeout\"", "microseconds")
+                let time = try scanner.count("parameter \"timeout\"", "microseconds")
                 // As Triton has it: 0 is no timeout of the client's own.
                 request.timeout = time == 0 ? nil : time
             case "priority":
                 // All requests of a model wait in one line here, first come, first served.
-                _ = try Self.integer(&scanner, "parameter \"priority\"", "a whole number")
+                _ = try scanner.count("parameter \"priority\"", "a priority")
             case "sequence_id":
                 let kind = try scanner.kind()
                 if kind == .number, try scanner.number().mantissa == 0 { return }
@@ -125,18 +123,38 @@ struct InferRequestReader {
         }
     }
 
-    private mutating func readOutput(_ scanner: inout JSONScanner) throws(ServiceError) -> InferRequest.Output {
+    private mutating func readOutputs(_ scanner: inout JSONScanner) throws(ServiceError) {
+        if try scanner.takesNull() { return }
+        var outputs: [InferRequest.Output] = []
+        try scanner.array("\"outputs\"") { (index, scanner) throws(ServiceError) in
+            let output = try readOutput(index, &scanner)
+            guard !outputs.contains(where: { $0.name == output.name }) else {
+                throw .invalidInput("output \"\(output.name)\": is asked for twice")
+            }
+            outputs.append(output)
+        }
+        request.outputs = outputs.isEmpty ? nil : outputs
+    }
+
+    private mutating func readOutput(
+        _ index: Int, _ scanner: inout JSONScanner
+    ) throws(ServiceError) -> InferRequest.Output {
         var output = InferRequest.Output(name: "")
-        try scanner.object { (key, scanner) throws(ServiceError) in
+        var hasName = false
+        try scanner.object("outputs[\(index)]") { (key, scanner) throws(ServiceError) in
             switch key {
-            case "name": output.name = try scanner.string()
+            case "name":
+                output.name = try scanner.string("outputs[\(index)]: \"name\"")
+                hasName = true
             case "parameters":
-                try scanner.object { (key, scanner) throws(ServiceError) in
+                if try scanner.takesNull() { return }
+                try scanner.object("outputs[\(index)]: \"parameters\"") { (key, scanner) throws(ServiceError) in
                     switch key {
-                    case "binary_data": output.isBinary = try scanner.bool()
+                    case "binary_data":
+                        output.isBinary = try scanner.bool("outputs[\(index)]: parameter \"binary_data\"")
                     case "classification":
-                        output.classes = try Self.integer(
-                            &scanner, "parameter \"classification\"", "a number of classes")
+                        output.classes = try scanner.count(
+                            "outputs[\(index)]: parameter \"classification\"", "a number of classes")
                     case "shared_memory_region": throw Self.noSharedMemory
                     default: try scanner.skip()
                     }
@@ -144,6 +162,7 @@ struct InferRequestReader {
             default: try scanner.skip()
             }
         }
+        guard hasName else { throw .invalidInput("outputs[\(index)]: \"name\" is missing") }
         guard model.outputs.contains(where: { $0.name == output.name }) else {
             let names = model.outputs.map(\.name)
             throw .invalidInput(
@@ -156,18 +175,6 @@ struct InferRequestReader {
 
     static var noSharedMemory: ServiceError {
         .invalidInput("shared memory is not served: send the tensor as binary data")
-    }
-
-    static func integer(
-        _ scanner: inout JSONScanner, _ what: String, _ expected: String
-    ) throws(ServiceError) -> Int {
-        guard try scanner.kind() == .number else {
-            throw .invalidInput("\(what): expected \(expected), found \(try scanner.kind().rawValue)")
-        }
-        guard let value = try scanner.number().integer(Int.self, in: scanner.text), value >= 0 else {
-            throw .invalidInput("\(what): expected \(expected), 0 or more")
-        }
-        return value
     }
 
     // MARK: Inputs
@@ -185,17 +192,19 @@ struct InferRequestReader {
         _ index: Int, _ scanner: inout JSONScanner
     ) throws(ServiceError) -> InferRequest.Input {
         var parts = Parts()
-        try scanner.object { (key, scanner) throws(ServiceError) in
+        // The input as errors call it, as soon as its name is known.
+        func label() -> String { parts.name.map { "input \"\($0.prefix(200))\"" } ?? "inputs[\(index)]" }
+        try scanner.object("inputs[\(index)]") { (key, scanner) throws(ServiceError) in
             switch key {
-            case "name": parts.name = try scanner.string()
-            case "datatype": parts.datatype = try scanner.string()
-            case "shape": parts.shape = try Self.shape(parts.name ?? "\(index)", &scanner)
+            case "name": parts.name = try scanner.string("inputs[\(index)]: \"name\"")
+            case "datatype": parts.datatype = try scanner.string("\(label()): \"datatype\"")
+            case "shape": parts.shape = try Self.shape(label(), &scanner)
             case "parameters":
-                try scanner.object { (key, scanner) throws(ServiceError) in
+                if try scanner.takesNull() { return }
+                try scanner.object("\(label()): \"parameters\"") { (key, scanner) throws(ServiceError) in
                     switch key {
                     case "binary_data_size":
-                        parts.binarySize = try Self.integer(
-                            &scanner, "input \"\(parts.name ?? "\(index)")\": binary_data_size", "a number of bytes")
+                        parts.binarySize = try scanner.count("\(label()): binary_data_size", "a number of bytes")
                     case "shared_memory_region": throw Self.noSharedMemory
                     default: try scanner.skip()
                     }
@@ -271,17 +280,13 @@ struct InferRequestReader {
         return (input, shape)
     }
 
-    private static func shape(_ name: String, _ scanner: inout JSONScanner) throws(ServiceError) -> Shape {
-        guard try scanner.kind() == .array else {
-            throw .invalidInput(
-                "input \"\(name)\": shape: expected an array of integers, found \(try scanner.kind().rawValue)")
-        }
+    private static func shape(_ input: String, _ scanner: inout JSONScanner) throws(ServiceError) -> Shape {
         var extents: [Int] = []
-        try scanner.array { (index, scanner) throws(ServiceError) in
+        try scanner.array("\(input): \"shape\"") { (index, scanner) throws(ServiceError) in
             guard index < JSONScanner.mostRank else {
-                throw .invalidInput("input \"\(name)\": shape: has more than \(JSONScanner.mostRank) axes")
+                throw .invalidInput("\(input): shape: has more than \(JSONScanner.mostRank) axes")
             }
-            extents.append(try integer(&scanner, "input \"\(name)\": shape[\(index)]", "an extent"))
+            extents.append(try scanner.count("\(input): shape[\(index)]", "an extent"))
         }
         return Shape(extents)
     }

@@ -17,12 +17,13 @@ struct InferTensor {
         let wanted = input.shape.dimensions, found = shape.dimensions
         var fits = wanted.count == found.count
         for (axis, pair) in zip(wanted, found).enumerated() where fits {
-            fits = pair.0 == pair.1 || pair.0 == Shape.dynamic || axis == 0 && input.isBatchOpen && pair.1 > 0
+            fits = pair.0 == pair.1 || pair.1 > 0 && (pair.0 == Shape.dynamic || axis == 0 && input.isBatchOpen)
         }
         guard fits else {
             throw .invalidInput(
                 "input \"\(input.name)\": expected shape \(input.fileShape), found \(shape)"
-                    + (input.fileShape.dimensions.contains(Shape.dynamic) ? " (-1 stands for any number)" : ""))
+                    + (input.fileShape.dimensions.contains(Shape.dynamic)
+                        ? " (-1 stands for any number, of 1 at the least)" : ""))
         }
     }
 
@@ -69,8 +70,9 @@ struct InferTensor {
     }
 
     private func counted(_ pictures: [EncodedImage]) throws(ServiceError) -> InferRequest.Input.Content {
-        guard let count = shape.elementCount, count == pictures.count else {
-            throw mistake("\(shape.elementCount ?? 0) pictures (shape \(shape))", "\(pictures.count)")
+        guard let count = shape.elementCount else { throw mistake("a shape of fewer elements", "\(shape)") }
+        guard count == pictures.count else {
+            throw mistake("\(count) picture\(count == 1 ? "" : "s") (shape \(shape))", "\(pictures.count)")
         }
         guard count > 0 else { throw mistake("a picture at the least", "none") }
         return .pictures(pictures)

@@ -99,7 +99,7 @@ struct RepositoryHandler: Sendable {
     private func flag(_ name: String, in request: HTTPRequest) throws(ServiceError) -> Bool {
         var isTrue = false
         try read(request) { (key, scanner) throws(ServiceError) in
-            if key == name { isTrue = try scanner.bool() } else { try scanner.skip() }
+            if key == name { isTrue = try scanner.bool("\"\(name)\"") } else { try scanner.skip() }
         }
         return isTrue
     }
@@ -108,7 +108,7 @@ struct RepositoryHandler: Sendable {
     private func readParameters(_ request: HTTPRequest, refusingOverrides: Bool) throws(ServiceError) {
         try read(request) { (key, scanner) throws(ServiceError) in
             guard key == "parameters" else { return try scanner.skip() }
-            try scanner.object { (key, scanner) throws(ServiceError) in
+            try scanner.object("\"parameters\"") { (key, scanner) throws(ServiceError) in
                 guard !refusingOverrides || key != "config" && !key.hasPrefix("file:") else {
                     throw .badRequest(
                         "parameter \"\(key.prefix(60))\": models are loaded as their bundles describe them")
@@ -125,7 +125,7 @@ struct RepositoryHandler: Sendable {
             var scanner = JSONScanner(bytes)
             scanner.skipSpace()
             guard scanner.byte != nil else { return }
-            try scanner.object(member)
+            try scanner.object("the body", member)
             try scanner.end()
         }
     }

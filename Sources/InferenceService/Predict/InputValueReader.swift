@@ -37,6 +37,7 @@ struct InputValueReader {
         var bytes: [UInt8]?
         try scanner.object { (key, scanner) throws(ServiceError) in
             guard key == "b64" else { throw mistake(expected, "the member \"\(key.prefix(60))\"") }
+            try scanner.expect(.string, "input \"\(input.name)\": \"b64\"")
             guard let decoded = try scanner.base64() else { throw mistake(expected, "a string that is no base64") }
             bytes = decoded
         }

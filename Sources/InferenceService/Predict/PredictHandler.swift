@@ -29,6 +29,7 @@ struct PredictHandler: Sendable {
     private func items(
         of request: HTTPRequest, model: Model
     ) throws(ServiceError) -> (items: [DictionaryFeatureProvider], isBatch: Bool) {
+        try request.head.refuseContentCodings()
         let inputs = model.description.inputs
         let type = request.head.value(of: "content-type") ?? ""
         let boundary: [UInt8]?
@@ -99,7 +100,7 @@ struct PredictHandler: Sendable {
         } catch {
             permit.release()
             if case .cancelled(let stage) = error { metrics.cancelled(stage) }
-            throw ServiceError(error)
+            throw ServiceError(ofInput: error)
         }
     }
 
