@@ -95,4 +95,66 @@ struct BundleCommandsTests {
         #expect(try ocelli(["init", folder.path + "/nothing.onnx"]).status == 1)
         #expect(try ocelli(["init"]).status == 2)
     }
+
+    private func withFolder(_ body: (URL) throws -> Void) throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-init-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try body(folder)
+    }
+
+    /// Every kind of model file: what `init` writes can be served, and `check` tells what is still to be decided.
+    @Test func draftsOfEveryKindPassTheCheck() throws {
+        let fixtures = SharedData.packageRoot.appendingPathComponent("Tests/Fixtures/tensorio")
+        for (bundle, file, decisions) in [
+            ("tensor-3x3x3.tiobundle", "model.tflite", []), ("tensorflow-scalars.tiobundle", "predict", []),
+            ("picture-quantized-labels.tiobundle", "model.tflite", ["inputs[0].format", "outputs[0].dequantize"]),
+            ("picture-normalized.tiobundle", "model.tflite", ["inputs[0].normalize", "outputs[0].type: image"]),
+            ("tensorflow-batch-of-pictures.tiobundle", "predict", ["inputs[0].crop_and_scale"]),
+            ("matrices-2-in-2-out.tiobundle", "model.tflite", []),
+        ] as [(String, String, [String])] {
+            try withFolder { folder in
+                let copy = folder.appendingPathComponent(bundle)
+                try FileManager.default.copyItem(at: fixtures.appendingPathComponent(bundle), to: copy)
+                try FileManager.default.removeItem(at: copy.appendingPathComponent("model.json"))
+                let drafted = try ocelli(["init", copy.appendingPathComponent(file).path])
+                #expect(drafted.status == 0, "\(bundle): \(drafted.errors)")
+                for decision in decisions { #expect(drafted.text.contains(decision), "\(bundle): \(drafted.text)") }
+                let checked = try ocelli(["check", copy.path])
+                #expect(checked.status == 0, "\(bundle): \(checked.errors)")
+                #expect(checked.text.contains("still to decide: ") == !decisions.isEmpty, "\(bundle): \(checked.text)")
+            }
+        }
+    }
+
+    @Test func anExtentThatTheFileLeavesOpenIsToBeDecided() throws {
+        try withFolder { folder in
+            try IdentityModel.write("f32", named: "net", into: folder)
+            let file = folder.appendingPathComponent("net.xml")
+            let text = try String(contentsOf: file, encoding: .utf8)
+            try text.replacingOccurrences(of: "?,3", with: "?,?").replacingOccurrences(of: "<dim>3", with: "<dim>-1")
+                .write(to: file, atomically: true, encoding: .utf8)
+            try IdentityModel.write("f32", named: "other", into: folder)
+            let drafted = try ocelli(["init", file.path])
+            #expect(
+                drafted.status == 0 && drafted.text.contains("inputs[0].shape[1]"), "\(drafted.text)\(drafted.errors)")
+            #expect(drafted.text.contains("the folder: it also holds other.xml"), "\(drafted.text)")
+            #expect(try ocelli(["check", folder.path]).text.contains("still to decide: inputs[0]: shape[1]"))
+        }
+    }
+
+    @Test func whatIsNoModelIsRefusedInWords() throws {
+        try withFolder { folder in
+            try IdentityModel.write("f32", named: "net", into: folder)
+            for (path, words) in [
+                (folder.path, ["is a folder", "/net.xml"]), (folder.path + "/none.onnx", ["does not exist"]),
+                (SharedData.packageRoot.path + "/LICENSE", ["no model file", ".onnx"]),
+                (SharedData.packageRoot.path + "/docs", ["is a folder, and no TensorFlow SavedModel"]),
+            ] {
+                let result = try ocelli(["init", path])
+                #expect(result.status == 1 && result.text.isEmpty, "\(result.text)")
+                for word in words { #expect(result.errors.contains(word), "\(word): \(result.errors)") }
+            }
+        }
+    }
 }

@@ -52,6 +52,25 @@ package enum BundleCheck {
             description.imageInput != nil && description.classificationOutput != nil
             ? "classify, predict and /v2" : "predict and /v2"
         lines.append("  answers to \(routes)")
+        // What `ocelli init` has marked, as long as the marks are there.
+        if let data = FileManager.default.contents(atPath: path + "/model.json"), let json = try? JSONValue.parse(data)
+        {
+            lines += marks(in: json, path: "").map { "  still to decide: \($0)" }
+        }
         return lines.joined(separator: "\n")
+    }
+
+    /// The remarks under `$decide`, each with its place.
+    private static func marks(in value: JSONValue, path: String) -> [String] {
+        switch value {
+        case .object(let members):
+            return members.sorted { $0.key < $1.key }.flatMap { key, member -> [String] in
+                if key == "$decide", case .string(let text) = member { return ["\(path): \(text)"] }
+                return marks(in: member, path: path.isEmpty ? key : "\(path).\(key)")
+            }
+        case .array(let elements):
+            return elements.enumerated().flatMap { marks(in: $1, path: "\(path)[\($0)]") }
+        default: return []
+        }
     }
 }

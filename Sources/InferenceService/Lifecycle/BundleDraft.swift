@@ -16,7 +16,7 @@ package struct BundleDraft {
     package init(modelFile: String) throws {
         var path = modelFile
         while path.count > 1, path.hasSuffix("/") { path.removeLast() }
-        guard FileManager.default.fileExists(atPath: path) else { throw StartupError("\(modelFile) does not exist") }
+        try Self.checkIsModel(path, as: modelFile)
         let outline: ModelOutline
         do throws(InferenceError) {
             outline = try ModelOutline(path: path)
@@ -34,8 +34,14 @@ package struct BundleDraft {
             $0.elementType == .uint8 || $0.elementType == .int8
         }
         var notes: [String] = []
-        let inputs = outline.inputs.enumerated().map { Self.input($1, "inputs[\($0)]", &notes) }
-        let outputs = outline.outputs.enumerated().map { Self.output($1, "outputs[\($0)]", folder: folder, &notes) }
+        let others = Self.otherModels(in: folder, than: file)
+        if !others.isEmpty {
+            notes.append(
+                "the folder: it also holds \(others.joined(separator: ", ")), but with model.json it is one bundle; "
+                    + "give \(file) a folder of its own")
+        }
+        let inputs = outline.inputs.enumerated().map { Self.input($1, $0, &notes) }
+        let outputs = outline.outputs.enumerated().map { Self.output($1, $0, folder: folder, &notes) }
         json = """
             {
               "name": \(Self.quoted(name)),
@@ -62,6 +68,27 @@ package struct BundleDraft {
         decisions = ["details, author, license: what the model is, and whose"] + notes
     }
 
+    /// Refuses what is no model file by its name, before the engine's readers say so in their own words.
+    private static func checkIsModel(_ path: String, as name: String) throws {
+        var isFolder = false
+        guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
+            throw StartupError("\(name) does not exist")
+        }
+        if isFolder {
+            guard !FileManager.default.fileExists(atPath: path + "/saved_model.pb") else { return }
+            let files = otherModels(in: path, than: "")
+            let hint =
+                files.isEmpty
+                ? "" : ": name the model file in it, \(files.map { path + "/" + $0 }.joined(separator: ", "))"
+            throw StartupError("\(name) is a folder, and no TensorFlow SavedModel\(hint)")
+        }
+        guard ModelBundle.fileExtensions.contains(where: { path.hasSuffix($0) }) else {
+            throw StartupError(
+                "\(name) is no model file that is read here: expected \(ModelBundle.fileExtensions.joined(separator: ", ")), "
+                    + "or a SavedModel's folder")
+        }
+    }
+
     private static func backend(of file: String) -> String {
         for (suffix, backend) in [
             (".onnx", "onnx"), (".tflite", "tflite"), (".xml", "openvino"), (".pdmodel", "paddle"),
@@ -82,28 +109,57 @@ package struct BundleDraft {
 
     private static func list(_ shape: [Int]) -> String { "[" + shape.map(String.init).joined(separator: ", ") + "]" }
 
-    /// A picture has one or three channels on its first or last axis, and two more axes that are no smaller.
-    private static func picture(_ shape: Shape) -> (height: Int, width: Int, channels: Int, isNCHW: Bool)? {
-        let extents = shape.dimensions
-        guard extents.count == 4, extents[0] == 1 || extents[0] == Shape.dynamic else { return nil }
-        if [1, 3].contains(extents[3]), extents[1] > 3 || extents[1] < 0, extents[2] > 3 || extents[2] < 0 {
-            return (extents[1], extents[2], extents[3], false)
+    /// Other model files of the folder: they would no longer be served by themselves.
+    private static func otherModels(in folder: String, than file: String) -> [String] {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+        return names.sorted().filter { name in
+            name != file && ModelBundle.fileExtensions.contains { name.hasSuffix($0) }
         }
-        if [1, 3].contains(extents[1]), extents[2] > 3 || extents[2] < 0, extents[3] > 3 || extents[3] < 0 {
-            return (extents[2], extents[3], extents[1], true)
+    }
+
+    /// A picture has one or three channels on its first or last axis, and two more axes that are larger.
+    private static func picture(_ shape: Shape) -> (height: Int, width: Int, channels: Int, isNCHW: Bool)? {
+        var extents = shape.dimensions
+        if extents.count == 4, extents[0] == 1 || extents[0] == Shape.dynamic { extents.removeFirst() }
+        guard extents.count == 3 else { return nil }
+        func isSide(_ extent: Int) -> Bool { extent > 3 || extent == Shape.dynamic }
+        if [1, 3].contains(extents[2]), isSide(extents[0]), isSide(extents[1]) {
+            return (extents[0], extents[1], extents[2], false)
+        }
+        if [1, 3].contains(extents[0]), isSide(extents[1]), isSide(extents[2]) {
+            return (extents[1], extents[2], extents[0], true)
         }
         return nil
     }
 
-    private static func input(_ port: TensorPort, _ path: String, _ notes: inout [String]) -> String {
-        var members = [("name", quoted(port.name.isEmpty ? "input" : port.name))]
+    /// The shape of an array: a batch axis may stay open, every other axis needs an extent; a single number has one.
+    private static func arrayShape(_ shape: Shape, _ open: inout [String]) -> [Int] {
+        guard !shape.dimensions.isEmpty else { return [1] }
+        return shape.dimensions.enumerated().map { axis, extent in
+            guard extent == Shape.dynamic, axis > 0 else { return extent }
+            open.append("shape[\(axis)]: the file leaves this extent open")
+            return 1
+        }
+    }
+
+    /// Adds what is open to a layer, and to the list of all.
+    private static func finish(
+        _ members: [(String, String)], _ path: String, _ open: [String], _ notes: inout [String]
+    ) -> String {
+        notes += open.map { "\(path).\($0)" }
+        return object(open.isEmpty ? members : members + [("$decide", quoted(open.joined(separator: "; ")))])
+    }
+
+    private static func input(_ port: TensorPort, _ index: Int, _ notes: inout [String]) -> String {
+        let path = "inputs[\(index)]"
+        var members = [("name", quoted(port.name.isEmpty ? "input_\(index)" : port.name))]
+        var open: [String] = []
         guard let picture = picture(port.shape) else {
             members.append(("type", "\"array\""))
             members.append(("dtype", quoted(port.elementType.rawValue)))
-            members.append(("shape", list(port.shape.dimensions)))
-            return object(members)
+            members.append(("shape", list(arrayShape(port.shape, &open))))
+            return finish(members, path, open, &notes)
         }
-        var open: [String] = []
         members.append(("type", "\"image\""))
         members.append(("dtype", quoted(port.elementType.rawValue)))
         let height = picture.height > 0 ? picture.height : 224, width = picture.width > 0 ? picture.width : 224
@@ -123,19 +179,23 @@ package struct BundleDraft {
         }
         members.append(("crop_and_scale", "\"center\""))
         open.append("crop_and_scale: center, fit or fill, as the pictures were prepared for training")
-        notes += open.map { "\(path).\($0)" }
-        members.append(("$decide", quoted(open.joined(separator: "; "))))
-        return object(members)
+        return finish(members, path, open, &notes)
     }
 
-    private static func output(_ port: TensorPort, _ path: String, folder: String, _ notes: inout [String]) -> String {
-        var members = [
-            ("name", quoted(port.name.isEmpty ? "output" : port.name)), ("type", "\"array\""),
-            ("dtype", quoted(port.elementType.rawValue)), ("shape", list(port.shape.dimensions)),
-        ]
-        let extents = port.shape.dimensions.filter { $0 != 1 && $0 != Shape.dynamic }
-        guard extents.count == 1, let classes = extents.first else { return object(members) }
+    private static func output(_ port: TensorPort, _ index: Int, folder: String, _ notes: inout [String]) -> String {
+        let path = "outputs[\(index)]"
         var open: [String] = []
+        var members = [
+            ("name", quoted(port.name.isEmpty ? "output_\(index)" : port.name)), ("type", "\"array\""),
+            ("dtype", quoted(port.elementType.rawValue)), ("shape", list(arrayShape(port.shape, &open))),
+        ]
+        if let picture = picture(port.shape) {
+            let layout = picture.isNCHW ? "layout \"NCHW\", " : ""
+            open.append(
+                "type: image, with shape [height, width, channels], format, \(layout)denormalize, if this is a picture")
+        }
+        let extents = port.shape.dimensions.filter { $0 != 1 && $0 != Shape.dynamic }
+        guard extents.count == 1, let classes = extents.first else { return finish(members, path, open, &notes) }
         if let file = labelsFile(in: folder, count: classes) {
             members.append(("labels", quoted(file)))
         } else {
@@ -148,10 +208,7 @@ package struct BundleDraft {
             members.append(("dequantize", "{ \(scores) }"))
             open.append("dequantize: the scale and zero point of the model's output")
         }
-        guard !open.isEmpty else { return object(members) }
-        notes += open.map { "\(path).\($0)" }
-        members.append(("$decide", quoted(open.joined(separator: "; "))))
-        return object(members)
+        return finish(members, path, open, &notes)
     }
 
     /// A file of the folder that has as many lines as there are classes.
