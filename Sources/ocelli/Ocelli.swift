@@ -27,6 +27,9 @@ enum Ocelli {
         DevicesCommand.self, HelpCommand.self,
     ]
 
+    /// Those that only Ocelli itself calls.
+    private static let internalCommands: [any (Command & Sendable).Type] = [TryModelCommand.self]
+
     private static func run(_ arguments: [String]) async -> Int32 {
         guard let name = arguments.first else {
             Terminal.print(HelpCommand.overview)
@@ -41,7 +44,7 @@ enum Ocelli {
                 return try await HelpCommand.run(Array(arguments.dropFirst()))
             default: break
             }
-            guard let command = commands.first(where: { $0.name == name }) else {
+            guard let command = (commands + internalCommands).first(where: { $0.name == name }) else {
                 let hint = Suggestion.hint(for: name, among: commands.map { $0.name })
                 throw UsageError("\"\(name)\" is not a command\(hint); `ocelli help` lists them")
             }

@@ -27,8 +27,11 @@ struct HostileModelTests {
 
     /// Serves the folder: each spoilt model is refused with a reason that names the file or what the engine said, and the
     /// good one answers.
-    private func expectRefusals(_ folder: Folder, mayLoad: Bool = false) throws {
-        let daemon = try Daemon(["--models", folder.url.path, "--cache-dir", "", "--access-log=false"])
+    /// - Parameter isTried: whether each is tried in a process of its own before; the words must be the same either way.
+    private func expectRefusals(_ folder: Folder, mayLoad: Bool = false, isTried: Bool) throws {
+        let daemon = try Daemon([
+            "--models", folder.url.path, "--cache-dir", "", "--access-log=false", "--load-trial=\(isTried)",
+        ])
         for name in folder.names {
             let json = try Curl.run(daemon.url + "/v1/models/\(name)").json
             let state = json["state"] as? String
@@ -66,14 +69,14 @@ struct HostileModelTests {
                 try folder.add("random-\(index)-\(size).\(suffix)", bytes)
             }
         }
-        try expectRefusals(folder)
+        try expectRefusals(folder, isTried: true)
     }
 
     @Test func truncatedAtEverySixteenth() throws {
         let folder = try Folder()
         let whole = try Data(contentsOf: SharedData.packageRoot.appendingPathComponent("models/digits/digits.onnx"))
         for part in 0..<16 { try folder.add("cut-\(part).onnx", whole.prefix(whole.count * part / 16)) }
-        try expectRefusals(folder)
+        try expectRefusals(folder, isTried: false)
     }
 
     @Test(.enabled(if: SharedData.isAvailable, Comment(rawValue: SharedData.absence)))
@@ -86,7 +89,7 @@ struct HostileModelTests {
             let folder = try Folder()
             let whole = try Data(contentsOf: data.appendingPathComponent("models/\(model)/\(file)"))
             for part in 0..<16 { try folder.add("cut-\(part).\(suffix)", whole.prefix(whole.count * part / 16)) }
-            try expectRefusals(folder, mayLoad: true)
+            try expectRefusals(folder, mayLoad: true, isTried: false)
         }
     }
 }

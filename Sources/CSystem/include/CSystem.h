@@ -200,3 +200,18 @@ uint64_t csys_random(void);
 /// Starts a detached thread with the given name (15 characters at most count). Signals from
 /// outside are blocked in it.
 int csys_thread_start(const char *name, void (*body)(void *), void *argument);
+
+// MARK: a process of one's own making
+
+/// Starts a program without the signals, the terminal and the process group of this one. Its standard output and error
+/// are one pipe, whose reading end (close-on-exec) is put into `output`. Returns the process's id.
+int csys_spawn(const char *path, char *const arguments[], char *const environment[], int *output);
+/// Whether there is something to read, waiting at most `milliseconds`: 1, 0 for none yet, or the negated errno.
+int csys_wait_readable(int fd, int milliseconds);
+static inline long csys_read(int fd, void *bytes, size_t count) { return CSYS_REPEAT(read(fd, bytes, count)); }
+/// Waits for a child's end; what wait(2) tells of it is put into `signal` (0 for none) and `exit_status`.
+int csys_wait_child(int pid, int *signal, int *exit_status);
+int csys_kill(int pid);
+/// For a child that does something dangerous: it ends when its parent does, leaves no core, is the first that the kernel
+/// ends when memory runs out, and may have this much private memory (0: any). Returns the negated errno of what failed.
+int csys_confine(uint64_t memory);

@@ -22,6 +22,14 @@ struct BundleStamp: Sendable, Hashable {
     private var roots: [String]
     private var entries: Set<Entry> = []
 
+    /// The same as text, to be kept: whether the files are still those that were looked at on another day.
+    var identity: String {
+        entries.map { entry in
+            "\(entry.path)\t\(entry.size)\t\(entry.modified.seconds).\(entry.modified.nanoseconds)\t"
+                + "\(entry.changed.seconds).\(entry.changed.nanoseconds)\t\(entry.inode)"
+        }.sorted().joined(separator: "\n")
+    }
+
     /// Files that are looked at, at most: a bundle has a handful, and a stamp must not walk a disk.
     private static let most = 10_000
 

@@ -2,6 +2,12 @@
 public struct LoadReport: Sendable, Hashable {
     /// Nanoseconds for reading the bundle and the model file, for compiling it, and for warming it up.
     public var read: UInt64 = 0, compile: UInt64 = 0, warmUp: UInt64 = 0
+    /// Nanoseconds for loading it in a process of its own before, where ``wasTried``.
+    public var trial: UInt64 = 0
+    /// Whether it was loaded in a process of its own before: not where the model was known, or is trusted.
+    public var wasTried = false
+    /// Why such a process could not be started; nil where it could, or none was wanted.
+    public var trialProblem: String?
     /// Nanoseconds of the very first prediction, which is part of the warm-up; nil where there was none.
     public var firstPrediction: UInt64?
     /// Whether the compiled model came from the cache.
@@ -13,5 +19,5 @@ public struct LoadReport: Sendable, Hashable {
     public init() {}
 
     /// Nanoseconds in all.
-    public var total: UInt64 { read &+ compile &+ warmUp }
+    public var total: UInt64 { trial &+ read &+ compile &+ warmUp }
 }

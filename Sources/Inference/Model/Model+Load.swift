@@ -35,6 +35,8 @@ extension Model {
         let bundle = try ModelBundle(path: path)
         var configuration = configuration
         if let runtime = bundle.manifest?.runtime { configuration.apply(runtime) }
+        let tried = try configuration.trial?.run(path, name: bundle.name, stamp: bundle.stamp)
+        let tryDone = MonotonicInstant.now
         let planner: ModelPlanner
         do throws(EngineError) {
             let engine =
@@ -69,9 +71,13 @@ extension Model {
                 ])
         }
         var report = LoadReport()
-        report.read = readDone.nanoseconds(since: start)
+        report.trial = tryDone.nanoseconds(since: start)
+        report.trialProblem = tried?.problem
+        report.wasTried = tried.map { $0.problem == nil } ?? false
+        report.read = readDone.nanoseconds(since: tryDone)
         report.compile = MonotonicInstant.now.nanoseconds(since: readDone)
-        report.isCached = compiled.loadedFromCache
+        // What the trial has compiled a moment ago was not there before.
+        report.isCached = compiled.loadedFromCache && tried?.compiledAnew != true
         report.device = compiled.executionDevices
         return try Model(
             bundle: bundle, version: version, plan: plan, compiled: compiled, configuration: configuration,

@@ -18,6 +18,9 @@ package struct Settings: Sendable, Hashable {
     package var cacheDirectory = "auto"
     package var cacheSize = 1 << 30
     package var idleUnload = 0.0
+    package var loadTrial = true
+    package var loadTrialTimeout = 120.0
+    package var loadTrialMemory: Int?
 
     // Flow control.
     package var maxInFlight: Int?

@@ -81,6 +81,15 @@ package enum SettingsTable {
                 "idle_unload", \.idleUnload, 0...31_536_000,
                 "How long a model that is loaded when first asked for is kept when nobody asks it any more. 0 keeps it."
             ),
+            .bool(
+                "load_trial", \.loadTrial,
+                "Whether models that have not been loaded here before are first loaded in a process of its own: some files "
+                    + "that are no whole models crash the engine, or never come back. What went well is remembered in cache_dir."
+            ),
+            .duration("load_trial_timeout", \.loadTrialTimeout, 0.1...86_400, "How long that process may take."),
+            .automaticBytes(
+                "load_trial_memory", \.loadTrialMemory, (16 << 20)...(1 << 42),
+                "The memory that it may take. auto: three quarters of what the daemon may use."),
         ])
 
     static let flow = Group(

@@ -87,7 +87,7 @@ package enum Daemon {
         of plan: ServicePlan, metrics: ServiceMetrics, log: Log
     ) throws -> ModelRepository {
         let repository = ModelRepository(
-            folders: plan.folders, configuration: plan.modelConfiguration, defaultPolicy: plan.loadPolicy
+            folders: plan.folders, configuration: plan.servingConfiguration, defaultPolicy: plan.loadPolicy
         ) { event in
             metrics.count(event)
             ModelEvents.log(event, to: log)

@@ -6,10 +6,16 @@ enum ModelEvents {
         switch event {
         case .loaded(let name, let version, let report):
             let time = Units.decimal(Double(report.total) / 1e6, places: 0)
+            let trial = Units.decimal(Double(report.trial) / 1e6, places: 0)
             log.info(
                 "model \(name) version \(version) is ready: loaded in \(time) ms "
-                    + "(\(report.isCached ? "from the cache of compiled models" : "compiled anew")) on \(report.device)"
+                    + "(\(report.isCached ? "from the cache of compiled models" : "compiled anew")"
+                    + (report.wasTried ? ", \(trial) ms of it a trial in a process of its own" : "")
+                    + ") on \(report.device)"
             )
+            if let problem = report.trialProblem {
+                log.warning("model \(name) was loaded without having been tried in a process of its own: \(problem)")
+            }
         case .failed(let name, let version, let reason):
             log.error("model \(name) version \(version) could not be loaded: \(reason)")
         case .unchanged(let name, let version): log.info("model \(name) version \(version) is unchanged")

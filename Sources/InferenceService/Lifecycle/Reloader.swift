@@ -46,7 +46,7 @@ struct Reloader: Sendable {
 
     private func adopt(_ plan: ServicePlan) throws(RepositoryError) {
         try repository.reconfigure(
-            folders: plan.folders, configuration: plan.modelConfiguration, defaultPolicy: plan.loadPolicy)
+            folders: plan.folders, configuration: plan.servingConfiguration, defaultPolicy: plan.loadPolicy)
         try repository.discover()
     }
 

@@ -16,9 +16,11 @@ struct ServicePlan {
     let cacheDirectory: String?
     /// The folder that compiled models cannot be kept in, though it was asked for or is the usual one.
     let unusableCache: String?
+    private let environment: [String: String]
 
     init(settings: Settings, environment: [String: String]) {
         self.settings = settings
+        self.environment = environment
         resources = HostResources()
         var ceilings = Sizing.Ceilings()
         ceilings.bodyBytes = settings.maxBody
@@ -44,6 +46,44 @@ struct ServicePlan {
         try? FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         return access(folder, W_OK | X_OK) == 0
     }
+
+    /// How models are loaded that this process then serves: as ``modelConfiguration``, and tried before.
+    var servingConfiguration: ModelConfiguration {
+        var configuration = modelConfiguration
+        // What came with Ocelli is as good as Ocelli itself.
+        if settings.loadTrial, !settings.models.isEmpty { configuration.trial = trial }
+        return configuration
+    }
+
+    private var trial: LoadTrial {
+        let compile = modelConfiguration.compile
+        var flags = [
+            "--device", compile.device, "--hint", compile.hint.rawValue, "--precision", compile.precision.rawValue,
+            "--cache-dir", cacheDirectory ?? "", "--max-pixels", "\(sizing.pixels.value)",
+            "--tolerate-truncated=\(settings.tolerateTruncated)",
+        ]
+        if let threads = compile.threads { flags += ["--threads", "\(threads)"] }
+        if let streams = compile.streams { flags += ["--streams", "\(streams)"] }
+        // Three quarters leave the rest for what is being served meanwhile.
+        let memory = settings.loadTrialMemory.map { UInt64($0) } ?? resources.memoryBytes.value / 4 * 3
+        var variables = environment.filter { name, _ in
+            !name.hasPrefix("OCELLI_") && !Self.notForChildren.contains(name)
+        }
+        // A crash is one word here, not a report over pages that takes a second to write.
+        variables["SWIFT_BACKTRACE"] = "enable=no"
+        let child = ChildTrial(
+            flags: flags, memory: memory, time: .seconds(settings.loadTrialTimeout), environment: variables)
+        let engine = (try? OpenVINOEngine.shared())?.version ?? ""
+        let circumstances = ([OcelliVersion.number, engine, "\(memory)"] + flags).joined(separator: " ")
+        return LoadTrial(
+            remembering: cacheDirectory.map { $0 + "/known-models.json" }, circumstances: circumstances,
+            attempt: { child.attempt($0) })
+    }
+
+    /// What a service manager tells one process, and that process alone.
+    private static let notForChildren: Set<String> = [
+        "NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC", "LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES",
+    ]
 
     var modelConfiguration: ModelConfiguration {
         var configuration = ModelConfiguration()

@@ -75,7 +75,8 @@ struct ConnectionMachineTests {
         MachineCase(
             "the last chunk starts the handler", [.accept(chunked), .body(1000), .bodyEnd], .dispatch, .handling),
         MachineCase(
-            "chunks end at the limit", [.accept(chunked), .body(1001)], .fail(.bodyTooLarge(limit: 1000, declared: nil)), .body),
+            "chunks end at the limit", [.accept(chunked), .body(1001)],
+            .fail(.bodyTooLarge(limit: 1000, declared: nil)), .body),
         MachineCase("no room: nothing is read", [.accept(post), .noBudget], nil, .waiting),
         MachineCase(
             "room again: reading goes on", [.accept(post), .noBudget, .budget], .readBody(sendContinue: false), .body),

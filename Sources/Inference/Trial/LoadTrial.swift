@@ -1,0 +1,65 @@
+internal import FoundationEssentials
+internal import Synchronization
+
+/// Loads models somewhere else before they are loaded into this process.
+///
+/// Engines read files of many formats in C++, and some files that no training ever wrote make them crash, run for ever, or
+/// ask for all memory there is. A model that has not been loaded here before is therefore first loaded where that does
+/// no harm; files that went well are remembered as long as they stay what they are.
+public final class LoadTrial: Sendable {
+    /// How it went elsewhere.
+    public enum Outcome: Sendable {
+        /// The model was loaded and has run.
+        /// - Parameter compiledAnew: whether it was compiled, rather than found in the cache.
+        case good(compiledAnew: Bool)
+        /// The bundle or its file is not one that can be served.
+        case refused([BundleProblem])
+        /// It never came back: a sentence that says how it ended.
+        case lost(String)
+        /// It could not be tried: why.
+        case impossible(String)
+    }
+
+    /// What a load should know of the trial before it.
+    struct Report {
+        var compiledAnew = false
+        var problem: String?
+    }
+
+    private let known: KnownModels
+    private let attempt: @Sendable (String) -> Outcome
+
+    /// A trial.
+    /// - Parameters:
+    ///   - file: where the models that went well are remembered over restarts; nil remembers them in this process only.
+    ///   - circumstances: what a trial's outcome depends on beside the files: versions, devices. Others make it anew.
+    ///   - attempt: loads what is at a path, elsewhere; may block for as long as that takes.
+    public init(remembering file: String?, circumstances: String, attempt: @escaping @Sendable (String) -> Outcome) {
+        known = KnownModels(file: file, circumstances: circumstances)
+        self.attempt = attempt
+    }
+
+    /// Tries a bundle or model file if it is not known. Blocks.
+    /// - Returns: nil where nothing had to be done.
+    func run(_ path: String, name: String, stamp: BundleStamp) throws(InferenceError) -> Report? {
+        let identity = stamp.identity
+        if known.contains(path, identity: identity) { return nil }
+        switch attempt(path) {
+        case .good(let compiledAnew):
+            known.insert(path, identity: identity)
+            return Report(compiledAnew: compiledAnew)
+        case .refused(let problems):
+            throw .invalidBundle(name: name, problems: problems)
+        case .lost(let reason):
+            throw .invalidBundle(name: name, problems: [BundleProblem(path: "", reason: reason)])
+        case .impossible(let reason):
+            // Not the model's fault: to refuse it would make every model unavailable where processes cannot be started.
+            return Report(problem: reason)
+        }
+    }
+}
+
+extension LoadTrial: Equatable {
+    /// Trials of the same circumstances are one: a model that went through one need not be loaded anew for the other.
+    public static func == (a: LoadTrial, b: LoadTrial) -> Bool { a.known.circumstances == b.known.circumstances }
+}

@@ -1,0 +1,101 @@
+internal import CSystem
+internal import FlowControl
+internal import FoundationEssentials
+internal import Glibc
+internal import Inference
+
+/// Tries models in a process of their own: this program once more, as `ocelli try-model`.
+struct ChildTrial: Sendable {
+    /// The flags that say how models run.
+    let flags: [String]
+    /// Bytes that the process may take, and how long.
+    let memory: UInt64, time: Duration
+    /// Its environment.
+    let environment: [String: String]
+
+    /// The output that is kept: its end.
+    private static let mostOutput = 256 << 10
+
+    /// Loads the model at a path. Blocks until the process has ended.
+    func attempt(_ path: String) -> LoadTrial.Outcome {
+        let arguments = ["ocelli", TrialRun.command, path, "\(memory)"] + flags
+        var descriptor: Int32 = -1
+        let variables = environment.map { "\($0.key)=\($0.value)" }
+        let process = Self.withCStrings(arguments) { arguments in
+            Self.withCStrings(variables) { variables in
+                csys_spawn("/proc/self/exe", arguments, variables, &descriptor)
+            }
+        }
+        guard process > 0 else {
+            return .impossible("a process could not be started (error \(-process))")
+        }
+        defer { _ = csys_close(descriptor) }
+        let (output, isLate) = collect(descriptor, process: process)
+        var signal: Int32 = 0, status: Int32 = 0
+        guard csys_wait_child(process, &signal, &status) == 0 else {
+            return .impossible("how the process ended cannot be told")
+        }
+        if isLate {
+            let seconds = Units.decimal(Double(time.components.seconds), places: 0)
+            return .lost(
+                "the engine was still loading it after \(seconds) s, in a process of its own that was then ended "
+                    + "(load_trial_timeout)")
+        }
+        guard signal == 0, let result = TrialResult(output: output) else {
+            return .lost(Self.ending(signal: signal, status: status, output: output))
+        }
+        guard result.problems.isEmpty else {
+            return .refused(result.problems.map { BundleProblem(path: $0.path, reason: $0.reason) })
+        }
+        return .good(compiledAnew: result.compiledAnew)
+    }
+
+    /// Reads until the process ends, or its time does.
+    private func collect(_ descriptor: Int32, process: Int32) -> (output: String, isLate: Bool) {
+        var output: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 16 << 10)
+        let end = MonotonicInstant.now + time
+        while true {
+            let left = end.nanoseconds(since: .now) / 1_000_000
+            guard left > 0 else {
+                _ = csys_kill(process)
+                return (String(decoding: output, as: UTF8.self), true)
+            }
+            guard csys_wait_readable(descriptor, Int32(clamping: min(left, 1_000))) != 0 else { continue }
+            let count = csys_read(descriptor, &buffer, buffer.count)
+            guard count > 0 else { return (String(decoding: output, as: UTF8.self), false) }
+            output += buffer[..<count]
+            if output.count > Self.mostOutput { output.removeFirst(output.count - Self.mostOutput / 2) }
+        }
+    }
+
+    private static func ending(signal: Int32, status: Int32, output: String) -> String {
+        let last = output.split(whereSeparator: \.isNewline).last.map { ": \($0.suffix(200))" } ?? ""
+        let place = "when it was tried in a process of its own, which left the daemon unharmed"
+        if signal == SIGKILL {
+            return "the system ended the engine (SIGKILL: out of memory?) \(place)\(last)"
+        }
+        if signal != 0 { return "the engine crashed (\(signals[signal] ?? "signal \(signal)")) \(place)\(last)" }
+        return "the engine ended the process (status \(status)) \(place)\(last)"
+    }
+
+    private static let signals: [Int32: String] = [
+        SIGSEGV: "SIGSEGV", SIGBUS: "SIGBUS", SIGABRT: "SIGABRT", SIGILL: "SIGILL", SIGFPE: "SIGFPE",
+        SIGTRAP: "SIGTRAP", SIGSYS: "SIGSYS",
+    ]
+
+    /// Lends strings out as C takes them: an array of pointers with nil at its end.
+    private static func withCStrings<R>(
+        _ texts: [String], _ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>) -> R
+    ) -> R {
+        let pointers = UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>.allocate(capacity: texts.count + 1)
+        for (index, text) in texts.enumerated() { (pointers + index).initialize(to: strdup(text)) }
+        (pointers + texts.count).initialize(to: nil)
+        defer {
+            for index in texts.indices { free(pointers[index]) }
+            pointers.deinitialize(count: texts.count + 1)
+            pointers.deallocate()
+        }
+        return body(pointers)
+    }
+}

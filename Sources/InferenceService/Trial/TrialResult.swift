@@ -1,0 +1,33 @@
+internal import FoundationEssentials
+internal import Inference
+
+/// What a process that tries a model tells the one that started it: one line of its output, behind a mark, for engines
+/// write to the terminal what they like.
+struct TrialResult: Codable, Sendable {
+    struct Problem: Codable, Sendable {
+        var path: String
+        var reason: String
+    }
+
+    /// Whether it was compiled rather than found in the cache.
+    var compiledAnew = false
+    /// What is wrong; empty for a model that works.
+    var problems: [Problem] = []
+
+    private static let mark = "ocelli-trial: "
+
+    /// The line.
+    func line() throws -> String {
+        Self.mark + String(decoding: try JSONEncoder().encode(self), as: UTF8.self)
+    }
+
+    /// The result in the output of a process, if it came so far.
+    init?(output: String) {
+        guard let line = output.split(whereSeparator: \.isNewline).last(where: { $0.hasPrefix(Self.mark) }),
+            let result = try? JSONDecoder().decode(Self.self, from: Data(line.dropFirst(Self.mark.count).utf8))
+        else { return nil }
+        self = result
+    }
+
+    init() {}
+}

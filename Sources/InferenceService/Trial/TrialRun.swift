@@ -1,0 +1,31 @@
+internal import CSystem
+internal import FoundationEssentials
+internal import Inference
+
+/// What a process does that was started to try a model: loads it as the daemon would, runs it, and tells.
+package enum TrialRun {
+    /// The name of the subcommand; not for people, and not in `ocelli help`.
+    package static let command = "try-model"
+
+    /// Loads the model at a path and gives the line that tells how it went.
+    /// - Parameter memory: bytes that it may take; 0 for any.
+    package static func run(_ path: String, memory: UInt64, settings: Settings) async throws -> String {
+        // Best effort: a sandbox may forbid one or the other, and a trial with fewer bounds is better than none.
+        _ = csys_confine(memory)
+        var configuration = ServicePlan(settings: settings, environment: [:]).modelConfiguration
+        // One inference shows as much as several.
+        configuration.instances = 1
+        var result = TrialResult()
+        do throws(InferenceError) {
+            let model = try await Model.load(contentsOf: path, configuration: configuration)
+            result.compiledAnew = !model.loadReport.isCached
+        } catch {
+            if case .invalidBundle(_, let problems) = error {
+                result.problems = problems.map { TrialResult.Problem(path: $0.path, reason: $0.reason) }
+            } else {
+                result.problems = [TrialResult.Problem(path: "", reason: error.message)]
+            }
+        }
+        return try result.line()
+    }
+}

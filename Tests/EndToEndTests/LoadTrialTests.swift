@@ -1,0 +1,114 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Model files that crash the engine, keep it busy for ever or ask for all memory: the daemon survives them, says what
+/// happened, and serves the others.
+@Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
+struct LoadTrialTests {
+    /// A folder of models, with a good one, and a cache of its own.
+    private final class Folder {
+        let url = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-trial-\(UUID().uuidString)")
+        var cache: String { url.path + "/.cache" }
+
+        init() throws {
+            try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+            try FileManager.default.copyItem(
+                at: SharedData.packageRoot.appendingPathComponent("models/digits"),
+                to: url.appendingPathComponent("digits"))
+        }
+
+        deinit { try? FileManager.default.removeItem(at: url) }
+
+        func add(_ name: String, _ bytes: Data) throws { try bytes.write(to: url.appendingPathComponent(name)) }
+    }
+
+    /// A pooling whose input comes from nowhere: OpenVINO 2026.4.1 follows a null pointer.
+    private static let crashing = """
+        <?xml version="1.0"?><net name="m" version="11"><layers>
+        <layer id="0" name="x" type="Parameter" version="opset1"><data shape="1,1,8,8" element_type="f32"/>
+        <output><port id="0" precision="FP32"><dim>1</dim><dim>1</dim><dim>8</dim><dim>8</dim></port></output></layer>
+        <layer id="1" name="p" type="MaxPool" version="opset1">
+        <data strides="2,2" pads_begin="0,0" pads_end="0,0" kernel="2,2" rounding_type="floor" auto_pad="explicit"/>
+        <input><port id="0"><dim>1</dim><dim>1</dim><dim>8</dim><dim>8</dim></port></input>
+        <output><port id="1" precision="FP32"><dim>1</dim><dim>1</dim><dim>4</dim><dim>4</dim></port></output></layer>
+        <layer id="2" name="z" type="Result" version="opset1">
+        <input><port id="0"><dim>1</dim><dim>1</dim><dim>4</dim><dim>4</dim></port></input></layer>
+        </layers><edges><edge from-layer="1" from-port="1" to-layer="2" to-port="0"/></edges></net>
+        """
+
+    /// A ReLU of 40 GB.
+    private static let huge = """
+        <?xml version="1.0"?><net name="m" version="11"><layers>
+        <layer id="0" name="x" type="Parameter" version="opset1"><data shape="100000,100000" element_type="f32"/>
+        <output><port id="0" precision="FP32"><dim>100000</dim><dim>100000</dim></port></output></layer>
+        <layer id="1" name="r" type="ReLU" version="opset1">
+        <input><port id="0"><dim>100000</dim><dim>100000</dim></port></input>
+        <output><port id="1" precision="FP32"><dim>100000</dim><dim>100000</dim></port></output></layer>
+        <layer id="2" name="z" type="Result" version="opset1">
+        <input><port id="0"><dim>100000</dim><dim>100000</dim></port></input></layer>
+        </layers><edges><edge from-layer="0" from-port="0" to-layer="1" to-port="0"/>
+        <edge from-layer="1" from-port="1" to-layer="2" to-port="0"/></edges></net>
+        """
+
+    /// A ReLU of operator set 2^62: OpenVINO 2026.4.1 counts down from there. Protobuf.
+    private static let endless = Data([
+        0x08, 0x08, 0x3A, 0x3E, 0x0A, 0x0F, 0x0A, 0x01, 0x78, 0x12, 0x01, 0x79, 0x1A, 0x01, 0x6E, 0x22, 0x04, 0x52,
+        0x65, 0x6C, 0x75, 0x12, 0x01, 0x67, 0x5A, 0x13, 0x0A, 0x01, 0x78, 0x12, 0x0E, 0x0A, 0x0C, 0x08, 0x01, 0x12,
+        0x08, 0x0A, 0x02, 0x08, 0x01, 0x0A, 0x02, 0x08, 0x04, 0x62, 0x13, 0x0A, 0x01, 0x79, 0x12, 0x0E, 0x0A, 0x0C,
+        0x08, 0x01, 0x12, 0x08, 0x0A, 0x02, 0x08, 0x01, 0x0A, 0x02, 0x08, 0x04, 0x42, 0x0C, 0x0A, 0x00, 0x10, 0x80,
+        0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x40,
+    ])
+
+    @Test func theDaemonSurvivesWhatTheEngineDoesNot() throws {
+        let folder = try Folder()
+        try folder.add("crashing.xml", Data(Self.crashing.utf8))
+        try folder.add("crashing.bin", Data())
+        try folder.add("huge.xml", Data(Self.huge.utf8))
+        try folder.add("huge.bin", Data())
+        try folder.add("endless.onnx", Self.endless)
+        let daemon = try Daemon([
+            "--models", folder.url.path, "--cache-dir", folder.cache, "--load-trial-timeout", "3s",
+            "--load-trial-memory", "2GiB",
+        ])
+        for (name, words) in [
+            ("crashing", "the engine crashed (SIGSEGV) when it was tried in a process of its own"),
+            ("endless", "the engine was still loading it after 3 s"), ("huge", "more memory than there is"),
+        ] {
+            let json = try Curl.run(daemon.url + "/v1/models/\(name)").json
+            #expect(json["state"] as? String == "failed", "\(name): \(json)")
+            let reason = json["reason"] as? String ?? ""
+            #expect(reason.contains(words), "\(name): \(reason)")
+            let answer = try Curl.run(daemon.url + "/v1/models/\(name)/predict", ["-d", "{}"])
+            #expect(answer.status == 503 && answer.code == "model_not_ready", "\(name): \(answer.text)")
+        }
+        #expect(!daemon.log.contains("Backtrace"), "\(daemon.log)")
+        let answer = try Curl.post(BadInputTests.seven, to: daemon.url + "/v1/models/digits/classify")
+        #expect(answer.topLabel == "7", "\(answer.text)")
+        #expect(daemon.stop() == 0, "\(daemon.log)")
+    }
+
+    @Test func aModelIsTriedOnceAndNotAgainAfterARestart() throws {
+        let folder = try Folder()
+        func start(_ arguments: [String] = []) throws -> (isCached: Bool?, log: String) {
+            let daemon = try Daemon(
+                ["--models", folder.url.path, "--cache-dir", folder.cache, "--load-trial-timeout", "60s"] + arguments)
+            let json = try Curl.run(daemon.url + "/v1/models/digits").json
+            #expect(daemon.stop() == 0, "\(daemon.log)")
+            return (json["cached"] as? Bool, daemon.log)
+        }
+        let words = "of it a trial in a process of its own"
+        let first = try start()
+        #expect(first.log.contains(words), "\(first.log)")
+        // It was compiled for this start, though by the trial.
+        #expect(first.isCached == false)
+        let second = try start()
+        #expect(!second.log.contains(words), "\(second.log)")
+        #expect(second.isCached == true)
+
+        let file = folder.url.appendingPathComponent("digits/README.md")
+        try (String(contentsOf: file, encoding: .utf8) + "\n").write(to: file, atomically: true, encoding: .utf8)
+        let untried = try start(["--load-trial=false"])
+        #expect(!untried.log.contains(words), "\(untried.log)")
+    }
+}

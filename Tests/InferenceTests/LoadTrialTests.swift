@@ -1,0 +1,96 @@
+import Foundation
+import Inference
+import Synchronization
+import Testing
+
+/// When a model is tried elsewhere before it is loaded, and what is made of the outcome.
+@Suite struct LoadTrialTests {
+    /// Counts attempts, and gives the outcome it was made with.
+    private final class Attempts: Sendable {
+        let paths = Mutex<[String]>([])
+        let outcome: LoadTrial.Outcome
+
+        init(_ outcome: LoadTrial.Outcome = .good(compiledAnew: true)) { self.outcome = outcome }
+
+        var count: Int { paths.withLock { $0.count } }
+
+        func trial(file: String? = nil, circumstances: String = UUID().uuidString) -> LoadTrial {
+            LoadTrial(remembering: file, circumstances: circumstances) { path in
+                self.paths.withLock { $0.append(path) }
+                return self.outcome
+            }
+        }
+    }
+
+    private func load(_ path: String, _ trial: LoadTrial, engine: FakeEngine = FakeEngine()) async throws -> Model {
+        var configuration = ModelConfiguration()
+        configuration.engine = engine
+        configuration.trial = trial
+        return try await Model.load(contentsOf: path, configuration: configuration)
+    }
+
+    @Test func aFileIsTriedOnceAsLongAsItIsTheSame() async throws {
+        let folder = try TemporaryFolder()
+        let path = try folder.write(["m.onnx": "one"]) + "/m.onnx"
+        let attempts = Attempts()
+        let trial = attempts.trial()
+        #expect(try await load(path, trial).loadReport.wasTried)
+        #expect(try await !load(path, trial).loadReport.wasTried)
+        #expect(attempts.paths.withLock { $0 } == [path])
+        try folder.write(["m.onnx": "other"])
+        #expect(try await load(path, trial).loadReport.wasTried)
+        #expect(attempts.count == 2)
+    }
+
+    @Test func theFileOfKnownModelsOutlivesTheProcessAndMayBeSpoilt() async throws {
+        let folder = try TemporaryFolder()
+        let path = try folder.write(["m.onnx": "", "cache/other": ""]) + "/m.onnx"
+        let file = folder.url.path + "/cache/known.json"
+        let attempts = Attempts()
+        _ = try await load(path, attempts.trial(file: file, circumstances: "here"))
+        // What another process would have: the same file, under circumstances that this one has not remembered.
+        let text = try String(contentsOfFile: file, encoding: .utf8)
+        try text.replacingOccurrences(of: "here", with: "there").write(
+            toFile: file, atomically: true, encoding: .utf8)
+        _ = try await load(path, attempts.trial(file: file, circumstances: "there"))
+        #expect(attempts.count == 1)
+        _ = try await load(path, attempts.trial(file: file, circumstances: "elsewhere"))
+        #expect(attempts.count == 2)
+        for spoilt in ["", "{", "[]", "{\"a\": 1}"] {
+            try spoilt.write(toFile: file, atomically: true, encoding: .utf8)
+            let before = attempts.count
+            _ = try await load(path, attempts.trial(file: file))
+            #expect(attempts.count == before + 1, "\(spoilt)")
+        }
+        // A place that cannot be written to only means that nothing is remembered there.
+        _ = try await load(path, attempts.trial(file: "/proc/no/such/place"))
+    }
+
+    @Test func whatFailedElsewhereIsNotLoadedHere() async throws {
+        let folder = try TemporaryFolder()
+        let path = try folder.write(["m.onnx": ""]) + "/m.onnx"
+        for (outcome, words) in [
+            (.refused([BundleProblem(path: "model.file", reason: "is no model")]), "model.file: is no model"),
+            (.lost("the engine crashed"), "the engine crashed"),
+        ] as [(LoadTrial.Outcome, String)] {
+            let engine = FakeEngine(onRead: { Issue.record("it was read") })
+            let attempts = Attempts(outcome)
+            let trial = attempts.trial()
+            for _ in 0..<2 {
+                let error = await #expect(throws: InferenceError.self) {
+                    _ = try await load(path, trial, engine: engine)
+                }
+                #expect(error?.message.contains(words) == true, "\(error?.message ?? "")")
+            }
+            // It is not remembered as bad: the next attempt may find the file whole.
+            #expect(attempts.count == 2)
+        }
+    }
+
+    @Test func aTrialThatCannotBeMadeIsToldAndTheModelLoaded() async throws {
+        let folder = try TemporaryFolder()
+        let path = try folder.write(["m.onnx": ""]) + "/m.onnx"
+        let report = try await load(path, Attempts(.impossible("no processes")).trial()).loadReport
+        #expect(!report.wasTried && report.trialProblem == "no processes")
+    }
+}
