@@ -47,17 +47,21 @@ let package = Package(
         .target(name: "HTTPServer", dependencies: ["CSystem", "HTTPWire"], swiftSettings: strict),
         .target(name: "ImagePipeline", dependencies: ["CJPEG", "CPNG", "CResample", "CWebP"], swiftSettings: strict),
         .target(name: "FlowControl", swiftSettings: strict),
+        // The other end of the wire: a client that measures.
+        .target(name: "LoadGenerator", dependencies: ["CSystem"], swiftSettings: strict),
         .target(
             name: "Inference",
             dependencies: ["COpenVINO", "ImagePipeline", "FlowControl"],
             swiftSettings: strict),
         .target(
             name: "InferenceService",
-            dependencies: ["CSystem", "HTTPWire", "HTTPServer", "ImagePipeline", "FlowControl", "Inference"],
+            dependencies: [
+                "CSystem", "HTTPWire", "HTTPServer", "ImagePipeline", "FlowControl", "Inference", "LoadGenerator",
+            ],
             swiftSettings: strict),
         .executableTarget(
             name: "ocelli",
-            dependencies: ["InferenceService"],
+            dependencies: ["InferenceService", "LoadGenerator"],
             swiftSettings: strict,
             linkerSettings: findEngine),
 
@@ -106,6 +110,7 @@ let package = Package(
         .testTarget(
             name: "EndToEndTests", dependencies: ["ImagePipeline", "InferenceService", "TestSupport"],
             swiftSettings: strict),
+        .testTarget(name: "LoadGeneratorTests", dependencies: ["LoadGenerator", "CSystem"], swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -22,6 +22,7 @@
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
+#include <sys/timerfd.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 
@@ -241,6 +242,63 @@ int csys_address_format(const struct csys_address *address, char *text, int capa
     return count < capacity ? count : capacity - 1;
 }
 
+int csys_connect(const struct csys_address *address) {
+    int fd = csys_socket(address->storage.ss_family);
+    if (fd < 0) return fd;
+    if (address->storage.ss_family != AF_UNIX) {
+        int one = 1;
+        setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+    }
+    if (connect(fd, (const struct sockaddr *)&address->storage, address->length) < 0 && errno != EINPROGRESS)
+        return close_with(fd, errno);
+    return fd;
+}
+
+int csys_socket_error(int fd) {
+    int error = 0;
+    socklen_t size = sizeof error;
+    if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) < 0) return -errno;
+    return -error;
+}
+
+/// Whether somebody accepts at this address in this time.
+static int try_server(const struct csys_address *address, int milliseconds) {
+    int fd = csys_connect(address);
+    if (fd < 0) return fd;
+    struct pollfd wait = {.fd = fd, .events = POLLOUT};
+    int ready = (int)CSYS_REPEAT(poll(&wait, 1, milliseconds));
+    int result = ready < 0 ? ready : ready == 0 ? -ETIMEDOUT : csys_socket_error(fd);
+    close(fd);
+    return result;
+}
+
+int csys_find_server(const char *host, uint16_t port, int milliseconds, struct csys_address *address) {
+    char service[8];
+    snprintf(service, sizeof service, "%u", (unsigned)port);
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV};
+    struct addrinfo *found = NULL;
+    int failed = getaddrinfo(host, service, &hints, &found);
+    if (failed != 0) return failed == EAI_SYSTEM ? -errno : -ENOENT;
+    int result = -EADDRNOTAVAIL;
+    for (struct addrinfo *at = found; at != NULL && result != 0; at = at->ai_next) {
+        if (at->ai_addrlen > sizeof address->storage) continue;
+        memset(address, 0, sizeof *address);
+        memcpy(&address->storage, at->ai_addr, at->ai_addrlen);
+        address->length = at->ai_addrlen;
+        result = try_server(address, milliseconds);
+    }
+    freeaddrinfo(found);
+    return result;
+}
+
+int csys_find_unix_server(const char *path, struct csys_address *address) {
+    memset(address, 0, sizeof *address);
+    int failed = unix_address(path, (struct sockaddr_un *)&address->storage);
+    if (failed < 0) return failed;
+    address->length = sizeof(struct sockaddr_un);
+    return try_server(address, 1000);
+}
+
 int csys_set_abortive_close(int fd) {
     struct linger now = {.l_onoff = 1, .l_linger = 0};
     return setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof now) < 0 ? -errno : 0;
@@ -304,7 +362,20 @@ void *csys_remap(void *base, size_t from, size_t to) {
 
 void csys_unmap(void *base, size_t bytes) { munmap(base, bytes); }
 
-// MARK: randomness, threads
+// MARK: time, randomness, threads
+
+int csys_timerfd(void) {
+    int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    return fd < 0 ? -errno : fd;
+}
+
+int csys_timerfd_set(int fd, uint64_t when) {
+    struct itimerspec setting = {
+        .it_value = {.tv_sec = (time_t)(when / 1000000000u), .tv_nsec = (long)(when % 1000000000u)}};
+    return timerfd_settime(fd, TFD_TIMER_ABSTIME, &setting, NULL) < 0 ? -errno : 0;
+}
+
+void csys_sharpen_timers(void) { prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0); }
 
 uint64_t csys_random(void) {
     uint64_t value = 0;

@@ -22,8 +22,8 @@ enum Ocelli {
 
     /// Every subcommand, in the order of `ocelli help`.
     static let commands: [any (Command & Sendable).Type] = [
-        ServeCommand.self, ClassifyCommand.self, ReportCommand.self, CheckCommand.self, InitCommand.self,
-        LimitsCommand.self,
+        ServeCommand.self, ClassifyCommand.self, BenchCommand.self, ReportCommand.self, CheckCommand.self,
+        InitCommand.self, LimitsCommand.self,
         DevicesCommand.self, HelpCommand.self,
     ]
 

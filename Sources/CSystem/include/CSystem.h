@@ -162,6 +162,17 @@ static inline int csys_address_family(const struct csys_address *address) { retu
 /// Writes "127.0.0.1:80", "[::1]:80" or "unix" and returns its length (no NUL counted).
 int csys_address_format(const struct csys_address *address, char *text, int capacity);
 
+/// Resolves `host` and fills in the first of its addresses on which somebody accepts a connection within `milliseconds`
+/// (one is made and closed again to know). Blocks. Returns 0 or the negated errno; -ENOENT for a name nobody knows.
+int csys_find_server(const char *host, uint16_t port, int milliseconds, struct csys_address *address);
+/// The same for the path of a Unix-domain socket.
+int csys_find_unix_server(const char *path, struct csys_address *address);
+/// A stream socket that is about to be connected (non-blocking, TCP_NODELAY where it is TCP), or the negated errno.
+/// Writable when the connection is there; `csys_socket_error` says whether.
+int csys_connect(const struct csys_address *address);
+/// The error that waits on a socket (SO_ERROR), negated; 0 when there is none.
+int csys_socket_error(int fd);
+
 /// Makes close(2) answer with RST at once: for shedding, where nothing is worth a TIME_WAIT.
 int csys_set_abortive_close(int fd);
 
@@ -179,6 +190,25 @@ void *csys_remap(void *base, size_t from, size_t to);
 void csys_unmap(void *base, size_t bytes);
 
 // MARK: time, randomness, threads
+
+/// A timer for epoll, by CLOCK_MONOTONIC: exact to some microseconds, where epoll's own timeout counts milliseconds.
+int csys_timerfd(void);
+/// Sets off at this time (0: never), once.
+int csys_timerfd_set(int fd, uint64_t when);
+/// Lets the calling thread's timers go off when they are due, not up to 50 µs later to save power.
+void csys_sharpen_timers(void);
+
+/// Nanoseconds of processor time that the calling thread, and all threads of the process, have used.
+static inline uint64_t csys_thread_cpu(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+}
+static inline uint64_t csys_process_cpu(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+}
 
 /// CLOCK_MONOTONIC in nanoseconds.
 static inline uint64_t csys_monotonic(void) {

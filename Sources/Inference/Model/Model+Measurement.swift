@@ -20,6 +20,19 @@ extension Model {
         }
     }
 
+    /// Decodes a picture into an input tensor of the pool, as a prediction does, and goes no further.
+    package func decode(_ image: EncodedImage) throws(InferenceError) {
+        guard plan.inputs.count == 1, let input = plan.inputs.first, case .image = input.kind else {
+            throw .unsupported(model: description.name, reason: "does not take one image")
+        }
+        let filled: InputTensors
+        do throws(EngineError) { filled = try tensors.take() } catch { throw .engine(error) }
+        defer { tensors.giveBack(filled) }
+        guard let tensor = filled.tensors.first else { return }
+        let filler = InputFiller(options: PredictionOptions()) { Task.isCancelled }
+        _ = try filler.fill(tensor, with: .image(image), plan: input)
+    }
+
     /// How much memory one more prediction in flight holds in the engine: its request with the outputs, and its inputs.
     /// The decoded rows of a picture come on top while it is decoded; the model's weights and the memory of the engine's
     /// streams are there once.

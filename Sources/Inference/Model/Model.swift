@@ -36,7 +36,7 @@ public final class Model: Sendable {
     let compiled: any CompiledModel
     let plan: ModelPlan
     private let requests: RequestPool
-    private let tensors: InputTensorPool
+    let tensors: InputTensorPool
 
     init(
         bundle: ModelBundle, version: String? = nil, plan: ModelPlan, compiled: any CompiledModel,

@@ -16,10 +16,14 @@ struct PredictionLoad: Sendable {
     private let model: Model
     private let features: DictionaryFeatureProvider
 
-    /// Tensors that the model takes as they are, filled with small numbers: what is measured is the model, without the
-    /// decoding of pictures. Open axes get the extent 1.
+    /// What is measured is the model, without the decoding of pictures.
     init(_ model: Model) throws {
         self.model = model
+        features = try Self.zeros(of: model)
+    }
+
+    /// Tensors that the model takes as they are, all zeros. Open axes get the extent 1.
+    static func zeros(of model: Model) throws -> DictionaryFeatureProvider {
         var values: [(name: String, value: FeatureValue)] = []
         for input in model.description.inputs {
             let shape = Shape(input.shape.dimensions.map { $0 == Shape.dynamic ? 1 : $0 })
@@ -32,7 +36,7 @@ struct PredictionLoad: Sendable {
             let array = try MultiArray(elementType: input.elementType, shape: shape, bytes: bytes)
             values.append((input.name, .multiArray(array)))
         }
-        features = DictionaryFeatureProvider(values)
+        return DictionaryFeatureProvider(values)
     }
 
     /// Predicts for a time, `inFlight` predictions at once; each of them at least three times.

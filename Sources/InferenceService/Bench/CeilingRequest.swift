@@ -1,0 +1,18 @@
+/// What `ocelli bench` without a URL is asked for.
+package struct CeilingRequest: Sendable {
+    /// A bundle's folder, a model file, or a name in the models folders; nil: the first image classifier there.
+    package var model: String?
+    /// Files; without any, a drawn digit is sent.
+    package var pictures: [String] = []
+    /// Seconds for each of the four sides, all rounds together.
+    package var seconds = 8.0
+    /// Requests at once, in process, and connections, through the socket.
+    package var concurrency = 8
+    package var isJSON = false
+
+    package init() {}
+
+    package static let secondsBounds = 0.2...3600.0
+    package static let concurrencyBounds = 1...256
+    package static let mostPictures = 1000
+}

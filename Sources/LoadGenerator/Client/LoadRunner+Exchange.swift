@@ -1,0 +1,98 @@
+internal import CSystem
+internal import Glibc
+
+extension LoadRunner {
+    /// Sends and receives as far as it goes.
+    func advance(_ connection: ClientConnection) {
+        if connection.phase == .sending { send(connection) }
+        // An answer may come before the request is sent whole: an error, then.
+        receive(connection)
+    }
+
+    /// Hands the request to the kernel, as far as it takes it. A failure is not looked at here: what the server has said
+    /// before it closed is read first.
+    func send(_ connection: ClientConnection) {
+        guard var request = connection.request else { return }
+        let bytes = requests[request.picture].bytes
+        while request.sent < bytes.count {
+            let count = bytes.withUnsafeBytes { raw -> Int in
+                guard let base = raw.baseAddress else { return 0 }
+                return csys_send(connection.descriptor, base + request.sent, raw.count - request.sent)
+            }
+            guard count > 0 else { break }
+            request.sent += count
+        }
+        connection.request = request
+        if request.sent == bytes.count { connection.phase = .receiving }
+    }
+
+    private func receive(_ connection: ClientConnection) {
+        while connection.request != nil {
+            let count = csys_receive(connection.descriptor, buffer.baseAddress, buffer.count)
+            if count == -Int(EAGAIN) { return }
+            guard count > 0 else {
+                let reason = count == 0 ? "the server closed the connection" : String(cString: strerror(Int32(-count)))
+                return fail(connection, .closed, "no whole answer: \(reason)")
+            }
+            let answer: ResponseParser.Answer?
+            do throws(LoadError) {
+                answer = try connection.parser.take(UnsafeRawBufferPointer(rebasing: buffer[..<Int(count)]))
+            } catch {
+                return fail(connection, .malformed, error.description)
+            }
+            if let answer { return answered(connection, answer) }
+        }
+    }
+
+    private func answered(_ connection: ClientConnection, _ answer: ResponseParser.Answer) {
+        guard let request = connection.request else { return }
+        let now = csys_monotonic()
+        let isSuccess = (200..<300).contains(answer.status)
+        if isSuccess, now >= measureFrom, now < end { result.successesInTime += 1 }
+        if request.isMeasured {
+            result.statuses[answer.status, default: 0] += 1
+            if isSuccess {
+                result.latency.record(now &- request.due)
+                result.service.record(now &- request.sentAt)
+            } else if result.firstTrouble == nil {
+                let text = String(decoding: answer.excerpt, as: UTF8.self)
+                result.firstTrouble = "\(answer.status) \(text.filter { !$0.isNewline })"
+            }
+        }
+        let wasSent = connection.phase == .receiving
+        connection.request = nil
+        busyCount -= 1
+        // An error that came before the whole request was sent leaves the rest of it unsaid: no further use.
+        guard answer.keepAlive, plan.keepAlive, wasSent else { return close(connection) }
+        connection.phase = .idle
+        idle.append(connection)
+    }
+
+    /// The request of a connection gets no answer, and the connection is of no more use.
+    func fail(_ connection: ClientConnection, _ failure: StepResult.Failure, _ reason: String) {
+        if let request = connection.request {
+            note(failure, reason, isMeasured: request.isMeasured)
+            // Who was given up would have waited longer still; who was turned away at once says nothing of latency.
+            if request.isMeasured, failure == .timeout || failure == .unanswered {
+                result.latency.record(csys_monotonic() &- request.due)
+            }
+            connection.request = nil
+            busyCount -= 1
+        }
+        idle.removeAll { $0 === connection }
+        close(connection)
+    }
+
+    func note(_ failure: StepResult.Failure, _ reason: String, isMeasured: Bool) {
+        guard isMeasured else { return }
+        result.failures[failure, default: 0] += 1
+        if result.firstTrouble == nil { result.firstTrouble = reason }
+    }
+
+    func close(_ connection: ClientConnection) {
+        guard connections[Int(connection.descriptor)] === connection else { return }
+        connections[Int(connection.descriptor)] = nil
+        csys_close(connection.descriptor)
+        openCount -= 1
+    }
+}

@@ -1,0 +1,250 @@
+internal import CSystem
+internal import Glibc
+
+/// Makes one load: one thread, one epoll, all connections. Blocks the thread that calls ``run()`` for the whole time.
+///
+/// In an open loop a request that is due takes an idle connection, or a new one, or, when there are as many as may be,
+/// waits for the next that is free; its latency counts from when it was due. In a closed loop each connection sends as
+/// soon as it has its answer.
+final class LoadRunner {
+    let plan: LoadPlan
+    let address: ServerAddress
+    let requests: [RequestBytes]
+    var result: StepResult
+
+    let epoll: Int32
+    let timer: Int32
+    /// By descriptor.
+    var connections: [ClientConnection?] = []
+    var openCount = 0
+    var busyCount = 0
+    /// Connections without a request; the one that was used last is used first, so that those too many close.
+    var idle: [ClientConnection] = []
+    var lastRegistration: UInt32 = 0
+    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 64)
+
+    // The run's times, on CLOCK_MONOTONIC.
+    var measureFrom: UInt64 = 0
+    var end: UInt64 = 0
+    var now: UInt64 = 0
+    /// The next request of an open loop, and the next picture.
+    private var next = 0
+    private var picture = 0
+    /// Requests before this one found every connection busy when they were due.
+    private var blocked = 0
+    private var schedule = SendSchedule(start: 0, rate: 1)
+    /// Connections could not be made of late: none is tried before this time.
+    private var connectAfter: UInt64 = 0
+    private let isStopped: () -> Bool
+
+    /// - Parameters:
+    ///   - requests: sent in turn; at least one.
+    ///   - isStopped: asked some times a second; ends the run early.
+    init(
+        plan: LoadPlan, address: ServerAddress, requests: [RequestBytes], isStopped: @escaping () -> Bool = { false }
+    ) throws(LoadError) {
+        guard !requests.isEmpty else { throw LoadError("there is no request to send") }
+        self.plan = plan
+        self.address = address
+        self.requests = requests
+        self.isStopped = isStopped
+        result = StepResult(plan: plan)
+        epoll = csys_epoll_create()
+        timer = csys_timerfd()
+        guard epoll >= 0, timer >= 0, csys_epoll_add(epoll, timer, CSYS_EPOLL_IN, Self.timerData) >= 0 else {
+            throw LoadError("epoll and a timer cannot be had: \(String(cString: strerror(-min(epoll, timer))))")
+        }
+    }
+
+    deinit {
+        for connection in connections { if let connection { csys_close(connection.descriptor) } }
+        if epoll >= 0 { csys_close(epoll) }
+        if timer >= 0 { csys_close(timer) }
+        buffer.deallocate()
+    }
+
+    private static let timerData = UInt64.max
+
+    // MARK: The run
+
+    func run() -> StepResult {
+        csys_sharpen_timers()
+        let cpuBefore = csys_thread_cpu()
+        let start = csys_monotonic()
+        now = start
+        measureFrom = start &+ Self.nanoseconds(plan.warmUp)
+        end = measureFrom &+ Self.nanoseconds(plan.seconds)
+        if case .open(let rate) = plan.loop { schedule = SendSchedule(start: start, rate: rate) }
+        let last = end &+ Self.nanoseconds(min(plan.timeout, 10))
+        var events = [csys_event](repeating: csys_event(), count: 256)
+        var cpuFrom: UInt64?
+        var nextLook = start
+        var isEnding = false
+        while true {
+            now = csys_monotonic()
+            if cpuFrom == nil, now >= measureFrom { cpuFrom = csys_thread_cpu() }
+            if !isEnding, now >= end || isStopped() {
+                isEnding = true
+                result.generatorCPUSeconds = Double(csys_thread_cpu() - (cpuFrom ?? csys_thread_cpu())) / 1e9
+                let measuredEnd = min(now, end)
+                result.measuredSeconds = measuredEnd > measureFrom ? Double(measuredEnd - measureFrom) / 1e9 : 0
+                end = measuredEnd
+            }
+            if !isEnding { sendDue() }
+            if isEnding, busyCount == 0 || now >= last { break }
+            if now >= nextLook {
+                giveUpLate()
+                nextLook = now &+ 50_000_000
+            }
+            let count = csys_epoll_wait(epoll, &events, Int32(events.count), 50)
+            guard count >= 0 else { break }
+            now = csys_monotonic()
+            for index in 0..<Int(count) { dispatch(events[index]) }
+        }
+        finish()
+        result.totalCPUSeconds = Double(csys_thread_cpu() - cpuBefore) / 1e9
+        return result
+    }
+
+    private func finish() {
+        for case let connection? in connections where connection.request != nil {
+            fail(connection, .unanswered, "no answer when the run was over")
+        }
+        guard case .open = plan.loop else {
+            result.due = result.sent
+            return
+        }
+        let (first, total) = (schedule.count(before: measureFrom), schedule.count(before: end))
+        result.due = max(0, total - first)
+        // Those that never got a connection: they would have waited at least until now.
+        guard next < total else { return }
+        for index in max(next, first)..<max(next, first, total) {
+            result.latency.record(now &- schedule.time(of: index))
+            note(.unanswered, "no connection became free before the run was over", isMeasured: true)
+        }
+    }
+
+    /// Requests without an answer in time.
+    private func giveUpLate() {
+        let limit = Self.nanoseconds(plan.timeout)
+        for case let connection? in connections {
+            guard let request = connection.request, now > request.sentAt, now - request.sentAt > limit else { continue }
+            fail(connection, .timeout, "no answer within \(NumberText.decimal(plan.timeout)) s")
+        }
+    }
+
+    // MARK: Sending
+
+    /// Sends what is due, as far as there are connections.
+    private func sendDue() {
+        switch plan.loop {
+        case .closed:
+            while let connection = ready() {
+                start(connection, due: csys_monotonic(), hasWaited: false)
+            }
+        case .open:
+            let due = min(schedule.due(by: now), schedule.count(before: end))
+            while next < due {
+                guard let connection = ready() else {
+                    blocked = due
+                    break
+                }
+                let index = next
+                next += 1
+                start(connection, due: schedule.time(of: index), hasWaited: index < blocked)
+            }
+            // Where requests wait, the next answer wakes the loop; else the timer does.
+            if next >= due { csys_timerfd_set(timer, schedule.time(of: next)) }
+        }
+    }
+
+    /// An idle connection, or a new one.
+    private func ready() -> ClientConnection? {
+        if let connection = idle.popLast() { return connection }
+        guard openCount < plan.connections, now >= connectAfter else { return nil }
+        return open()
+    }
+
+    private func open() -> ClientConnection? {
+        let descriptor = address.connect()
+        guard descriptor >= 0 else {
+            connectFailed(-descriptor)
+            return nil
+        }
+        lastRegistration = lastRegistration &+ 1
+        if lastRegistration == .max { lastRegistration = 1 }
+        let connection = ClientConnection(descriptor: descriptor, registration: lastRegistration)
+        let events = CSYS_EPOLL_IN | CSYS_EPOLL_OUT | CSYS_EPOLL_RDHUP | CSYS_EPOLL_EDGE
+        let added = csys_epoll_add(epoll, descriptor, events, connection.userData)
+        guard added >= 0 else {
+            csys_close(descriptor)
+            connectFailed(-added)
+            return nil
+        }
+        while connections.count <= Int(descriptor) { connections.append(nil) }
+        connections[Int(descriptor)] = connection
+        openCount += 1
+        result.opened += 1
+        result.peakConnections = max(result.peakConnections, openCount)
+        return connection
+    }
+
+    /// There is no socket to be had: the request goes on waiting for one, and a moment passes before the next try.
+    private func connectFailed(_ error: Int32) {
+        connectAfter = now &+ 10_000_000
+        if result.firstTrouble == nil { result.firstTrouble = "no connection: \(String(cString: strerror(error)))" }
+    }
+
+    /// Puts a request on a connection. Its answer is read when epoll announces it, so that no connection's quick answers
+    /// keep the others from their turn.
+    private func start(_ connection: ClientConnection, due: UInt64, hasWaited: Bool) {
+        let isMeasured = due >= measureFrom
+        let sentAt = csys_monotonic()
+        // What a request waited for that found every connection busy is the server's time; otherwise it is ours.
+        if isMeasured {
+            result.sent += 1
+            let late = sentAt > due ? sentAt - due : 0
+            if hasWaited { result.waitedForConnection += 1 } else { result.lateness.record(late) }
+        }
+        connection.request = ClientConnection.Request(
+            due: due, sentAt: sentAt, picture: picture, isMeasured: isMeasured)
+        picture = (picture + 1) % requests.count
+        busyCount += 1
+        guard connection.phase != .connecting else { return }
+        connection.phase = .sending
+        send(connection)
+    }
+
+    // MARK: Events
+
+    private func dispatch(_ event: csys_event) {
+        guard event.data != Self.timerData else {
+            csys_eventfd_clear(timer)
+            return
+        }
+        let descriptor = Int(event.data & 0xFFFF_FFFF)
+        guard descriptor < connections.count, let connection = connections[descriptor],
+            UInt64(connection.registration) == event.data >> 32
+        else { return }
+        if connection.phase == .connecting {
+            let error = csys_socket_error(connection.descriptor)
+            guard error == 0 else {
+                fail(connection, .connect, "no connection: \(String(cString: strerror(-error)))")
+                connectAfter = now &+ 10_000_000
+                return
+            }
+            // EPOLLOUT or an end: nothing else is told of a socket that is being connected.
+            connection.phase = connection.request == nil ? .idle : .sending
+        }
+        if connection.request == nil {
+            // The only news of an idle connection is its end; what else comes is an edge of bytes that were read before.
+            guard event.events & (CSYS_EPOLL_RDHUP | CSYS_EPOLL_HUP | CSYS_EPOLL_ERR) != 0 else { return }
+            idle.removeAll { $0 === connection }
+            close(connection)
+            return
+        }
+        advance(connection)
+    }
+
+    static func nanoseconds(_ seconds: Double) -> UInt64 { UInt64(max(0, min(seconds, 1e6)) * 1e9) }
+}

@@ -1,0 +1,68 @@
+/// How often something took how long: a log-linear histogram (as HdrHistogram). Every value up to 2^43 ns (two hours) is
+/// kept with an error of at most 1/128, in some 38 KB, whatever the number of values.
+package struct LatencyHistogram: Sendable, Hashable {
+    /// Each power of two is divided into so many buckets.
+    private static let bits: UInt64 = 7
+    private static let largest: UInt64 = 1 << 43
+
+    private var counts = [UInt64](repeating: 0, count: index(of: largest) + 1)
+    package private(set) var count: UInt64 = 0
+    /// The least and the greatest value, exactly; 0 where there is none.
+    package private(set) var least: UInt64 = 0
+    package private(set) var greatest: UInt64 = 0
+    private var sum = 0.0
+
+    package init() {}
+
+    /// Counts one duration, in nanoseconds.
+    package mutating func record(_ nanoseconds: UInt64) {
+        counts[Self.index(of: min(nanoseconds, Self.largest))] += 1
+        least = count == 0 ? nanoseconds : min(least, nanoseconds)
+        greatest = max(greatest, nanoseconds)
+        count += 1
+        sum += Double(nanoseconds)
+    }
+
+    /// Adds what another has counted.
+    package mutating func merge(_ other: LatencyHistogram) {
+        guard other.count > 0 else { return }
+        for index in counts.indices { counts[index] += other.counts[index] }
+        least = count == 0 ? other.least : min(least, other.least)
+        greatest = max(greatest, other.greatest)
+        count += other.count
+        sum += other.sum
+    }
+
+    package var mean: Double { count == 0 ? 0 : sum / Double(count) }
+
+    /// The least duration that at least `percent` of a hundred values do not exceed (nearest rank); the upper end of its
+    /// bucket, so never less than it was. 0 where there are no values.
+    package func percentile(_ percent: Double) -> UInt64 {
+        guard count > 0 else { return 0 }
+        let rank = UInt64(max(1, min((percent / 100 * Double(count)).rounded(.up), Double(count))))
+        var seen: UInt64 = 0
+        for index in counts.indices {
+            seen += counts[index]
+            guard seen >= rank else { continue }
+            // The last bucket has no end: all that is longer is in it.
+            if index == counts.count - 1 { return greatest }
+            return max(least, min(Self.upperEnd(of: index), greatest))
+        }
+        return greatest
+    }
+
+    // Values below 2^(bits+1) have a bucket each; those of a power of two above share 2^bits.
+    static func index(of value: UInt64) -> Int {
+        guard value >= 2 << bits else { return Int(value) }
+        let exponent = UInt64(63 - value.leadingZeroBitCount) - bits
+        return Int((exponent << bits) + (value >> exponent))
+    }
+
+    static func upperEnd(of index: Int) -> UInt64 {
+        let index = UInt64(index)
+        guard index >= 2 << bits else { return index }
+        let exponent = (index >> bits) - 1
+        let mantissa = (index & ((1 << bits) - 1)) + (1 << bits)
+        return ((mantissa + 1) << exponent) - 1
+    }
+}

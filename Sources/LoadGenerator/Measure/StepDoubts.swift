@@ -1,0 +1,95 @@
+/// Reasons not to believe, or to read with care, what one load has measured.
+package enum StepDoubts {
+    /// The generator may take this part of a processor before it is the one that is measured.
+    static let toleratedCPU = 0.8
+    /// The part of the rate that must have been sent.
+    static let toleratedShortfall = 0.99
+    /// How late the generator may be, at the 99th percentile, in nanoseconds: or a tenth of the median latency.
+    static let toleratedLateness: UInt64 = 1_000_000
+
+    /// One reason: what it is, by which those of several loads are told together, and a sentence.
+    package struct Doubt: Sendable, Hashable {
+        package enum Kind: Sendable, CaseIterable {
+            case nothing, errors, rate, overload, connections, lateness, generator, samples
+        }
+
+        package let kind: Kind
+        package let text: String
+
+        init(_ kind: Kind, _ text: String) {
+            self.kind = kind
+            self.text = text
+        }
+    }
+
+    package static func about(_ result: StepResult) -> [Doubt] {
+        var doubts: [Doubt] = []
+        if result.due == 0 || result.latency.count == 0 {
+            return [Doubt(.nothing, "nothing was measured: \(result.firstTrouble ?? "no request was due")")]
+        }
+        if result.failed > 0 || result.refused > 0 {
+            let trouble = result.firstTrouble.map { "; the first: \($0)" } ?? ""
+            doubts.append(
+                Doubt(
+                    .errors, "\(result.refused) answers were errors and \(result.failed) requests had none\(trouble)"))
+        }
+        if case .open(let rate) = result.plan.loop { doubts += openLoop(result, rate: rate) }
+        if result.generatorCPU > toleratedCPU {
+            doubts.append(
+                Doubt(
+                    .generator,
+                    "the generator used \(percent(result.generatorCPU)) of its processor: it may be what is measured"))
+        }
+        doubts += samples(Int(result.latency.count))
+        return doubts
+    }
+
+    private static func openLoop(_ result: StepResult, rate: Double) -> [Doubt] {
+        var doubts: [Doubt] = []
+        if Double(result.sent) < toleratedShortfall * Double(result.due) {
+            doubts.append(
+                Doubt(
+                    .rate,
+                    "the rate could not be held: of \(result.due) requests that were due \(result.sent) were sent in time"
+                ))
+        }
+        let refused = result.refused + result.failed - (result.failures[.unanswered] ?? 0)
+        if result.successRate < 0.97 * rate, refused < result.due / 50 {
+            doubts.append(
+                Doubt(
+                    .overload,
+                    "the server did not keep up (\(decimal(result.successRate)) answers a second of \(decimal(rate))): its "
+                        + "queue grew as long as the load lasted, and latency with it"))
+        }
+        if result.waitedForConnection > result.due / 100 {
+            doubts.append(
+                Doubt(
+                    .connections,
+                    "\(result.waitedForConnection) of \(result.due) requests waited for one of "
+                        + "\(result.plan.connections) connections (--connections): their wait is part of the latency"))
+        }
+        let late = result.lateness.percentile(99)
+        if late > max(toleratedLateness, result.latency.percentile(50) / 10) {
+            doubts.append(
+                Doubt(
+                    .lateness,
+                    "the generator was late itself: by \(decimal(Double(late) / 1e6)) ms at its 99th percentile; the "
+                        + "machine is too busy for these latencies"))
+        }
+        return doubts
+    }
+
+    private static func samples(_ count: Int) -> [Doubt] {
+        // Ten values beyond a percentile are the least that makes it more than an accident.
+        switch count {
+        case ..<100: [Doubt(.samples, "\(count) answers are too few for percentiles: measure longer")]
+        case ..<1000: [Doubt(.samples, "\(count) answers are too few for p99 (1000) and p99.9 (10000)")]
+        case ..<10_000: [Doubt(.samples, "\(count) answers are too few for p99.9, which wants 10000")]
+        default: []
+        }
+    }
+
+    private static func percent(_ part: Double) -> String { "\(Int((part * 100).rounded()))%" }
+
+    private static func decimal(_ value: Double) -> String { NumberText.decimal(value) }
+}

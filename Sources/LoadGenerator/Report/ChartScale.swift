@@ -1,0 +1,47 @@
+internal import Glibc
+
+/// One axis: from values to places, with marks at round numbers.
+package struct ChartScale: Sendable, Hashable {
+    package let low: Double
+    package let high: Double
+    /// The marks, in order, within `low...high`.
+    package let marks: [Double]
+    private let isLogarithmic: Bool
+
+    /// From 0 to at least `most`, with about five marks at 1, 2 or 5 times a power of ten.
+    package static func linear(to most: Double) -> ChartScale {
+        let most = most.isFinite && most > 0 ? most : 1
+        let rough = most / 5
+        let power = pow(10, floor(log10(rough)))
+        let step = ([1.0, 2, 5, 10].first { $0 * power >= rough * 0.999 } ?? 10) * power
+        let count = Int((most / step - 0.001).rounded(.up))
+        return ChartScale(
+            low: 0, high: Double(count) * step, marks: (0...max(1, count)).map { Double($0) * step },
+            isLogarithmic: false)
+    }
+
+    /// From below `least` to above `most`, marks at 1, 2 and 5 times powers of ten.
+    package static func logarithmic(from least: Double, to most: Double) -> ChartScale {
+        let least = least.isFinite && least > 0 ? least : 0.001
+        let most = max(most.isFinite ? most : least, least * 1.001)
+        var rounds: [Double] = []
+        for power in Int(floor(log10(least))) - 1...Int(floor(log10(most))) + 1 {
+            for digit in [1.0, 2, 5] { rounds.append(digit * pow(10, Double(power))) }
+        }
+        let low = rounds.last { $0 <= least } ?? least
+        let high = rounds.first { $0 >= most } ?? most
+        var marks = rounds.filter { $0 >= low && $0 <= high }
+        // Over many decades only the powers of ten have room.
+        if marks.count > 10 { marks = marks.filter { abs(log10($0) - log10($0).rounded()) < 1e-9 } }
+        return ChartScale(low: low, high: high, marks: marks, isLogarithmic: true)
+    }
+
+    /// Where a value lies: 0 at the low end, 1 at the high end; values beyond are at the ends.
+    package func place(_ value: Double) -> Double {
+        guard value.isFinite, high > low else { return 0 }
+        let part =
+            isLogarithmic
+            ? (log(max(value, low)) - log(low)) / (log(high) - log(low)) : (value - low) / (high - low)
+        return min(max(part, 0), 1)
+    }
+}

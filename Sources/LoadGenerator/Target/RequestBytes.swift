@@ -1,0 +1,32 @@
+/// One request as it goes over the wire: the same bytes every time.
+package struct RequestBytes: Sendable {
+    package let bytes: [UInt8]
+    /// Bytes of the body.
+    package let bodyCount: Int
+
+    /// A POST of a picture, or a GET where there is no body.
+    /// - Parameter fields: further fields, such as `Authorization`; names and values must be clean (see `field(_:)`).
+    package init(target: LoadTarget, body: [UInt8]?, keepAlive: Bool, fields: [String] = []) {
+        var head = "\(body == nil ? "GET" : "POST") \(target.path) HTTP/1.1\r\nHost: \(target.authority)\r\n"
+        head += "User-Agent: ocelli-bench\r\n"
+        if let body { head += "Content-Type: application/octet-stream\r\nContent-Length: \(body.count)\r\n" }
+        if !keepAlive { head += "Connection: close\r\n" }
+        for field in fields { head += field + "\r\n" }
+        head += "\r\n"
+        bytes = Array(head.utf8) + (body ?? [])
+        bodyCount = body?.count ?? 0
+    }
+
+    /// A field of the command line, `Name: value`, if it is one that may be sent (RFC 9110, 5.1 and 5.5).
+    package static func field(_ text: String) throws(LoadError) -> String {
+        guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")), colon > text.startIndex,
+            text.utf8[..<colon].allSatisfy({ $0 > 0x20 && $0 < 0x7F && !"()<>@,;\\\"/[]?={}".utf8.contains($0) }),
+            text.utf8[colon...].allSatisfy({ $0 >= 0x20 && $0 != 0x7F })
+        else { throw LoadError("expected a field as \"Name: value\", found \"\(text)\"") }
+        let name = text[..<colon].lowercased()
+        guard !["host", "content-length", "transfer-encoding", "connection", "expect"].contains(name) else {
+            throw LoadError("the field \"\(text[..<colon])\" is the generator's own")
+        }
+        return text
+    }
+}

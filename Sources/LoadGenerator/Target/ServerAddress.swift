@@ -1,0 +1,37 @@
+internal import CSystem
+internal import Glibc
+
+/// A target's address, found once: name resolution is not what is measured.
+package struct ServerAddress: Sendable {
+    private let address: csys_address
+
+    /// Resolves the target and makes sure that somebody accepts there. Blocks, for at most some seconds.
+    package init(of target: LoadTarget) throws(LoadError) {
+        var address = csys_address()
+        let result =
+            switch target.place {
+            case .tcp(let host, let port): csys_find_server(host, port, 5000, &address)
+            case .unix(let path): csys_find_unix_server(path, &address)
+            }
+        guard result == 0 else {
+            let reason = -result == ENOENT ? "there is no such host or socket" : String(cString: strerror(-result))
+            throw LoadError("nobody answers at \(target.description): \(reason)")
+        }
+        self.address = address
+    }
+
+    /// Whether the server is on this machine, and so shares its processors with the generator.
+    package var isLocal: Bool {
+        var address = address
+        var text = [CChar](repeating: 0, count: 128)
+        let count = csys_address_format(&address, &text, Int32(text.count))
+        let name = String(decoding: text.prefix(Int(max(0, count))).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        return name.hasPrefix("127.") || name.hasPrefix("[::1]") || name.hasPrefix("unix")
+    }
+
+    /// A socket that is being connected, or the negated errno.
+    func connect() -> Int32 {
+        var address = address
+        return csys_connect(&address)
+    }
+}

@@ -1,0 +1,104 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `ocelli bench`, as a person and a program use it, shortly.
+@Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
+struct BenchTests {
+    private func bench(_ arguments: String...) throws -> Shell.Result {
+        try Shell.run(Daemon.binary.path, ["bench"] + arguments)
+    }
+
+    @Test func theCeilingsHaveEverySideAndTheirRatios() throws {
+        let result = try bench("--seconds", "600ms", "--concurrency", "4", "--json")
+        #expect(result.status == 0, "\(result.errors)")
+        let json = result.json
+        #expect(json["model"] as? String == "digits" && json["concurrency"] as? Int == 4)
+        let sides = json["sides"] as? [String: [String: Any]] ?? [:]
+        #expect(Set(sides.keys) == ["engine", "decode", "pipeline", "socket"])
+        for (name, side) in sides {
+            let rate = side["requests_per_second"] as? [String: Double] ?? [:]
+            #expect((rate["median"] ?? 0) > 0 && (side["requests"] as? Int ?? 0) > 0, "\(name)")
+            #expect(((side["cpu_us"] as? [String: Double])?["median"] ?? 0) > 0, "\(name)")
+        }
+        let ratio = json["ratio"] as? [String: Double] ?? [:]
+        #expect((ratio["least"] ?? 0) > 0 && (ratio["least"] ?? 0) <= (ratio["most"] ?? 0))
+        #expect((json["generator_cpu_us"] as? [String: Double])?["median"] ?? 0 > 0)
+        #expect(json["warnings"] is [String])
+    }
+
+    @Test func modelAndPicturesAreTheCallers() throws {
+        let root = SharedData.packageRoot.path
+        let result = try bench(
+            "\(root)/models/digits", "\(root)/examples/seven.png", "\(root)/examples/three.png", "--seconds", "300ms")
+        #expect(result.status == 0, "\(result.errors)")
+        for words in ["2 pictures", "engine alone", "Through the socket : in process", "budget: 150"] {
+            #expect(result.text.contains(words), "\(words): \(result.text)")
+        }
+    }
+
+    @Test func aLoadAtARateIsAnswered() throws {
+        let daemon = try Daemon()
+        let result = try bench(
+            daemon.url, "--rate", "40", "--seconds", "500ms", "--warm-up", "100ms", "--json", "-")
+        #expect(result.status == 0, "\(result.errors)\(result.text)")
+        let step = (result.json["steps"] as? [[String: Any]])?.first ?? [:]
+        #expect(step["due"] as? Int == 20 && step["sent"] as? Int == 20)
+        #expect(step["statuses"] as? [String: Int] == ["200": 20])
+        #expect((step["latency_ms"] as? [String: Double])?["count"] == 20)
+        #expect(daemon.stop() == 0)
+    }
+
+    @Test func aSweepIsDrawn() throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-bench-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let socket = folder.appendingPathComponent("s").path
+        let daemon = try Daemon(listen: "unix:\(socket)")
+        let page = folder.appendingPathComponent("a.html").path, picture = folder.appendingPathComponent("a.svg").path
+        let result = try bench(
+            "unix:\(socket)", SharedData.packageRoot.path + "/examples/seven.png", "--sweep", "20,40", "--no-keepalive",
+            "--seconds", "300ms", "--warm-up", "0", "--html", page, "--svg", picture)
+        #expect(result.status == 0, "\(result.errors)\(result.text)")
+        #expect(result.text.contains("open loop, connections new for each request, 1 picture"), "\(result.text)")
+        let svg = try String(contentsOfFile: picture, encoding: .utf8)
+        #expect(svg.hasPrefix("<svg") && svg.contains("Latency against load") && svg.contains("p99.9"))
+        #expect(try String(contentsOfFile: page, encoding: .utf8).contains("<td>20.0</td>"))
+        #expect(daemon.stop() == 0)
+    }
+
+    @Test func errorsAreTheExitStatusAndAreQuoted() throws {
+        let daemon = try Daemon()
+        let result = try bench("\(daemon.url)/v1/models/nothing/classify", "--seconds", "200ms", "--connections", "1")
+        #expect(result.status == 1)
+        #expect(result.text.contains("× 404") && result.text.contains("model_not_found"), "\(result.text)")
+        let healthy = try bench("\(daemon.url)/healthz", "--get", "--seconds", "200ms", "--warm-up", "0")
+        #expect(healthy.status == 0 && healthy.text.contains("closed loop"), "\(healthy.text)\(healthy.errors)")
+        #expect(daemon.stop() == 0)
+    }
+
+    @Test(arguments: [
+        (["https://localhost/"], "only http"),
+        (["http://localhost:1", "--rate", "0"], "--rate: expected a rate from 0.1 to 200000"),
+        (["http://localhost:1", "--sweep", "5..1"], "--sweep: expected rates as"),
+        (["http://localhost:1", "--sweep", "5", "--rate", "3"], "one of --rate and --sweep"),
+        (["http://localhost:1", "--connections", "5000"], "from 1 to 4096"),
+        (["http://localhost:1", "--seconds", "2h"], "--seconds: expected a time from 100ms to 1h"),
+        (["http://localhost:1", "--concurrency", "2"], "for the ceilings"),
+        (["http://localhost:1", "--header", "Host: x"], "generator's own"),
+        (["--rate", "5"], "needs a URL"),
+        (["--concurrency", "0"], "from 1 to 256"),
+        (["--sweeep", "5"], "--sweep"),
+    ])
+    func whatCannotBeMeantIsSaid(_ arguments: [String], _ words: String) throws {
+        let result = try Shell.run(Daemon.binary.path, ["bench"] + arguments)
+        #expect(result.status == 2)
+        #expect(result.errors.contains(words), "\(result.errors)")
+    }
+
+    @Test func whatIsNotThereIsNamed() throws {
+        #expect(try bench("--model", "nothing").errors.contains("\"nothing\""))
+        #expect(try bench("missing.jpg").errors.contains("missing.jpg: the file is missing"))
+        #expect(try bench("http://127.0.0.1:1/x").errors.contains("nobody answers at http://127.0.0.1:1/x"))
+    }
+}

@@ -1,0 +1,66 @@
+import Testing
+
+@testable import LoadGenerator
+
+@Suite struct LatencyHistogramTests {
+    @Test func everyValueIsInItsBucketAndNoFurtherThanTheBound() {
+        // Around every power of two, where the buckets' width changes.
+        for power in 0..<43 {
+            for offset in [-1, 0, 1, 37] {
+                let value = UInt64(max(0, (1 << power) + offset))
+                let index = LatencyHistogram.index(of: value)
+                let upper = LatencyHistogram.upperEnd(of: index)
+                #expect(upper >= value && Double(upper - value) <= Double(value) / 128, "\(value): \(upper)")
+                if index > 0 { #expect(LatencyHistogram.upperEnd(of: index - 1) < value) }
+            }
+        }
+    }
+
+    @Test func percentilesAreThoseOfTheSortedValues() {
+        let seed = UInt64.random(in: 1...UInt64.max)
+        var state = seed
+        var values: [UInt64] = []
+        var histogram = LatencyHistogram()
+        for _ in 0..<5000 {
+            // xorshift64: values over many powers of two.
+            state ^= state << 13
+            state ^= state >> 7
+            state ^= state << 17
+            let value = state >> (22 + state % 40)
+            values.append(value)
+            histogram.record(value)
+        }
+        values.sort()
+        for percent in [0.1, 1, 50, 90, 99, 99.9, 100] {
+            let exact = values[min(max(Int((percent / 100 * 5000).rounded(.up)), 1), 5000) - 1]
+            let told = histogram.percentile(percent)
+            #expect(told >= exact, "seed \(seed), p\(percent)")
+            #expect(Double(told) <= Double(exact) * (1 + 1.0 / 128) + 1, "seed \(seed), p\(percent)")
+        }
+        #expect(histogram.least == values.first && histogram.greatest == values.last && histogram.count == 5000)
+        #expect(histogram.percentile(100) == values.last)
+    }
+
+    @Test func anEmptyOneHasZeros() {
+        let histogram = LatencyHistogram()
+        #expect(histogram.percentile(99) == 0 && histogram.mean == 0 && histogram.greatest == 0)
+    }
+
+    @Test func valuesBeyondTheLastBucketKeepTheirMaximum() {
+        var histogram = LatencyHistogram()
+        histogram.record(.max / 2)
+        histogram.record(5)
+        #expect(histogram.greatest == .max / 2 && histogram.least == 5 && histogram.percentile(50) == 5)
+    }
+
+    @Test func mergingIsAsRecordingAllInOne() {
+        var (one, other, all) = (LatencyHistogram(), LatencyHistogram(), LatencyHistogram())
+        for value: UInt64 in 1...1000 {
+            if value % 3 == 0 { one.record(value * 1000) } else { other.record(value * 1000) }
+            all.record(value * 1000)
+        }
+        one.merge(other)
+        one.merge(LatencyHistogram())
+        #expect(one == all)
+    }
+}

@@ -1,0 +1,159 @@
+import Foundation
+import Testing
+
+@testable import LoadGenerator
+
+@Suite struct LoadReportTests {
+    /// A load in which nothing went wrong: `count` answers of 1 to `count` ms.
+    private func clean(rate: Double?, count: Int = 10_000) -> StepResult {
+        let loop = rate.map { LoadPlan.Loop.open(rate: $0) } ?? .closed
+        var result = StepResult(plan: LoadPlan(loop: loop, connections: 8, seconds: 10))
+        result.due = count
+        result.sent = count
+        result.statuses = [200: count]
+        for index in 1...count {
+            result.latency.record(UInt64(index % 1000 + 1) * 1_000_000)
+            result.service.record(1_000_000)
+            result.lateness.record(1000)
+        }
+        result.successesInTime = count
+        result.measuredSeconds = Double(count) / (rate ?? 1000)
+        return result
+    }
+
+    @Test func aCleanLoadHasNoDoubts() {
+        #expect(StepDoubts.about(clean(rate: 1000)) == [])
+        #expect(StepDoubts.about(clean(rate: nil)) == [])
+    }
+
+    @Test func everyDoubtIsTold() {
+        func doubts(_ change: (inout StepResult) -> Void) -> String {
+            var result = clean(rate: 1000)
+            change(&result)
+            return StepDoubts.about(result).map(\.text).joined(separator: "; ")
+        }
+        #expect(doubts { $0.sent = 9000 }.contains("the rate could not be held"))
+        #expect(doubts { $0.successesInTime = 5000 }.contains("did not keep up"))
+        #expect(doubts { $0.generatorCPUSeconds = 9.5 }.contains("95% of its processor"))
+        #expect(doubts { $0.waitedForConnection = 500 }.contains("waited for one of 8 connections"))
+        let late = doubts {
+            for _ in 0..<1000 { $0.lateness.record(200_000_000) }
+        }
+        #expect(late.contains("late itself"))
+        let errors = doubts {
+            $0.statuses[503] = 3
+            $0.failures[.closed] = 2
+            $0.firstTrouble = "503 overloaded"
+        }
+        #expect(errors.contains("3 answers were errors and 2 requests had none; the first: 503 overloaded"))
+        #expect(doubts { $0.latency = LatencyHistogram() }.contains("nothing was measured"))
+        #expect(StepDoubts.about(clean(rate: 10, count: 50)).contains { $0.text.contains("too few for percentiles") })
+        #expect(StepDoubts.about(clean(rate: 10, count: 500)).contains { $0.text.contains("p99 (1000)") })
+        #expect(StepDoubts.about(clean(rate: 10, count: 5000)).contains { $0.text.contains("p99.9") })
+    }
+
+    private func report(_ steps: [StepResult], local: Bool = false) -> LoadReport {
+        var report = LoadReport(
+            url: "http://h/p?a=<b>", isLocal: local, keepAlive: true, pictures: [("cat & dog.jpg", 12_345)],
+            date: "2026-01-01T00:00:00Z", processors: 2, loadBefore: 0)
+        report.steps = steps
+        return report
+    }
+
+    @Test func textHasALineForEachLoad() {
+        let text = report([clean(rate: 100), clean(rate: 1000)]).text
+        #expect(text.contains("open loop, connections reused, 1 picture of 12345 KB") == false)
+        #expect(text.contains("1 picture of 12.3 KB"))
+        #expect(text.contains("      100.0      100.0") && text.contains("       1000       1000"), "\(text)")
+        #expect(!text.contains("Warning"))
+        #expect(report([clean(rate: nil)]).text.contains("closed loop"))
+    }
+
+    @Test func jsonIsReadBack() throws {
+        var step = clean(rate: 100)
+        step.statuses[503] = 1
+        let json = try report([step]).json()
+        let object = try #require(try JSONSerialization.jsonObject(with: Data(json.utf8)) as? [String: Any])
+        #expect(object["loop"] as? String == "open" && object["url"] as? String == "http://h/p?a=<b>")
+        let first = try #require((object["steps"] as? [[String: Any]])?.first)
+        #expect(first["rate"] as? Double == 100 && (first["statuses"] as? [String: Int])?["503"] == 1)
+        let latency = try #require(first["latency_ms"] as? [String: Double])
+        #expect(abs((latency["p50"] ?? 0) - 500) < 5 && latency["max"] == 1000)
+        #expect((object["warnings"] as? [String])?.count == 1)
+    }
+
+    @Test(arguments: [1, 2, 5])
+    func thePictureIsWellFormedAndStandsAlone(_ steps: Int) throws {
+        let report = report((1...steps).map { clean(rate: Double($0) * 100, count: 200) })
+        let svg = LatencyChart(report).svg
+        let parser = XMLCheck()
+        #expect(parser.elements(of: svg) > 20, "\(parser.problem ?? "")")
+        #expect(svg.contains("prefers-color-scheme: dark"))
+        #expect(!svg.contains("href") && !svg.contains("url("))
+        #expect(svg.components(separatedBy: "<polyline").count - 1 == (steps > 1 ? 4 : 2))
+        let html = report.html
+        #expect(html.contains("&lt;b&gt;") && !html.contains("<b>") && html.contains("cat &amp; dog.jpg"))
+        #expect(!html.contains("http-equiv") && !html.contains("<script") && !html.contains("<link"))
+    }
+
+    @Test func nothingMeasuredCanBeDrawnToo() {
+        let empty = StepResult(plan: LoadPlan(loop: .open(rate: 10), connections: 1))
+        for steps in [[], [empty], [empty, empty]] {
+            let report = report(steps)
+            #expect(XMLCheck().elements(of: LatencyChart(report).svg) > 3)
+            #expect(report.text.contains("http://h/p"))
+        }
+    }
+
+    @Test func scalesHaveRoundMarksWithinTheirEnds() {
+        for most in [0.3, 1, 7, 99.5, 400, 123_456] {
+            let scale = ChartScale.linear(to: most)
+            #expect(scale.low == 0 && scale.high >= most && scale.high <= 2 * most + 1e-9, "\(most)")
+            #expect((3...12).contains(scale.marks.count) && scale.marks.last == scale.high, "\(most)")
+            #expect(scale.place(0) == 0 && scale.place(scale.high) == 1 && scale.place(scale.high / 2) == 0.5)
+        }
+        let scale = ChartScale.logarithmic(from: 0.7, to: 430)
+        #expect(scale.low == 0.5 && scale.high == 500)
+        #expect(scale.marks.contains(10) && scale.marks == scale.marks.sorted())
+        #expect(ChartScale.logarithmic(from: 0, to: .nan).place(1) >= 0)
+    }
+}
+
+/// Counts the elements of an XML text; fewer than 0 where it is not well-formed.
+private final class XMLCheck {
+    var problem: String?
+
+    func elements(of text: String) -> Int {
+        var stack: [Substring] = []
+        var count = 0
+        var rest = text[...]
+        while let open = rest.firstIndex(of: "<") {
+            guard let close = rest[open...].firstIndex(of: ">") else {
+                problem = "a tag without an end"
+                return -1
+            }
+            let tag = rest[rest.index(after: open)..<close]
+            let name = tag.drop { $0 == "/" }.prefix { !$0.isWhitespace && $0 != "/" }
+            // Attributes are quoted in pairs, and names are no fragments of text.
+            guard tag.count(where: { $0 == "\"" }) % 2 == 0, let first = name.first, first.isLetter else {
+                problem = "<\(tag)>"
+                return -1
+            }
+            if tag.hasPrefix("/") {
+                guard stack.popLast() == name else {
+                    problem = "</\(name)>"
+                    return -1
+                }
+            } else {
+                count += 1
+                if !tag.hasSuffix("/") { stack.append(name) }
+            }
+            rest = rest[rest.index(after: close)...]
+        }
+        if let left = stack.last {
+            problem = "<\(left)> is not closed"
+            return -1
+        }
+        return count
+    }
+}

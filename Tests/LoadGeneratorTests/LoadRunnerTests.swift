@@ -1,0 +1,93 @@
+import Testing
+
+@testable import LoadGenerator
+
+/// The generator against servers that behave as they should not.
+@Suite(.serialized) struct LoadRunnerTests {
+    private static let fine = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+
+    private func run(_ plan: LoadPlan, _ behaviour: ScriptedServer.Behaviour) async throws -> StepResult {
+        let server = try ScriptedServer(behaviour)
+        defer { server.stop() }
+        let target = try LoadTarget(parsing: "http://127.0.0.1:\(server.port)/x")
+        let request = RequestBytes(target: target, body: nil, keepAlive: plan.keepAlive)
+        return try await LoadThread.run(plan, to: try ServerAddress(of: target), requests: [request])
+    }
+
+    private func plan(
+        _ loop: LoadPlan.Loop, connections: Int = 4, seconds: Double = 0.3, timeout: Double = 5, keepAlive: Bool = true
+    ) -> LoadPlan {
+        LoadPlan(
+            loop: loop, connections: connections, seconds: seconds, warmUp: 0, timeout: timeout, keepAlive: keepAlive)
+    }
+
+    @Test func everyRequestThatIsDueIsSentAndCountedOnce() async throws {
+        let result = try await run(plan(.open(rate: 200)), .answer(Self.fine))
+        #expect(result.due == 60 && result.sent == 60)
+        #expect(result.statuses == [200: 60] && result.failures == [:])
+        #expect(result.latency.count == 60 && result.service.count == 60)
+    }
+
+    @Test func aClosedLoopKeepsItsConnectionsAndNoMore() async throws {
+        let result = try await run(plan(.closed, connections: 3), .answer(Self.fine))
+        #expect(result.opened == 3 && result.peakConnections == 3)
+        #expect(result.successes == result.sent && result.due == result.sent && result.sent > 3)
+        // Requests that are answered one after another on 3 connections: Little's law, with room for the ends.
+        #expect(result.latency.mean * Double(result.successes) <= 3.3 * 1e9 * (result.measuredSeconds + 1))
+    }
+
+    @Test func connectionsAreNewWhereTheyAreNotToBeKept() async throws {
+        let result = try await run(plan(.open(rate: 100), keepAlive: false), .answer(Self.fine))
+        #expect(result.successes == 30 && result.opened == 30)
+    }
+
+    @Test func whatStandsStillMakesAllLateThatWereDue() async throws {
+        // One connection, 100 a second, and the first answer only after 300 ms: thirty requests are due meanwhile.
+        let result = try await run(
+            plan(.open(rate: 100), connections: 1, seconds: 0.6), .stall(milliseconds: 300, answer: Self.fine))
+        #expect(result.latency.count == 60)
+        #expect(result.waitedForConnection >= 20)
+        // From when they were due, more than a tenth waited for over 100 ms; of what was sent only one did.
+        #expect(result.latency.percentile(85) > 100_000_000)
+        #expect(result.service.greatest >= 300_000_000)
+    }
+
+    @Test func noAnswerInTimeIsAFailureAndALongLatency() async throws {
+        let result = try await run(plan(.open(rate: 20), timeout: 0.1), .silence)
+        // The last may still be waiting when the run is over.
+        #expect((result.failures[.timeout] ?? 0) >= 1 && result.failed == 6, "\(result.failures)")
+        #expect(result.latency.count == 6 && result.latency.least >= 100_000_000)
+        #expect(result.firstTrouble?.contains("no answer within") == true)
+    }
+
+    @Test(arguments: [
+        (ScriptedServer.Behaviour.hangUp, StepResult.Failure.closed, "the server closed the connection"),
+        (
+            .answer("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"), .malformed,
+            "Transfer-Encoding: chunked"
+        ),
+        (.answer("what?\r\n\r\n"), .malformed, "not HTTP/1.1"),
+    ])
+    func badServersAreNamed(
+        _ behaviour: ScriptedServer.Behaviour, _ failure: StepResult.Failure, _ words: String
+    ) async throws {
+        let result = try await run(plan(.open(rate: 20)), behaviour)
+        #expect(result.failures == [failure: 6])
+        #expect(result.latency.count == 0)
+        #expect(result.firstTrouble?.contains(words) == true, "\(result.firstTrouble ?? "")")
+    }
+
+    @Test func errorsAreCountedByStatusAndQuoted() async throws {
+        let busy = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 4\r\n\r\nbusy"
+        let result = try await run(plan(.open(rate: 50)), .answer(busy))
+        #expect(result.statuses == [503: 15] && result.successes == 0 && result.latency.count == 0)
+        #expect(result.firstTrouble == "503 busy")
+    }
+
+    @Test func aServerThatIsNotThereIsNamed() async throws {
+        let target = try LoadTarget(parsing: "unix:/nonexistent/ocelli.sock")
+        #expect {
+            _ = try ServerAddress(of: target)
+        } throws: { "\($0)".contains("nobody answers at http://unix:/nonexistent/ocelli.sock:/v1/classify") }
+    }
+}
