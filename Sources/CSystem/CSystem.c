@@ -222,6 +222,16 @@ int csys_local_address(int fd, struct csys_address *address) {
     return getsockname(fd, (struct sockaddr *)&address->storage, &address->length) < 0 ? -errno : 0;
 }
 
+bool csys_address_is_loopback(const struct csys_address *address) {
+    if (address->storage.ss_family == AF_INET) {
+        const struct sockaddr_in *v4 = (const struct sockaddr_in *)&address->storage;
+        return ntohl(v4->sin_addr.s_addr) >> 24 == 127;
+    }
+    if (address->storage.ss_family != AF_INET6) return false;
+    const struct in6_addr *v6 = &((const struct sockaddr_in6 *)&address->storage)->sin6_addr;
+    return IN6_IS_ADDR_LOOPBACK(v6) || (IN6_IS_ADDR_V4MAPPED(v6) && v6->s6_addr[12] == 127);
+}
+
 int csys_address_format(const struct csys_address *address, char *text, int capacity) {
     char host[INET6_ADDRSTRLEN];
     int count;

@@ -159,6 +159,8 @@ int csys_set_send_buffer(int fd, int bytes);
 int csys_local_address(int fd, struct csys_address *address);
 /// AF_INET, AF_INET6, AF_UNIX.
 static inline int csys_address_family(const struct csys_address *address) { return address->storage.ss_family; }
+/// Whether it is an address of this host only: 127.0.0.0/8, also mapped into IPv6, or ::1.
+bool csys_address_is_loopback(const struct csys_address *address);
 /// Writes "127.0.0.1:80", "[::1]:80" or "unix" and returns its length (no NUL counted).
 int csys_address_format(const struct csys_address *address, char *text, int capacity);
 

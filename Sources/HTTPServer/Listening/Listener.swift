@@ -53,6 +53,18 @@ struct Listener: Sendable {
         }
     }
 
+    /// Whether handshakes may be under way that nobody here can see. The kernel tells a process of a handshake only when it
+    /// is over; between two hosts it lasts a round trip. On the loopback interface, and for a Unix-domain socket, it is over
+    /// before `connect` returns, and a passed socket stays open for the next process.
+    static func mayHaveHandshakes(_ perLoop: [[Listener]]) -> Bool {
+        perLoop.joined().contains { listener in
+            guard !listener.isPassed, listener.file == nil else { return false }
+            var address = csys_address()
+            guard csys_local_address(listener.descriptor, &address) >= 0 else { return true }
+            return !csys_address_is_loopback(&address)
+        }
+    }
+
     /// Closes every socket once and removes the files.
     static func close(_ perLoop: [[Listener]]) {
         var closed: Set<Int32> = []

@@ -20,27 +20,43 @@ extension EventLoop {
         for listener in context.listeners { csys_epoll_remove(epoll, listener.descriptor) }
     }
 
+    /// Accepts everybody who has connected, before the listeners are closed: at most as many as may have been waiting.
+    func acceptAll() {
+        for index in context.listeners.indices {
+            for _ in 0...context.configuration.backlog / 64 {
+                guard listenerReady(index, events: 0) else { break }
+            }
+        }
+    }
+
     /// Accepts what is waiting, a bounded number a turn, so that a flood of connections does not starve those there are.
-    func listenerReady(_ index: Int, events: UInt32) {
-        guard index < context.listeners.count, acceptPause == nil, !isDraining else { return }
+    /// Tells whether more may be waiting.
+    @discardableResult
+    func listenerReady(_ index: Int, events: UInt32) -> Bool {
+        guard index < context.listeners.count, acceptPause == nil, !isDraining else { return false }
         let listener = context.listeners[index]
         if events & (CSYS_EPOLL_ERR | CSYS_EPOLL_HUP) != 0 {
-            return listenerFailed(listener, EIO)
+            listenerFailed(listener, EIO)
+            return false
         }
         for turn in 0..<64 {
             if openCount >= context.configuration.maxConnections {
                 // One connection is known to wait, no more: nobody is closed for one that may not exist.
-                guard turn == 0 else { return }
-                guard evictOne() else { return pauseAccepting(until: nil) }
+                guard turn == 0 else { return false }
+                guard evictOne() else {
+                    pauseAccepting(until: nil)
+                    return false
+                }
             }
             var address = csys_address()
             let descriptor = csys_accept(listener.descriptor, &address)
             if descriptor >= 0 {
                 admit(descriptor, address)
             } else if !acceptFailed(-descriptor, listener, turn: turn) {
-                return
+                return false
             }
         }
+        return true
     }
 
     /// Whether to go on accepting after this error.

@@ -94,9 +94,17 @@ extension EventLoop {
     /// Accepts those who have connected already, and nobody after them.
     func stopAccepting() {
         guard !isDraining else { return }
-        for index in context.listeners.indices { listenerReady(index, events: 0) }
+        acceptAll()
         isDraining = true
         if acceptPause == nil { disarmListeners() }
+    }
+
+    /// Connections without a first request: the client may be about to send it.
+    func newcomers() -> Int {
+        connections.count { connection in
+            guard let machine = connection?.machine else { return false }
+            return machine.phase == .idle && machine.answeredRequests == 0
+        }
     }
 
     /// Closes what is idle; `whenEmpty` is called once no request is in progress.

@@ -177,6 +177,9 @@ final class EventLoop {
             handlerEnded(connection, response, at: at)
         case .budgetFreed:
             feedStarved()
+        case .countNewcomers(let tell):
+            acceptAll()
+            tell(newcomers())
         case .drain(let disarmed, let whenEmpty):
             stopAccepting()
             disarmed()

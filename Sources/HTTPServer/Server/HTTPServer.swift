@@ -112,10 +112,10 @@ public final class HTTPServer: Sendable {
         let group = LoopGroup(loops)
         // A socket that is closed resets everybody whom the kernel has let in and the server has not: so nobody new is let
         // in first, and who is on the way has a moment to arrive with the first request.
+        let start = ContinuousClock.now
         Listener.stopHandshakes(listeners)
-        let moment = min(time, Self.arrivalTime)
-        try? await Task.sleep(for: moment)
-        await group.drain(within: time - moment) { Listener.close(listeners) }
+        await group.letArrive(within: min(time, Self.arrivalTime), atOnce: !Listener.mayHaveHandshakes(listeners))
+        await group.drain(within: time - (ContinuousClock.now - start)) { Listener.close(listeners) }
         let lost = await group.stop()
         fail(.stopped)
         return ShutdownReport(lostRequests: lost)

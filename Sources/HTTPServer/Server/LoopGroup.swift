@@ -6,6 +6,35 @@ struct LoopGroup: Sendable {
         self.loops = loops
     }
 
+    /// Waits for those who are on their way: who is in a handshake, which nobody can see, for all of the time; who has
+    /// connected and has not asked for anything yet, until they have, or until the time is up.
+    /// - Parameter atOnce: whether there can be no handshakes.
+    func letArrive(within time: Duration, atOnce: Bool) async {
+        guard atOnce else {
+            try? await Task.sleep(for: time)
+            return
+        }
+        let end = ContinuousClock.now + time
+        while await newcomers() > 0, ContinuousClock.now < end {
+            try? await Task.sleep(for: .milliseconds(5))
+        }
+    }
+
+    /// Accepts who has connected; how many connections have not asked for anything yet.
+    private func newcomers() async -> Int {
+        let counted = Countdown(loops.count)
+        let sum = Guarded(0)
+        for loop in loops {
+            loop.mailbox.post(
+                .countNewcomers { count in
+                    sum.withLock { $0 += count }
+                    counted.arrive()
+                })
+        }
+        await counted.wait()
+        return sum.withLock { $0 }
+    }
+
     /// Returns when no loop has a request in progress, or when the time is up. `closeListeners` is called once no loop
     /// touches the listening sockets any more.
     func drain(within time: Duration, closeListeners: () -> Void) async {

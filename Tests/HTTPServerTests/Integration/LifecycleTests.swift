@@ -30,6 +30,27 @@ struct LifecycleTests {
         #expect(end.status == 0)
     }
 
+    @Test("who has connected when a shutdown begins may still ask")
+    func newcomers() throws {
+        var answered = 0
+        // A busy machine may not come to send it in the time there is; it will not fail to each time.
+        for _ in 0..<5 where answered == 0 {
+            let probe = try Probe()
+            let clients = try (0..<200).map { _ in try RawClient(port: probe.port) }
+            try probe.command("shutdown")
+            usleep(20_000)
+            for client in clients {
+                guard (try? client.send("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")) != nil else { continue }
+                guard let answer = try? client.response() else { continue }
+                #expect(answer.fields["connection"] == "close")
+                answered += 1
+            }
+            for client in clients { client.close() }
+            #expect(try probe.stop().said == "lost 0")
+        }
+        #expect(answered > 0)
+    }
+
     @Test("shutdown cancels what has not ended by its deadline, and says how much that was")
     func deadline() throws {
         let probe = try Probe("drain=200")
