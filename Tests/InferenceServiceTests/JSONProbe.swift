@@ -1,31 +1,32 @@
-internal import Inference
+import Inference
+import InferenceService
 
-/// The scanner's parts over an array of bytes, for tests: outside it lives only while text is lent to it.
-package enum JSONProbe {
+/// The scanner's parts over an array of bytes: a scanner lives only while text is lent to it.
+enum JSONProbe {
     /// The text as one value that is passed over.
-    package static func skip(_ text: [UInt8]) throws(ServiceError) {
+    static func skip(_ text: [UInt8]) throws(ServiceError) {
         _ = try read(text) { (scanner: inout JSONScanner) throws(ServiceError) in try scanner.skip() }
     }
 
     /// The text as a string.
-    package static func string(_ text: [UInt8]) throws(ServiceError) -> String {
+    static func string(_ text: [UInt8]) throws(ServiceError) -> String {
         try read(text) { (scanner: inout JSONScanner) throws(ServiceError) in try scanner.string() }
     }
 
     /// The text as base64.
-    package static func base64(_ text: [UInt8]) throws(ServiceError) -> [UInt8]? {
+    static func base64(_ text: [UInt8]) throws(ServiceError) -> [UInt8]? {
         try read(text) { (scanner: inout JSONScanner) throws(ServiceError) in try scanner.base64() }
     }
 
     /// The text as numbers of any nesting: their extents and their number.
-    package static func extents(_ text: [UInt8]) throws(ServiceError) -> (extents: [Int], count: Int) {
+    static func extents(_ text: [UInt8]) throws(ServiceError) -> (extents: [Int], count: Int) {
         let reader = TensorReader(name: "x", elementType: .float32, count: nil)
         let found = try read(text) { (scanner: inout JSONScanner) throws(ServiceError) in try reader.read(&scanner) }
         return (found.extents, found.count)
     }
 
     /// The text as 32-bit floats of any nesting.
-    package static func floats(_ text: [UInt8]) throws(ServiceError) -> [Float] {
+    static func floats(_ text: [UInt8]) throws(ServiceError) -> [Float] {
         let reader = TensorReader(name: "x", elementType: .float32, count: nil)
         let found = try read(text) { (scanner: inout JSONScanner) throws(ServiceError) in try reader.read(&scanner) }
         var floats: [Float] = []

@@ -167,10 +167,9 @@ public final class Model: Sendable {
             throw .unsupported(
                 model: description.name, reason: "has no output with labels: it cannot classify, but it can predict")
         }
-        guard description.imageInput != nil else {
-            throw .unsupported(
-                model: description.name, reason: "does not take one image: it cannot classify, but it can predict")
-        }
+        let noImage = InferenceError.unsupported(
+            model: description.name, reason: "does not take one image: it cannot classify, but it can predict")
+        guard description.imageInput != nil else { throw noImage }
         let reader = ScoreReader(
             elementType: output.description.elementType, linear: output.linear, activation: output.activation)
         return try await run(options: options, permit: permit, shapes: [:]) { (_, _) throws(InferenceError) in
@@ -179,7 +178,7 @@ public final class Model: Sendable {
             let best = try Self.output(output.index, of: request) { (_, raw) throws(InferenceError) in
                 reader.withScores(raw) { TopK.select($0, count: top, threshold: threshold) }
             }
-            guard let info else { throw .unsupported(model: "", reason: "took no picture") }
+            guard let info else { throw noImage }
             return ClassificationResult(
                 classifications: best.map { entry in
                     Classification(

@@ -1,6 +1,6 @@
 extension JSONScanner {
     /// A string.
-    mutating func string() throws(ServiceError) -> String {
+    package mutating func string() throws(ServiceError) -> String {
         let raw = try rawString()
         let bytes = UnsafeRawBufferPointer(rebasing: text[raw.range])
         let decoded =
@@ -92,7 +92,7 @@ extension JSONScanner {
     }
 
     /// The bytes that a base64 string (RFC 4648 section 4 or 5) stands for, or nil where it is none.
-    mutating func base64() throws(ServiceError) -> [UInt8]? {
+    package mutating func base64() throws(ServiceError) -> [UInt8]? {
         let raw = try rawString()
         return Base64.decode(UnsafeRawBufferPointer(rebasing: text[raw.range]))
     }

@@ -6,7 +6,7 @@ internal import Inference
 ///
 /// A scanner lives within the call that lends it the text. What is nested deeper than ``mostDepth`` is refused, so that no
 /// text makes it recurse without end; nothing is kept that is not asked for.
-struct JSONScanner {
+package struct JSONScanner {
     /// The deepest nesting of arrays and objects that is read.
     static let mostDepth = 64
 
@@ -15,7 +15,7 @@ struct JSONScanner {
     private var depth = 0
 
     /// Reads from the text's beginning.
-    init(_ text: UnsafeRawBufferPointer) {
+    package init(_ text: UnsafeRawBufferPointer) {
         self.text = text
         // A byte order mark is no part of JSON, but editors leave it there.
         position = text.count >= 3 && text[0] == 0xEF && text[1] == 0xBB && text[2] == 0xBF ? 3 : 0
@@ -181,7 +181,7 @@ struct JSONScanner {
     }
 
     /// Moves past any value.
-    mutating func skip() throws(ServiceError) {
+    package mutating func skip() throws(ServiceError) {
         switch try kind() {
         case .object: try object { (_, scanner) throws(ServiceError) in try scanner.skip() }
         case .array: try array { (_, scanner) throws(ServiceError) in try scanner.skip() }
@@ -193,7 +193,7 @@ struct JSONScanner {
     }
 
     /// To be called after the last value: only space may follow.
-    mutating func end() throws(ServiceError) {
+    package mutating func end() throws(ServiceError) {
         skipSpace()
         guard position >= text.count else { throw malformed("nothing more") }
     }

@@ -1,15 +1,23 @@
-internal import Inference
+package import Inference
 
 /// Reads JSON numbers straight into the elements of a tensor: in the type that the engine wants, without a detour.
-struct TensorReader {
+package struct TensorReader {
     /// The input, for errors.
     let name: String
     let elementType: ElementType
     /// How many elements the tensor has; nil where its shape is open.
     let count: Int?
 
+    package init(name: String, elementType: ElementType, count: Int?) {
+        self.name = name
+        self.elementType = elementType
+        self.count = count
+    }
+
     /// The numbers with the extents that their nesting shows (none for a single number).
-    func read(_ scanner: inout JSONScanner) throws(ServiceError) -> (array: Elements, extents: [Int], count: Int) {
+    package func read(_ scanner: inout JSONScanner) throws(ServiceError) -> (
+        array: Elements, extents: [Int], count: Int
+    ) {
         switch elementType {
         case .float32:
             return try numbers(&scanner, "a number that a 32-bit float can hold", { $0.float(in: $1) }) {
@@ -52,11 +60,13 @@ struct TensorReader {
     }
 
     /// The elements of a tensor, whatever their type.
-    struct Elements: Sendable {
+    package struct Elements: Sendable {
         fileprivate let make: @Sendable (ElementType, Shape) throws(InferenceError) -> LentArray
 
         /// The tensor of these elements in a shape that has as many.
-        func tensor(_ type: ElementType, shape: Shape) throws(InferenceError) -> LentArray { try make(type, shape) }
+        package func tensor(_ type: ElementType, shape: Shape) throws(InferenceError) -> LentArray {
+            try make(type, shape)
+        }
     }
 
     private func integers<T: FixedWidthInteger & BitwiseCopyable & Sendable>(

@@ -3,8 +3,6 @@ internal import Inference
 /// Reads the JSON value of one input, as `model.json` describes the input.
 struct InputValueReader {
     let input: FeatureDescription
-    /// The bytes of the largest picture.
-    let maxBytes: Int
 
     func read(_ scanner: inout JSONScanner) throws(ServiceError) -> FeatureValue {
         switch input.kind {

@@ -20,7 +20,7 @@ struct PredictBody {
 
     init(_ text: UnsafeRawBufferPointer, inputs: [FeatureDescription], settings: Settings) throws(ServiceError) {
         var scanner = JSONScanner(text)
-        let reader = ItemReader(inputs: inputs, maxBytes: settings.maxBody)
+        let reader = ItemReader(inputs: inputs)
         switch try scanner.kind() {
         case .array:
             items = [try reader.read(&scanner)]
@@ -76,7 +76,6 @@ struct PredictBody {
 /// Reads what `"inputs"` may be.
 private struct ItemReader {
     let inputs: [FeatureDescription]
-    let maxBytes: Int
 
     /// The inputs, for errors.
     var names: String {
@@ -136,7 +135,7 @@ private struct ItemReader {
     }
 
     private func value(_ input: FeatureDescription, _ scanner: inout JSONScanner) throws(ServiceError) -> FeatureValue {
-        try InputValueReader(input: input, maxBytes: maxBytes).read(&scanner)
+        try InputValueReader(input: input).read(&scanner)
     }
 
     private func item(_ values: [FeatureValue]) -> PredictBody.Item {
