@@ -12,26 +12,55 @@ import Testing
     }
 
     @Test func anEasyLife() {
-        let actions = actions([.started, .reload, .reloaded, .terminate, .drained(0)])
-        #expect(actions == [[.announce], [.reload], [.announce], [.drain], [.end(0, isLoading: false)]])
+        let actions = actions([.started, .reload(.everything), .reloaded, .terminate, .drained(0)])
+        #expect(actions == [[.announce], [.reload(.everything)], [.announce], [.drain], [.end(0, isLoading: false)]])
     }
 
     @Test func reloadsThatAreAskedForDuringOneAreDoneOnceAfterIt() {
-        let actions = actions([.started, .reload, .reload, .reload, .reloaded, .reloaded, .reload])
-        #expect(actions == [[.announce], [.reload], [], [], [.announce, .reload], [.announce], [.reload]])
+        let actions = actions([
+            .started, .reload(.everything), .reload(.everything), .reload(.everything), .reloaded, .reloaded,
+            .reload(.everything),
+        ])
+        #expect(
+            actions == [
+                [.announce], [.reload(.everything)], [], [], [.announce, .reload(.everything)], [.announce],
+                [.reload(.everything)],
+            ])
     }
 
     @Test func aReloadThatIsAskedForAtStartFollowsIt() {
-        #expect(actions([.reload, .reload, .started, .reloaded]) == [[], [], [.announce, .reload], [.announce]])
+        #expect(
+            actions([.reload(.everything), .reload(.everything), .started, .reloaded]) == [
+                [], [], [.announce, .reload(.everything)], [.announce],
+            ])
     }
 
     @Test func theEndWaitsForNoLoad() {
         #expect(actions([.terminate, .drained(0)]) == [[.drain], [.end(0, isLoading: true)]])
         #expect(actions([.terminate, .started, .drained(0)]) == [[.drain], [], [.end(0, isLoading: false)]])
-        let reloading = actions([.started, .reload, .reload, .terminate, .drained(3)])
-        #expect(reloading == [[.announce], [.reload], [], [.drain], [.end(3, isLoading: true)]])
-        let reloaded = actions([.started, .reload, .reload, .terminate, .reloaded, .reload, .drained(3)])
-        #expect(reloaded == [[.announce], [.reload], [], [.drain], [], [], [.end(3, isLoading: false)]])
+        let reloading = actions([.started, .reload(.everything), .reload(.everything), .terminate, .drained(3)])
+        #expect(reloading == [[.announce], [.reload(.everything)], [], [.drain], [.end(3, isLoading: true)]])
+        let reloaded = actions([
+            .started, .reload(.everything), .reload(.everything), .terminate, .reloaded, .reload(.everything),
+            .drained(3),
+        ])
+        #expect(reloaded == [[.announce], [.reload(.everything)], [], [.drain], [], [], [.end(3, isLoading: false)]])
+    }
+
+    @Test func aReloadOfEverythingCoversTheChangedModels() {
+        let models = LifecycleMachine.Scope.changedModels
+        #expect(actions([.started, .reload(models)]) == [[.announce], [.reload(models)]])
+        let during = actions([
+            .started, .reload(.everything), .reload(models), .reload(.everything), .reload(models), .reloaded,
+            .reloaded,
+        ])
+        #expect(
+            during == [
+                [.announce], [.reload(.everything)], [], [], [], [.announce, .reload(.everything)], [.announce],
+            ])
+        // What has changed after everything was read is read again.
+        let after = actions([.started, .reload(.everything), .reload(models), .reloaded])
+        #expect(after == [[.announce], [.reload(.everything)], [], [.announce, .reload(models)]])
     }
 
     @Test func aSecondSignalEndsAtOnce() {
@@ -43,12 +72,14 @@ import Testing
         #expect(actions([.failed("x")]) == [[.fail("x", isLoading: true)]])
         #expect(actions([.started, .failed("x")]) == [[.announce], [.fail("x", isLoading: false)]])
         #expect(
-            actions([.started, .reload, .failed("x")]) == [[.announce], [.reload], [.fail("x", isLoading: true)]])
+            actions([.started, .reload(.everything), .failed("x")]) == [
+                [.announce], [.reload(.everything)], [.fail("x", isLoading: true)],
+            ])
         let draining = actions([.started, .terminate, .failed("x"), .drained(0)])
         #expect(draining == [[.announce], [.drain], [], [.end(0, isLoading: false)]])
     }
 
-    @Test(arguments: [Event.started, .reload, .reloaded, .terminate, .drained(0), .failed("x")])
+    @Test(arguments: [Event.started, .reload(.everything), .reloaded, .terminate, .drained(0), .failed("x")])
     private func nothingHappensAfterTheEnd(_ event: Event) {
         #expect(actions([.started, .terminate, .drained(0), event]).last == [])
         #expect(actions([.started, .failed("x"), event]).last == [])

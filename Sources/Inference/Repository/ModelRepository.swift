@@ -14,6 +14,8 @@ public final class ModelRepository: Sendable {
         case failed(name: String, version: String, reason: String)
         /// A version stays loaded in a reload: neither its files nor its configuration have changed.
         case unchanged(name: String, version: String)
+        /// A new bundle in a watched folder is not whole: it is looked at again when it has changed.
+        case leftAlone(name: String, reason: String)
         /// A version is no longer loaded.
         case unloaded(name: String, version: String, why: String)
     }
@@ -57,23 +59,30 @@ public final class ModelRepository: Sendable {
 
     /// Looks into the folders. New models and versions are added, those that are gone are dropped (what they hold is
     /// finished first), and known ones stay as they are. Reads files: blocks.
-    public func discover() throws(RepositoryError) {
+    public func discover() throws(RepositoryError) { try discover(among: nil, leavingAlone: []) }
+
+    /// The same for some entries.
+    /// - Parameters:
+    ///   - paths: entries that are known to be whole, if they are bundles at all: a new one that is not is not added. nil
+    ///     adds all there are.
+    ///   - others: entries of which nothing is to be done: known ones stay, new ones are not added.
+    func discover(among paths: Set<String>?, leavingAlone others: Set<String>) throws(RepositoryError) {
         let plan = plan.withLock { $0 }
-        var found: [RepositoryScanner.Found] = []
-        for folder in plan.folders {
-            for entry in try RepositoryScanner.scan(folder)
-            where !found.contains(where: { $0.name == entry.name && $0.version == entry.version }) {
-                found.append(entry)
-            }
-        }
+        let found = try Self.scan(plan.folders)
         var fresh: [String: [ModelSlot]] = [:]
         let known = slots.withLock { $0 }
         for entry in found {
-            let same = known[entry.name]?.first { $0.path == entry.path }
-            let slot =
-                same
-                ?? ModelSlot(found: entry, configuration: plan.configuration, defaultPolicy: plan.defaultPolicy)
+            if let same = known[entry.name]?.first(where: { $0.path == entry.path }) {
+                fresh[entry.name, default: []].append(same)
+                continue
+            }
+            guard !others.contains(entry.path), paths == nil || isWhole(entry) else { continue }
+            let slot = ModelSlot(found: entry, configuration: plan.configuration, defaultPolicy: plan.defaultPolicy)
             fresh[entry.name, default: []].append(slot)
+        }
+        let there = Set(found.map(\.path))
+        for slot in known.values.joined() where others.contains(slot.path) && !there.contains(slot.path) {
+            fresh[slot.name, default: []].append(slot)
         }
         let dropped = slots.withLock { slots in
             let kept = Set(fresh.values.joined().map(ObjectIdentifier.init))
@@ -84,6 +93,34 @@ public final class ModelRepository: Sendable {
         for slot in dropped where slot.unload() {
             onEvent(.unloaded(name: slot.name, version: slot.version, why: "its files are gone"))
         }
+    }
+
+    private static func scan(_ folders: [String]) throws(RepositoryError) -> [RepositoryScanner.Found] {
+        var found: [RepositoryScanner.Found] = []
+        for folder in folders {
+            for entry in try RepositoryScanner.scan(folder)
+            where !found.contains(where: { $0.name == entry.name && $0.version == entry.version }) {
+                found.append(entry)
+            }
+        }
+        return found
+    }
+
+    /// Whether a new entry has all its parts; one that has not is told of, and left alone.
+    private func isWhole(_ entry: RepositoryScanner.Found) -> Bool {
+        do throws(InferenceError) {
+            _ = try ModelBundle(path: entry.path)
+            return true
+        } catch {
+            onEvent(.leftAlone(name: entry.name, reason: error.message))
+            return false
+        }
+    }
+
+    /// What the entries of the folders look like now, by path. Reads the folders: blocks.
+    func stamps() throws(RepositoryError) -> [String: BundleStamp] {
+        let found = try Self.scan(plan.withLock { $0.folders })
+        return Dictionary(found.map { ($0.path, BundleStamp(path: $0.path)) }) { first, _ in first }
     }
 
     /// Loads every model whose policy is `eager` and that is not loaded; failures are reported as events and states.
@@ -164,6 +201,19 @@ public final class ModelRepository: Sendable {
                     // A failure is told as an event, and the old model goes on.
                     _ = try? await load(slot, again: true)
                 }
+            }
+        }
+    }
+
+    /// Loads those versions at some places that are loaded, or should be, unless they are loaded already as they are.
+    func reload(at paths: Set<String>) async {
+        for name in names {
+            let versions = versions(of: name)
+            for slot in versions where paths.contains(slot.path) {
+                guard slot.readyModel != nil || slot.policy == .eager && slot.isHighest(among: versions),
+                    !slot.isHeldBack, await !Self.isCurrent(slot)
+                else { continue }
+                _ = try? await load(slot, again: true)
             }
         }
     }

@@ -7,6 +7,7 @@ package struct Settings: Sendable, Hashable {
     package var load = "eager"
     package var top = 5
     package var repositoryControl = "local"
+    package var repositoryPoll = 0.0
 
     // How models run.
     package var device = "CPU"

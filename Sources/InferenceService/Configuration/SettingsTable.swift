@@ -17,7 +17,8 @@ package enum SettingsTable {
 
     /// The settings that a reload (SIGHUP) cannot change: sockets and what belongs to them are made once.
     package static let needingRestart: Set<String> = [
-        "load", "idle_unload", "listen", "event_loops", "max_body", "max_total_body", "max_request_line", "max_header",
+        "load", "idle_unload", "repository_poll", "listen", "event_loops", "max_body", "max_total_body",
+        "max_request_line", "max_header",
         "max_header_fields",
         "header_timeout", "min_body_rate", "body_grace", "idle_timeout", "write_timeout", "max_connections",
         "max_requests_per_connection",
@@ -47,6 +48,11 @@ package enum SettingsTable {
                 "Who may load and unload models by POST /v2/repository/models/NAME/load and .../unload: clients on this "
                     + "machine (the loopback addresses and Unix-domain sockets; a proxy on this machine is one too), all, "
                     + "or nobody."),
+            .duration(
+                "repository_poll", \.repositoryPoll, 0...86_400,
+                "How often the folders with models are looked at: new and changed models are then loaded and those that are "
+                    + "gone dropped, once their files have stayed the same from one look to the next. 0 looks only when asked "
+                    + "(SIGHUP)."),
             .integer("top", \.top, 1...100_000, "How many classes an answer tells when the request does not say."),
         ])
 

@@ -16,6 +16,7 @@ final class Lifecycle: Sendable {
     private let manager: ServiceManager
     private let metrics: ServiceMetrics
     private let log: Log
+    private let watch: RepositoryWatch
 
     private let machine = Mutex(LifecycleMachine())
     /// The settings in force.
@@ -38,17 +39,20 @@ final class Lifecycle: Sendable {
         self.metrics = metrics
         self.log = log
         settings = Mutex(plan.settings)
+        watch = RepositoryWatch(repository, every: plan.settings.repositoryPoll, log: log)
         ending = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(1))
     }
 
     /// Loads the models and serves until the end.
     func run() async throws -> Daemon.Ending {
         try SignalReader.start(
-            deliver: { self.handle($0 == .hangUp ? .reload : .terminate) }, fail: { self.handle(.failed($0)) })
+            deliver: { self.handle($0 == .hangUp ? .reload(.everything) : .terminate) },
+            fail: { self.handle(.failed($0)) })
         Task { handle(.failed("a listener has died: \(await server.waitUntilFailure())")) }
         Task {
             await load()
             handle(.started)
+            Task { await watch.run { self.handle(.reload(.changedModels)) } }
             await watchIdleModels()
         }
         var ending = Daemon.Ending(status: 1, isLoading: true)
@@ -66,7 +70,12 @@ final class Lifecycle: Sendable {
     private func perform(_ action: LifecycleMachine.Action) {
         switch action {
         case .announce: manager.ready(status)
-        case .reload:
+        case .reload(.changedModels):
+            Task {
+                await watch.takeIn()
+                handle(.reloaded)
+            }
+        case .reload(.everything):
             manager.reloading()
             Task {
                 let before = settings.withLock { $0 }

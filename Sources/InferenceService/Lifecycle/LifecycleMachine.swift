@@ -8,11 +8,19 @@
 /// A reload that is asked for while one runs is done after it, once for all who asked: the files may have changed after the
 /// running one has read them. A signal to end waits for neither start nor reload.
 package struct LifecycleMachine: Sendable {
+    /// What is read anew.
+    package enum Scope: Sendable, Hashable {
+        /// Models whose files have changed (a watched folder).
+        case changedModels
+        /// The configuration and all models (SIGHUP).
+        case everything
+    }
+
     package enum Event: Sendable, Hashable {
         /// The models that are loaded at start have been, or could not be.
         case started
-        /// A reload is asked for (SIGHUP).
-        case reload
+        /// A reload is asked for.
+        case reload(Scope)
         /// The reload is over.
         case reloaded
         /// The daemon is to end (SIGTERM, SIGINT).
@@ -26,8 +34,8 @@ package struct LifecycleMachine: Sendable {
     package enum Action: Sendable, Hashable {
         /// Tell the service manager that the daemon is ready.
         case announce
-        /// Read the configuration and the models anew; ``Event/reloaded`` ends it.
-        case reload
+        /// Read anew; ``Event/reloaded`` ends it.
+        case reload(Scope)
         /// Answer what was accepted; ``Event/drained(_:)`` ends it.
         case drain
         /// End in good order with a status. Where models are being loaded nobody waits for the engine.
@@ -43,8 +51,8 @@ package struct LifecycleMachine: Sendable {
     }
 
     private var phase = Phase.starting
-    /// A reload is to follow.
-    private var isReloadWanted = false
+    /// The reload that is to follow: one for all who ask meanwhile.
+    private var wanted: Scope?
     /// The start or a reload is under way, which a drain does not wait for.
     private var isLoading = true
 
@@ -60,8 +68,9 @@ package struct LifecycleMachine: Sendable {
             phase = .serving
             return [.announce] + reloadIfWanted()
         case (.reload, .draining): return []
-        case (.reload, _):
-            isReloadWanted = true
+        case (.reload(let scope), _):
+            // Who reads everything reads the changed models too.
+            if wanted != .everything { wanted = scope }
             return phase == .serving ? reloadIfWanted() : []
         case (.terminate, .draining):
             phase = .ended
@@ -81,10 +90,10 @@ package struct LifecycleMachine: Sendable {
     }
 
     private mutating func reloadIfWanted() -> [Action] {
-        guard isReloadWanted else { return [] }
-        isReloadWanted = false
+        guard let scope = wanted else { return [] }
+        wanted = nil
         isLoading = true
         phase = .reloading
-        return [.reload]
+        return [.reload(scope)]
     }
 }

@@ -19,6 +19,8 @@ enum ModelEvents {
         case .failed(let name, let version, let reason):
             log.error("model \(name) version \(version) could not be loaded: \(reason)")
         case .unchanged(let name, let version): log.info("model \(name) version \(version) is unchanged")
+        case .leftAlone(let name, let reason):
+            log.warning("model \(name) is left alone until its files change again: \(reason)")
         case .unloaded(let name, let version, let why):
             log.notice("model \(name) version \(version) was unloaded: \(why)")
         }

@@ -1,0 +1,39 @@
+/// Decides, from looks at the models' folders that are taken now and then, what has changed and come to rest.
+///
+/// An entry that is being copied looks different each time. One that differs from what was last acted upon, and looks the
+/// same as it did the time before, is acted upon. Entries are known by their paths; a stamp is what one looks like.
+package struct FolderWatch<Stamp: Equatable & Sendable>: Sendable {
+    /// What a look has shown.
+    package struct Change: Sendable, Hashable {
+        /// Entries to act upon: new, changed or gone, and at rest.
+        package var settled: Set<String> = []
+        /// Entries that have changed and are not at rest.
+        package var unsettled: Set<String> = []
+    }
+
+    /// What was acted upon.
+    private var known: [String: Stamp]
+    /// What was seen last.
+    private var last: [String: Stamp]
+
+    /// - Parameter first: what there is at the beginning, which is acted upon elsewhere.
+    package init(_ first: [String: Stamp]) {
+        known = first
+        last = first
+    }
+
+    /// A further look.
+    package mutating func look(_ now: [String: Stamp]) -> Change {
+        var change = Change()
+        for path in Set(now.keys).union(known.keys) where now[path] != known[path] {
+            if now[path] == last[path] {
+                known[path] = now[path]
+                change.settled.insert(path)
+            } else {
+                change.unsettled.insert(path)
+            }
+        }
+        last = now
+        return change
+    }
+}

@@ -1,0 +1,65 @@
+internal import Dispatch
+internal import Synchronization
+
+/// Looks at a repository's folders now and then, and takes in what has changed once it is whole and at rest.
+///
+/// Looking is apart from taking in, so that the one who owns the repository can do the latter when nothing else is being
+/// loaded.
+public final class RepositoryWatcher: Sendable {
+    private let repository: ModelRepository
+    private let state: Mutex<State>
+
+    private struct State {
+        var watch: FolderWatch<BundleStamp>
+        /// What is to be taken in.
+        var settled: Set<String> = []
+        /// What must not be touched yet.
+        var unsettled: Set<String> = []
+    }
+
+    /// Takes a first look: what is there now is for the repository to load. Reads the folders: blocks.
+    public init(_ repository: ModelRepository) throws(RepositoryError) {
+        self.repository = repository
+        state = Mutex(State(watch: FolderWatch(try repository.stamps())))
+    }
+
+    /// Looks at the folders. Blocks: reads them, and the names and times of the models' files.
+    /// - Returns: whether there is something to take in.
+    public func look() throws(RepositoryError) -> Bool {
+        let stamps = try repository.stamps()
+        return state.withLock { state in
+            let change = state.watch.look(stamps)
+            state.settled.formUnion(change.settled)
+            state.unsettled = change.unsettled
+            return !state.settled.isEmpty
+        }
+    }
+
+    /// Takes in what the looks have shown: new models are added and loaded, changed ones loaded beside the old ones, those
+    /// that are gone dropped. What is still being copied is left alone, and so is a new bundle that is not whole.
+    /// - Throws: the first folder that cannot be read; the changes are taken in the next time.
+    public func takeIn() async throws(RepositoryError) {
+        let (settled, unsettled) = state.withLock { state in
+            defer { state.settled = [] }
+            return (state.settled.subtracting(state.unsettled), state.unsettled)
+        }
+        guard !settled.isEmpty else { return }
+        let result: Result<Void, RepositoryError> = await withCheckedContinuation { continuation in
+            DispatchQueue.global(qos: .userInitiated).async { [repository] in
+                do throws(RepositoryError) {
+                    try repository.discover(among: settled, leavingAlone: unsettled)
+                    continuation.resume(returning: .success(()))
+                } catch {
+                    continuation.resume(returning: .failure(error))
+                }
+            }
+        }
+        do throws(RepositoryError) {
+            try result.get()
+        } catch {
+            state.withLock { $0.settled.formUnion(settled) }
+            throw error
+        }
+        await repository.reload(at: settled)
+    }
+}

@@ -1,0 +1,74 @@
+internal import Dispatch
+internal import Inference
+internal import Synchronization
+
+/// Looks at the models' folders in intervals, and says when there is something to take in.
+final class RepositoryWatch: Sendable {
+    private let interval: Duration
+    private let watcher: Mutex<RepositoryWatcher?>
+    private let repository: ModelRepository
+    private let log: Log
+
+    /// Takes the first look, before the models are loaded, so that what changes while they are is seen. Blocks.
+    /// - Parameter seconds: the interval; 0 never looks.
+    init(_ repository: ModelRepository, every seconds: Double, log: Log) {
+        interval = .seconds(seconds)
+        self.repository = repository
+        self.log = log
+        watcher = Mutex(nil)
+        if seconds > 0 { _ = watcherNow() }
+    }
+
+    /// Looks until the calling task is cancelled. Returns at once where nobody wants it.
+    /// - Parameter onChange: called when ``takeIn()`` has something to do.
+    func run(onChange: @Sendable () -> Void) async {
+        guard interval > .zero else { return }
+        while !Task.isCancelled {
+            try? await Task.sleep(for: interval)
+            if await look() { onChange() }
+        }
+    }
+
+    /// Takes in what has changed. To be called by one task at a time, while nothing else is loaded.
+    func takeIn() async {
+        guard let watcher = watcher.withLock({ $0 }) else { return }
+        log.notice("the folders with models have changed")
+        do throws(RepositoryError) {
+            try await watcher.takeIn()
+        } catch {
+            complain(error)
+        }
+    }
+
+    /// On a thread that may block.
+    private func look() async -> Bool {
+        await withCheckedContinuation { continuation in
+            DispatchQueue.global(qos: .utility).async {
+                guard let watcher = self.watcherNow() else { return continuation.resume(returning: false) }
+                do throws(RepositoryError) {
+                    continuation.resume(returning: try watcher.look())
+                } catch {
+                    self.complain(error)
+                    continuation.resume(returning: false)
+                }
+            }
+        }
+    }
+
+    /// The watcher; made again where the folders could not be read before.
+    private func watcherNow() -> RepositoryWatcher? {
+        watcher.withLock { watcher in
+            if let watcher { return watcher }
+            do throws(RepositoryError) {
+                watcher = try RepositoryWatcher(repository)
+            } catch {
+                complain(error)
+            }
+            return watcher
+        }
+    }
+
+    private func complain(_ error: RepositoryError) {
+        log.warning("\(error.message) (it is looked at again)", repeating: "repository_poll")
+    }
+}

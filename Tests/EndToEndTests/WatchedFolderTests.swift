@@ -1,0 +1,59 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// A folder with models that is looked at by itself.
+@Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
+struct WatchedFolderTests {
+    private func wait(_ condition: () throws -> Bool) rethrows -> Bool {
+        for _ in 0..<400 {
+            if try condition() { return true }
+            usleep(25_000)
+        }
+        return false
+    }
+
+    @Test func modelsComeChangeAndGoWithoutASignal() throws {
+        let files = FileManager.default
+        let folder = files.temporaryDirectory.appendingPathComponent("ocelli-\(UUID().uuidString)")
+        let bundle = SharedData.packageRoot.appendingPathComponent("models/digits")
+        try files.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? files.removeItem(at: folder) }
+        try files.copyItem(at: bundle, to: folder.appendingPathComponent("first"))
+        let daemon = try Daemon(["--models", folder.path, "--repository-poll", "200ms"])
+        func classify(_ model: String) throws -> Answer {
+            try Curl.post(BadInputTests.seven, to: daemon.url + "/v1/models/\(model)/classify")
+        }
+        #expect(try classify("first").topLabel == "7")
+        // A copy that stops half-way.
+        let second = folder.appendingPathComponent("second")
+        try files.createDirectory(at: second, withIntermediateDirectories: true)
+        for name in ["model.json", "labels.txt"] {
+            try files.copyItem(at: bundle.appendingPathComponent(name), to: second.appendingPathComponent(name))
+        }
+        #expect(daemon.waitForLog("model second is left alone"))
+        #expect(try Curl.run(daemon.url + "/readyz").status == 200)
+        #expect(try classify("second").code == "model_not_found")
+        // It is finished.
+        try files.copyItem(
+            at: bundle.appendingPathComponent("digits.onnx"), to: second.appendingPathComponent("digits.onnx"))
+        #expect(try wait { try classify("second").topLabel == "7" }, "\(daemon.log)")
+        // It changes.
+        let manifest = second.appendingPathComponent("model.json")
+        let text = try String(contentsOf: manifest, encoding: .utf8)
+        try text.replacingOccurrences(of: "\"version\": \"1\"", with: "\"version\": \"2\"")
+            .write(to: manifest, atomically: true, encoding: .utf8)
+        #expect(try wait { try classify("second").json["version"] as? String == "2" }, "\(daemon.log)")
+        // It goes.
+        try files.removeItem(at: second)
+        #expect(try wait { try classify("second").status == 404 }, "\(daemon.log)")
+        #expect(try classify("first").topLabel == "7")
+        let page = try Curl.run(daemon.url + "/metrics").text
+        let loads = ["true", "false"].compactMap { cached in
+            MetricsTests.value("ocelli_model_load_seconds_count{model=\"first\",cached=\"\(cached)\"}", in: page)
+        }
+        #expect(loads.reduce(0, +) == 1, "nobody has touched the first")
+        #expect(MetricsTests.value("ocelli_reloads_total{result=\"ok\"}", in: page) == 0)
+        #expect(daemon.stop() == 0)
+    }
+}
