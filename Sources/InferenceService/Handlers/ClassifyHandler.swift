@@ -48,9 +48,9 @@ struct ClassifyHandler: Sendable {
     // MARK: One picture
 
     private func single(_ job: ClassifyJob, image: EncodedImage) async throws(ServiceError) -> HTTPResponse {
-        let (permit, result) = try await classify(image, job: job)
-        // The slot is given back when the answer is written: what it bounds is memory.
-        defer { permit.release() }
+        let slot = try await Slot(of: job.model, options: job.options, metrics: metrics)
+        defer { slot.release() }
+        let result = try await classify(image, job: job, in: slot)
         let encoding = MonotonicInstant.now
         var writer = JSONWriter(capacity: 256 + result.classifications.count * 96)
         writer.object { writer in
@@ -67,26 +67,16 @@ struct ClassifyHandler: Sendable {
             topLabel: settings.logTopLabel ? result.classifications.first?.label : nil)
     }
 
-    /// Takes a slot and classifies; the slot is the caller's to release.
-    private func classify(_ image: EncodedImage, job: ClassifyJob) async throws(ServiceError) -> (
-        Permit, ClassificationResult
-    ) {
-        let arrived = MonotonicInstant.now
-        let permit: Permit
-        do throws(AdmissionError) {
-            permit = try await job.model.limiter.acquire(deadline: job.options.deadline)
-        } catch {
-            if case .cancelled = error { metrics.cancelled(.queue) }
-            throw ServiceError(error)
-        }
-        let waited = MonotonicInstant.now.nanoseconds(since: arrived)
+    private func classify(
+        _ image: EncodedImage, job: ClassifyJob, in slot: Slot
+    ) async throws(ServiceError) -> ClassificationResult {
         do throws(InferenceError) {
-            let result = try await job.model.classification(
-                of: image, top: job.top, threshold: job.threshold, options: job.options, permit: permit)
-            return (permit, result.adding(queue: waited))
+            let result = try await slot.run(metrics: metrics) { (permit) throws(InferenceError) in
+                try await job.model.classification(
+                    of: image, top: job.top, threshold: job.threshold, options: job.options, permit: permit)
+            }
+            return result.adding(queue: slot.waited)
         } catch {
-            permit.release()
-            if case .cancelled(let stage) = error { metrics.cancelled(stage) }
             throw ServiceError(error)
         }
     }
@@ -96,13 +86,8 @@ struct ClassifyHandler: Sendable {
     private func explain(
         _ job: ClassifyJob, image: EncodedImage, form: ClassifyQuery.Explanation
     ) async throws(ServiceError) -> HTTPResponse {
-        let permit: Permit
-        do throws(AdmissionError) {
-            permit = try await job.model.limiter.acquire(deadline: job.options.deadline)
-        } catch {
-            throw ServiceError(error)
-        }
-        defer { permit.release() }
+        let slot = try await Slot(of: job.model, options: job.options, metrics: metrics)
+        defer { slot.release() }
         let result: PreprocessedImage
         do throws(InferenceError) {
             result = try job.model.preprocess(image, options: job.options)
@@ -133,9 +118,9 @@ struct ClassifyHandler: Sendable {
 
     private func outcome(of image: EncodedImage, at index: Int, job: ClassifyJob) async -> PartOutcome {
         do throws(ServiceError) {
-            let (permit, result) = try await classify(image, job: job)
-            permit.release()
-            return PartOutcome(index: index, result: .success(result))
+            let slot = try await Slot(of: job.model, options: job.options, metrics: metrics)
+            defer { slot.release() }
+            return PartOutcome(index: index, result: .success(try await classify(image, job: job, in: slot)))
         } catch {
             return PartOutcome(index: index, result: .failure(error))
         }

@@ -4,17 +4,14 @@ internal import HTTPWire
 internal import Inference
 
 /// What one `classify` request wants, and how its answer is written.
-struct ClassifyJob: Sendable {
+struct ClassifyJob: PredictionJob {
     let model: Model
     let name: String
-    let version: String
     let requestID: String
     let top: Int
     let threshold: Float
     let options: PredictionOptions
-    /// When the request's first byte came.
     let received: MonotonicInstant
-    /// Nanoseconds from the request's first byte to its last.
     let receiving: UInt64
 
     init(
@@ -35,31 +32,15 @@ struct ClassifyJob: Sendable {
         }
         self.model = model
         self.name = name
-        version = model.description.version
         requestID = request.requestID
         top = query.top ?? min(settings.top, labels.count)
         threshold = query.threshold
-        received = MonotonicInstant(nanoseconds: request.headReceivedNanoseconds)
-        receiving = request.bodyReceivedNanoseconds &- request.headReceivedNanoseconds
-        var options = PredictionOptions()
-        options.cropAndScale = query.crop
-        options.ignoresOrientation = query.ignoresOrientation
-        let time = query.timeoutMilliseconds.map { Duration.milliseconds($0) } ?? .seconds(settings.deadline)
-        // From the body's end: a slow upload is the client's own time, and has its own limits.
-        options.deadline = MonotonicInstant(nanoseconds: request.bodyReceivedNanoseconds) + time
-        self.options = options
+        received = request.received
+        receiving = request.receiving
+        options = Self.options(query, of: request, settings: settings)
     }
 
     // MARK: The answer
-
-    func writeHeader(to writer: inout JSONWriter) {
-        writer.key("model")
-        writer.string(name)
-        writer.key("version")
-        writer.string(version)
-        writer.key("request_id")
-        writer.string(requestID)
-    }
 
     /// A part that failed, among others that did not.
     func write(_ error: ServiceError, part: Int, to writer: inout JSONWriter) {
@@ -69,21 +50,5 @@ struct ClassifyJob: Sendable {
         writer.string(error.code)
         writer.key("part")
         writer.integer(part + 1)
-    }
-
-    func response(_ body: [UInt8], times: StageTimes, encode: UInt64, topLabel: String? = nil) -> HTTPResponse {
-        func stage(_ name: String, _ nanoseconds: UInt64) -> String {
-            "\(name);dur=\(Units.decimal(Double(nanoseconds) / 1e6, places: 3))"
-        }
-        let timing = [
-            stage("recv", receiving), stage("queue", times.queue), stage("decode", times.decode),
-            stage("infer", times.inference), stage("encode", encode),
-        ]
-        var response = HTTPResponse(
-            status: .ok,
-            fields: [("Content-Type", "application/json"), ("Server-Timing", timing.joined(separator: ", "))],
-            body: body)
-        response.note = RequestNote(model: name, times: times, recv: receiving, encode: encode, topLabel: topLabel)
-        return response
     }
 }

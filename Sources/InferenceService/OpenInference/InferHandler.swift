@@ -42,7 +42,7 @@ struct InferHandler: Sendable {
             answer: try InferAnswer(
                 request: infer, model: model.description, name: name, version: model.description.version),
             options: options,
-            receiving: request.bodyReceivedNanoseconds &- request.headReceivedNanoseconds)
+            receiving: request.receiving)
         if batch.items.count == 1, let item = batch.items.first { return try await single(item, job) }
         return try await several(batch.items, job)
     }
@@ -65,37 +65,29 @@ struct InferHandler: Sendable {
     // MARK: One prediction
 
     private func single(_ item: DictionaryFeatureProvider, _ job: Job) async throws(ServiceError) -> HTTPResponse {
-        let permit = try await slot(job)
-        // The slot is given back when the answer is written: what it bounds is memory.
-        defer { permit.release() }
+        let slot = try await Slot(of: job.model, options: job.options, metrics: metrics)
+        defer { slot.release() }
         let answer = job.answer
         if answer.isPlainBinary {
-            return try await run(item, job, permit) { views in answer.response(views) }
+            return try await run(item, job, slot) { views in answer.response(views) }
         }
-        let copied = try await run(item, job, permit) { views in CopiedOutputs(views) }
+        let copied = try await run(item, job, slot) { views in CopiedOutputs(views) }
         return copied.withViews { answer.response($0) }
     }
 
-    private func slot(_ job: Job) async throws(ServiceError) -> Permit {
-        do throws(AdmissionError) {
-            return try await job.model.limiter.acquire(deadline: job.options.deadline)
-        } catch {
-            if case .cancelled = error { metrics.cancelled(.queue) }
-            throw ServiceError(error)
-        }
-    }
-
     private func run<R: Sendable>(
-        _ item: DictionaryFeatureProvider, _ job: Job, _ permit: Permit, read: ([TensorView]) -> R
+        _ item: DictionaryFeatureProvider, _ job: Job, _ slot: Slot, read: ([TensorView]) -> R
     ) async throws(ServiceError) -> R {
         do throws(InferenceError) {
-            let (result, times) = try await job.model.tensors(from: item, options: job.options, permit: permit) {
-                (views, times) throws(InferenceError) in (read(views), times)
+            var (result, times) = try await slot.run(metrics: metrics) { (permit) throws(InferenceError) in
+                try await job.model.tensors(from: item, options: job.options, permit: permit) {
+                    (views, times) throws(InferenceError) in (read(views), times)
+                }
             }
+            times.queue &+= slot.waited
             metrics.record(times, recv: job.receiving, encode: 0, model: job.name)
             return result
         } catch {
-            if case .cancelled(let stage) = error { metrics.cancelled(stage) }
             throw ServiceError(ofInput: error)
         }
     }
@@ -110,9 +102,9 @@ struct InferHandler: Sendable {
 
     private func outcome(of item: DictionaryFeatureProvider, at index: Int, _ job: Job) async -> ItemOutcome {
         do throws(ServiceError) {
-            let permit = try await slot(job)
-            defer { permit.release() }
-            let outputs = try await run(item, job, permit) { views in CopiedOutputs(views) }
+            let slot = try await Slot(of: job.model, options: job.options, metrics: metrics)
+            defer { slot.release() }
+            let outputs = try await run(item, job, slot) { views in CopiedOutputs(views) }
             return ItemOutcome(index: index, result: .success(outputs))
         } catch {
             return ItemOutcome(index: index, result: .failure(error))

@@ -78,36 +78,27 @@ struct PredictHandler: Sendable {
 
     private struct Done: Sendable {
         let prediction: Prediction
-        let permit: Permit
         /// Nanoseconds that it waited for its slot.
         let waited: UInt64
     }
 
-    /// Takes a slot and predicts; the slot is the caller's to release.
-    private func predict(_ item: DictionaryFeatureProvider, _ job: PredictJob) async throws(ServiceError) -> Done {
-        let arrived = MonotonicInstant.now
-        let permit: Permit
-        do throws(AdmissionError) {
-            permit = try await job.model.limiter.acquire(deadline: job.options.deadline)
-        } catch {
-            if case .cancelled = error { metrics.cancelled(.queue) }
-            throw ServiceError(error)
-        }
-        let waited = MonotonicInstant.now.nanoseconds(since: arrived)
+    private func predict(
+        _ item: DictionaryFeatureProvider, _ job: PredictJob, in slot: Slot
+    ) async throws(ServiceError) -> Done {
         do throws(InferenceError) {
-            let prediction = try await job.model.prediction(from: item, options: job.options, permit: permit)
-            return Done(prediction: prediction, permit: permit, waited: waited)
+            let prediction = try await slot.run(metrics: metrics) { (permit) throws(InferenceError) in
+                try await job.model.prediction(from: item, options: job.options, permit: permit)
+            }
+            return Done(prediction: prediction, waited: slot.waited)
         } catch {
-            permit.release()
-            if case .cancelled(let stage) = error { metrics.cancelled(stage) }
             throw ServiceError(ofInput: error)
         }
     }
 
     private func single(_ job: PredictJob, item: DictionaryFeatureProvider) async throws(ServiceError) -> HTTPResponse {
-        let done = try await predict(item, job)
-        // The slot is given back when the answer is written: what it bounds is memory.
-        defer { done.permit.release() }
+        let slot = try await Slot(of: job.model, options: job.options, metrics: metrics)
+        defer { slot.release() }
+        let done = try await predict(item, job, in: slot)
         let encoding = MonotonicInstant.now
         var times = done.prediction.times
         times.queue &+= done.waited
@@ -150,9 +141,9 @@ struct PredictHandler: Sendable {
 
     private func outcome(of item: DictionaryFeatureProvider, at index: Int, _ job: PredictJob) async -> ItemOutcome {
         do throws(ServiceError) {
-            let done = try await predict(item, job)
-            done.permit.release()
-            return ItemOutcome(index: index, result: .success(done))
+            let slot = try await Slot(of: job.model, options: job.options, metrics: metrics)
+            defer { slot.release() }
+            return ItemOutcome(index: index, result: .success(try await predict(item, job, in: slot)))
         } catch {
             return ItemOutcome(index: index, result: .failure(error))
         }

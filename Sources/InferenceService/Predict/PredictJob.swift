@@ -5,17 +5,16 @@ internal import ImagePipeline
 internal import Inference
 
 /// What one `predict` request wants beside its inputs, and how its answer is written.
-struct PredictJob: Sendable {
+struct PredictJob: PredictionJob {
     let model: Model
     let name: String
-    let version: String
     let requestID: String
     let options: PredictionOptions
     let writer: OutputWriter
     /// Whether the answer is the picture itself.
     let wantsPNG: Bool
-    /// When the request's first byte came, and the nanoseconds from there to its last.
-    let received: MonotonicInstant, receiving: UInt64
+    let received: MonotonicInstant
+    let receiving: UInt64
 
     init(request: HTTPRequest, model: Model, name: String, settings: Settings) throws(ServiceError) {
         let query = try ClassifyQuery(request.head.target, settings: settings)
@@ -36,7 +35,6 @@ struct PredictJob: Sendable {
         }
         self.model = model
         self.name = name
-        version = description.version
         requestID = request.requestID
         writer = OutputWriter(
             outputs: description.outputs, top: query.top, threshold: hasThreshold ? query.threshold : nil)
@@ -44,14 +42,9 @@ struct PredictJob: Sendable {
         wantsPNG =
             Self.names("image/png", in: accept)
             && description.outputs.filter { $0.kind == .image }.count == 1
-        received = MonotonicInstant(nanoseconds: request.headReceivedNanoseconds)
-        receiving = request.bodyReceivedNanoseconds &- request.headReceivedNanoseconds
-        var options = PredictionOptions()
-        options.cropAndScale = query.crop
-        options.ignoresOrientation = query.ignoresOrientation
-        let time = query.timeoutMilliseconds.map { Duration.milliseconds($0) } ?? .seconds(settings.deadline)
-        options.deadline = MonotonicInstant(nanoseconds: request.bodyReceivedNanoseconds) + time
-        self.options = options
+        received = request.received
+        receiving = request.receiving
+        options = Self.options(query, of: request, settings: settings)
     }
 
     /// Whether an `Accept` field (RFC 9110 section 12.5.1) names a media type, with any weight but 0.
@@ -63,15 +56,6 @@ struct PredictJob: Sendable {
     }
 
     // MARK: The answer
-
-    func writeHeader(to writer: inout JSONWriter) {
-        writer.key("model")
-        writer.string(name)
-        writer.key("version")
-        writer.string(version)
-        writer.key("request_id")
-        writer.string(requestID)
-    }
 
     /// The members `outputs`, `image` and `timing_ms`.
     func write(_ prediction: Prediction, queue: UInt64, total: UInt64, to writer: inout JSONWriter) {
@@ -94,18 +78,5 @@ struct PredictJob: Sendable {
         times.queue &+= queue
         writer.key("timing_ms")
         AnswerWriter.write(times, total: total, to: &writer)
-    }
-
-    func response(_ body: [UInt8], type: String, times: StageTimes, encode: UInt64) -> HTTPResponse {
-        func stage(_ name: String, _ nanoseconds: UInt64) -> String {
-            "\(name);dur=\(Units.decimal(Double(nanoseconds) / 1e6, places: 3))"
-        }
-        let timing = [
-            stage("recv", receiving), stage("queue", times.queue), stage("decode", times.decode),
-            stage("infer", times.inference), stage("encode", encode),
-        ]
-        return HTTPResponse(
-            status: .ok,
-            fields: [("Content-Type", type), ("Server-Timing", timing.joined(separator: ", "))], body: body)
     }
 }

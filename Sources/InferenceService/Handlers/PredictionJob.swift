@@ -1,0 +1,65 @@
+internal import FlowControl
+internal import HTTPServer
+internal import HTTPWire
+internal import Inference
+
+/// What every request that runs a model has: what it asks of which model, since when, and how its answer begins and ends.
+protocol PredictionJob: Sendable {
+    var model: Model { get }
+    /// The name that the model is served under.
+    var name: String { get }
+    var requestID: String { get }
+    var options: PredictionOptions { get }
+    /// When the request's first byte came.
+    var received: MonotonicInstant { get }
+    /// Nanoseconds from the request's first byte to its last.
+    var receiving: UInt64 { get }
+}
+
+extension PredictionJob {
+    /// What the query says of how the prediction is made, and until when.
+    static func options(_ query: ClassifyQuery, of request: HTTPRequest, settings: Settings) -> PredictionOptions {
+        var options = PredictionOptions()
+        options.cropAndScale = query.crop
+        options.ignoresOrientation = query.ignoresOrientation
+        let time = query.timeoutMilliseconds.map { Duration.milliseconds($0) } ?? .seconds(settings.deadline)
+        // From the body's end: a slow upload is the client's own time, and has its own limits.
+        options.deadline = MonotonicInstant(nanoseconds: request.bodyReceivedNanoseconds) + time
+        return options
+    }
+
+    /// The members that every answer begins with.
+    func writeHeader(to writer: inout JSONWriter) {
+        writer.key("model")
+        writer.string(name)
+        writer.key("version")
+        writer.string(model.description.version)
+        writer.key("request_id")
+        writer.string(requestID)
+    }
+
+    /// The answer, with the stages in `Server-Timing` and for the access line.
+    func response(
+        _ body: [UInt8], type: String = "application/json", times: StageTimes, encode: UInt64, topLabel: String? = nil
+    ) -> HTTPResponse {
+        func stage(_ name: String, _ nanoseconds: UInt64) -> String {
+            "\(name);dur=\(Units.decimal(Double(nanoseconds) / 1e6, places: 3))"
+        }
+        let timing = [
+            stage("recv", receiving), stage("queue", times.queue), stage("decode", times.decode),
+            stage("infer", times.inference), stage("encode", encode),
+        ]
+        var response = HTTPResponse(
+            status: .ok, fields: [("Content-Type", type), ("Server-Timing", timing.joined(separator: ", "))],
+            body: body)
+        response.note = RequestNote(model: name, times: times, recv: receiving, encode: encode, topLabel: topLabel)
+        return response
+    }
+}
+
+extension HTTPRequest {
+    /// When the first byte came.
+    var received: MonotonicInstant { MonotonicInstant(nanoseconds: headReceivedNanoseconds) }
+    /// Nanoseconds from the first byte to the last.
+    var receiving: UInt64 { bodyReceivedNanoseconds &- headReceivedNanoseconds }
+}

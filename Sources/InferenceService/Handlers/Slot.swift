@@ -1,0 +1,35 @@
+internal import FlowControl
+internal import Inference
+
+/// A slot of a model, taken for one prediction. What becomes of those who wait for one is counted here, for every route.
+struct Slot: Sendable {
+    private let permit: Permit
+    /// Nanoseconds that were waited for it.
+    let waited: UInt64
+
+    /// Waits for a slot. It is to be released when the answer is written: what it bounds is memory.
+    init(of model: Model, options: PredictionOptions, metrics: ServiceMetrics) async throws(ServiceError) {
+        let arrived = MonotonicInstant.now
+        do throws(AdmissionError) {
+            permit = try await model.limiter.acquire(deadline: options.deadline)
+        } catch {
+            if case .cancelled = error { metrics.cancelled(.queue) }
+            throw ServiceError(error)
+        }
+        waited = MonotonicInstant.now.nanoseconds(since: arrived)
+    }
+
+    func release() { permit.release() }
+
+    /// Runs a prediction in the slot; counts it where it is cancelled. The slot stays the caller's to release.
+    func run<R>(
+        metrics: ServiceMetrics, _ predict: (Permit) async throws(InferenceError) -> R
+    ) async throws(InferenceError) -> R {
+        do throws(InferenceError) {
+            return try await predict(permit)
+        } catch {
+            if case .cancelled(let stage) = error { metrics.cancelled(stage) }
+            throw error
+        }
+    }
+}
