@@ -119,6 +119,7 @@ final class ModelSlot: Sendable {
             switch result {
             case .success(let model):
                 // Unloaded while it was loading: the model is not kept.
+                if state.ready != nil || state.isUnloaded { FreedMemory.giveBackSoon() }
                 if !state.isUnloaded {
                     state.ready = model
                     state.readyConfiguration = configuration
@@ -156,8 +157,10 @@ final class ModelSlot: Sendable {
             state.isUnloaded = true
             state.isHeldBack = holdsBack
             state.failure = nil
-            defer { state.ready = nil }
-            return state.ready != nil
+            guard state.ready != nil else { return false }
+            state.ready = nil
+            FreedMemory.giveBackSoon()
+            return true
         }
     }
 }

@@ -21,8 +21,8 @@ final class SignalReader: Sendable {
 
     /// Blocks the signals for the calling thread and all that it starts from now on. To be called before there is another:
     /// a thread that does not block them would take them, and they would end the process. SIGPIPE is ignored: a vanished
-    /// reader is an error of a write. A program that the daemon would start inherits both (it starts none): what is started
-    /// must be given an empty mask.
+    /// reader is an error of a write. A program that the daemon starts would inherit both: it is
+    /// started with nothing blocked, and no signal ignored (`csys_spawn`).
     static func block() {
         Glibc.signal(SIGPIPE, SIG_IGN)
         let numbers = Signal.allCases.map(\.number)
