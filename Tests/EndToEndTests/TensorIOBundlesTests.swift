@@ -216,6 +216,36 @@ struct TensorIOBundlesTests {
         #expect(daemon.stop() == 0, "\(daemon.log)")
     }
 
+    // MARK: Batches
+
+    @Test func batchesOverAnOpenAxis() throws {
+        let daemon = try Daemon(["--models", Self.folder.path])
+        func infer(_ ages: [Double], _ sexes: [Int], _ ranks: [Int]) throws -> Answer {
+            let inputs =
+                [("age", "FP32", "\(ages)", ages.count), ("sex", "INT64", "\(sexes)", sexes.count)]
+                + [("rank", "INT32", "\(ranks)", ranks.count)]
+            let texts = inputs.map { name, type, data, count in
+                "{\"name\": \"\(name)\", \"datatype\": \"\(type)\", \"shape\": [\(count), 1], \"data\": \(data)}"
+            }
+            return try Curl.run(
+                daemon.url + "/v2/models/tensorflow-scalars/infer", ["--data-binary", "@-"],
+                input: Data("{\"inputs\": [\(texts.joined(separator: ","))]}".utf8))
+        }
+        // age * sex - rank
+        let three = try infer([1, 2, 3], [4, 5, 6], [7, 8, 9])
+        let output = (three.json["outputs"] as? [[String: Any]])?.first
+        #expect(output?["shape"] as? [Int] == [3, 1] && output?["data"] as? [Double] == [-3, 2, 9], "\(three.text)")
+        let unequal = try infer([1, 2, 3], [4, 5], [7, 8, 9])
+        #expect(unequal.status == 400 && unequal.code == "invalid_input", "\(unequal.text)")
+        for word in ["\"sex\"", "a batch of 3", "\"age\"", "found 2"] {
+            #expect(unequal.error.contains(word), "\(word): \(unequal.error)")
+        }
+        let many = [Int](repeating: 1, count: 100)
+        let tooMany = try infer(many.map(Double.init), many, many)
+        #expect(tooMany.status == 400 && tooMany.error.contains("found 100"), "\(tooMany.text)")
+        #expect(daemon.stop() == 0, "\(daemon.log)")
+    }
+
     // MARK: Bundles that are refused
 
     @Test func whatCannotBeServedIsRefusedWithAReason() throws {

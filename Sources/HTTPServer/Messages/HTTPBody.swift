@@ -17,8 +17,8 @@ public final class HTTPBody: @unchecked Sendable {
     private var charged = 0
     private let budget: ByteBudget?
 
-    /// Buffers from this size on are mapped: they go back to the kernel the moment they are let go of, and grow by
-    /// moving page tables instead of bytes. Below it, malloc is quicker.
+    /// Buffers from this size on are mapped: all but a few go back to the kernel the moment they are let go of, and they grow
+    /// by moving page tables instead of bytes. Below it, malloc is quicker.
     private static let mappedFrom = 128 << 10
 
     /// A body that nothing was received for.
@@ -37,7 +37,7 @@ public final class HTTPBody: @unchecked Sendable {
 
     deinit {
         if let base {
-            if capacity >= Self.mappedFrom { csys_unmap(base, capacity) } else { free(base) }
+            if capacity >= Self.mappedFrom { MappedBuffers.give(base, capacity) } else { free(base) }
         }
         if charged > 0 { budget?.release(charged, body: ObjectIdentifier(self)) }
     }
@@ -84,15 +84,16 @@ public final class HTTPBody: @unchecked Sendable {
         if let old = base, capacity >= Self.mappedFrom {
             guard let moved = csys_remap(old, capacity, size) else { return false }
             base = moved
+            capacity = size
         } else {
-            guard let mapped = csys_map(size) else { return false }
+            guard let mapped = MappedBuffers.take(size) else { return false }
             if let old = base {
-                mapped.copyMemory(from: old, byteCount: count)
+                mapped.base.copyMemory(from: old, byteCount: count)
                 free(old)
             }
-            base = mapped
+            base = mapped.base
+            capacity = mapped.capacity
         }
-        capacity = size
         return true
     }
 

@@ -93,7 +93,8 @@ package struct ModelBundle: Sendable {
             }
             // "\r\n" is one character in Swift: it is no line's end unless it is named.
             var lines = text.split(omittingEmptySubsequences: false) { $0 == "\n" || $0 == "\r\n" }.map(String.init)
-            if lines.last == "" { lines.removeLast() }
+            // Empty lines at the end are no labels.
+            while lines.last == "" { lines.removeLast() }
             return lines
         }
         problems.add(jsonPath, "\"\(file)\" is not in the bundle (nor in its assets folder)")

@@ -25,4 +25,17 @@ struct HTTPBodyTests {
         }
         #expect(body.withUnsafeBytes { Array($0) } == expected)
     }
+
+    @Test("show nothing of those before them, whose memory they may have")
+    func reuse() {
+        for size in [131_072, 1_000_000, 200_000, 131_072, 3_000_000, 150_000] {
+            for _ in 0..<5 {
+                let body = HTTPBody([UInt8](repeating: 0xAA, count: size))
+                #expect(body.count == size)
+                let next = HTTPBody(budget: nil)
+                #expect(next.reserve(size) && next.count == 0)
+                #expect(next.withUnsafeBytes { $0.count } == 0)
+            }
+        }
+    }
 }
