@@ -31,6 +31,8 @@ public final class Model: Sendable {
     /// What `model.json` tells clients under `options`.
     public let options: JSONValue?
 
+    /// Whether it takes one picture and tells classes; known from the start, because each request asks.
+    let isImageClassifier: Bool
     /// What its files were like when they were read.
     let stamp: BundleStamp
     let compiled: any CompiledModel
@@ -53,6 +55,7 @@ public final class Model: Sendable {
             backend: manifest?.backend.rawValue ?? bundle.source.path.split(separator: ".").last.map(String.init) ?? "",
             inputs: plan.inputs.map(\.description),
             outputs: plan.outputs.map(\.description))
+        isImageClassifier = description.imageInput != nil && description.classificationOutput != nil
         options = manifest?.options
         stamp = bundle.stamp
         self.plan = plan

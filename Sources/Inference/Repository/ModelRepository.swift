@@ -152,11 +152,15 @@ public final class ModelRepository: Sendable {
     /// it. Nil where there is none of these either.
     public var defaultClassifier: String? {
         slots.withLock { slots in
-            func first(_ fits: (ModelSlot) -> Bool) -> String? { slots.filter { $1.contains(where: fits) }.keys.min() }
-            return first { slot in
-                guard let description = slot.readyModel?.description else { return false }
-                return description.classificationOutput != nil && description.imageInput != nil
-            } ?? first { $0.saysItClassifies && $0.isToCome }
+            // Asked by every request that names no model: no table is built for the answer.
+            func first(_ fits: (ModelSlot) -> Bool) -> String? {
+                var first: String?
+                for (name, versions) in slots where first.map({ name < $0 }) ?? true {
+                    if versions.contains(where: fits) { first = name }
+                }
+                return first
+            }
+            return first { $0.readyModel?.isImageClassifier ?? false } ?? first { $0.saysItClassifies && $0.isToCome }
         }
     }
 

@@ -42,15 +42,9 @@ extension PredictionJob {
     func response(
         _ body: [UInt8], type: String = "application/json", times: StageTimes, encode: UInt64, topLabel: String? = nil
     ) -> HTTPResponse {
-        func stage(_ name: String, _ nanoseconds: UInt64) -> String {
-            "\(name);dur=\(Units.decimal(Double(nanoseconds) / 1e6, places: 3))"
-        }
-        let timing = [
-            stage("recv", receiving), stage("queue", times.queue), stage("decode", times.decode),
-            stage("infer", times.inference), stage("encode", encode),
-        ]
+        let timing = ServerTiming.text(times, recv: receiving, encode: encode)
         var response = HTTPResponse(
-            status: .ok, fields: [("Content-Type", type), ("Server-Timing", timing.joined(separator: ", "))],
+            status: .ok, fields: [("Content-Type", type), ("Server-Timing", timing)],
             body: body)
         response.note = RequestNote(model: name, times: times, recv: receiving, encode: encode, topLabel: topLabel)
         return response

@@ -1,3 +1,5 @@
+internal import HTTPWire
+
 /// The message of a log line, put together byte by byte: there is one for each request.
 package struct LogText: Sendable {
     /// UTF-8.
@@ -9,7 +11,11 @@ package struct LogText: Sendable {
 
     package mutating func add(_ text: String) { bytes.append(contentsOf: text.utf8) }
 
-    package mutating func add(_ number: some BinaryInteger) { bytes.append(contentsOf: String(number).utf8) }
+    package mutating func add(_ number: some BinaryInteger) {
+        // Digit by digit: a string for each number would be most of a line's cost.
+        guard let positive = UInt64(exactly: number) else { return add(String(number)) }
+        ResponseSerializer.appendDecimal(positive, to: &bytes)
+    }
 
     /// Nanoseconds as milliseconds with two digits after the point.
     package mutating func addMilliseconds(_ nanoseconds: UInt64) {

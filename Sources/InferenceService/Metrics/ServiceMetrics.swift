@@ -43,6 +43,7 @@ final class ServiceMetrics: Sendable {
 
     /// The stages of one picture, in nanoseconds. `total` is from the request's first byte to its encoded answer; without
     /// it, the stages' sum.
+    @inline(never)  // so that a profile tells what it costs (Benchmarks/overhead/instructions)
     func record(_ times: StageTimes, recv: UInt64, encode: UInt64, model: String, total: UInt64? = nil) {
         let metrics = models[model]
         metrics.add(.pictures)

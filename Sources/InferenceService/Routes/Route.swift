@@ -16,6 +16,11 @@ package enum Route: Sendable, Hashable {
     /// The resource of a path, or nil where there is none. The path is already percent-decoded; names in it are looked up
     /// in tables and never reach the file system.
     package init?(path: String) {
+        // What is asked for most is told without taking the path apart.
+        if path == "/v1/classify" {
+            self = .classify(model: nil, version: nil)
+            return
+        }
         let parts = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst().map(String.init)
         switch parts.count {
         case 1 where parts[0].isEmpty: self = .page

@@ -47,7 +47,13 @@ package struct JSONWriter {
     }
 
     package mutating func integer(_ value: some BinaryInteger) {
-        raw(String(value))
+        separate()
+        if let positive = UInt64(exactly: value) {
+            ResponseSerializer.appendDecimal(positive, to: &bytes)
+        } else {
+            bytes.append(contentsOf: String(value).utf8)
+        }
+        needsComma = true
     }
 
     package mutating func bool(_ value: Bool) {
@@ -72,15 +78,20 @@ package struct JSONWriter {
 
     /// Nanoseconds as milliseconds, to the microsecond.
     package mutating func milliseconds(_ nanoseconds: UInt64) {
-        let microseconds = (nanoseconds &+ 500) / 1000
         separate()
-        bytes.append(contentsOf: String(microseconds / 1000).utf8)
+        Self.appendMilliseconds(nanoseconds, to: &bytes)
+        needsComma = true
+    }
+
+    /// The same for other texts than JSON.
+    static func appendMilliseconds(_ nanoseconds: UInt64, to bytes: inout [UInt8]) {
+        let microseconds = nanoseconds / 1000 &+ (nanoseconds % 1000 >= 500 ? 1 : 0)
+        ResponseSerializer.appendDecimal(microseconds / 1000, to: &bytes)
         let part = microseconds % 1000
         bytes.append(UInt8(ascii: "."))
         bytes.append(UInt8(ascii: "0") &+ UInt8(part / 100))
         bytes.append(UInt8(ascii: "0") &+ UInt8(part / 10 % 10))
         bytes.append(UInt8(ascii: "0") &+ UInt8(part % 10))
-        needsComma = true
     }
 
     /// Bytes as base64 in a string.

@@ -83,6 +83,8 @@ final class LoadRunner {
         while true {
             now = csys_monotonic()
             if cpuFrom == nil, now >= measureFrom { cpuFrom = csys_thread_cpu() }
+            // What was due before the end is sent even by a loop that comes late to it.
+            if !isEnding { sendDue() }
             if !isEnding, now >= end || isStopped() {
                 isEnding = true
                 result.generatorCPUSeconds = Double(csys_thread_cpu() - (cpuFrom ?? csys_thread_cpu())) / 1e9
@@ -90,7 +92,6 @@ final class LoadRunner {
                 result.measuredSeconds = measuredEnd > measureFrom ? Double(measuredEnd - measureFrom) / 1e9 : 0
                 end = measuredEnd
             }
-            if !isEnding { sendDue() }
             if isEnding, busyCount == 0 || now >= last { break }
             if now >= nextLook {
                 giveUpLate()
@@ -139,7 +140,7 @@ final class LoadRunner {
     private func sendDue() {
         switch plan.loop {
         case .closed:
-            while let connection = ready() {
+            while now < end, let connection = ready() {
                 start(connection, due: csys_monotonic(), hasWaited: false)
             }
         case .open:

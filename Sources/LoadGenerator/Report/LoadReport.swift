@@ -50,7 +50,10 @@ package struct LoadReport: Sendable {
             }
             guard let last = found.last else { continue }
             let rates = found.compactMap { $0.0.offeredRate }.map { NumberText.decimal($0) }
-            warnings.append((steps.count > 1 ? "at \(rates.joined(separator: ", "))/s: " : "") + last.1)
+            let subject =
+                steps.count == 1
+                ? "" : rates.count == steps.count ? "at every rate: " : "at \(rates.joined(separator: ", "))/s: "
+            warnings.append(subject + last.1)
         }
         if isLocal, let most = steps.map(\.generatorCPU).max(), most > 0.1 * processors {
             warnings.append(
