@@ -68,6 +68,11 @@ void cpng_destroy(cpng_decoder *decoder) {
     free(decoder);
 }
 
+void cpng_tolerate(cpng_decoder *decoder) {
+    // libpng asks for so many bytes at once, and gives up all of them where some are missing: less is lost in small pieces.
+    png_set_compression_buffer_size(decoder->png, 128);
+}
+
 cpng_status cpng_open(cpng_decoder *decoder, uint32_t maximum_width, uint32_t maximum_height, cpng_header *header) {
     png_structp png = decoder->png;
     png_infop info = decoder->info;

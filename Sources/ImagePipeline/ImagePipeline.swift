@@ -99,7 +99,9 @@ public final class ImagePipeline: Sendable {
                 decoder: scratch.jpeg, header: found, gray: gray, scale: plan.scale, region: plan.region,
                 decodesAllPixels: decodesAllPixels, limits: limits, rows: scratch.rows, isCancelled: isCancelled)
         case .png:
-            let decoder = try PNGDecoder(bytes, width: header.info.width, height: header.info.height)
+            let decoder = try PNGDecoder(
+                bytes, width: header.info.width, height: header.info.height,
+                toleratesTruncation: limits.tolerateTruncation)
             return try PNGRows(
                 decoder: decoder, gray: gray, background: spec.background, region: plan.region, limits: limits,
                 scratch: scratch, isCancelled: isCancelled)

@@ -21,7 +21,7 @@ import Testing
         }
     }
 
-    @Test(arguments: ["scene-420.jpg", "scene-lossy.webp"])
+    @Test(arguments: ["scene-420.jpg", "scene-lossy.webp", "scene.png"])
     func truncationCanBeTolerated(_ file: String) throws {
         let picture = try Fixtures.bytes(file)
         let pipeline = try ImagePipeline(spec: spec, limits: ImageLimits(tolerateTruncation: true))
@@ -29,6 +29,17 @@ import Testing
         let part = try pipeline.tensor(Array(picture.prefix(picture.count * 3 / 4)))
         // The first rows are there.
         #expect(part[0..<48 * 4] == whole[0..<48 * 4])
+    }
+
+    /// The passes that there are give a picture: coarser, not another one.
+    @Test func aTruncatedInterlacedPictureIsWhatItsPassesGive() throws {
+        let picture = try Fixtures.bytes("rgb-8-interlaced.png")
+        let pipeline = try ImagePipeline(spec: spec, limits: ImageLimits(tolerateTruncation: true))
+        let whole = try pipeline.tensor(picture)
+        let part = try pipeline.tensor(Array(picture.prefix(picture.count - 40)))
+        #expect(part.count == whole.count)
+        #expect(zip(part, whole).count { $0 == $1 } > whole.count / 2)
+        #expect(try pipeline.tensor(Array(picture.prefix(60))) != whole)
     }
 
     @Test func pixelsAreLimitedByTheHeader() throws {

@@ -33,6 +33,9 @@ typedef struct cpng_decoder cpng_decoder;
 cpng_decoder *cpng_create(const uint8_t *bytes, size_t count);
 void cpng_destroy(cpng_decoder *decoder);
 
+/// To be called before `cpng_open` where rows before a truncation are wanted: as many of them as can be are then read.
+void cpng_tolerate(cpng_decoder *decoder);
+
 /// Reads the header and asks for 8 bits a channel: 16 bits lose their low byte, palettes and tRNS are expanded, and what
 /// gAMA, cHRM, sRGB and iCCP say is not looked at (as Pillow does). Larger pictures than the limits fail.
 cpng_status cpng_open(cpng_decoder *decoder, uint32_t maximum_width, uint32_t maximum_height, cpng_header *header);

@@ -4,13 +4,19 @@ import CPNG
 final class PNGDecoder {
     private let handle: OpaquePointer
     let header: cpng_header
+    /// Whether rows that are missing at the end are left as they were, instead of refused.
+    let toleratesTruncation: Bool
+    private var isTruncated = false
 
     /// Reads the header. The bytes must outlive the decoder.
-    init(_ bytes: UnsafeRawBufferPointer, width: Int, height: Int) throws(ImageError) {
+    init(
+        _ bytes: UnsafeRawBufferPointer, width: Int, height: Int, toleratesTruncation: Bool
+    ) throws(ImageError) {
         guard let start = bytes.bindMemory(to: UInt8.self).baseAddress, let handle = cpng_create(start, bytes.count)
         else {
             throw .outOfMemory
         }
+        if toleratesTruncation { cpng_tolerate(handle) }
         var header = cpng_header()
         let status = cpng_open(handle, UInt32(clamping: width), UInt32(clamping: height), &header)
         guard status == CPNG_OK else {
@@ -20,6 +26,7 @@ final class PNGDecoder {
         }
         self.handle = handle
         self.header = header
+        self.toleratesTruncation = toleratesTruncation
         count = bytes.count
     }
 
@@ -31,7 +38,12 @@ final class PNGDecoder {
 
     /// The next rows of the current pass.
     func read(_ destination: UnsafeMutablePointer<UInt8>, stride: Int, rows: Int) throws(ImageError) {
+        if isTruncated { return }
         let status = cpng_read(handle, destination, stride, UInt32(clamping: rows))
+        if status == CPNG_TRUNCATED, toleratesTruncation {
+            isTruncated = true
+            return
+        }
         guard status == CPNG_OK else { throw Self.error(status, handle, count) }
     }
 

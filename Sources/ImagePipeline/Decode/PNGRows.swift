@@ -38,6 +38,7 @@ final class PNGRows: RowSource {
                 throw .tooMuchMemory(bytes: stride * height, limit: limits.maxBytes, reason: "it is interlaced")
             }
             buffer = try scratch.whole.reserve(stride * height)
+            if decoder.toleratesTruncation { buffer.update(repeating: 0, count: stride * height) }
             for _ in 0..<header.passes {
                 var row = 0
                 while row < height {
@@ -70,6 +71,8 @@ final class PNGRows: RowSource {
         }
         let count = min(Self.batch, region.y.upperBound - y)
         guard count > 0 else { return nil }
+        // Rows that turn out to be missing are black, as those of the other formats are, or transparent.
+        if decoder.toleratesTruncation { buffer.update(repeating: 0, count: stride * count) }
         try decoder.read(buffer, stride: stride, rows: count)
         y += count
         let first = buffer + region.x.lowerBound * bytesPerPixel
