@@ -1,4 +1,3 @@
-internal import Dispatch
 internal import FlowControl
 
 extension Model {
@@ -13,14 +12,11 @@ extension Model {
     public static func load(
         contentsOf path: String, configuration: ModelConfiguration, version: String? = nil
     ) async throws(InferenceError) -> Model {
-        let result: Result<Model, InferenceError> = await withCheckedContinuation { continuation in
-            DispatchQueue.global(qos: .userInitiated).async {
-                do throws(InferenceError) {
-                    let model = try loadBlocking(path, configuration: configuration, version: version)
-                    continuation.resume(returning: .success(model))
-                } catch {
-                    continuation.resume(returning: .failure(error))
-                }
+        let result: Result<Model, InferenceError> = await LoaderThread.run {
+            do throws(InferenceError) {
+                return .success(try loadBlocking(path, configuration: configuration, version: version))
+            } catch {
+                return .failure(error)
             }
         }
         let model = try result.get()
@@ -79,6 +75,7 @@ extension Model {
         // What the trial has compiled a moment ago was not there before.
         report.isCached = compiled.loadedFromCache && tried?.compiledAnew != true
         report.device = compiled.executionDevices
+        report.execution = compiled.execution
         return try Model(
             bundle: bundle, version: version, plan: plan, compiled: compiled, configuration: configuration,
             loadReport: report)

@@ -1,0 +1,42 @@
+internal import Dispatch
+internal import Glibc
+
+/// Work that blocks for long, on a thread that ends with it.
+///
+/// Not a pool's thread: the engine's compiler goes megabytes deep into its stack, and a pool keeps each thread that has
+/// once been used for it. Memory would grow by as much whenever another one's turn came.
+enum LoaderThread {
+    /// What a thread is started with.
+    private final class Job: Sendable {
+        let body: @Sendable () -> Void
+
+        init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+    }
+
+    /// Does the work and returns what it gives; the calling task only waits.
+    static func run<Value: Sendable>(_ work: @escaping @Sendable () -> Value) async -> Value {
+        await withCheckedContinuation { continuation in
+            let job = Job { continuation.resume(returning: work()) }
+            // Where there can be no thread more, one that there is has to do.
+            if !start(job) { DispatchQueue.global(qos: .userInitiated).async { job.body() } }
+        }
+    }
+
+    private static func start(_ job: Job) -> Bool {
+        var attributes = pthread_attr_t()
+        guard pthread_attr_init(&attributes) == 0 else { return false }
+        defer { pthread_attr_destroy(&attributes) }
+        guard pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED)) == 0 else { return false }
+        let box = Unmanaged.passRetained(job)
+        var thread = pthread_t()
+        let failed = pthread_create(
+            &thread, &attributes,
+            { argument in
+                guard let argument else { return nil }
+                Unmanaged<Job>.fromOpaque(argument).takeRetainedValue().body()
+                return nil
+            }, box.toOpaque())
+        if failed != 0 { box.release() }
+        return failed == 0
+    }
+}
