@@ -74,7 +74,7 @@ public final class Daemon: Sendable {
             process.waitUntilExit()
             throw Failure(description: "the daemon did not start: \(output.text.withLock { $0 })")
         }
-        let address = text[range.upperBound...].prefix { !$0.isNewline && $0 != "," }
+        let address = text[range.upperBound...].prefix { !$0.isNewline && $0 != "," && $0 != "\"" }
         url = "http://\(address)"
     }
 

@@ -110,12 +110,19 @@ public protocol CompiledModel: Sendable {
     var loadedFromCache: Bool { get }
     /// The devices that it runs on.
     var executionDevices: String { get }
+    /// How it runs there.
+    var execution: ExecutionProperties { get }
 
     /// Makes one request: the room for one inference at a time.
     func makeRequest() throws(EngineError) -> any InferRequest
 
     /// Makes a tensor in memory that the engine reads without copying.
     func makeTensor(elementType: ElementType, shape: Shape) throws(EngineError) -> any EngineTensor
+}
+
+extension CompiledModel {
+    /// An engine need not tell.
+    public var execution: ExecutionProperties { ExecutionProperties() }
 }
 
 /// Memory of the engine for one input.

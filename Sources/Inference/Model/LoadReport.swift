@@ -14,6 +14,8 @@ public struct LoadReport: Sendable, Hashable {
     public var isCached = false
     /// The devices that it runs on.
     public var device = ""
+    /// How it runs there, in the engine's words.
+    public var execution = ExecutionProperties()
 
     /// A load that has not happened yet.
     public init() {}

@@ -94,6 +94,8 @@ struct ModelsHandler: Sendable {
         writer.integer(description.classificationOutput?.labels?.count ?? 0)
         writer.key("device")
         writer.string(model.loadReport.device)
+        writer.key("execution")
+        write(model.loadReport.execution, to: &writer)
         writer.key("load_ms")
         writer.milliseconds(model.loadReport.total)
         writer.key("cached")
@@ -122,6 +124,21 @@ struct ModelsHandler: Sendable {
         if let options = model.options, let text = try? JSONBytes.encode(options) {
             writer.key("options")
             writer.raw(text)
+        }
+    }
+
+    private func write(_ execution: ExecutionProperties, to writer: inout JSONWriter) {
+        writer.object { writer in
+            for (key, value) in [("precision", execution.precision), ("hint", execution.hint)] {
+                guard let value else { continue }
+                writer.key(key)
+                writer.string(value.lowercased())
+            }
+            for (key, value) in [("threads", execution.threads), ("streams", execution.streams)] {
+                guard let value else { continue }
+                writer.key(key)
+                writer.integer(value)
+            }
         }
     }
 

@@ -23,7 +23,8 @@ struct ServicePlan {
         self.environment = environment
         resources = HostResources()
         var ceilings = Sizing.Ceilings()
-        ceilings.bodyBytes = settings.maxBody
+        // A body that all bodies' budget could never hold is refused at once, instead of waiting for room.
+        ceilings.bodyBytes = min(settings.maxBody, settings.maxTotalBody ?? .max)
         ceilings.bodyBudgetBytes = settings.maxTotalBody ?? max(settings.maxBody, ceilings.bodyBudgetBytes)
         ceilings.pixels = settings.maxPixels
         ceilings.queueCapacity = settings.queueLength

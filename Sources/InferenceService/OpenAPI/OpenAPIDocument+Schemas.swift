@@ -54,6 +54,8 @@ extension OpenAPIDocument {
           "inputs": {"type": "array", "items": {"$ref": "#/components/schemas/feature"}},
           "outputs": {"type": "array", "items": {"$ref": "#/components/schemas/feature"}},
           "labels": {"type": "integer"}, "device": {"type": "string"}, "load_ms": {"type": "number"},
+          "execution": {"type": "object", "properties": {"precision": {"type": "string"}, "hint": {"type": "string"},
+            "threads": {"type": "integer"}, "streams": {"type": "integer"}}},
           "cached": {"type": "boolean"}, "instances": {"type": "integer"}, "in_flight": {"type": "object"},
           "options": {}}},
         "state": {"type": "string", "enum": ["loading", "ready", "unloaded", "failed"]},

@@ -34,6 +34,8 @@ enum ServeCommand: Command {
             switch argument {
             case .flag(let flag, let value):
                 guard try flags.take(flag, value: value, from: &reader) else { throw reader.unknown(flag) }
+            case .word(let word) where ["true", "false", "yes", "no", "on", "off"].contains(word):
+                throw UsageError("\"\(word)\" is not expected here: write the flag before it as --FLAG=\(word)")
             case .word(let word):
                 throw UsageError(
                     "\"\(word)\" is not expected here: folders with models are given with --models \(word)")

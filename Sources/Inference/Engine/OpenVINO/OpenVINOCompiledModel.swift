@@ -8,6 +8,7 @@ final class OpenVINOCompiledModel: CompiledModel {
     let optimalRequestCount: Int
     let loadedFromCache: Bool
     let executionDevices: String
+    let execution: ExecutionProperties
 
     init(_ handle: OpenVINOHandle, inputs: [TensorPort], outputs: [TensorPort]) throws(EngineError) {
         self.handle = handle
@@ -22,6 +23,12 @@ final class OpenVINOCompiledModel: CompiledModel {
         optimalRequestCount = max(1, property("OPTIMAL_NUMBER_OF_INFER_REQUESTS").flatMap { Int($0) } ?? 1)
         loadedFromCache = property("LOADED_FROM_CACHE") == "YES"
         executionDevices = property("EXECUTION_DEVICES") ?? ""
+        var execution = ExecutionProperties()
+        execution.precision = property("INFERENCE_PRECISION_HINT")
+        execution.hint = property("PERFORMANCE_HINT")
+        execution.threads = property("INFERENCE_NUM_THREADS").flatMap { Int($0) }
+        execution.streams = property("NUM_STREAMS").flatMap { Int($0) }
+        self.execution = execution
     }
 
     func makeRequest() throws(EngineError) -> any InferRequest {

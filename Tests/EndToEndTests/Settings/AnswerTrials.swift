@@ -1,0 +1,105 @@
+import Foundation
+import TestSupport
+
+extension SettingsTrial {
+    private static let seven = BadInputTests.seven
+
+    /// What requests are answered with, and what is said of them.
+    static let answers = SettingsTrial(
+        title: "answers and their lines",
+        settings: [
+            "top": "3", "max_pixels": "100000", "max_batch": "2", "tolerate_truncated": "true", "max_deadline": "1s",
+            "log_format": "json", "log_top_label": "true",
+        ],
+        checks: [
+            "top": { running in
+                let count = try Curl.post(seven, to: running.url + "/v1/classify").classifications.count
+                return unless(count == 3, "\(count) classes")
+            },
+            "max_pixels": { running in
+                let picture = CancellationPicture.png(width: 400, height: 400)
+                let answer = try Curl.run(running.url + "/v1/classify", ["--data-binary", "@-"], input: picture)
+                return unless(answer.status == 413 && answer.code == "image_too_large", answer.text)
+            },
+            "max_batch": { running in
+                let parts = Array(repeating: ["-F", "image=@\(seven.path)"], count: 3).flatMap { $0 }
+                let answer = try Curl.run(running.url + "/v1/classify", parts)
+                return unless(answer.status == 400 && answer.error.contains("2"), answer.text)
+            },
+            "tolerate_truncated": { running in
+                let picture = try Data(contentsOf: seven)
+                let answer = try Curl.run(
+                    running.url + "/v1/classify", ["--data-binary", "@-"], input: picture.prefix(picture.count / 2))
+                return unless(answer.status == 200, answer.text)
+            },
+            "max_deadline": { running in
+                let answer = try Curl.post(seven, to: running.url + "/v1/classify?timeout_ms=2000")
+                return unless(answer.status == 400 && answer.error.contains("timeout_ms"), answer.text)
+            },
+            "log_format": jsonLines,
+            "log_top_label": { running in
+                _ = try Curl.post(seven, to: running.url + "/v1/classify")
+                for _ in 0..<40 where !running.daemon.log.contains("\"top\":\"7\"") { usleep(50_000) }
+                return unless(running.daemon.log.contains("\"top\":\"7\""), running.daemon.log)
+            },
+        ])
+
+    /// Every line is a JSON object; a request's has its fields, and nothing of what was sent.
+    private static let jsonLines: Check = { running in
+        let secret = "s3cr3t-s3cr3t-s3cr3t"
+        let answer = try Curl.post(
+            seven, to: running.url + "/v1/classify?threshold=0.0625",
+            ["-H", "X-Request-ID: json-line", "-H", "Authorization: Bearer \(secret)"])
+        for _ in 0..<40 where !running.daemon.log.contains("\"id\":\"json-line\"") { usleep(50_000) }
+        // The last line may be on its way.
+        let lines = running.daemon.log.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
+        var found: [String: Any]?
+        for line in lines {
+            guard let fields = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any],
+                fields["level"] is String, fields["message"] is String, fields["time"] is String
+            else { return "not a log line: \(line)" }
+            if fields["id"] as? String == "json-line" { found = fields }
+        }
+        guard let found else { return "no line of the request: \(running.daemon.log)" }
+        guard found["route"] as? String == "/v1/classify", found["method"] as? String == "POST",
+            found["status"] as? Int == 200, found["model"] as? String == "digits",
+            found["outcome"] as? String == "answered",
+            found["bytes_out"] as? Int == answer.body.count,
+            found["bytes_in"] as? Int == (try Data(contentsOf: seven)).count,
+            (found["client"] as? String)?.hasPrefix("127.0.0.1:") == true
+        else { return "\(found)" }
+        for time in ["ms", "recv_ms", "queue_ms", "decode_ms", "infer_ms", "encode_ms"] {
+            guard let value = found[time] as? Double, value >= 0 else { return "\(time): \(found)" }
+        }
+        return unless(
+            !running.daemon.log.contains(secret) && !running.daemon.log.contains("threshold"),
+            "what was sent is in the log")
+    }
+
+    static let quiet = SettingsTrial(
+        title: "a quiet log", settings: ["log_level": "notice"],
+        checks: [
+            "log_level": { running in
+                _ = try Curl.post(seven, to: running.url + "/v1/classify")
+                usleep(300_000)
+                let log = running.daemon.log
+                return unless(log.contains("ready after") && !log.contains("limits: ") && !log.contains(" id="), log)
+            }
+        ])
+
+    static let tokens = SettingsTrial(
+        title: "tokens", settings: ["tokens_file": "{}/tokens"],
+        prepare: {
+            try "all a-token-of-this-trial".write(
+                to: $0.appendingPathComponent("tokens"), atomically: true, encoding: .utf8)
+        },
+        checks: [
+            "tokens_file": { running in
+                let without = try Curl.run(running.url + "/v1/models").status
+                let with = try Curl.run(
+                    running.url + "/v1/models", ["-H", "Authorization: Bearer a-token-of-this-trial"]
+                ).status
+                return unless(without == 401 && with == 200, "\(without) without a token, \(with) with it")
+            }
+        ])
+}

@@ -1,0 +1,60 @@
+import Foundation
+import TestSupport
+
+extension SettingsTrial {
+    /// Asks with pictures that take long to decode, eight at once, again and again until a counter says so.
+    private static func crowd(_ running: Running, until sample: String) throws -> String? {
+        let request = CancellationClient.request(CancellationPicture.png(width: 7700, height: 7700))
+        for _ in 0..<10 {
+            let clients = try (0..<8).map { _ in try RawConnection(running.url) }
+            for client in clients { client.send(request) }
+            for client in clients { client.receive(seconds: 30) }
+            if try running.metric(sample) > 0 { return nil }
+        }
+        return "\(sample) is 0"
+    }
+
+    static let length = SettingsTrial(
+        title: "the queue's length", settings: ["queue_length": "2"], also: ["max_in_flight": "1"],
+        checks: ["queue_length": { try crowd($0, until: "ocelli_refused_total{reason=\"queue_full\"}") }])
+
+    static let queue = SettingsTrial(
+        title: "the queue", settings: ["max_in_flight": "1", "queue_wait": "20ms"],
+        checks: [
+            "max_in_flight": { running in
+                let limit = (try running.model()["in_flight"] as? [String: Any])?["limit"] as? Int
+                return unless(limit == 1, "\(String(describing: limit))")
+            },
+            "queue_wait": { try crowd($0, until: "ocelli_refused_total{reason=\"wait_timed_out\"}") },
+        ])
+
+    static let policy = SettingsTrial(
+        title: "the overload policy", settings: ["overload_policy": "drop_oldest"],
+        also: ["max_in_flight": "1", "queue_length": "1"],
+        checks: ["overload_policy": { try crowd($0, until: "ocelli_refused_total{reason=\"displaced\"}") }])
+
+    static let delay = SettingsTrial(
+        title: "the delay of a drain", settings: ["drain_delay": "2s"],
+        checks: [
+            "drain_delay": { running in
+                running.daemon.signal(SIGTERM)
+                _ = running.daemon.waitForLog("draining")
+                usleep(500_000)
+                let answer = try Curl.run(running.url + "/readyz")
+                return unless(answer.status == 503, "half a second after SIGTERM: \(answer.status)")
+            }
+        ])
+
+    static let timeout = SettingsTrial(
+        title: "the end of a drain", settings: ["drain_timeout": "300ms"], also: ["body_grace": "60s"],
+        checks: [
+            "drain_timeout": { running in
+                let client = try RawConnection(running.url)
+                client.send("POST /v1/classify HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nhalf")
+                client.receive(seconds: 0.3)
+                running.daemon.signal(SIGTERM)
+                let status = running.daemon.waitForExit(seconds: 10)
+                return unless(status == 3, "ended with \(status) within 10 s")
+            }
+        ])
+}

@@ -1,0 +1,146 @@
+import Foundation
+import TestSupport
+
+extension SettingsTrial {
+    /// What a request and a connection may be.
+    static let limits = SettingsTrial(
+        title: "limits of requests and connections",
+        settings: [
+            "max_body": "48KiB", "max_request_line": "200", "max_header": "1KiB", "max_header_fields": "20",
+            "header_timeout": "300ms", "min_body_rate": "64KiB", "body_grace": "300ms", "idle_timeout": "500ms",
+            "write_timeout": "300ms", "max_connections": "8", "access_log": "false",
+        ],
+        checks: [
+            "max_body": { running in
+                let answer = try Curl.run(
+                    running.url + "/v1/classify", ["--data-binary", "@-"], input: Data(count: 60_000))
+                return unless(answer.status == 413 && answer.code == "body_too_large", answer.text)
+            },
+            "max_request_line": { running in
+                let answer = try Curl.run(running.url + "/" + String(repeating: "x", count: 300))
+                return unless(answer.status == 414, answer.text)
+            },
+            "max_header": { running in
+                let answer = try Curl.run(
+                    running.url + "/healthz", ["-H", "Long: " + String(repeating: "x", count: 2000)])
+                return unless(answer.status == 431, answer.text)
+            },
+            "max_header_fields": { running in
+                let fields = (0..<30).flatMap { ["-H", "f\($0): x"] }
+                let answer = try Curl.run(running.url + "/healthz", fields)
+                return unless(answer.status == 431, answer.text)
+            },
+            "header_timeout": { running in
+                let client = try RawConnection(running.url)
+                client.send("POST /v1/cla")
+                return unless(client.receive().contains(" 408 "), "after 3 s: \(client.received)")
+            },
+            "min_body_rate": { running in
+                let client = try RawConnection(running.url)
+                client.send("POST /v1/classify HTTP/1.1\r\nHost: x\r\nContent-Length: 20000\r\n\r\n")
+                // 5 KB/s: quicker than the default asks for, slower than this trial does.
+                for _ in 0..<20 where !client.received.contains(" 408 ") {
+                    client.send(Data(count: 500))
+                    client.receive(seconds: 0.1)
+                }
+                return unless(client.received.contains(" 408 "), "after 2 s: \(client.received)")
+            },
+            "body_grace": { running in
+                let client = try RawConnection(running.url)
+                client.send("POST /v1/classify HTTP/1.1\r\nHost: x\r\nContent-Length: 20000\r\n\r\nx")
+                return unless(client.receive().contains(" 408 "), "after 3 s: \(client.received)")
+            },
+            "idle_timeout": { running in
+                let client = try RawConnection(running.url)
+                client.send("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+                guard client.receive().contains(" 200 ") else { return client.received }
+                return unless(client.waitForEnd(), "the connection was still open after 3 s")
+            },
+            "write_timeout": { running in
+                let client = try RawConnection(running.url)
+                // More than the buffers of both sides hold, and none of it is read.
+                let request = "GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n"
+                for _ in 0..<60 { client.send(String(repeating: request, count: 20)) }
+                var count = 0.0
+                for _ in 0..<30 where count == 0 {
+                    usleep(100_000)
+                    count = try running.metric("ocelli_connections_slow_readers_total")
+                }
+                return unless(count == 1, "\(count) slow readers after 3 s")
+            },
+            "max_connections": { running in
+                let clients = try (0..<16).map { _ in
+                    let client = try RawConnection(running.url)
+                    client.send("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+                    client.receive()
+                    return client
+                }
+                // Idle connections make room for new ones, the oldest first.
+                let evicted = try running.metric("ocelli_connections_evicted_total")
+                return unless(evicted >= 8 && clients[0].waitForEnd(), "\(evicted) of \(clients.count) had to go")
+            },
+            "access_log": { running in
+                _ = try Curl.run(running.url + "/v1/models")
+                usleep(300_000)
+                return unless(
+                    running.daemon.log.contains("limits: ") && !running.daemon.log.contains(" id="), running.daemon.log)
+            },
+        ])
+
+    static let connections = SettingsTrial(
+        title: "addresses and event loops",
+        settings: [
+            "listen": "unix:{}/socket", "event_loops": "2", "max_requests_per_connection": "2", "deadline": "20ms",
+        ],
+        checks: [
+            "listen": { running in
+                let path = running.folder.appendingPathComponent("socket").path
+                let answer = try Curl.run("http://localhost/healthz", ["--unix-socket", path])
+                return unless(answer.status == 200, "curl ended with \(answer.exit)")
+            },
+            "event_loops": { running in
+                let tasks = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(running.daemon.pid)/task")
+                let names = tasks.compactMap {
+                    try? String(contentsOfFile: "/proc/\(running.daemon.pid)/task/\($0)/comm", encoding: .utf8)
+                }
+                return unless(names.filter { $0.hasPrefix("http-") }.count == 2, "\(names)")
+            },
+            "max_requests_per_connection": { running in
+                let client = try RawConnection(running.url)
+                client.send(String(repeating: "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n", count: 3))
+                let isEnded = client.waitForEnd()
+                let answers = client.received.components(separatedBy: " 200 OK").count - 1
+                return unless(isEnded && answers == 2, "\(answers) answers, ended: \(isEnded)")
+            },
+            "deadline": { running in
+                // Takes far longer to decode than the deadline is.
+                let picture = CancellationPicture.png(width: 7700, height: 7700)
+                let answer = try Curl.run(running.url + "/v1/classify", ["--data-binary", "@-"], input: picture)
+                return unless(answer.status == 504, answer.text)
+            },
+        ])
+
+    static let totals = SettingsTrial(
+        title: "all bodies together", settings: ["max_total_body": "64KiB"],
+        checks: [
+            "max_total_body": { running in
+                let clients = try (0..<3).map { _ in try RawConnection(running.url) }
+                for client in clients {
+                    client.send("POST /v1/classify HTTP/1.1\r\nHost: x\r\nContent-Length: 50000\r\n\r\n")
+                    client.send(Data(count: 45_000))
+                }
+                var waiting = 0.0
+                for _ in 0..<20 where waiting == 0 {
+                    waiting = try running.metric("ocelli_bodies_waiting")
+                    usleep(50_000)
+                }
+                let limit = try running.metric("ocelli_body_bytes_limit")
+                // A body that could never be held is refused before it is sent.
+                let large = try Curl.run(
+                    running.url + "/v1/classify", ["--data-binary", "@-"], input: Data(count: 100_000))
+                return unless(
+                    waiting >= 1 && limit == 65_536 && large.status == 413,
+                    "\(waiting) wait, the limit is \(limit), 100 kB: \(large.status)")
+            }
+        ])
+}

@@ -1,0 +1,151 @@
+import Foundation
+import TestSupport
+
+extension SettingsTrial {
+    private static let digits = SharedData.packageRoot.appendingPathComponent("models/digits")
+
+    private static func blobs(_ running: Running) -> [String] {
+        let folder = running.folder.appendingPathComponent("cache").path
+        return ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).filter { $0.hasSuffix(".blob") }
+    }
+
+    /// Which models there are, when they are loaded, and what is kept of them.
+    static let models = SettingsTrial(
+        title: "models and their cache",
+        settings: [
+            "models": "{}/models", "default_model": "second", "load": "lazy", "idle_unload": "1s",
+            "repository_control": "none", "cache_dir": "{}/cache", "cache_size": "5KB",
+        ],
+        prepare: { folder in
+            for name in ["first", "second"] {
+                let target = folder.appendingPathComponent("models/\(name)")
+                try FileManager.default.createDirectory(
+                    at: target.deletingLastPathComponent(), withIntermediateDirectories: true)
+                try FileManager.default.copyItem(at: digits, to: target)
+            }
+            let cache = folder.appendingPathComponent("cache")
+            try FileManager.default.createDirectory(at: cache, withIntermediateDirectories: true)
+            try Data(count: 10_000).write(to: cache.appendingPathComponent("old.blob"))
+        },
+        checks: [
+            "models": { running in
+                let models = try Curl.run(running.url + "/v1/models").json["models"] as? [[String: Any]] ?? []
+                let names = models.compactMap { $0["name"] as? String }
+                return unless(names == ["first", "second"], "\(names)")
+            },
+            "load": { running in
+                let models = try Curl.run(running.url + "/v1/models").json["models"] as? [[String: Any]] ?? []
+                let states = models.compactMap { $0["state"] as? String }
+                return unless(!states.isEmpty && states.allSatisfy { $0 == "unloaded" }, "\(states)")
+            },
+            "cache_size": { running in
+                unless(!blobs(running).contains("old.blob"), "\(blobs(running)) is more than 5 KB")
+            },
+            "default_model": { running in
+                let answer = try Curl.post(BadInputTests.seven, to: running.url + "/v1/classify")
+                return unless(answer.json["model"] as? String == "second", answer.text)
+            },
+            "cache_dir": { running in
+                _ = try Curl.post(BadInputTests.seven, to: running.url + "/v1/classify")
+                return unless(blobs(running).contains { $0 != "old.blob" }, "\(blobs(running))")
+            },
+            "idle_unload": { running in
+                _ = try Curl.post(BadInputTests.seven, to: running.url + "/v1/classify")
+                for _ in 0..<100 where !running.daemon.log.contains("nobody has asked it") { usleep(50_000) }
+                return unless(running.daemon.log.contains("nobody has asked it"), "still loaded after 5 s")
+            },
+            "repository_control": { running in
+                let answer = try Curl.run(
+                    running.url + "/v2/repository/models/first/load", ["-X", "POST", "--data", "{}"])
+                return unless(answer.status == 403, answer.text)
+            },
+        ])
+
+    private static func execution(_ running: Running) throws -> [String: Any] {
+        try running.model()["execution"] as? [String: Any] ?? [:]
+    }
+
+    /// How the engine runs models, in its own words: what it was told, and not what it was to be told.
+    static let engine = SettingsTrial(
+        title: "the engine",
+        settings: ["threads": "1", "instances": "5", "hint": "latency", "precision": "bf16"],
+        checks: [
+            "threads": { running in
+                // On a machine of one processor one thread is the default too.
+                let threads = try execution(running)["threads"] as? Int
+                return unless(threads == 1, "\(String(describing: threads)) threads")
+            },
+            "instances": { running in
+                let instances = try running.model()["instances"] as? Int
+                return unless(instances == 5, "\(String(describing: instances))")
+            },
+            "hint": { running in
+                let hint = try execution(running)["hint"] as? String
+                return unless(hint == "latency", "\(String(describing: hint))")
+            },
+            "precision": { running in
+                let devices = try Shell.run(Daemon.binary.path, ["devices"]).text
+                let precision = try execution(running)["precision"] as? String
+                // Where the processor has no such numbers, the engine says that it goes on with f32.
+                return unless(
+                    precision == (devices.contains("BF16") ? "bf16" : "f32"), "\(String(describing: precision))")
+            },
+        ])
+
+    static let streams = SettingsTrial(
+        title: "the engine's streams", settings: ["streams": "1"], also: ["threads": "2"],
+        checks: [
+            "streams": { running in
+                let streams = try execution(running)["streams"] as? Int
+                return unless(streams == 1, "\(String(describing: streams)) streams")
+            }
+        ])
+
+    static let device = SettingsTrial(
+        title: "the engine's device", settings: ["device": "NOSUCH"],
+        checks: [
+            "device": { running in
+                let reason = try running.model()["reason"] as? String ?? ""
+                return unless(reason.contains("NOSUCH"), "the model is ready on another device: \(reason)")
+            }
+        ])
+
+    private static let own = ["models": "{}/models", "cache_dir": "{}/cache"]
+
+    private static func put(_ name: String, _ bytes: Data?, in folder: URL) throws {
+        let models = folder.appendingPathComponent("models")
+        try FileManager.default.createDirectory(at: models, withIntermediateDirectories: true)
+        let target = models.appendingPathComponent(name)
+        if let bytes { try bytes.write(to: target) } else { try FileManager.default.copyItem(at: digits, to: target) }
+    }
+
+    static let untried = SettingsTrial(
+        title: "models are not tried", settings: ["load_trial": "false"], also: own,
+        prepare: { try put("digits", nil, in: $0) },
+        checks: [
+            "load_trial": { running in
+                let log = running.daemon.log
+                return unless(log.contains("digits version 1 is ready") && !log.contains("of it a trial"), log)
+            }
+        ])
+
+    static let triedInLittleMemory = SettingsTrial(
+        title: "models are tried in little memory", settings: ["load_trial_memory": "16MiB"], also: own,
+        prepare: { try put("digits", nil, in: $0) },
+        checks: [
+            "load_trial_memory": { running in
+                let model = try running.model()
+                return unless(model["state"] as? String == "failed" && model["reason"] is String, "\(model)")
+            }
+        ])
+
+    static let triedForAMoment = SettingsTrial(
+        title: "models are tried for a moment", settings: ["load_trial_timeout": "300ms"], also: own,
+        prepare: { try put("endless.onnx", LoadTrialTests.endless, in: $0) },
+        checks: [
+            "load_trial_timeout": { running in
+                let reason = try Curl.run(running.url + "/v1/models/endless").json["reason"] as? String ?? ""
+                return unless(reason.contains("still loading it after"), reason)
+            }
+        ])
+}

@@ -1,0 +1,46 @@
+import Foundation
+import InferenceService
+import TestSupport
+import Testing
+
+/// Every setting of the table does something: the real binary, started with it, shows its effect.
+@Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
+struct EverySettingTests {
+    static let trials: [SettingsTrial] = [
+        .answers, .quiet, .tokens, .limits, .connections, .totals, .queue, .length, .policy, .delay, .timeout, .models,
+        .engine,
+        .streams, .device, .untried, .triedInLittleMemory, .triedForAMoment,
+    ]
+
+    @Test func everySettingOfTheTableIsOnTrial() {
+        let checked = Self.trials.flatMap { $0.checks.map(\.key) }
+        let missing = SettingsTable.all.map(\.name).filter { !checked.contains($0) }
+        #expect(missing.isEmpty, "settings without a check: \(missing)")
+        for trial in Self.trials {
+            #expect(Set(trial.checks.map(\.key)) == Set(trial.settings.keys), "\(trial.title)")
+        }
+        let unknown = Self.trials.flatMap { Array($0.settings.keys) + Array($0.also.keys) }
+            .filter { SettingsTable.setting(named: $0) == nil }
+        #expect(unknown.isEmpty)
+    }
+
+    @Test(arguments: trials) func doesSomething(_ trial: SettingsTrial) throws {
+        for (setting, finding) in try trial.run() {
+            #expect(finding == nil, "\(setting) does nothing: \(finding ?? "")")
+        }
+    }
+
+    /// The checks themselves: each notices when its setting is left out. Takes minutes: PROVE_SETTINGS_CHECKS=1 asks for it.
+    @Test(
+        .enabled(
+            if: ProcessInfo.processInfo.environment["PROVE_SETTINGS_CHECKS"] != nil,
+            "takes minutes: PROVE_SETTINGS_CHECKS=1 asks for it"),
+        arguments: trials)
+    func withoutItsSettingEachCheckFails(_ trial: SettingsTrial) throws {
+        for setting in trial.settings.keys.sorted() {
+            for (_, finding) in try trial.run(omitting: setting) {
+                #expect(finding != nil, "the check of \(setting) passes without it")
+            }
+        }
+    }
+}
