@@ -69,6 +69,21 @@ struct MetricsTests {
         let config = SharedData.packageRoot.appendingPathComponent("config")
         let rules = try Shell.run("promtool", ["check", "rules", config.path + "/alerts.yaml"])
         #expect(rules.status == 0, "\(rules.text)\(rules.errors)")
+        // Each alert fires when it should, and not before.
+        let fixture = SharedData.packageRoot.appendingPathComponent("Tests/Fixtures/alerts-test.yaml")
+        let alerts = try Shell.run("promtool", ["test", "rules", fixture.path])
+        #expect(alerts.status == 0, "\(alerts.text)\(alerts.errors)")
+        let names = try String(contentsOf: config.appendingPathComponent("alerts.yaml"), encoding: .utf8)
+            .matches(of: /- alert: (\w+)/).map { String($0.output.1) }
+        let tested = try String(contentsOf: fixture, encoding: .utf8)
+        for name in names { #expect(tested.contains("alertname: \(name)"), "\(name) is not tested") }
+        // What is alerted on by its increase is there at 0 from the start.
+        let text = String(decoding: page, as: UTF8.self)
+        for sample in [
+            "ocelli_errors_total{code=\"internal\",reason=\"internal\"}", "ocelli_canaries_total{result=\"failed\"}",
+        ] {
+            #expect(Self.value(sample, in: text) == 0, "\(sample)")
+        }
         daemon.stop()
     }
 

@@ -25,8 +25,9 @@ final class ServiceMetrics: Sendable {
 
     let models = LabelledList { ModelMetrics() }
     let routes = LabelledList { RouteMetrics() }
-    /// Answers that are errors, by code and reason: `overloaded/queue_full`.
-    let errors = LabelledList { AtomicCounters(1) }
+    /// Answers that are errors, by code and reason: `overloaded/queue_full`. Those that are alerted on are there at 0 from
+    /// the start: Prometheus's increase() does not see a counter that begins with 1.
+    let errors = LabelledList(["internal/engine", "internal/internal"]) { AtomicCounters(1) }
     let refusals = LabelledList(ServiceMetrics.refusalReasons) { AtomicCounters(1) }
     private let cancellations = AtomicCounters(ServiceMetrics.cancelStages.count)
     private let counters = AtomicCounters(Counter.allCases.count)

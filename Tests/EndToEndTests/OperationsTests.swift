@@ -1,0 +1,106 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The trials of scripts/operations, short: daemons that are killed, drained and confined while real clients ask.
+@Suite(
+    .enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)),
+    .enabled(if: Shell.has("python3"), "python3 is not installed"), .serialized)
+struct OperationsTests {
+    private static let scripts = SharedData.packageRoot.appendingPathComponent("scripts/operations")
+
+    /// Runs a trial; it says itself what it found.
+    private func run(_ script: String, _ arguments: [String] = [], python: String = "python3") throws {
+        let result = try Shell.run(
+            "timeout", ["120", python, Self.scripts.appendingPathComponent(script).path] + arguments,
+            environment: ["TEST_BINARY": Daemon.binary.path])
+        #expect(result.status == 0, "\(result.text)\(result.errors)")
+    }
+
+    /// `kill -9` and a restart by socket activation: only what was being processed is lost, who waits is served.
+    @Test func aKilledDaemonLosesOnlyWhatItHad() throws {
+        try run("activation.py", ["--kills", "3"])
+    }
+
+    /// config/nginx.conf and config/haproxy.cfg before two daemons: a drain loses nothing, a kill next to nothing.
+    @Test(.enabled(if: Self.hasProxy, "neither nginx nor haproxy is installed"))
+    func proxiesHideDaemonsThatComeAndGo() throws {
+        try run("proxies.py")
+    }
+
+    private static var hasProxy: Bool {
+        ["nginx", "haproxy"].contains { name in
+            Shell.has(name) || FileManager.default.isExecutableFile(atPath: "/usr/sbin/\(name)")
+        }
+    }
+
+    /// The unit's sandbox: the daemon starts, classifies, reloads and ends in it.
+    @Test(
+        .enabled(
+            if: Self.canConfine, "needs bubblewrap, systemd-analyze and Debian's python3-seccomp, and user namespaces"))
+    func theUnitsSandboxLeavesWhatIsNeeded() throws {
+        try run("sandbox.py", python: "/usr/bin/python3")
+    }
+
+    private static var canConfine: Bool {
+        Shell.has("systemd-analyze") && (try? Shell.run("/usr/bin/python3", ["-c", "import seccomp"]).status) == 0
+            && canBind
+    }
+
+    private static var canBind: Bool {
+        Shell.has("bwrap")
+            && (try? Shell.run("bwrap", ["--ro-bind", "/", "/", "--unshare-user", "true"]).status) == 0
+    }
+
+    /// MemoryMax= and CPUQuota= as a control group of version 2 has them. Its files are made up: a real one with both
+    /// controllers cannot be had in a container.
+    @Test(.enabled(if: Self.canBind, "needs bubblewrap and user namespaces"))
+    func theLimitsOfAControlGroupAreHonoured() throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-group-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        for (name, text) in [("cpu.max", "150000 100000\n"), ("memory.max", "536870912\n")] {
+            try text.write(to: folder.appendingPathComponent(name), atomically: true, encoding: .utf8)
+        }
+        // A root without the host's /sys: otherwise the host's own mounts of control groups would be found.
+        var arguments = ["--proc", "/proc", "--dev", "/dev", "--ro-bind", folder.path, "/sys/fs/cgroup"]
+        let top = try FileManager.default.contentsOfDirectory(atPath: "/")
+        for entry in top where !["proc", "dev", "sys"].contains(entry) {
+            let path = "/" + entry
+            let target = try? FileManager.default.destinationOfSymbolicLink(atPath: path)
+            arguments += target.map { ["--symlink", $0, path] } ?? ["--ro-bind", path, path]
+        }
+        let result = try Shell.run("bwrap", arguments + ["--unshare-user", Daemon.binary.path, "limits"])
+        #expect(result.status == 0, "\(result.errors)")
+        func row(_ name: String) -> String {
+            String(result.text.split(separator: "\n").first { $0.hasPrefix(name + " ") } ?? "")
+        }
+        let processors = ProcessInfo.processInfo.activeProcessorCount
+        if processors >= 2 {
+            #expect(row("processors").contains("1.50") && row("processors").contains("cpu.max"), "\(result.text)")
+        }
+        #expect(row("threads").contains(" 1 "), "\(result.text)")
+        #expect(row("memory").contains("512MiB") && row("memory").contains("memory.max"), "\(result.text)")
+        #expect(row("max_total_body").contains("64MiB"), "\(result.text)")
+    }
+
+    /// The same with a real group, where one can be made (version 1 of the CPU controller, as root).
+    @Test(.enabled(if: Self.hasCPUController, "needs root and a writable CPU controller of version 1"))
+    func aRealQuotaIsHonoured() throws {
+        let group = "/sys/fs/cgroup/cpu/ocelli-test-\(UUID().uuidString)"
+        let script = """
+            mkdir '\(group)' && echo 100000 >'\(group)/cpu.cfs_period_us' && echo 50000 >'\(group)/cpu.cfs_quota_us' || exit 9
+            sh -c 'echo $$ >"\(group)/cgroup.procs" && exec "\(Daemon.binary.path)" limits'
+            status=$?
+            rmdir '\(group)'
+            exit $status
+            """
+        let result = try Shell.run("sh", ["-c", script])
+        #expect(result.status == 0, "\(result.errors)")
+        #expect(result.text.contains("0.50  cpu.cfs_quota_us of /ocelli-test"), "\(result.text)")
+    }
+
+    private static var hasCPUController: Bool {
+        getuid() == 0 && FileManager.default.isWritableFile(atPath: "/sys/fs/cgroup/cpu/cpu.cfs_quota_us")
+    }
+}
