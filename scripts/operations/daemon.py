@@ -46,7 +46,7 @@ class Daemon:
         self.lines = 0
         self.notable = []
         self._changed = threading.Condition()
-        self._seen = ""
+        self._seen, self._total = "", 0
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
         if ready and not self.wait_for_log(ready):
@@ -61,6 +61,7 @@ class Daemon:
                 # Access lines are counted only; the rest is kept, bounded.
                 if " id=" not in line:
                     self._seen = (self._seen + line)[-200_000:]
+                    self._total += len(line)
                     if line.startswith(("error:", "warning:")) and len(self.notable) < 1000:
                         self.notable.append(line.rstrip())
                 self._changed.notify_all()
@@ -70,13 +71,18 @@ class Daemon:
         with self._changed:
             return self._seen
 
-    def wait_for_log(self, words, seconds=60, count=1):
-        """Waits, bounded, until the log has these words so many times."""
+    def mark(self):
+        """Where the log is now: for `wait_for_log`."""
+        with self._changed:
+            return self._total
+
+    def wait_for_log(self, words, seconds=60, since=0):
+        """Waits, bounded, until the log has these words after a mark."""
         end = time.monotonic() + seconds
         with self._changed:
-            while self._seen.count(words) < count:
+            while words not in self._seen[max(0, len(self._seen) - (self._total - since)) :]:
                 if time.monotonic() > end or (self.process.poll() is not None and not self._reader.is_alive()):
-                    return self._seen.count(words) >= count
+                    return False
                 self._changed.wait(0.1)
         return True
 

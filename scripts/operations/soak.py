@@ -70,32 +70,37 @@ class Operator(threading.Thread):
         super().__init__(daemon=True)
         self.process, self.config, self.every = process, config, every
         self.random = random.Random(f"{seed}-operator")
-        self.idle = threading.Event()
+        # Held while it does something: the daemon is not at rest then.
+        self.busy = threading.Lock()
         self.over = threading.Event()
         self.reloads, self.refused, self.scrapes, self.wrong = 0, 0, 0, []
 
     def run(self):
         turn = 0
         while not self.over.wait(self.every):
-            if self.idle.is_set():
-                continue
-            turn += 1
-            try:
-                text = scrape(self.process.port)
-                self.scrapes += 1
-                if "ocelli_pictures_total" not in text:
-                    self.wrong.append("a scrape without ocelli_pictures_total")
-            except (wire.Lost, OSError) as error:
-                self.wrong.append(f"scrape: {error}")
-            bad = turn % 4 == 0
-            self.config.write_text("{ top: nonsense }" if bad else configuration(self.random))
-            words = "nothing has changed" if bad else "reload: done"
-            before = self.process.log.count(words)
-            self.process.signal(signal.SIGHUP)
-            if not self.process.wait_for_log(words, 30, before + 1):
-                self.wrong.append(f"a reload did not end: {words}")
-            self.reloads += not bad
-            self.refused += bad
+            with self.busy:
+                turn += 1
+                self.scrape()
+                self.reload(bad=turn % 4 == 0)
+
+    def scrape(self):
+        try:
+            text = scrape(self.process.port)
+            self.scrapes += 1
+            if "ocelli_pictures_total" not in text:
+                self.wrong.append("a scrape without ocelli_pictures_total")
+        except (wire.Lost, OSError) as error:
+            self.wrong.append(f"scrape: {error}")
+
+    def reload(self, bad):
+        self.config.write_text("{ top: nonsense }" if bad else configuration(self.random))
+        words = "nothing has changed" if bad else "reload: done"
+        mark = self.process.mark()
+        self.process.signal(signal.SIGHUP)
+        if not self.process.wait_for_log(words, 60, mark):
+            self.wrong.append(f"a reload did not end: {words}")
+        self.reloads += not bad
+        self.refused += bad
 
 
 def scrape(port):
@@ -128,8 +133,13 @@ def rest(process):
     for _ in range(300):
         page = samples(process.port)
         if page["ocelli_connections_open"] <= 1 and page["ocelli_handlers_running"] <= 1:
-            # Models that a reload has replaced go with their last request; the pools' threads end a little later.
-            time.sleep(1.5)
+            # Models that a reload has replaced go with their last request, and what they held a little later.
+            before = None
+            for _ in range(20):
+                time.sleep(0.75)
+                if process.files() == before:
+                    break
+                before = process.files()
             return page
         time.sleep(0.1)
     raise SystemExit(f"the daemon does not come to rest: {page['ocelli_connections_open']} connections are open")
@@ -172,23 +182,22 @@ def run(process, config, arguments):
     operator = Operator(process, config, arguments.seed, every=length / 4)
     operator.start()
     while time.monotonic() < start + seconds:
-        operator.idle.clear()
         crowd = Crowd(process.port, f"{arguments.seed}-{len(rows)}", time.monotonic() + length)
         crowd.run()
-        operator.idle.set()
         done.update(crowd.done)
         wrong += crowd.wrong
-        if not process.is_running():
-            print(process.log[-5000:])
-            print(f"FAIL: the daemon has ended with {process.process.returncode}")
-            return 1
-        page = rest(process)
-        row = verdict.Row(
-            seconds=time.monotonic() - start, visits=sum(done.values()), resident=process.resident(),
-            files=process.files(), threads=process.threads(),
-            internal=sum(v for k, v in page.items() if k.startswith("ocelli_errors_total{code=\"internal\"")))
-        rows.append(row)
-        print(row.text, flush=True)
+        with operator.busy:
+            if not process.is_running():
+                print(process.log[-5000:])
+                print(f"FAIL: the daemon has ended with {process.process.returncode}")
+                return 1
+            page = rest(process)
+            rows.append(
+                verdict.Row(
+                    seconds=time.monotonic() - start, visits=sum(done.values()), resident=process.resident(),
+                    files=process.files(), threads=process.threads(),
+                    internal=sum(v for k, v in page.items() if k.startswith("ocelli_errors_total{code=\"internal\""))))
+        print(rows[-1].text, flush=True)
     operator.over.set()
     operator.join(60)
     status = process.stop()
