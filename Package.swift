@@ -51,7 +51,7 @@ let package = Package(
         .target(name: "LoadGenerator", dependencies: ["CSystem"], swiftSettings: strict),
         .target(
             name: "Inference",
-            dependencies: ["COpenVINO", "CSystem", "ImagePipeline", "FlowControl"],
+            dependencies: ["COpenVINO", "ImagePipeline", "FlowControl"],
             swiftSettings: strict),
         .target(
             name: "InferenceService",

@@ -8,7 +8,6 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <malloc.h>
 #include <poll.h>
 #include <pthread.h>
 #include <pwd.h>
@@ -372,12 +371,6 @@ void *csys_remap(void *base, size_t from, size_t to) {
 }
 
 void csys_unmap(void *base, size_t bytes) { munmap(base, bytes); }
-
-void csys_give_back_memory(void) {
-#ifdef __GLIBC__
-    malloc_trim(0);
-#endif
-}
 
 // MARK: time, randomness, threads
 

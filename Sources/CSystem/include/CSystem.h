@@ -190,9 +190,6 @@ void *csys_map(size_t bytes);
 /// Grows or shrinks such memory by moving its page tables, not its bytes; NULL when the kernel refuses.
 void *csys_remap(void *base, size_t from, size_t to);
 void csys_unmap(void *base, size_t bytes);
-/// Gives free pages of malloc's, of all its arenas, back to the system (malloc_trim(3)). Takes milliseconds, and others who
-/// allocate wait meanwhile.
-void csys_give_back_memory(void);
 
 // MARK: time, randomness, threads
 

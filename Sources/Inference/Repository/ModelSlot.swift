@@ -119,7 +119,6 @@ final class ModelSlot: Sendable {
             switch result {
             case .success(let model):
                 // Unloaded while it was loading: the model is not kept.
-                if state.ready != nil || state.isUnloaded { FreedMemory.giveBackSoon() }
                 if !state.isUnloaded {
                     state.ready = model
                     state.readyConfiguration = configuration
@@ -157,10 +156,8 @@ final class ModelSlot: Sendable {
             state.isUnloaded = true
             state.isHeldBack = holdsBack
             state.failure = nil
-            guard state.ready != nil else { return false }
-            state.ready = nil
-            FreedMemory.giveBackSoon()
-            return true
+            defer { state.ready = nil }
+            return state.ready != nil
         }
     }
 }
