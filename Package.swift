@@ -107,6 +107,9 @@ let package = Package(
                 "TestSupport",
             ],
             swiftSettings: strict),
+        .executableTarget(
+            name: "modelbench", dependencies: ["Inference", "FlowControl"], path: "Benchmarks/inference/ModelBench",
+            swiftSettings: strict, linkerSettings: findEngine),
         .testTarget(
             name: "EndToEndTests", dependencies: ["ImagePipeline", "InferenceService", "TestSupport"],
             swiftSettings: strict),

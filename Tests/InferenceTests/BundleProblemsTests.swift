@@ -125,6 +125,24 @@ import Testing
             "inputs[0].denormalize: ", "not a key"
         ),
         ("{\n", "[ {\n", "model.json: ", "is not valid JSON"),
+        ("{\n", "{ \"runtime\": {\"warmup\": 1},\n", "runtime.warmup: ", "expected an object"),
+        ("{\n", "{ \"runtime\": {\"warmup\": {\"run\": 1}},\n", "runtime.warmup.run: ", "did you mean \"runs\"?"),
+        ("{\n", "{ \"runtime\": {\"warmup\": {\"runs\": 1001}},\n", "runtime.warmup.runs: ", "from 0 to 1000"),
+        ("{\n", "{ \"runtime\": {\"warmup\": {\"image\": []}},\n", "runtime.warmup.image: ", "found 0"),
+        ("{\n", "{ \"runtime\": {\"warmup\": {\"image\": 3}},\n", "runtime.warmup.image: ", "the number 3"),
+        (
+            "{\n", "{ \"runtime\": {\"warmup\": {\"image\": [\"none.jpg\"]}},\n", "runtime.warmup.image[0]: ",
+            "\"none.jpg\" is not in the bundle"
+        ),
+        (
+            "{\n", "{ \"runtime\": {\"warmup\": {\"image\": \"../labels.txt\"}},\n", "runtime.warmup.image: ",
+            "expected the name of a file in the bundle"
+        ),
+        (
+            "{\n", "{ \"runtime\": {\"warmup\": {\"image\": \"labels.txt\"}},\n", "runtime.warmup.image: ",
+            "\"labels.txt\" cannot be used: "
+        ),
+        ("{\n", "{ \"runtime\": {\"batch\": 0},\n", "runtime.batch: ", "from 1 to 256"),
     ])
     func oneMistakeIsNamed(_ old: String, _ new: String, _ path: String, _ words: String) async throws {
         #expect(Self.good.contains(old))

@@ -5,6 +5,8 @@ struct ManifestParser {
     let problems: ProblemList
     /// Reads a labels file of the bundle.
     let labels: (_ file: String, _ path: String) -> [String]?
+    /// Finds a file of the bundle; a problem where there is none of that name.
+    let locate: (_ file: String, _ path: String) -> String?
 
     func parse(_ value: JSONValue) -> ModelManifest {
         let root = ManifestObject(value, path: "", problems: problems)
@@ -99,8 +101,34 @@ struct ManifestParser {
         runtime.maxInFlight = object.integer("max_in_flight", in: 1...65_536)
         runtime.load = object.choice("load", LoadPolicy.self)
         runtime.idleUnloadSeconds = object.integer("idle_unload_seconds", in: 0...31_536_000)
+        runtime.batch = object.integer("batch", in: 1...256)
+        runtime.warmUp = object.object("warmup").map(parseWarmUp)
         object.refuseUnknownKeys()
         return runtime
+    }
+
+    private func parseWarmUp(_ object: ManifestObject) -> ModelRuntime.WarmUp {
+        var warmUp = ModelRuntime.WarmUp()
+        warmUp.runs = object.integer("runs", in: 0...1_000) ?? 1
+        let path = object.path(of: "image")
+        var names: [(path: String, value: JSONValue)] = []
+        switch object.value("image") {
+        case .string(let name)?: names = [(path, .string(name))]
+        case .array(let elements)? where (1...64).contains(elements.count):
+            names = elements.enumerated().map { ("\(path)[\($0.offset)]", $0.element) }
+        case .array(let elements)?: problems.add(path, "expected 1 to 64 pictures, found \(elements.count)")
+        case let value?: problems.add(path, "expected the name of a picture, or an array of names, found \(value.kind)")
+        case nil: break
+        }
+        for (path, value) in names {
+            guard case .string(let name) = value else {
+                problems.add(path, "expected the name of a picture in the bundle, found \(value.kind)")
+                continue
+            }
+            if let file = locate(name, path) { warmUp.pictures.append((path, file)) }
+        }
+        object.refuseUnknownKeys()
+        return warmUp
     }
 
     private func layers(of root: ManifestObject, key: String, isInput: Bool) -> [ModelManifest.Layer] {

@@ -56,9 +56,10 @@ package struct ModelBundle: Sendable {
             throw .invalidBundle(
                 name: name, problems: [BundleProblem(path: "model.json", reason: "is not valid JSON: \(error.reason)")])
         }
-        let parser = ManifestParser(problems: problems) { file, jsonPath in
-            Self.readLabels(file, jsonPath: jsonPath, bundle: path, problems: problems)
-        }
+        let parser = ManifestParser(
+            problems: problems,
+            labels: { Self.readLabels($0, jsonPath: $1, bundle: path, problems: problems) },
+            locate: { Self.locate($0, jsonPath: $1, bundle: path, problems: problems) })
         let manifest = parser.parse(value)
         var file = manifest.file
         if !file.isEmpty {
@@ -77,27 +78,40 @@ package struct ModelBundle: Sendable {
         self.stamp = stamp
     }
 
-    /// The labels of a file, one a line; TensorIO keeps it in `assets`, others beside model.json.
-    private static func readLabels(
+    /// The path of a file that model.json names; TensorIO keeps such files in `assets`, others beside model.json.
+    private static func locate(
         _ file: String, jsonPath: String, bundle: String, problems: ProblemList
-    ) -> [String]? {
+    ) -> String? {
         guard !file.isEmpty, !file.contains("/"), file != "..", file != "." else {
             problems.add(jsonPath, "expected the name of a file in the bundle, found \"\(file)\"")
             return nil
         }
         for folder in ["/assets/", "/"] {
-            guard let data = FileManager.default.contents(atPath: bundle + folder + file) else { continue }
-            guard let text = String(validating: data, as: UTF8.self) else {
-                problems.add(jsonPath, "\"\(file)\" is not UTF-8 text")
-                return nil
-            }
-            // "\r\n" is one character in Swift: it is no line's end unless it is named.
-            var lines = text.split(omittingEmptySubsequences: false) { $0 == "\n" || $0 == "\r\n" }.map(String.init)
-            // Empty lines at the end are no labels.
-            while lines.last == "" { lines.removeLast() }
-            return lines
+            var isFolder = false
+            let path = bundle + folder + file
+            if FileManager.default.fileExists(atPath: path, isDirectory: &isFolder), !isFolder { return path }
         }
         problems.add(jsonPath, "\"\(file)\" is not in the bundle (nor in its assets folder)")
         return nil
+    }
+
+    /// The labels of a file, one a line.
+    private static func readLabels(
+        _ file: String, jsonPath: String, bundle: String, problems: ProblemList
+    ) -> [String]? {
+        guard let path = locate(file, jsonPath: jsonPath, bundle: bundle, problems: problems) else { return nil }
+        guard let data = FileManager.default.contents(atPath: path) else {
+            problems.add(jsonPath, "\"\(file)\" cannot be read")
+            return nil
+        }
+        guard let text = String(validating: data, as: UTF8.self) else {
+            problems.add(jsonPath, "\"\(file)\" is not UTF-8 text")
+            return nil
+        }
+        // "\r\n" is one character in Swift: it is no line's end unless it is named.
+        var lines = text.split(omittingEmptySubsequences: false) { $0 == "\n" || $0 == "\r\n" }.map(String.init)
+        // Empty lines at the end are no labels.
+        while lines.last == "" { lines.removeLast() }
+        return lines
     }
 }

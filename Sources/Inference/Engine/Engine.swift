@@ -54,7 +54,7 @@ public struct CompileOptions: Sendable, Hashable {
     public var cacheDirectory: String?
     /// Whether the engine measures each layer.
     public var profiling = false
-    /// New static shapes by the index of the input; inputs that are not named keep theirs.
+    /// New shapes by the index of the input, whose axes may be dynamic; inputs that are not named keep theirs.
     public var inputShapes: [Int: Shape] = [:]
 
     /// The defaults.
@@ -137,8 +137,14 @@ public protocol EngineTensor: AnyObject, Sendable {
     var bytes: UnsafeMutableRawBufferPointer { get }
 }
 
+/// What an inference gave, in the engine's memory.
+public protocol EngineOutputs: Sendable {
+    /// Calls `body` with the memory of an output after a successful inference; valid only meanwhile.
+    func withOutput<R>(_ index: Int, _ body: (Shape, UnsafeRawBufferPointer) -> R) throws(EngineError) -> R
+}
+
 /// The room for one inference at a time. Whoever took it from its pool owns it alone until it is given back.
-public protocol InferRequest: AnyObject, Sendable {
+public protocol InferRequest: AnyObject, EngineOutputs {
     /// Takes a tensor as an input, without copying it.
     func setInput(_ index: Int, to tensor: any EngineTensor) throws(EngineError)
 
@@ -152,9 +158,6 @@ public protocol InferRequest: AnyObject, Sendable {
 
     /// Asks the engine to stop early: best effort. The completion still comes, and the inference may well have ended.
     func cancel()
-
-    /// Calls `body` with the memory of an output after a successful inference; valid only meanwhile.
-    func withOutput<R>(_ index: Int, _ body: (Shape, UnsafeRawBufferPointer) -> R) throws(EngineError) -> R
 
     /// The time of each layer of the last inference, where the model was compiled with profiling.
     func profile() throws(EngineError) -> [LayerProfile]

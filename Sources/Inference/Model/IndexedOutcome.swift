@@ -22,7 +22,7 @@ extension Model {
 }
 
 /// A feature provider whose type is not known, as a value with a type.
-private struct AnyFeatureProvider: FeatureProvider {
+struct AnyFeatureProvider: FeatureProvider {
     let base: any FeatureProvider
     var featureNames: [String] { base.featureNames }
     func featureValue(for name: String) -> FeatureValue? { base.featureValue(for: name) }

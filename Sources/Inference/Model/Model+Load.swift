@@ -12,31 +12,36 @@ extension Model {
     public static func load(
         contentsOf path: String, configuration: ModelConfiguration, version: String? = nil
     ) async throws(InferenceError) -> Model {
-        let result: Result<Model, InferenceError> = await LoaderThread.run {
+        let result: Result<Loaded, InferenceError> = await LoaderThread.run {
             do throws(InferenceError) {
                 return .success(try loadBlocking(path, configuration: configuration, version: version))
             } catch {
                 return .failure(error)
             }
         }
-        let model = try result.get()
-        try await model.warmUp()
-        return model
+        let loaded = try result.get()
+        try await loaded.model.warmUp(loaded.warmUp)
+        return loaded.model
+    }
+
+    /// A model, and what it is to run on before it is handed out.
+    private struct Loaded: Sendable {
+        let model: Model
+        let warmUp: WarmUp
     }
 
     private static func loadBlocking(
         _ path: String, configuration: ModelConfiguration, version: String?
-    ) throws(InferenceError) -> Model {
+    ) throws(InferenceError) -> Loaded {
         let start = MonotonicInstant.now
         let bundle = try ModelBundle(path: path)
         var configuration = configuration
         if let runtime = bundle.manifest?.runtime { configuration.apply(runtime) }
         let tried = try configuration.trial?.run(path, name: bundle.name, stamp: bundle.stamp)
         let tryDone = MonotonicInstant.now
-        let planner: ModelPlanner
+        let planner: ModelPlanner, engine: any Engine
         do throws(EngineError) {
-            let engine =
-                if let engine = configuration.engine { engine } else { try OpenVINOEngine.shared() as any Engine }
+            engine = if let engine = configuration.engine { engine } else { try OpenVINOEngine.shared() as any Engine }
             planner = ModelPlanner(file: try engine.read(bundle.source), limits: configuration.imageLimits)
         } catch {
             throw .invalidBundle(
@@ -44,6 +49,7 @@ extension Model {
                 problems: [BundleProblem(path: bundle.manifest?.file ?? "", reason: error.message)])
         }
         let plan = if let manifest = bundle.manifest { planner.plan(manifest) } else { planner.plan() }
+        let warmUp = WarmUp(bundle.manifest?.runtime.warmUp, plan: plan, problems: planner.problems)
         guard planner.problems.problems.isEmpty else {
             throw .invalidBundle(name: bundle.name, problems: planner.problems.problems)
         }
@@ -55,6 +61,9 @@ extension Model {
         } catch {
             throw .engine(error)
         }
+        let batch = try BatchVariant(
+            limit: bundle.manifest?.runtime.batch ?? 1, bundle: bundle, plan: plan, engine: engine,
+            configuration: configuration, instances: configuration.instances ?? compiled.optimalRequestCount)
         guard bundle.stamp.isCurrent else {
             throw .invalidBundle(
                 name: bundle.name,
@@ -76,9 +85,11 @@ extension Model {
         report.isCached = compiled.loadedFromCache && tried?.compiledAnew != true
         report.device = compiled.executionDevices
         report.execution = compiled.execution
-        return try Model(
-            bundle: bundle, version: version, plan: plan, compiled: compiled, configuration: configuration,
+        let model = try Model(
+            bundle: bundle, version: version, plan: plan, compiled: compiled, batch: batch,
+            configuration: configuration,
             loadReport: report)
+        return Loaded(model: model, warmUp: warmUp)
     }
 }
 

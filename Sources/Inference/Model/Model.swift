@@ -20,12 +20,12 @@ public final class Model: Sendable {
     public let limiter: InFlightLimiter
     /// What loading it was like.
     public var loadReport: LoadReport { load.withLock { $0 } }
-    private let load: Mutex<LoadReport>
+    let load: Mutex<LoadReport>
     /// When the last prediction ended, on CLOCK_MONOTONIC.
-    private let lastUse = Atomic<UInt64>(MonotonicInstant.now.nanoseconds)
+    let lastUse = Atomic<UInt64>(MonotonicInstant.now.nanoseconds)
     /// What it has done since it was loaded.
     public var statistics: ModelStatistics { counted.withLock { $0 } }
-    private let counted = Mutex(ModelStatistics())
+    let counted = Mutex(ModelStatistics())
     /// The infer requests: how many predictions can be in the engine at once.
     public var instances: Int { requests.count }
     /// What `model.json` tells clients under `options`.
@@ -37,12 +37,14 @@ public final class Model: Sendable {
     let stamp: BundleStamp
     let compiled: any CompiledModel
     let plan: ModelPlan
-    private let requests: RequestPool
+    let requests: RequestPool
+    /// The model once more, for several items in one inference; nil where the bundle does not ask for that.
+    let batch: BatchVariant?
     let tensors: InputTensorPool
 
     init(
         bundle: ModelBundle, version: String? = nil, plan: ModelPlan, compiled: any CompiledModel,
-        configuration: ModelConfiguration, loadReport: LoadReport
+        batch: BatchVariant? = nil, configuration: ModelConfiguration, loadReport: LoadReport
     ) throws(InferenceError) {
         let manifest = bundle.manifest
         description = ModelDescription(
@@ -60,6 +62,7 @@ public final class Model: Sendable {
         stamp = bundle.stamp
         self.plan = plan
         self.compiled = compiled
+        self.batch = batch
         self.configuration = configuration
         load = Mutex(loadReport)
         let instances = configuration.instances ?? compiled.optimalRequestCount
@@ -98,7 +101,6 @@ public final class Model: Sendable {
     public func prediction(
         from features: some FeatureProvider, options: PredictionOptions = PredictionOptions(), permit: Permit? = nil
     ) async throws(InferenceError) -> Prediction {
-        let plan = plan
         try checkNames(features)
         return try await run(options: options, permit: permit, shapes: dynamicShapes(features)) {
             (position, input) throws(InferenceError) in
@@ -106,16 +108,23 @@ public final class Model: Sendable {
                 throw .invalidInput(name: input.description.name, reason: "is missing")
             }
             return value
-        } read: { (request, image, times) throws(InferenceError) -> Prediction in
-            var values: [(name: String, value: FeatureValue)] = []
-            for output in plan.outputs {
-                let value = try Self.output(output.index, of: request) { (shape, raw) throws(InferenceError) in
-                    try OutputReader.value(of: output, shape: shape, raw: raw)
-                }
-                values.append((output.description.name, value))
-            }
-            return Prediction(outputs: DictionaryFeatureProvider(values), image: image, times: times)
+        } read: { (outputs, image, times) throws(InferenceError) -> Prediction in
+            try self.prediction(in: outputs, image: image, times: times)
         }
+    }
+
+    /// All outputs, as the bundle describes them.
+    func prediction(
+        in engineOutputs: any EngineOutputs, image: ImageInfo?, times: StageTimes
+    ) throws(InferenceError) -> Prediction {
+        var values: [(name: String, value: FeatureValue)] = []
+        for output in plan.outputs {
+            let value = try Self.output(output.index, of: engineOutputs) { (shape, raw) throws(InferenceError) in
+                try OutputReader.value(of: output, shape: shape, raw: raw)
+            }
+            values.append((output.description.name, value))
+        }
+        return Prediction(outputs: DictionaryFeatureProvider(values), image: image, times: times)
     }
 
     /// Runs the model once and hands out the outputs as they lie in the engine's memory, in the bundle's order; arrays are
@@ -144,7 +153,7 @@ public final class Model: Sendable {
 
     /// One output's memory within the next's: each is lent for the time of a call.
     private static func views<R>(
-        _ rest: ArraySlice<OutputPlan>, of request: any InferRequest, _ views: [TensorView],
+        _ rest: ArraySlice<OutputPlan>, of request: any EngineOutputs, _ views: [TensorView],
         _ body: ([TensorView]) throws(InferenceError) -> R
     ) throws(InferenceError) -> R {
         guard let next = rest.first else { return try body(views) }
@@ -164,32 +173,11 @@ public final class Model: Sendable {
         of image: EncodedImage, top: Int, threshold: Float = 0, options: PredictionOptions = PredictionOptions(),
         permit: Permit? = nil
     ) async throws(InferenceError) -> ClassificationResult {
-        guard let output = plan.outputs.first(where: { $0.description.labels != nil }),
-            let labels = output.description.labels
-        else {
-            throw .unsupported(
-                model: description.name, reason: "has no output with labels: it cannot classify, but it can predict")
-        }
-        let noImage = InferenceError.unsupported(
-            model: description.name, reason: "does not take one image: it cannot classify, but it can predict")
-        guard description.imageInput != nil else { throw noImage }
-        let reader = ScoreReader(
-            elementType: output.description.elementType, linear: output.linear, activation: output.activation)
+        let reader = try ClassificationReader(self, top: top, threshold: threshold)
         return try await run(options: options, permit: permit, shapes: [:]) { (_, _) throws(InferenceError) in
             .image(image)
-        } read: { (request, info, times) throws(InferenceError) -> ClassificationResult in
-            let best = try Self.output(output.index, of: request) { (_, raw) throws(InferenceError) in
-                reader.withScores(raw) { TopK.select($0, count: top, threshold: threshold) }
-            }
-            guard let info else { throw noImage }
-            return ClassificationResult(
-                classifications: best.map { entry in
-                    Classification(
-                        index: entry.index, label: entry.index < labels.count ? labels[entry.index] : "",
-                        confidence: entry.score)
-                },
-                image: info,
-                times: times)
+        } read: { (outputs, info, times) throws(InferenceError) -> ClassificationResult in
+            try reader.result(in: outputs, image: info, times: times)
         }
     }
 
@@ -214,6 +202,7 @@ public final class Model: Sendable {
     public func predictions(
         from batch: [any FeatureProvider], options: PredictionOptions = PredictionOptions()
     ) async -> [Result<Prediction, InferenceError>] {
+        if self.batch != nil, batch.count > 1 { return await predictions(inChunks: batch, options: options) }
         // No more at a time than there are slots: a long batch must not fill the queue that others wait in.
         let width = Swift.min(batch.count, Swift.max(1, limiter.snapshot.limit))
         return await withTaskGroup(of: IndexedOutcome.self) { group in
@@ -241,7 +230,7 @@ public final class Model: Sendable {
         permit given: Permit?,
         shapes: [Int: Shape],
         value: (Int, InputPlan) throws(InferenceError) -> FeatureValue,
-        read: (any InferRequest, ImageInfo?, StageTimes) throws(InferenceError) -> R
+        read: (any EngineOutputs, ImageInfo?, StageTimes) throws(InferenceError) -> R
     ) async throws(InferenceError) -> R {
         var times = StageTimes()
         let arrived = MonotonicInstant.now
@@ -329,42 +318,6 @@ public final class Model: Sendable {
         return result
     }
 
-    /// Runs each infer request once on zeros: what an engine puts off until the first inference is then done before a client waits
-    /// for it, and a model that cannot run at all does not become ready.
-    func warmUp() async throws(InferenceError) {
-        // Inputs of open shape have no zeros to be made of: their first prediction is their warm-up.
-        guard hasZeros else { return }
-        let start = MonotonicInstant.now
-        // All are taken before the first is given back: the pool hands out first what came back last.
-        var taken: [RequestPool.PooledRequest] = []
-        defer { for pooled in taken { requests.release(pooled) } }
-        do throws(AdmissionError) {
-            for _ in 0..<requests.count { taken.append(try await requests.acquire(deadline: nil)) }
-        } catch {
-            throw .cancelled(stage: .queue)
-        }
-        do throws(EngineError) {
-            let filled = try tensors.take()
-            for tensor in filled.tensors {
-                for index in tensor.bytes.indices { tensor.bytes[index] = 0 }
-            }
-            for pooled in taken {
-                for (position, input) in plan.inputs.enumerated() {
-                    try pooled.request.setInput(input.index, to: filled.tensors[position])
-                }
-                try await Self.infer(pooled.request)
-                load.withLock {
-                    if $0.firstPrediction == nil { $0.firstPrediction = MonotonicInstant.now.nanoseconds(since: start) }
-                }
-            }
-            tensors.giveBack(filled)
-        } catch {
-            throw .engine(error)
-        }
-        let time = MonotonicInstant.now.nanoseconds(since: start)
-        load.withLock { $0.warmUp = time }
-    }
-
     /// Runs the model once on zeros, to show that it works. Takes no slot of ``limiter``: a model that is merely busy is
     /// shown to work too, in its turn among those that have one. Does nothing where an input's shape is open.
     public func canary() async throws(InferenceError) {
@@ -414,8 +367,8 @@ public final class Model: Sendable {
         try request.finish()
     }
 
-    private static func output<R>(
-        _ index: Int, of request: any InferRequest,
+    static func output<R>(
+        _ index: Int, of request: any EngineOutputs,
         _ body: (Shape, UnsafeRawBufferPointer) throws(InferenceError) -> R
     ) throws(InferenceError) -> R {
         let result: Result<R, InferenceError>
@@ -434,7 +387,7 @@ public final class Model: Sendable {
     }
 
     /// Names that the model does not have are mistakes that would otherwise go unseen.
-    private func checkNames(_ features: some FeatureProvider) throws(InferenceError) {
+    func checkNames(_ features: some FeatureProvider) throws(InferenceError) {
         let known = plan.inputs.map(\.description.name)
         for name in features.featureNames where !known.contains(name) {
             throw .invalidInput(name: name, reason: "the model has no input of this name; it has \(known.listed)")

@@ -32,4 +32,15 @@ struct Slot: Sendable {
             throw error
         }
     }
+
+    /// The same for several predictions that are made together.
+    func runTogether<R>(
+        metrics: ServiceMetrics, _ predict: (Permit) async -> [Result<R, InferenceError>]
+    ) async -> [Result<R, InferenceError>] {
+        let results = await predict(permit)
+        for result in results {
+            if case .failure(.cancelled(let stage)) = result { metrics.cancelled(stage) }
+        }
+        return results
+    }
 }

@@ -139,29 +139,57 @@ struct PredictHandler: Sendable {
         let result: Result<Done, ServiceError>
     }
 
-    private func outcome(of item: DictionaryFeatureProvider, at index: Int, _ job: PredictJob) async -> ItemOutcome {
+    private func outcomes(
+        of items: [DictionaryFeatureProvider], in chunk: Range<Int>, _ job: PredictJob
+    ) async -> [ItemOutcome] {
+        if chunk.count > 1 { return await together(items, chunk, job) }
+        let index = chunk.lowerBound
         do throws(ServiceError) {
             let slot = try await Slot(of: job.model, options: job.options, metrics: metrics)
             defer { slot.release() }
-            return ItemOutcome(index: index, result: .success(try await predict(item, job, in: slot)))
+            return [ItemOutcome(index: index, result: .success(try await predict(items[index], job, in: slot)))]
         } catch {
-            return ItemOutcome(index: index, result: .failure(error))
+            return [ItemOutcome(index: index, result: .failure(error))]
+        }
+    }
+
+    /// Several items in one inference, which hold one slot.
+    private func together(
+        _ items: [DictionaryFeatureProvider], _ chunk: Range<Int>, _ job: PredictJob
+    ) async -> [ItemOutcome] {
+        let slot: Slot
+        do throws(ServiceError) {
+            slot = try await Slot(of: job.model, options: job.options, metrics: metrics)
+        } catch {
+            return chunk.map { ItemOutcome(index: $0, result: .failure(error)) }
+        }
+        defer { slot.release() }
+        let results = await slot.runTogether(metrics: metrics) { permit in
+            await job.model.predictions(together: Array(items[chunk]), options: job.options, permit: permit)
+        }
+        return zip(chunk, results).map { index, result in
+            switch result {
+            case .success(let prediction):
+                ItemOutcome(index: index, result: .success(Done(prediction: prediction, waited: slot.waited)))
+            case .failure(let error): ItemOutcome(index: index, result: .failure(ServiceError(ofInput: error)))
+            }
         }
     }
 
     private func batch(_ job: PredictJob, items: [DictionaryFeatureProvider]) async -> HTTPResponse {
         // Not more at a time than keep the engine busy: the others' requests have a right to the slots too.
-        let width = max(1, min(items.count, job.model.instances + 1))
-        let outcomes = await withTaskGroup(of: ItemOutcome.self) { group in
+        let chunks = job.model.chunks(of: items.count)
+        let width = min(chunks.count, job.model.instances + 1)
+        let outcomes = await withTaskGroup(of: [ItemOutcome].self) { group in
             var outcomes: [ItemOutcome] = []
-            for index in 0..<width { group.addTask { await outcome(of: items[index], at: index, job) } }
+            for chunk in chunks[..<width] { group.addTask { await self.outcomes(of: items, in: chunk, job) } }
             var next = width
-            while let outcome = await group.next() {
-                outcomes.append(outcome)
-                guard next < items.count else { continue }
-                let index = next
+            while let ended = await group.next() {
+                outcomes += ended
+                guard next < chunks.count else { continue }
+                let chunk = chunks[next]
                 next += 1
-                group.addTask { await self.outcome(of: items[index], at: index, job) }
+                group.addTask { await self.outcomes(of: items, in: chunk, job) }
             }
             return outcomes.sorted { $0.index < $1.index }
         }

@@ -60,10 +60,14 @@ final class OpenVINOModelFile: ModelFile {
         var partials: [ov_partial_shape_t] = []
         defer { for index in partials.indices { ov_partial_shape_free(&partials[index]) } }
         for index in indexes {
-            var dimensions = (shapes[index]?.dimensions ?? []).map { Int64($0) }
+            let dimensions = (shapes[index]?.dimensions ?? []).map { extent in
+                // -1 for both is OpenVINO's own way to say that an axis is open.
+                extent == Shape.dynamic
+                    ? ov_dimension_t(min: -1, max: -1) : ov_dimension_t(min: Int64(extent), max: Int64(extent))
+            }
             var partial = ov_partial_shape_t()
             try checked("describe a shape") {
-                ov_partial_shape_create_static(Int64(dimensions.count), &dimensions, &partial)
+                ov_partial_shape_create(Int64(dimensions.count), dimensions, &partial)
             }
             partials.append(partial)
         }

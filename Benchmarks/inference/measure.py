@@ -1,0 +1,210 @@
+"""What Benchmarks/inference/run does: each measurement prints a table in Markdown. Standard library only."""
+
+import json
+import os
+import re
+import statistics
+import subprocess
+import sys
+import time
+import urllib.request
+
+ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "../.."))
+SHARED = os.path.join(ROOT, "../shared/data")
+MOBILENET = os.path.join(SHARED, "models/mobilenet_v2_1.0_224_quant")
+BENCH = os.path.join(ROOT, ".build/release/modelbench")
+OCELLI = os.path.join(ROOT, ".build/release/ocelli")
+QUICK = os.environ.get("QUICK") == "1"
+
+
+def pictures():
+    folder = os.path.join(SHARED, "images")
+    names = [n for n in sorted(os.listdir(folder)) if n.endswith((".jpg", ".png")) and not n.startswith("kite")]
+    exif = os.path.join(folder, "exif")
+    return [os.path.join(folder, n) for n in names] + [os.path.join(exif, n) for n in sorted(os.listdir(exif))]
+
+
+def bench(*arguments):
+    output = subprocess.run([BENCH, *map(str, arguments)], check=True, stdout=subprocess.PIPE, text=True).stdout
+    return [json.loads(line) for line in output.splitlines()]
+
+
+def table(head, rows):
+    print("| " + " | ".join(head) + " |")
+    print("| " + " | ".join("---" for _ in head) + " |")
+    for row in rows:
+        print("| " + " | ".join(str(cell) for cell in row) + " |")
+    print(flush=True)
+
+
+def serial():
+    print("## 24 pictures, one after another and all at once\n")
+    print("MobileNetV2, the daemon's default sizing. One after another: the next begins when the last has been answered.\n")
+    found = (pictures() * 24)[:24]
+    row = bench("serial", MOBILENET, 3 if QUICK else 15, *found)[0]
+    table(["one after another", "all at once", "ratio (median of rounds)", "least", "most"],
+          [[f"{row['serial_ms']:.0f} ms", f"{row['concurrent_ms']:.0f} ms", f"{row['ratio']:.2f}",
+            f"{row['ratio_least']:.2f}", f"{row['ratio_most']:.2f}"]])
+
+
+def memory():
+    print("## Memory over 500 pictures\n")
+    found = pictures()
+    rows = []
+    for limit in (2, 0):
+        row = bench("memory", MOBILENET, limit, 500, *found)[0]
+        rows.append([limit or "none", f"{row['before_mib']:.0f} MiB", f"{row['peak_mib']:.0f} MiB",
+                     f"{row['peak_mib'] - row['before_mib']:.0f} MiB", f"{500 / row['seconds']:.0f}"])
+    table(["limit in flight", "before", "peak", "more", "pictures/s"], rows)
+
+
+class Rounds:
+    """A program that runs a round for each line."""
+
+    def __init__(self, *command):
+        self.process = subprocess.Popen([str(c) for c in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.first = self.process.stdout.readline()
+
+    def run(self):
+        self.process.stdin.write("go\n")
+        self.process.stdin.flush()
+        return float(self.process.stdout.readline())
+
+    def end(self):
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def throughput():
+    print("## Model beside OpenVINO's AsyncInferQueue\n")
+    venv = os.path.join(ROOT, ".build/compare-venv")
+    if not os.path.exists(os.path.join(venv, ".ready")):
+        subprocess.run([sys.executable, "-m", "venv", venv], check=True)
+        subprocess.run([os.path.join(venv, "bin/pip"), "install", "--quiet", "--disable-pip-version-check",
+                        "openvino==2026.4.1", "numpy", "pillow"], check=True)
+        open(os.path.join(venv, ".ready"), "w").close()
+    cpus = len(os.sched_getaffinity(0))
+    seconds, count = (1, 4) if QUICK else (3, 10)
+    rows = []
+    for name in ("mobilenet_v2_1.0_224_quant", "mobilenet_v1_0.25_224_float", "squeezenet_fp16"):
+        folder = os.path.join(SHARED, "models", name)
+        file = next(os.path.join(folder, n) for n in os.listdir(folder) if n.endswith((".tflite", ".onnx")))
+        ours = Rounds(BENCH, "rounds", folder, seconds)
+        instances = json.loads(ours.first)["instances"]
+        theirs = Rounds(os.path.join(venv, "bin/python"), os.path.join(os.path.dirname(__file__), "asyncqueue.py"), file,
+                        seconds, instances, cpus, min(cpus, 4))
+        pairs = []
+        for number in range(count + 1):
+            # In turns, and each first every other time.
+            if number % 2:
+                a = ours.run()
+                b = theirs.run()
+            else:
+                b = theirs.run()
+                a = ours.run()
+            if number:
+                pairs.append((a, b))
+        ours.end()
+        theirs.end()
+        ratios = [a / b for a, b in pairs]
+        rows.append([name, instances, f"{statistics.median(a for a, _ in pairs):.1f}",
+                     f"{statistics.median(b for _, b in pairs):.1f}", f"{statistics.median(ratios):.3f}",
+                     f"{min(ratios):.3f} to {max(ratios):.3f}"])
+    table(["model", "requests", "Model, /s", "AsyncInferQueue, /s", "ratio (median)", "range"], rows)
+
+
+def batch():
+    print("## Batches of one inference (`runtime.batch`) beside concurrent single inferences\n")
+    rows = []
+    models = [os.path.join(ROOT, "models/digits")] + [
+        os.path.join(SHARED, "models", n) for n in sorted(os.listdir(os.path.join(SHARED, "models")))]
+    for model in models:
+        found = bench("batch", model, 5 if QUICK else 40)
+        if "cannot" in found[0]:
+            rows.append([os.path.basename(model)] + ["-"] * 5)
+        else:
+            rows.append([os.path.basename(model)] + [f"{row['ratio']:.2f}" for row in found])
+    print("Time of singles over time of the batch: above 1 the batch is faster. -: the file has no batch axis.\n")
+    table(["model", "1 item", "2", "4", "8", "16"], rows)
+
+
+def overload():
+    print("## Overload\n")
+    generator = os.path.join(ROOT, ".build/openloop")
+    source = os.path.join(os.path.dirname(__file__), "openloop.c")
+    subprocess.run(["clang", "-O2", "-o", generator, source], check=True)
+    queue = 64
+    daemon = subprocess.Popen(
+        [OCELLI, "serve", "--models", os.path.join(SHARED, "models"), "--default-model", os.path.basename(MOBILENET),
+         "--load", "lazy", "--listen", "127.0.0.1:0", "--access-log=false", "--queue-length", str(queue)],
+        stderr=subprocess.PIPE, text=True)
+    try:
+        port = None
+        for line in daemon.stderr:
+            match = re.search(r"listening on 127\.0\.0\.1:(\d+)", line)
+            if match:
+                port = match.group(1)
+                break
+        picture = os.path.join(SHARED, "images/burger.jpg")
+        with open(picture, "rb") as file:
+            body = file.read()
+        for _ in range(5):
+            urllib.request.urlopen(urllib.request.Request(
+                f"http://127.0.0.1:{port}/v1/classify", data=body, headers={"Content-Type": "image/jpeg"})).read()
+
+        def load(rate, seconds):
+            command = [generator, "127.0.0.1", port, "/v1/classify", picture, f"{rate:.1f}", str(seconds), "4000"]
+            # The generator stands for another machine: it should not wait for the daemon's threads.
+            if os.geteuid() == 0:
+                command = ["nice", "-n", "-10"] + command
+            return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
+
+        def memory(field):
+            with open(f"/proc/{daemon.pid}/status") as file:
+                return int(re.search(rf"{field}:\s+(\d+)", file.read()).group(1)) // 1024
+
+        seconds = 4 if QUICK else 12
+        load(1000, 3)
+        capacity = load(1000, seconds)["goodput"]
+        rows, peak = [], capacity
+        results = []
+        for factor in (0.7, 0.9, 1.0, 1.2, 3, 10):
+            before = memory("VmRSS")
+            result = load(capacity * factor, seconds)
+            result["factor"] = factor
+            result["memory"] = f"{before} to {memory('VmRSS')} MiB"
+            results.append(result)
+            peak = max(peak, result["goodput"])
+        for r in results:
+            rows.append([f"{r['factor']}", f"{r['rate']:.0f}", f"{r['goodput']:.1f}", f"{100 * r['goodput'] / peak:.0f} %",
+                         r["refused"], f"{r['refused_p50_ms']:.1f}", f"{r['refused_p99_ms']:.1f}",
+                         f"{r['retry_after_least']} to {r['retry_after_most']}", f"{r['good_p50_ms']:.0f}",
+                         f"{r['good_p99_ms']:.0f}", r["other"] + r["broken"] + r["not_sent"], r["memory"],
+                         f"{r['generator_late_max_ms']:.1f}"])
+        slots = 3
+        print(f"MobileNetV2 over HTTP, a picture of 30 KB, open loop, {seconds} s each; a queue of {queue}, {slots} slots. "
+              f"Peak {peak:.1f}/s: {queue + slots} places take {1e3 * (queue + slots) / peak:.0f} ms. Times from when a request "
+              "was due, in ms; Retry-After in s.\n")
+        table(["times capacity", "offered/s", "goodput/s", "of peak", "refused", "refusal p50", "refusal p99", "Retry-After",
+               "accepted p50", "accepted p99", "other", "memory", "generator late, most"], rows)
+    finally:
+        daemon.terminate()
+        daemon.wait()
+
+
+def main():
+    known = {"serial": serial, "memory": memory, "throughput": throughput, "batch": batch, "overload": overload}
+    wanted = sys.argv[1:] or list(known)
+    for name in wanted:
+        if name not in known:
+            sys.exit(f"there is no measurement {name!r}; there are {', '.join(known)}")
+    if not os.path.isdir(SHARED):
+        sys.exit("these measurements need the models and pictures of ../shared/data")
+    load = os.getloadavg()[0]
+    print(f"{time.strftime('%Y-%m-%d %H:%M')}, {len(os.sched_getaffinity(0))} processors, load {load:.2f} at the start"
+          + (" (busy: the figures are rough)" if load > 0.7 else "") + "\n")
+    for name in wanted:
+        known[name]()
+
+
+main()

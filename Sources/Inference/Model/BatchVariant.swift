@@ -1,0 +1,103 @@
+/// A model compiled once more with its batch axis open, so that several items can go through the engine in one inference.
+///
+/// Small models gain by it: what an inference costs beside its arithmetic is paid once for all items. Models whose
+/// activations no longer fit in the processor's caches lose, which is why a bundle has to ask for it.
+struct BatchVariant: Sendable {
+    let compiled: any CompiledModel
+    /// The most items of one inference.
+    let limit: Int
+    let requests: RequestPool
+
+    /// Reads and compiles the model again. Blocks.
+    /// - Parameters:
+    ///   - limit: `runtime.batch`; 1 makes none.
+    ///   - instances: the infer requests of the model itself; there are as many of these.
+    init?(
+        limit: Int, bundle: ModelBundle, plan: ModelPlan, engine: any Engine, configuration: ModelConfiguration,
+        instances: Int
+    ) throws(InferenceError) {
+        guard limit > 1 else { return nil }
+        func problem(_ reason: String) -> InferenceError {
+            .invalidBundle(name: bundle.name, problems: [BundleProblem(path: "runtime.batch", reason: reason)])
+        }
+        var options = configuration.compile
+        for input in plan.inputs {
+            var shape = input.description.shape
+            guard shape.isStatic, shape.dimensions.first == 1, input.description.elementType != .string else {
+                throw problem(
+                    "is \(limit), but input \"\(input.description.name)\" of shape \(shape) has no batch axis to be opened"
+                )
+            }
+            shape.dimensions[0] = Shape.dynamic
+            options.inputShapes[input.index] = shape
+        }
+        do throws(EngineError) {
+            compiled = try engine.read(bundle.source).compile(options)
+        } catch {
+            throw problem("is \(limit), but the model cannot be given an open batch axis: \(error.message)")
+        }
+        for output in plan.outputs {
+            let single = output.description.shape.elementCount
+            var shape = output.index < compiled.outputs.count ? compiled.outputs[output.index].shape : []
+            let isOpen = shape.dimensions.first == Shape.dynamic
+            if isOpen { shape.dimensions[0] = 1 }
+            // Items that the model mixes, or an output without the axis, could not be told apart.
+            guard isOpen, shape.isStatic, single == nil || shape.elementCount == single else {
+                throw problem("is \(limit), but output \"\(output.description.name)\" has no batch axis")
+            }
+        }
+        self.limit = limit
+        var made: [any InferRequest] = []
+        do throws(EngineError) {
+            for _ in 0..<max(1, instances) { made.append(try compiled.makeRequest()) }
+        } catch {
+            throw .engine(error)
+        }
+        requests = RequestPool(made, waiters: 65_536)
+    }
+}
+
+/// One item's part of a tensor that holds several.
+final class BatchItemTensor: EngineTensor {
+    let elementType: ElementType
+    let shape: Shape
+    /// The memory is the whole tensor's, which this keeps alive.
+    var bytes: UnsafeMutableRawBufferPointer {
+        UnsafeMutableRawBufferPointer(rebasing: whole.bytes[range])
+    }
+    private let whole: any EngineTensor
+    private let range: Range<Int>
+
+    /// - Parameters:
+    ///   - item: which of `count`, from 0.
+    ///   - whole: a tensor whose first axis is the items'.
+    init(_ item: Int, of count: Int, in whole: any EngineTensor) {
+        elementType = whole.elementType
+        shape = Shape([1] + whole.shape.dimensions.dropFirst())
+        self.whole = whole
+        let size = whole.bytes.count / max(1, count)
+        range = item * size..<(item + 1) * size
+    }
+}
+
+/// One item's part of what an inference of several gave.
+struct BatchItemOutputs: EngineOutputs {
+    let request: any InferRequest
+    let item: Int, count: Int
+
+    func withOutput<R>(_ index: Int, _ body: (Shape, UnsafeRawBufferPointer) -> R) throws(EngineError) -> R {
+        let result: R? = try request.withOutput(index) { shape, raw in
+            guard shape.dimensions.first == count, count > 0, raw.count % count == 0 else { return nil }
+            let size = raw.count / count
+            return body(
+                Shape([1] + shape.dimensions.dropFirst()),
+                UnsafeRawBufferPointer(rebasing: raw[item * size..<(item + 1) * size]))
+        }
+        guard let result else {
+            throw EngineError(
+                kind: .failure, operation: "give output \(index) of a batch of \(count)",
+                detail: "it is of another size")
+        }
+        return result
+    }
+}

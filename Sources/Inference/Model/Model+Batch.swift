@@ -1,0 +1,238 @@
+package import FlowControl
+internal import ImagePipeline
+internal import Synchronization
+
+/// Several items in one inference of the engine, where the bundle asks for it (`runtime.batch`).
+extension Model {
+    /// The most items that one inference takes; 1 where items run one by one.
+    public var batchLimit: Int { batch?.limit ?? 1 }
+
+    /// How a batch is divided: into as many parts as the engine works on side by side, none larger than the limit.
+    package func chunks(of count: Int) -> [Range<Int>] {
+        let size = max(1, min(batchLimit, (count + instances - 1) / max(1, instances)))
+        return stride(from: 0, to: count, by: size).map { $0..<min($0 + size, count) }
+    }
+
+    /// Classifies pictures in one inference; no more than ``batchLimit``. One picture's failure is that picture's alone. They
+    /// hold one slot together.
+    package func classifications(
+        together images: [EncodedImage], top: Int, threshold: Float, options: PredictionOptions, permit: Permit
+    ) async -> [Result<ClassificationResult, InferenceError>] {
+        do throws(InferenceError) {
+            let reader = try ClassificationReader(self, top: top, threshold: threshold)
+            return try await runTogether(images.count, options: options, permit: permit) {
+                (item, _) throws(InferenceError) in
+                .image(images[item])
+            } read: { (outputs, info, times) throws(InferenceError) in
+                try reader.result(in: outputs, image: info, times: times)
+            }
+        } catch {
+            return images.map { _ in .failure(error) }
+        }
+    }
+
+    /// Predictions in one inference; see ``classifications(together:top:threshold:options:permit:)``.
+    package func predictions(
+        together items: [any FeatureProvider], options: PredictionOptions, permit: Permit?
+    ) async -> [Result<Prediction, InferenceError>] {
+        do throws(InferenceError) {
+            return try await runTogether(items.count, options: options, permit: permit) {
+                (item, input) throws(InferenceError) in
+                guard let value = items[item].featureValue(for: input.description.name) else {
+                    throw .invalidInput(name: input.description.name, reason: "is missing")
+                }
+                return value
+            } check: { (item) throws(InferenceError) in
+                try checkNames(AnyFeatureProvider(base: items[item]))
+            } read: { (outputs, info, times) throws(InferenceError) in
+                try prediction(in: outputs, image: info, times: times)
+            }
+        } catch {
+            return items.map { _ in .failure(error) }
+        }
+    }
+
+    /// Predictions for any number of items, several inferences at a time.
+    func predictions(
+        inChunks items: [any FeatureProvider], options: PredictionOptions
+    ) async -> [Result<Prediction, InferenceError>] {
+        let chunks = chunks(of: items.count)
+        return await withTaskGroup(of: ChunkOutcome.self) { group in
+            var outcomes: [ChunkOutcome] = []
+            var next = 0
+            func start() {
+                let chunk = chunks[next]
+                next += 1
+                group.addTask { await self.outcome(of: chunk, of: items, options: options) }
+            }
+            // No more at a time than there are slots: a long batch must not fill the queue that others wait in.
+            while next < min(chunks.count, max(1, limiter.snapshot.limit)) { start() }
+            while let outcome = await group.next() {
+                outcomes.append(outcome)
+                if next < chunks.count { start() }
+            }
+            return outcomes.sorted { $0.start < $1.start }.flatMap(\.results)
+        }
+    }
+
+    private struct ChunkOutcome: Sendable {
+        let start: Int
+        let results: [Result<Prediction, InferenceError>]
+    }
+
+    private func outcome(
+        of chunk: Range<Int>, of items: [any FeatureProvider], options: PredictionOptions
+    ) async -> ChunkOutcome {
+        let results = await predictions(together: Array(items[chunk]), options: options, permit: nil)
+        return ChunkOutcome(start: chunk.lowerBound, results: results)
+    }
+
+    // MARK: One inference
+
+    /// The way of several items through one inference: as `run`, with the items' failures apart.
+    /// - Throws: what befell all of them.
+    private func runTogether<R: Sendable>(
+        _ count: Int, options: PredictionOptions, permit given: Permit?,
+        value: (Int, InputPlan) throws(InferenceError) -> FeatureValue,
+        check: (Int) throws(InferenceError) -> Void = { _ in },
+        read: (any EngineOutputs, ImageInfo?, StageTimes) throws(InferenceError) -> R
+    ) async throws(InferenceError) -> [Result<R, InferenceError>] {
+        guard let batch, count <= batch.limit else {
+            throw .unsupported(model: description.name, reason: "does not take \(count) items in one inference")
+        }
+        let arrived = MonotonicInstant.now
+        var succeeded: [(times: StageTimes, output: UInt64)] = []
+        defer {
+            let now = MonotonicInstant.now
+            let total = now.nanoseconds(since: arrived)
+            counted.withLock {
+                for item in succeeded {
+                    $0.succeeded(item.times, output: item.output, total: total, at: now.nanoseconds)
+                }
+                for _ in succeeded.count..<max(count, succeeded.count) { $0.failed(total: total, at: now.nanoseconds) }
+            }
+        }
+        let permit: Permit
+        if let given {
+            permit = given
+        } else {
+            do throws(AdmissionError) {
+                permit = try await limiter.acquire(deadline: options.deadline)
+            } catch {
+                if case .cancelled = error { throw .cancelled(stage: .queue) }
+                throw .refused(error)
+            }
+        }
+        defer {
+            lastUse.store(MonotonicInstant.now.nanoseconds, ordering: .relaxed)
+            if given == nil { permit.release() }
+        }
+        var queue = MonotonicInstant.now.nanoseconds(since: arrived)
+        let wholes = try tensors(of: batch, count: count)
+        var items: [FilledItem] = []
+        for item in 0..<count {
+            items.append(
+                try fill(item, of: count, in: wholes, options: options) { (input) throws(InferenceError) in
+                    try check(item)
+                    return try value(item, input)
+                })
+        }
+        let filled = items.count { $0.failure == nil }
+        guard filled > 0 else { return items.map { .failure($0.failure ?? .cancelled(stage: .decode)) } }
+
+        let prepared = MonotonicInstant.now
+        let pooled: RequestPool.PooledRequest
+        do throws(AdmissionError) {
+            pooled = try await batch.requests.acquire(deadline: options.deadline)
+        } catch {
+            if case .cancelled = error { throw .cancelled(stage: .queue) }
+            throw .refused(error)
+        }
+        defer { batch.requests.release(pooled) }
+        let started = MonotonicInstant.now
+        queue += started.nanoseconds(since: prepared)
+        do throws(EngineError) {
+            for (position, input) in plan.inputs.enumerated() {
+                try pooled.request.setInput(input.index, to: wholes[position])
+            }
+            try await Self.infer(pooled.request, deadline: options.deadline)
+        } catch {
+            guard error.kind == .cancelled else { throw .engine(error) }
+            throw Task.isCancelled ? .cancelled(stage: .inference) : .deadlineExceeded(stage: .inference)
+        }
+        // Each item's share: the sum over a batch is then the time that it took.
+        let inference = MonotonicInstant.now.nanoseconds(since: started) / UInt64(filled)
+        var results: [Result<R, InferenceError>] = []
+        for (index, item) in items.enumerated() {
+            if let failure = item.failure {
+                results.append(.failure(failure))
+                continue
+            }
+            var times = StageTimes()
+            times.queue = queue
+            times.decode = item.decode
+            times.inference = inference
+            let reading = MonotonicInstant.now
+            let outputs = BatchItemOutputs(request: pooled.request, item: index, count: count)
+            do throws(InferenceError) {
+                results.append(.success(try read(outputs, item.image, times)))
+                succeeded.append((times, MonotonicInstant.now.nanoseconds(since: reading)))
+            } catch {
+                results.append(.failure(error))
+            }
+        }
+        return results
+    }
+
+    private func tensors(of batch: BatchVariant, count: Int) throws(InferenceError) -> [any EngineTensor] {
+        do throws(EngineError) {
+            var tensors: [any EngineTensor] = []
+            for input in plan.inputs {
+                let shape = Shape([count] + input.description.shape.dimensions.dropFirst())
+                tensors.append(
+                    try batch.compiled.makeTensor(elementType: input.description.elementType, shape: shape))
+            }
+            return tensors
+        } catch {
+            throw .engine(error)
+        }
+    }
+
+    /// What became of an item on its way into the tensors.
+    private struct FilledItem {
+        var image: ImageInfo?
+        var failure: InferenceError?
+        /// Nanoseconds.
+        var decode: UInt64 = 0
+    }
+
+    /// Puts one item into its part of the tensors.
+    /// - Throws: what ends the others too: the task's end, or the deadline's.
+    private func fill(
+        _ item: Int, of count: Int, in wholes: [any EngineTensor], options: PredictionOptions,
+        value: (InputPlan) throws(InferenceError) -> FeatureValue
+    ) throws(InferenceError) -> FilledItem {
+        let start = MonotonicInstant.now
+        let deadline = options.deadline
+        let filler = InputFiller(options: options) {
+            Task.isCancelled || (deadline.map { MonotonicInstant.now >= $0 } ?? false)
+        }
+        var result = FilledItem()
+        for (position, input) in plan.inputs.enumerated() {
+            let part = BatchItemTensor(item, of: count, in: wholes[position])
+            do throws(InferenceError) {
+                let info = try filler.fill(part, with: try value(input), plan: input)
+                result.image = info ?? result.image
+            } catch {
+                if case .image(.cancelled, _) = error {
+                    throw Task.isCancelled ? .cancelled(stage: .decode) : .deadlineExceeded(stage: .decode)
+                }
+                result.failure = error
+                // Nobody reads what becomes of it; but numbers that were never written make slow arithmetic.
+                for index in part.bytes.indices { part.bytes[index] = 0 }
+            }
+        }
+        result.decode = MonotonicInstant.now.nanoseconds(since: start)
+        return result
+    }
+}
