@@ -119,6 +119,24 @@ extension SettingsTrial {
         if let bytes { try bytes.write(to: target) } else { try FileManager.default.copyItem(at: digits, to: target) }
     }
 
+    static let watched = SettingsTrial(
+        title: "a watched folder", settings: ["repository_poll": "200ms"], also: own,
+        prepare: { try put("digits", nil, in: $0) },
+        checks: [
+            "repository_poll": { running in
+                // Moved in whole, as docs say: a copy in progress has another name.
+                let models = running.folder.appendingPathComponent("models")
+                try FileManager.default.copyItem(at: digits, to: models.appendingPathComponent(".another"))
+                try FileManager.default.moveItem(
+                    at: models.appendingPathComponent(".another"), to: models.appendingPathComponent("another"))
+                for _ in 0..<100 where !running.daemon.log.contains("model another version 1 is ready") {
+                    usleep(50_000)
+                }
+                let state = try Curl.run(running.url + "/v1/models/another").json["state"] as? String
+                return unless(state == "ready", "after 5 s: \(String(describing: state))")
+            }
+        ])
+
     static let untried = SettingsTrial(
         title: "models are not tried", settings: ["load_trial": "false"], also: own,
         prepare: { try put("digits", nil, in: $0) },

@@ -9,7 +9,7 @@ struct EverySettingTests {
     static let trials: [SettingsTrial] = [
         .answers, .quiet, .tokens, .limits, .connections, .totals, .queue, .length, .policy, .delay, .timeout, .models,
         .engine,
-        .streams, .device, .untried, .triedInLittleMemory, .triedForAMoment,
+        .streams, .device, .watched, .untried, .triedInLittleMemory, .triedForAMoment,
     ]
 
     @Test func everySettingOfTheTableIsOnTrial() {
