@@ -493,12 +493,13 @@ int csys_wait_child(int pid, int *signal, int *exit_status) {
 
 int csys_kill(int pid) { return kill(pid, SIGKILL) < 0 ? -errno : 0; }
 
-int csys_confine(uint64_t memory) {
+int csys_confine(int parent, unsigned seconds, uint64_t memory) {
     int problem = 0;
-    pid_t parent = getppid();
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0) problem = -errno;
-    // The parent may have ended before the line above: then nobody would.
+    // The parent may have ended before the line above: then nobody would tell.
     if (getppid() != parent) _exit(1);
+    // Ends the process whatever it does then, should nobody else: SIGALRM keeps its disposition.
+    alarm(seconds);
     struct rlimit none = {0, 0};
     if (setrlimit(RLIMIT_CORE, &none) < 0) problem = -errno;
     if (memory > 0) {

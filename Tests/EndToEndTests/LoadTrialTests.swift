@@ -111,4 +111,19 @@ struct LoadTrialTests {
         let untried = try start(["--load-trial=false"])
         #expect(!untried.log.contains(words), "\(untried.log)")
     }
+
+    /// A daemon that is killed cannot end the trial that it has just begun.
+    @Test func aTrialThatNobodyWaitsForEnds() throws {
+        let folder = try Folder()
+        try folder.add("endless.onnx", Self.endless)
+        let path = folder.url.path + "/endless.onnx"
+        func run(parent: Int32, seconds: Int) throws -> Shell.Result {
+            try Shell.run(
+                Daemon.binary.path, ["try-model", path, "\(parent)", "\(seconds)", "0", "--cache-dir", folder.cache])
+        }
+        let orphan = try run(parent: .max, seconds: 60)
+        #expect(orphan.status == 1 && orphan.output.isEmpty, "\(orphan)")
+        let late = try run(parent: getpid(), seconds: 1)
+        #expect(late.status == SIGALRM && late.output.isEmpty, "\(late)")
+    }
 }

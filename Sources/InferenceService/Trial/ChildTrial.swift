@@ -18,7 +18,9 @@ struct ChildTrial: Sendable {
 
     /// Loads the model at a path. Blocks until the process has ended.
     func attempt(_ path: String) -> LoadTrial.Outcome {
-        let arguments = ["ocelli", TrialRun.command, path, "\(memory)"] + flags
+        // More than it has: this process is the one to end it, and says so.
+        let seconds = UInt32(clamping: time.components.seconds &* 3 / 2 &+ 10)
+        let arguments = ["ocelli", TrialRun.command, path, "\(getpid())", "\(seconds)", "\(memory)"] + flags
         var descriptor: Int32 = -1
         let variables = environment.map { "\($0.key)=\($0.value)" }
         let process = Self.withCStrings(arguments) { arguments in

@@ -8,10 +8,15 @@ package enum TrialRun {
     package static let command = "try-model"
 
     /// Loads the model at a path and gives the line that tells how it went.
-    /// - Parameter memory: bytes that it may take; 0 for any.
-    package static func run(_ path: String, memory: UInt64, settings: Settings) async throws -> String {
+    /// - Parameters:
+    ///   - parent: the process that wants to know; without it, this one ends.
+    ///   - seconds: when the system ends this process, should the parent not see it any more.
+    ///   - memory: bytes that it may take; 0 for any.
+    package static func run(
+        _ path: String, parent: Int32, seconds: UInt32, memory: UInt64, settings: Settings
+    ) async throws -> String {
         // Best effort: a sandbox may forbid one or the other, and a trial with fewer bounds is better than none.
-        _ = csys_confine(memory)
+        _ = csys_confine(parent, seconds, memory)
         var configuration = ServicePlan(settings: settings, environment: [:]).modelConfiguration
         // One inference shows as much as several.
         configuration.instances = 1

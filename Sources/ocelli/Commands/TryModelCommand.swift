@@ -5,18 +5,22 @@ enum TryModelCommand: Command {
     static let name = TrialRun.command
     static let summary = "Load a model once, for the daemon."
     static let help = """
-        Usage: ocelli try-model PATH BYTES [SETTINGS]
+        Usage: ocelli try-model PATH PARENT SECONDS BYTES [SETTINGS]
 
-        Loads a model once within a limit of memory (0: none) and tells the daemon, which started it, how that went. For
-        people there is `ocelli check`.
+        Loads a model once within limits of time and memory (0: none) and tells the daemon, which started it and has the
+        process id PARENT, how that went. For people there is `ocelli check`.
         """
 
     static func run(_ arguments: [String]) async throws -> Int32 {
-        guard arguments.count >= 2, let memory = UInt64(arguments[1]) else {
-            throw UsageError("try-model needs a path and a number of bytes")
+        guard arguments.count >= 4, let parent = Int32(arguments[1]), let seconds = UInt32(arguments[2]),
+            let memory = UInt64(arguments[3])
+        else {
+            throw UsageError("try-model needs a path, a process id, and numbers of seconds and bytes")
         }
-        let settings = try SettingsFlags.only(Array(arguments.dropFirst(2)), command: name)
-        Terminal.print(try await TrialRun.run(arguments[0], memory: memory, settings: settings))
+        let settings = try SettingsFlags.only(Array(arguments.dropFirst(4)), command: name)
+        let line = try await TrialRun.run(
+            arguments[0], parent: parent, seconds: seconds, memory: memory, settings: settings)
+        Terminal.print(line)
         return 0
     }
 }
