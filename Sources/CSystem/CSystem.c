@@ -498,7 +498,12 @@ int csys_confine(int parent, unsigned seconds, uint64_t memory) {
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0) problem = -errno;
     // The parent may have ended before the line above: then nobody would tell.
     if (getppid() != parent) _exit(1);
-    // Ends the process whatever it does then, should nobody else: SIGALRM keeps its disposition.
+    // Ends the process whatever it does then, should nobody else. Who started it may have left the signal blocked.
+    sigset_t alarms;
+    sigemptyset(&alarms);
+    sigaddset(&alarms, SIGALRM);
+    int blocked = pthread_sigmask(SIG_UNBLOCK, &alarms, NULL);
+    if (blocked != 0) problem = -blocked;
     alarm(seconds);
     struct rlimit none = {0, 0};
     if (setrlimit(RLIMIT_CORE, &none) < 0) problem = -errno;
