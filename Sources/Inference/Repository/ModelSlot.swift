@@ -94,26 +94,33 @@ final class ModelSlot: Sendable {
 
     /// Loads the model, or waits for a load that is under way. Tells whether this call began the load.
     func load(again: Bool) async -> (result: Result<Model, InferenceError>, isMine: Bool) {
-        let (task, isMine, configuration) = state.withLock { state -> (Load, Bool, ModelConfiguration) in
-            if let loading = state.loading { return (loading, false, state.configuration) }
-            if let ready = state.ready, !again { return (Task { .success(ready) }, false, state.configuration) }
+        let (task, isMine) = state.withLock { state -> (Load, Bool) in
+            if let loading = state.loading { return (loading, false) }
+            if let ready = state.ready, !again { return (Task { .success(ready) }, false) }
             // Not a child of the asking task: the load goes on when that client goes away, for the others who wait.
             let configuration = state.configuration
-            let task = Task.detached { [path, numbered] () -> Result<Model, InferenceError> in
+            let task = Task.detached { () -> Result<Model, InferenceError> in
+                let result: Result<Model, InferenceError>
                 do throws(InferenceError) {
-                    return .success(
-                        try await Model.load(contentsOf: path, configuration: configuration, version: numbered))
+                    result = .success(
+                        try await Model.load(
+                            contentsOf: self.path, configuration: configuration, version: self.numbered))
                 } catch {
-                    return .failure(error)
+                    result = .failure(error)
                 }
+                // Here, not by who asked: whoever waited finds the slot as it then is.
+                self.settle(result, configuration)
+                return result
             }
             state.loading = task
             state.isUnloaded = false
             state.isHeldBack = false
-            return (task, true, configuration)
+            return (task, true)
         }
-        let result = await task.value
-        guard isMine else { return (result, false) }
+        return (await task.value, isMine)
+    }
+
+    private func settle(_ result: Result<Model, InferenceError>, _ configuration: ModelConfiguration) {
         state.withLock { state in
             state.loading = nil
             switch result {
@@ -128,7 +135,6 @@ final class ModelSlot: Sendable {
                 state.failure = error.message
             }
         }
-        return (result, true)
     }
 
     /// Whether the model is ready, its last load succeeded, and a load now would give the same: neither its files nor its

@@ -50,6 +50,7 @@ extension SettingsTrial {
         checks: [
             "drain_timeout": { running in
                 let client = try RawConnection(running.url)
+                defer { withExtendedLifetime(client) {} }
                 client.send("POST /v1/classify HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nhalf")
                 client.receive(seconds: 0.3)
                 running.daemon.signal(SIGTERM)

@@ -58,6 +58,7 @@ extension SettingsTrial {
             },
             "write_timeout": { running in
                 let client = try RawConnection(running.url)
+                defer { withExtendedLifetime(client) {} }
                 // More than the buffers of both sides hold, and none of it is read.
                 let request = "GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n"
                 for _ in 0..<60 { client.send(String(repeating: request, count: 20)) }
@@ -125,6 +126,8 @@ extension SettingsTrial {
         checks: [
             "max_total_body": { running in
                 let clients = try (0..<3).map { _ in try RawConnection(running.url) }
+                // An object may go after its last use, and the connection with it.
+                defer { withExtendedLifetime(clients) {} }
                 for client in clients {
                     client.send("POST /v1/classify HTTP/1.1\r\nHost: x\r\nContent-Length: 50000\r\n\r\n")
                     client.send(Data(count: 45_000))
