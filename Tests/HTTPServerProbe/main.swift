@@ -5,10 +5,6 @@ import CSystem
 import Glibc
 import HTTPServer
 
-// Large pieces go back to the system as soon as they are freed: tests look at resident memory, and malloc would otherwise keep
-// pieces of the size of one that was freed before.
-_ = mallopt(M_MMAP_THRESHOLD, 128 << 10)
-
 var configuration = HTTPServerConfiguration(listeners: [.tcp(host: "127.0.0.1", port: 0)])
 var drain = Duration.seconds(5)
 do {

@@ -30,6 +30,11 @@ final class Probe {
     init(_ settings: String..., launcher: [String] = []) throws {
         raiseDescriptorLimit()
         let executable = try Self.executable()
+        // Large pieces go back to the system as soon as they are freed, so that resident memory is what the server holds: malloc
+        // would otherwise keep pieces of the size of one that was freed before.
+        process.environment = ProcessInfo.processInfo.environment.merging(
+            ["MALLOC_MMAP_THRESHOLD_": "131072"]
+        ) { own, _ in own }
         if let first = launcher.first {
             process.executableURL = URL(fileURLWithPath: first)
             process.arguments = launcher.dropFirst() + [executable.path] + settings
