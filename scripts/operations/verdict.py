@@ -9,6 +9,9 @@ import time
 # Memory may grow by this much from the warm-up to the end, by the line through the samples: what an allocator's noise is,
 # and far below what a leak of a kilobyte a request would come to.
 GROWTH_SHARE = 0.05
+# Short runs end while the allocator's and the engine's pools still settle (some 10 MiB over the first minutes): they find what is
+# grossly wrong, such as a leak of half a kilobyte a request.
+SHORT_SECONDS, SHORT_GROWTH_SHARE = 300, 0.15
 GROWTH_KIB = 4096
 # Dispatch and Swift's pools start and end threads as they see fit; a leak shows as a line that goes up, not as one or two.
 THREAD_PLAY = 3
@@ -46,7 +49,8 @@ def growth(rows):
     """KiB that the line rises over the samples, the standard error of that, and how much it may."""
     rise, error = slope(rows)
     span = rows[-1].seconds - rows[0].seconds
-    return rise * span, error * span, max(GROWTH_KIB, GROWTH_SHARE * statistics.median(r.resident for r in rows))
+    share = SHORT_GROWTH_SHARE if rows[-1].seconds < SHORT_SECONDS else GROWTH_SHARE
+    return rise * span, error * span, max(GROWTH_KIB, share * statistics.median(r.resident for r in rows))
 
 
 def judge(rows, warm_up):
