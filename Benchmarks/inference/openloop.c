@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
 #include <time.h>
@@ -236,17 +237,20 @@ int main(int argc, char **argv) {
             if (events[i].events & (EPOLLIN | EPOLLHUP | EPOLLERR | EPOLLRDHUP)) pull(c);
         }
     }
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    double cpu = (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) + (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
     qsort(good.micros, good.count, sizeof(uint32_t), order);
     qsort(refused.micros, refused.count, sizeof(uint32_t), order);
     printf(
         "{\"rate\": %.1f, \"seconds\": %.1f, \"offered\": %llu, \"good\": %zu, \"goodput\": %.1f, \"good_p50_ms\": %.2f, "
         "\"good_p99_ms\": %.2f, \"good_max_ms\": %.2f, \"refused\": %zu, \"refused_p50_ms\": %.2f, \"refused_p99_ms\": %.2f, "
         "\"refused_max_ms\": %.2f, \"other\": %llu, \"broken\": %llu, \"not_sent\": %llu, \"retry_after_least\": %llu, "
-        "\"retry_after_mean\": %.2f, \"retry_after_most\": %llu, \"generator_late_max_ms\": %.2f}\n",
+        "\"retry_after_mean\": %.2f, \"retry_after_most\": %llu, \"generator_late_max_ms\": %.2f, \"generator_cpu\": %.3f}\n",
         rate, seconds, (unsigned long long)next, good.count, (double)good_in_time / seconds, at(&good, 0.5), at(&good, 0.99),
         at(&good, 1), refused.count, at(&refused, 0.5), at(&refused, 0.99), at(&refused, 1), (unsigned long long)other,
         (unsigned long long)broken, (unsigned long long)not_sent,
         (unsigned long long)(retry_count ? retry_least : 0), retry_count ? (double)retry_sum / (double)retry_count : 0,
-        (unsigned long long)retry_most, (double)late_most / 1e6);
+        (unsigned long long)retry_most, (double)late_most / 1e6, cpu);
     return 0;
 }

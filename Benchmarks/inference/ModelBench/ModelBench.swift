@@ -179,7 +179,7 @@ enum ModelBench {
         do {
             together = try await Model.load(contentsOf: folder.path, configuration: configuration())
         } catch {
-            print("{\"cannot\": \"\(error)\"}")
+            print(String(decoding: try JSONEncoder().encode(["cannot": "\(error)"]), as: UTF8.self))
             return
         }
         let features = try zeros(for: single)
