@@ -34,6 +34,17 @@ struct MetricsTests {
         return lines.joined(separator: "\n")
     }
 
+    /// Each page once made what the service reads the server's numbers through one call deeper: 24,000 of them were the end.
+    @Test func thousandsOfPagesNeedNoDeeperStack() throws {
+        let daemon = try Daemon(stackKiB: 1024)
+        let answers = try Shell.run(
+            "curl",
+            ["-sS", "--max-time", "120", "-o", "/dev/null", "-w", "%{http_code}\n", daemon.url + "/metrics?[1-6000]"])
+        let statuses = answers.text.split(separator: "\n")
+        #expect(statuses.count == 6000 && statuses.allSatisfy { $0 == "200" }, "\(Set(statuses)) \(answers.status)")
+        #expect(daemon.stop() == 0, "\(daemon.log.suffix(2000))")
+    }
+
     @Test func theWholePageAfterKnownRequests() throws {
         let cache = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-cache-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: cache) }

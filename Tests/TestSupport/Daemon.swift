@@ -38,13 +38,20 @@ public final class Daemon: Sendable {
     }
 
     /// Starts `ocelli serve` and waits until it listens and, if asked, is ready.
+    /// - Parameter stackKiB: How large the stacks of its threads may become (default: as of the test itself).
     public init(
         _ arguments: [String] = [], environment: [String: String] = [:], waitUntilReady: Bool = true,
-        listen: String = "127.0.0.1:0"
+        listen: String = "127.0.0.1:0", stackKiB: Int? = nil
     ) throws {
         let process = Process()
-        process.executableURL = Self.binary
-        process.arguments = ["serve", "--listen", listen] + arguments
+        let arguments = ["serve", "--listen", listen] + arguments
+        if let stackKiB {
+            process.executableURL = URL(fileURLWithPath: "/bin/sh")
+            process.arguments = ["-c", "ulimit -s \(stackKiB) && exec \"$0\" \"$@\"", Self.binary.path] + arguments
+        } else {
+            process.executableURL = Self.binary
+            process.arguments = arguments
+        }
         // A cache of the test's own, so that nothing of the user's is touched and nothing depends on what is in it.
         var variables = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("OCELLI_") }
         variables["XDG_CACHE_HOME"] = Self.cache.path

@@ -11,7 +11,12 @@ final class Service: HTTPResponder {
     private let metrics: ServiceMetrics
     private let log: Log
     private let isDraining = Atomic<Bool>(false)
-    private let statistics = Mutex<(@Sendable () -> HTTPServerStatistics)?>(nil)
+    private let server = Mutex(Watched())
+
+    /// The server whose numbers are told; it owns the service, not the other way round.
+    private struct Watched: Sendable {
+        weak var server: HTTPServer?
+    }
 
     init(repository: ModelRepository, settings: LiveSettings, metrics: ServiceMetrics, log: Log) {
         self.repository = repository
@@ -30,7 +35,7 @@ final class Service: HTTPResponder {
 
     /// Where `/metrics` has the server's own numbers from.
     func watch(_ server: HTTPServer) {
-        statistics.withLock { $0 = { [weak server] in server?.statistics ?? HTTPServerStatistics() } }
+        self.server.withLock { $0.server = server }
     }
 
     /// From now on `/readyz` says that no new requests should come.
@@ -174,7 +179,7 @@ final class Service: HTTPResponder {
     private var metricsPage: HTTPResponse {
         let page = MetricsPage(
             metrics: metrics, records: repository.records,
-            server: statistics.withLock { $0 }?() ?? HTTPServerStatistics(), settings: settings,
+            server: server.withLock { $0.server }?.statistics ?? HTTPServerStatistics(), settings: settings,
             isReady: repository.isReady && !isDraining.load(ordering: .relaxed),
             suppressedLogLines: log.suppressedLines, lostLogLines: log.lostLines)
         return HTTPResponse(

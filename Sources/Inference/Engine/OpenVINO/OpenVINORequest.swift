@@ -94,20 +94,25 @@ final class OpenVINORequest: InferRequest, @unchecked Sendable {
 
 /// What the engine's thread finds when an inference ends.
 private final class CallbackBox: Sendable {
-    private let completion = Mutex<(@Sendable () -> Void)?>(nil)
+    /// A structure, for a closure that is itself what a `Mutex` holds is wrapped anew each time that the lock is taken.
+    private struct Armed {
+        var action: (@Sendable () -> Void)?
+    }
+
+    private let armed = Mutex(Armed())
 
     func arm(_ action: @escaping @Sendable () -> Void) {
-        completion.withLock { $0 = action }
+        armed.withLock { $0.action = action }
     }
 
     func disarm() {
-        completion.withLock { $0 = nil }
+        armed.withLock { $0.action = nil }
     }
 
     func fire() {
-        let action = completion.withLock { completion in
-            defer { completion = nil }
-            return completion
+        let action = armed.withLock { armed in
+            defer { armed.action = nil }
+            return armed.action
         }
         action?()
     }
