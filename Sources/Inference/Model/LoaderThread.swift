@@ -3,8 +3,8 @@ internal import Glibc
 
 /// Work that blocks for long, on a thread that ends with it.
 ///
-/// Not a pool's thread: the engine's compiler goes megabytes deep into its stack, and a pool keeps each thread that has
-/// once been used for it. Memory would grow by as much whenever another one's turn came.
+/// Not a pool's thread: a load takes seconds, and requests wait for pool threads; a pool that sees one blocked starts another,
+/// and keeps it afterwards.
 enum LoaderThread {
     /// What a thread is started with.
     private final class Job: Sendable {
