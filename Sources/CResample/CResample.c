@@ -66,6 +66,38 @@ INLINE void horizontal(const cresample_weights *weights, const uint8_t *source, 
     }
 }
 
+/// Eight pixels of one byte at a time, with a number of eights that the compiler knows.
+INLINE void horizontal_gray_eights(
+    const cresample_weights *weights, size_t eights, const uint8_t *source, uint8_t *destination) {
+    const int32_t *factors = weights->factors;
+    const int32_t *starts = weights->starts;
+    const size_t outputs = weights->outputs;
+    for (size_t output = 0; output < outputs; output++) {
+        const uint8_t *pixels = source + (size_t)starts[output];
+        lanes sums = {1 << (CRESAMPLE_PRECISION - 1), 0, 0, 0, 0, 0, 0, 0};
+        for (size_t eight = 0; eight < eights; eight++) {
+            lanes both;
+            memcpy(&both, factors + eight * 8, sizeof both);
+            sums += load8(pixels + eight * 8) * both;
+        }
+        lanes4 four = __builtin_shufflevector(sums, sums, 0, 1, 2, 3) + __builtin_shufflevector(sums, sums, 4, 5, 6, 7);
+        four += __builtin_shufflevector(four, four, 2, 3, 0, 1);
+        int32_t level = (four[0] + four[1]) >> CRESAMPLE_PRECISION;
+        level = level < 0 ? 0 : level;
+        destination[output] = (uint8_t)(level > 255 ? 255 : level);
+        factors += eights * 8;
+    }
+}
+
+INLINE void horizontal_gray(const cresample_weights *weights, const uint8_t *source, uint8_t *destination) {
+    const size_t eights = weights->taps / 8;
+    switch (eights) {
+    case 1: horizontal_gray_eights(weights, 1, source, destination); return;
+    case 2: horizontal_gray_eights(weights, 2, source, destination); return;
+    default: horizontal_gray_eights(weights, eights, source, destination); return;
+    }
+}
+
 INLINE void vertical(
     const uint8_t *ring, size_t stride, size_t capacity, size_t first, const int32_t *factors, size_t count, size_t bytes,
     uint8_t *destination) {
@@ -95,6 +127,11 @@ __attribute__((target("avx2"))) static void horizontal_avx2(
     horizontal(weights, source, destination);
 }
 
+__attribute__((target("avx2"))) static void horizontal_gray_avx2(
+    const cresample_weights *weights, const uint8_t *source, uint8_t *destination) {
+    horizontal_gray(weights, source, destination);
+}
+
 __attribute__((target("avx2"))) static void vertical_avx2(
     const uint8_t *ring, size_t stride, size_t capacity, size_t first, const int32_t *factors, size_t count, size_t bytes,
     uint8_t *destination) {
@@ -110,6 +147,16 @@ void cresample_horizontal(const cresample_weights *weights, const uint8_t *sourc
     }
 #endif
     horizontal(weights, source, destination);
+}
+
+void cresample_horizontal_gray(const cresample_weights *weights, const uint8_t *source, uint8_t *destination) {
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx2")) {
+        horizontal_gray_avx2(weights, source, destination);
+        return;
+    }
+#endif
+    horizontal_gray(weights, source, destination);
 }
 
 void cresample_vertical(
