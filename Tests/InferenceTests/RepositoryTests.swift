@@ -1,3 +1,4 @@
+import FlowControl
 import Foundation
 import Inference
 import Synchronization
@@ -265,6 +266,80 @@ import Testing
         #expect(error?.message.contains("unloaded") == true)
         try await repository.reload("m")
         _ = try await repository.model(named: "m")
+    }
+
+    /// Lets loads go on one by one.
+    private final class Gate: Sendable {
+        private let reads = AsyncStream.makeStream(of: Void.self)
+        private let open = DispatchSemaphore(value: 0)
+
+        /// To be called where a model file is read: blocks until ``pass()``.
+        func wait() {
+            reads.continuation.yield()
+            open.wait()
+        }
+        func pass() { open.signal() }
+        /// Returns when a load has come to the gate.
+        func arrival() async { for await _ in reads.stream { return } }
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func aModelThatIsLoadedAgainAfterItWasUnloadedWhileLoadingIsReady() async throws {
+        let folder = try TemporaryFolder()
+        try folder.write(["m/model.json": Self.manifest(), "m/m.onnx": ""])
+        let gate = Gate()
+        let (repository, _) = try repository(folder, engine: FakeEngine(onRead: gate.wait))
+        async let first: Void = repository.reload("m")
+        await gate.arrival()
+        try repository.unload("m")
+        // A request does not bring back what somebody has unloaded, not even while it is still loading.
+        await #expect(throws: InferenceError.self) { _ = try await repository.model(named: "m") }
+        async let second: Void = repository.reload("m")
+        // The second finds the first under way, or comes after it: both must end well.
+        try await Task.sleep(for: .milliseconds(50))
+        gate.pass()
+        gate.pass()
+        try await first
+        try await second
+        #expect(repository.records.first?.state == .ready)
+        _ = try await repository.model(named: "m")
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func aModelThatIsUnloadedWhileLoadingIsNotKept() async throws {
+        let folder = try TemporaryFolder()
+        try folder.write(["m/model.json": Self.manifest(), "m/m.onnx": ""])
+        let gate = Gate()
+        let (repository, events) = try repository(folder, engine: FakeEngine(onRead: gate.wait))
+        async let load: Void = repository.reload("m")
+        await gate.arrival()
+        try repository.unload("m")
+        gate.pass()
+        try await load
+        #expect(repository.records.first?.state == .unloaded)
+        #expect(events.all == ["loaded m 1", "unloaded m 1"], "the log and the metrics tell what has become of it")
+    }
+
+    /// A reload that finds a load under way must not take the settings and files for new that it was begun with.
+    @Test(.timeLimit(.minutes(1)))
+    func aReloadDuringALoadTakesTheNewConfiguration() async throws {
+        let folder = try TemporaryFolder()
+        try folder.write(["m/model.json": Self.manifest(), "m/m.onnx": ""])
+        let gate = Gate()
+        let engine = FakeEngine(onRead: gate.wait)
+        let (repository, _) = try repository(folder, engine: engine)
+        async let load: Void = repository.loadEager()
+        await gate.arrival()
+        var configuration = ModelConfiguration()
+        configuration.engine = engine
+        configuration.queueCapacity = 3
+        try repository.reconfigure(folders: [folder.url.path], configuration: configuration, defaultPolicy: .eager)
+        async let reload: Void = repository.reloadAll()
+        gate.pass()
+        gate.pass()
+        await load
+        await reload
+        #expect(try await repository.model(named: "m").limiter.snapshot.queueCapacity == 3)
     }
 
     @Test func aLazyModelThatNobodyAsksIsLetGo() async throws {

@@ -1,4 +1,3 @@
-internal import Dispatch
 internal import FlowControl
 internal import Synchronization
 
@@ -29,6 +28,9 @@ public final class ModelRepository: Sendable {
     private let plan: Mutex<Plan>
     private let onEvent: @Sendable (Event) -> Void
     private let slots = Mutex<[String: [ModelSlot]]>([:])
+    /// Held while the folders are looked through: of two that do so at once, the later one would put its own slot in the
+    /// place of a slot that the other has just made and begun to load.
+    private let discovering = Mutex(())
 
     /// A repository of the models in some folders; nothing is read before ``discover()``.
     /// - Parameters:
@@ -67,6 +69,17 @@ public final class ModelRepository: Sendable {
     ///     adds all there are.
     ///   - others: entries of which nothing is to be done: known ones stay, new ones are not added.
     func discover(among paths: Set<String>?, leavingAlone others: Set<String>) throws(RepositoryError) {
+        let result = discovering.withLock { _ -> Result<Void, RepositoryError> in
+            do throws(RepositoryError) {
+                return .success(try look(among: paths, leavingAlone: others))
+            } catch {
+                return .failure(error)
+            }
+        }
+        try result.get()
+    }
+
+    private func look(among paths: Set<String>?, leavingAlone others: Set<String>) throws(RepositoryError) {
         let plan = plan.withLock { $0 }
         let found = try Self.scan(plan.folders)
         var fresh: [String: [ModelSlot]] = [:]
@@ -138,7 +151,6 @@ public final class ModelRepository: Sendable {
     public func model(named name: String, version: String? = nil) async throws(InferenceError) -> Model {
         let slot = try find(name, version: version)
         if let model = slot.readyModel { return model }
-        if slot.isHeldBack { throw .modelNotReady(name: name, reason: "it was unloaded and has not been loaded again") }
         return try await load(slot)
     }
 
@@ -189,7 +201,7 @@ public final class ModelRepository: Sendable {
     /// Loads a model anew beside the old one and switches when it is ready; the old one finishes what it holds.
     public func reload(_ name: String) async throws(InferenceError) {
         let highest = try find(name, version: nil)
-        _ = try await load(highest, again: true)
+        _ = try await load(highest, again: true, bringsBack: true)
     }
 
     /// Loads every version that is loaded, or should be, anew beside the old one; see ``reload(_:)``. One of which neither
@@ -199,11 +211,11 @@ public final class ModelRepository: Sendable {
             let versions = versions(of: name)
             for slot in versions
             where slot.readyModel != nil || slot.policy == .eager && slot.isHighest(among: versions) {
-                if await Self.isCurrent(slot) {
+                if await slot.isCurrent {
                     onEvent(.unchanged(name: slot.name, version: slot.version))
                 } else {
                     // A failure is told as an event, and the old model goes on.
-                    _ = try? await load(slot, again: true)
+                    _ = try? await load(slot, again: true, bringsBack: true)
                 }
             }
         }
@@ -215,17 +227,10 @@ public final class ModelRepository: Sendable {
             let versions = versions(of: name)
             for slot in versions where paths.contains(slot.path) {
                 guard slot.readyModel != nil || slot.policy == .eager && slot.isHighest(among: versions),
-                    !slot.isHeldBack, await !Self.isCurrent(slot)
+                    !slot.isHeldBack, await !slot.isCurrent
                 else { continue }
                 _ = try? await load(slot, again: true)
             }
-        }
-    }
-
-    /// Looks at the files on a thread that may block.
-    private static func isCurrent(_ slot: ModelSlot) async -> Bool {
-        await withCheckedContinuation { continuation in
-            DispatchQueue.global(qos: .userInitiated).async { continuation.resume(returning: slot.isCurrent) }
         }
     }
 
@@ -273,21 +278,27 @@ public final class ModelRepository: Sendable {
     }
 
     @discardableResult
-    private func load(_ slot: ModelSlot, again: Bool = false) async throws(InferenceError) -> Model {
-        let (result, isMine) = await slot.load(again: again)
+    private func load(
+        _ slot: ModelSlot, again: Bool = false, bringsBack: Bool = false
+    ) async throws(InferenceError) -> Model {
+        let outcome = await slot.load(again: again, bringsBack: bringsBack)
         // The one whose load it was reports it, not everyone who waited for it.
-        if isMine {
-            switch result {
+        if outcome.isMine {
+            switch outcome.result {
             case .success(let model):
                 onEvent(.loaded(name: slot.name, version: slot.version, report: model.loadReport))
+                if !outcome.isKept {
+                    let why = "it was let go of while it was loading"
+                    onEvent(.unloaded(name: slot.name, version: slot.version, why: why))
+                }
             case .failure(let error):
                 onEvent(.failed(name: slot.name, version: slot.version, reason: error.message))
             }
         }
-        switch result {
+        switch outcome.result {
         case .success(let model): return model
-        case .failure(let error):
-            throw .modelNotReady(name: slot.name, reason: error.message)
+        case .failure(.modelNotReady(let name, let reason)): throw .modelNotReady(name: name, reason: reason)
+        case .failure(let error): throw .modelNotReady(name: slot.name, reason: error.message)
         }
     }
 }

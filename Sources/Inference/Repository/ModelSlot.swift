@@ -1,3 +1,4 @@
+internal import Dispatch
 internal import FoundationEssentials
 internal import Synchronization
 
@@ -23,14 +24,15 @@ final class ModelSlot: Sendable {
     let saysItClassifies: Bool
     private let state: Mutex<State>
 
-    private typealias Load = Task<Result<Model, InferenceError>, Never>
+    private typealias Load = Task<Outcome, Never>
 
     private struct State {
         var configuration: ModelConfiguration
         var ready: Model?
         /// The configuration that the ready model was loaded with.
         var readyConfiguration: ModelConfiguration?
-        var loading: Load?
+        /// The load that is under way, and what it was begun with.
+        var loading: (task: Load, configuration: ModelConfiguration)?
         var failure: String?
         var isUnloaded = false
         var isHeldBack = false
@@ -92,61 +94,111 @@ final class ModelSlot: Sendable {
     /// Loads from now on happen with this configuration.
     func use(_ configuration: ModelConfiguration) { state.withLock { $0.configuration = configuration } }
 
-    /// Loads the model, or waits for a load that is under way. Tells whether this call began the load.
-    func load(again: Bool) async -> (result: Result<Model, InferenceError>, isMine: Bool) {
-        let (task, isMine) = state.withLock { state -> (Load, Bool) in
-            if let loading = state.loading { return (loading, false) }
-            if let ready = state.ready, !again { return (Task { .success(ready) }, false) }
-            // Not a child of the asking task: the load goes on when that client goes away, for the others who wait.
-            let configuration = state.configuration
-            let task = Task.detached { () -> Result<Model, InferenceError> in
-                let result: Result<Model, InferenceError>
-                do throws(InferenceError) {
-                    result = .success(
-                        try await Model.load(
-                            contentsOf: self.path, configuration: configuration, version: self.numbered))
-                } catch {
-                    result = .failure(error)
-                }
-                // Here, not by who asked: whoever waited finds the slot as it then is.
-                self.settle(result, configuration)
-                return result
-            }
-            state.loading = task
-            state.isUnloaded = false
-            state.isHeldBack = false
-            return (task, true)
-        }
-        return (await task.value, isMine)
+    /// How a load went.
+    struct Outcome: Sendable {
+        let result: Result<Model, InferenceError>
+        /// Whether the model was handed to the slot: not where it was let go of while it was loading.
+        let isKept: Bool
+        /// Whether the call began the load, rather than waited for another's.
+        var isMine = false
     }
 
-    private func settle(_ result: Result<Model, InferenceError>, _ configuration: ModelConfiguration) {
+    /// What a call to ``load(again:bringsBack:)`` finds.
+    private enum Start {
+        case begun(Load)
+        case joined(Load, ModelConfiguration)
+        case ready(Model)
+        case heldBack
+    }
+
+    /// Loads the model, or waits for a load that is under way. Whoever asks wants the model: one that was let go of while it
+    /// was loading is kept then.
+    /// - Parameters:
+    ///   - again: whether files and configuration count as they are now, which those of a load under way may not be.
+    ///   - bringsBack: whether the model is loaded though somebody has unloaded it.
+    func load(again: Bool, bringsBack: Bool) async -> Outcome {
+        while true {
+            switch state.withLock({ start(&$0, again: again, bringsBack: bringsBack) }) {
+            case .heldBack:
+                let reason = "it was unloaded and has not been loaded again"
+                return Outcome(result: .failure(.modelNotReady(name: name, reason: reason)), isKept: false)
+            case .ready(let model): return Outcome(result: .success(model), isKept: true)
+            case .begun(let task):
+                var outcome = await task.value
+                outcome.isMine = true
+                return outcome
+            case .joined(let task, let configuration):
+                let outcome = await task.value
+                guard again else { return outcome }
+                let isAsWanted = state.withLock { $0.configuration == configuration }
+                switch outcome.result {
+                case .failure where isAsWanted: return outcome
+                case .success where isAsWanted: if await isCurrent { return outcome }
+                default: break
+                }
+            }
+        }
+    }
+
+    private func start(_ state: inout State, again: Bool, bringsBack: Bool) -> Start {
+        if state.isHeldBack, !bringsBack { return .heldBack }
+        state.isUnloaded = false
+        state.isHeldBack = false
+        if let (task, configuration) = state.loading { return .joined(task, configuration) }
+        if let ready = state.ready, !again { return .ready(ready) }
+        let configuration = state.configuration
+        // Not a child of the asking task: the load goes on when that client goes away, for the others who wait.
+        let task = Task.detached { () -> Outcome in
+            let result: Result<Model, InferenceError>
+            do throws(InferenceError) {
+                result = .success(
+                    try await Model.load(contentsOf: self.path, configuration: configuration, version: self.numbered))
+            } catch {
+                result = .failure(error)
+            }
+            // Here, not by who asked: whoever waited finds the slot as it then is.
+            return Outcome(result: result, isKept: self.settle(result, configuration))
+        }
+        state.loading = (task, configuration)
+        return .begun(task)
+    }
+
+    /// Takes in how a load went; tells whether there is a model that is kept.
+    private func settle(_ result: Result<Model, InferenceError>, _ configuration: ModelConfiguration) -> Bool {
         state.withLock { state in
             state.loading = nil
             switch result {
             case .success(let model):
-                // Unloaded while it was loading: the model is not kept.
-                if !state.isUnloaded {
-                    state.ready = model
-                    state.readyConfiguration = configuration
-                }
                 state.failure = nil
+                // Unloaded while it was loading: the model is not kept.
+                guard !state.isUnloaded else { return false }
+                state.ready = model
+                state.readyConfiguration = configuration
+                return true
             case .failure(let error):
                 state.failure = error.message
+                return false
             }
         }
     }
 
     /// Whether the model is ready, its last load succeeded, and a load now would give the same: neither its files nor its
-    /// configuration have changed. Reads the folder: blocks.
+    /// configuration have changed. The files are looked at on a thread that may block.
     var isCurrent: Bool {
-        let model = state.withLock { state -> Model? in
-            guard state.failure == nil, state.loading == nil, state.readyConfiguration == state.configuration else {
-                return nil
+        get async {
+            let model = state.withLock { state -> Model? in
+                guard state.failure == nil, state.loading == nil, state.readyConfiguration == state.configuration else {
+                    return nil
+                }
+                return state.ready
             }
-            return state.ready
+            guard let model else { return false }
+            return await withCheckedContinuation { continuation in
+                DispatchQueue.global(qos: .userInitiated).async {
+                    continuation.resume(returning: model.stamp.isCurrent)
+                }
+            }
         }
-        return model?.stamp.isCurrent ?? false
     }
 
     /// Whether the model was unloaded because somebody asked for that: only a load that is asked for brings it back.
@@ -160,7 +212,7 @@ final class ModelSlot: Sendable {
     func unload(holdsBack: Bool = false) -> Bool {
         state.withLock { state in
             state.isUnloaded = true
-            state.isHeldBack = holdsBack
+            state.isHeldBack = state.isHeldBack || holdsBack
             state.failure = nil
             defer { state.ready = nil }
             return state.ready != nil

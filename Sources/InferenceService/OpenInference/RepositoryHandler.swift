@@ -1,3 +1,4 @@
+internal import Dispatch
 internal import HTTPServer
 internal import HTTPWire
 internal import Inference
@@ -63,17 +64,18 @@ struct RepositoryHandler: Sendable {
         return HTTPResponse(status: .ok, fields: [("Content-Type", "application/json")], body: Array("{}".utf8))
     }
 
-    /// Looks into the folders, on a thread of its own: files are read.
+    /// Looks into the folders, on a thread that may block: files are read.
     private func look() async throws(ServiceError) {
-        let repository = repository
-        let failure = await Task.detached { () -> String? in
-            do throws(RepositoryError) {
-                try repository.discover()
-                return nil
-            } catch {
-                return error.message
+        let failure: String? = await withCheckedContinuation { continuation in
+            DispatchQueue.global(qos: .userInitiated).async { [repository] in
+                do throws(RepositoryError) {
+                    try repository.discover()
+                    continuation.resume(returning: nil)
+                } catch {
+                    continuation.resume(returning: error.message)
+                }
             }
-        }.value
+        }
         if let failure { throw ServiceError(.serviceUnavailable, "model_not_ready", failure, retryAfter: 5) }
     }
 
