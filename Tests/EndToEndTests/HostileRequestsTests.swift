@@ -146,7 +146,7 @@ struct HostileRequestsTests {
             input("\(x), \"data\": {}", wrong, "\"x\"", "an object"), input("\(x), \"data\": 1", wrong, "3", "found 1"),
             input("\(x), \"data\": \"abc\"", wrong, "\"x\"", "a string"),
             input("\(x), \"data\": []", wrong, "3", "found 0"),
-            input("\(x), \"data\": [1, 2]", wrong, "3 elements", "found 2"),
+            input("\(x), \"data\": [1, 2]", wrong, "3 elements", "found more"),
             input("\(x), \"data\": [1, 2, \"3\"]", wrong, "[2]", "a string"),
             input("\(x), \"data\": [1, null, 3]", wrong, "[1]", "null"),
             input("\(x), \"data\": [true, 2, 3]", wrong, "[0]", "true or false"),
@@ -235,11 +235,11 @@ struct HostileRequestsTests {
                 arguments: ["-H", "Inference-Header-Content-Length: 94", "-H", "inference-header-content-length: 5"]),
             picture("[1]", [], wrong, "\"image\"", "1 picture", "found 0"),
             picture("[1]", [1, 0, 0], wrong, "\"image\"", "four bytes", "3"),
-            picture("[1]", [100, 0, 0, 0, 1, 2], wrong, "\"image\"", "100 bytes", "found 2"),
-            picture("[1]", [255, 255, 255, 255, 1, 2], wrong, "\"image\"", "4294967295 bytes", "found 2"),
-            picture("[1]", [0, 0, 0, 0, 0, 0, 0, 0], wrong, "\"image\"", "1 picture", "found 2"),
+            picture("[1]", [100, 0, 0, 0, 1, 2], wrong, "\"image\"", "100 bytes", "found more"),
+            picture("[1]", [255, 255, 255, 255, 1, 2], wrong, "\"image\"", "4294967295 bytes", "found more"),
+            picture("[1]", [0, 0, 0, 0, 0, 0, 0, 0], wrong, "\"image\"", "1 picture", "found more"),
             picture("[2]", [0, 0, 0, 0], wrong, "\"image\"", "2 pictures", "found 1"),
-            picture("[2]", [0, 0, 0, 0, 0, 0, 0, 0], wrong, "\"image\"", "batch is fixed", "found 2"),
+            picture("[2]", [0, 0, 0, 0, 0, 0, 0, 0], wrong, "\"image\"", "batch is fixed", "found more"),
             picture("[0]", [], wrong, "\"image\"", "a picture at the least"),
             picture("[9223372036854775807, 9]", [0, 0, 0, 0], wrong, "\"image\"", "fewer elements"),
             picture("[1]", [0, 0, 0, 0], "invalid_image", "\"image\"", "0 bytes"),
@@ -253,7 +253,7 @@ struct HostileRequestsTests {
             predict("number", "null", wrong, "null"), predict("number", "[NaN]", bad, "\"input\"", "NaN"),
             predict("number", "[\"2\"]", wrong, "\"input\"", "[0]", "a string"),
             predict("number", "[2]]", bad, "nothing more"),
-            predict("number", "[1, 2]", wrong, "\"input\"", "1 number", "found 2"),
+            predict("number", "[1, 2]", wrong, "\"input\"", "1 number", "found more"),
             predict("number", "{}", wrong, "neither"),
             predict("number", "{\"inputs\": [2], \"items\": [[2]]}", wrong, "both"),
             predict("number", "{\"inputs\": [2], \"inputs\": [3]}", bad, "\"inputs\" twice"),
@@ -303,6 +303,29 @@ struct HostileRequestsTests {
     ]
 
     // MARK: The test
+
+    /// A body of 16 MB with four million empty pictures is refused when there are too many, and not when all are at hand.
+    @Test func manyEmptyPicturesCostLittle() throws {
+        let daemon = try Daemon()
+        let url = daemon.url + "/v2/models/digits/infer"
+        let before = daemon.residentKiB
+        let length = 16_000_000
+        let header =
+            "{\"inputs\": [{\"name\": \"image\", \"shape\": [1], \"datatype\": \"BYTES\", "
+            + "\"parameters\": {\"binary_data_size\": \(length)}}]}"
+        let json =
+            "{\"inputs\": [{\"name\": \"image\", \"shape\": [1], \"datatype\": \"BYTES\", \"data\": ["
+            + String(repeating: "\"\",", count: length / 3) + "\"\"]}]}"
+        for (body, arguments) in [
+            (Data(header.utf8) + Data(count: length), ["-H", "Inference-Header-Content-Length: \(header.utf8.count)"]),
+            (Data(json.utf8), []),
+        ] {
+            let answer = try Curl.run(url, ["--data-binary", "@-"] + arguments, input: body)
+            #expect(answer.status == 400 && answer.error.contains("expected 1 picture"), "\(answer.text)")
+        }
+        #expect(daemon.mostResidentKiB - before < 100_000)
+        #expect(daemon.stop() == 0, "\(daemon.log)")
+    }
 
     @Test func eachIsNamed() throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-wrong-\(UUID().uuidString)")

@@ -43,6 +43,16 @@ import Testing
         }
     }
 
+    /// The names of an object's members are kept while it is read: a body of 20 MB has room for four million.
+    @Test func membersAreBounded() throws {
+        func object(_ count: Int) -> [UInt8] {
+            Array(("{" + (0..<count).map { "\"\($0)\":0" }.joined(separator: ",") + "}").utf8)
+        }
+        try JSONProbe.skip(object(4_096))
+        let error = #expect(throws: ServiceError.self) { try JSONProbe.skip(object(4_097)) }
+        #expect(error?.message.contains("4096 members") == true, "\(error?.message ?? "")")
+    }
+
     @Test(arguments: [
         ("7", [], 1), ("[1,2,3]", [3], 3), ("[[1,2],[3,4],[5,6]]", [3, 2], 6), ("[]", [0], 0), ("[[],[]]", [2, 0], 0),
         ("[[[1]]]", [1, 1, 1], 1),

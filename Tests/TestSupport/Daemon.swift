@@ -144,9 +144,13 @@ public final class Daemon: Sendable {
     /// Threads of the process.
     public var threads: Int { (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/task").count) ?? -1 }
     /// Resident memory in KiB.
-    public var residentKiB: Int {
+    public var residentKiB: Int { status("VmRSS:") }
+    /// The most that it ever was.
+    public var mostResidentKiB: Int { status("VmHWM:") }
+
+    private func status(_ name: String) -> Int {
         let status = (try? String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8)) ?? ""
-        let line = status.split(separator: "\n").first { $0.hasPrefix("VmRSS:") } ?? ""
+        let line = status.split(separator: "\n").first { $0.hasPrefix(name) } ?? ""
         return Int(line.filter(\.isNumber)) ?? -1
     }
 }

@@ -9,6 +9,8 @@ internal import Inference
 package struct JSONScanner {
     /// The deepest nesting of arrays and objects that is read.
     static let mostDepth = 64
+    /// The most members of one object: their names are kept, to find one that is there twice.
+    static let mostMembers = 4_096
 
     let text: UnsafeRawBufferPointer
     private(set) var position: Int
@@ -118,6 +120,9 @@ package struct JSONScanner {
         repeat {
             skipSpace()
             guard byte == UInt8(ascii: "\"") else { throw malformed("a member's name in quotes") }
+            guard names.count < Self.mostMembers else {
+                throw .badRequest("an object in the body has more than \(Self.mostMembers) members: \(place(position))")
+            }
             let start = position
             let name = try string()
             // RFC 8259 leaves open which of two members counts: here neither does.

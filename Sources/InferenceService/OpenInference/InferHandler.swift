@@ -30,7 +30,8 @@ struct InferHandler: Sendable {
             throw ServiceError(error)
         }
         var reader = InferRequestReader(
-            model: model.description, body: request.body, headerLength: try Self.headerLength(request))
+            model: model.description, body: request.body, headerLength: try Self.headerLength(request),
+            mostPictures: settings.maxBatch)
         let infer = try reader.read()
         let batch = try InferBatch(infer, model: model.description, most: settings.maxBatch)
         var options = PredictionOptions()

@@ -41,13 +41,16 @@ struct InferRequestReader {
     let body: HTTPBody
     /// Bytes of JSON; what follows them is binary data.
     let headerLength: Int
+    /// How many pictures one input may hold.
+    let mostPictures: Int
     private var request = InferRequest()
     /// Where the binary data of the next input begins.
     private var next: Int
 
     /// - Parameter headerLength: what `Inference-Header-Content-Length` says; nil where all is JSON.
-    init(model: ModelDescription, body: HTTPBody, headerLength: Int?) {
+    init(model: ModelDescription, body: HTTPBody, headerLength: Int?, mostPictures: Int) {
         self.model = model
+        self.mostPictures = mostPictures
         self.body = body
         self.headerLength = headerLength ?? body.count
         next = self.headerLength
@@ -235,7 +238,8 @@ struct InferRequestReader {
             }
             let range = next..<next + size
             next += size
-            parts.content = try InferTensor(description: description, shape: shape).binary(body, range)
+            parts.content = try InferTensor(description: description, shape: shape, mostPictures: mostPictures).binary(
+                body, range)
         }
         guard let content = parts.content else {
             throw .invalidInput("input \"\(description.name)\": \"data\" (or binary data) is missing")
@@ -247,7 +251,7 @@ struct InferRequestReader {
         _ parts: Parts, at index: Int, _ scanner: inout JSONScanner
     ) throws(ServiceError) -> InferRequest.Input.Content {
         let (description, shape) = try described(parts, at: index)
-        return try InferTensor(description: description, shape: shape).json(&scanner)
+        return try InferTensor(description: description, shape: shape, mostPictures: mostPictures).json(&scanner)
     }
 
     /// The model's input that is meant; name, type and shape must be such as it takes.

@@ -5,6 +5,8 @@ internal import Inference
 struct InferTensor {
     let description: FeatureDescription
     let shape: Shape
+    /// How many pictures are taken at once (`max_batch`).
+    let mostPictures: Int
 
     private var takesPictures: Bool { description.elementType == .string }
 
@@ -51,38 +53,49 @@ struct InferTensor {
 
     /// Encoded pictures as base64 strings: JSON's strings cannot hold their bytes.
     private func pictures(_ scanner: inout JSONScanner) throws(ServiceError) -> InferRequest.Input.Content {
+        let count = try pictureCount()
         var pictures: [EncodedImage] = []
-        try collect(&scanner, into: &pictures)
-        return try counted(pictures)
+        try collect(&scanner, into: &pictures, count: count)
+        guard pictures.count == count else { throw wrongCount(count, "\(pictures.count)") }
+        return .pictures(pictures)
     }
 
-    private func collect(_ scanner: inout JSONScanner, into pictures: inout [EncodedImage]) throws(ServiceError) {
+    private func collect(
+        _ scanner: inout JSONScanner, into pictures: inout [EncodedImage], count: Int
+    ) throws(ServiceError) {
         switch try scanner.kind() {
         case .array:
-            try scanner.array { (_, scanner) throws(ServiceError) in try collect(&scanner, into: &pictures) }
+            try scanner.array { (_, scanner) throws(ServiceError) in
+                try collect(&scanner, into: &pictures, count: count)
+            }
         case .string:
             guard let bytes = try scanner.base64() else {
                 throw mistake("pictures as base64 (or as binary data)", "a string that is no base64")
             }
+            guard pictures.count < count else { throw wrongCount(count, "more") }
             pictures.append(EncodedImage(bytes))
         case let kind: throw mistake("pictures as base64 strings", kind.rawValue)
         }
     }
 
-    private func counted(_ pictures: [EncodedImage]) throws(ServiceError) -> InferRequest.Input.Content {
+    /// How many pictures there are to be, by the shape. Known before any is looked for: a body of 20 MB holds millions of
+    /// empty ones.
+    private func pictureCount() throws(ServiceError) -> Int {
         guard let count = shape.elementCount else { throw mistake("a shape of fewer elements", "\(shape)") }
-        guard count == pictures.count else {
-            throw mistake("\(count) picture\(count == 1 ? "" : "s") (shape \(shape))", "\(pictures.count)")
-        }
         guard count > 0 else { throw mistake("a picture at the least", "none") }
-        return .pictures(pictures)
+        guard count <= mostPictures else { throw mistake("a batch of at most \(mostPictures)", "\(count)") }
+        return count
+    }
+
+    private func wrongCount(_ count: Int, _ found: String) -> ServiceError {
+        mistake("\(count) picture\(count == 1 ? "" : "s") (shape \(shape))", found)
     }
 
     // MARK: Binary data
 
     /// The bytes of `range` in the body; they are copied once, into the engine's memory.
     func binary(_ body: HTTPBody, _ range: Range<Int>) throws(ServiceError) -> InferRequest.Input.Content {
-        if takesPictures { return try counted(elements(body, range).map { EncodedImage(body, $0) }) }
+        if takesPictures { return .pictures(try elements(body, range).map { EncodedImage(body, $0) }) }
         let type = description.elementType
         let size = (shape.elementCount ?? 0).multipliedReportingOverflow(by: type.byteCount)
         guard !size.overflow, size.partialValue == range.count else {
@@ -101,9 +114,11 @@ struct InferTensor {
 
     /// Elements of BYTES: each four bytes of length, little-endian, and as many bytes.
     private func elements(_ body: HTTPBody, _ range: Range<Int>) throws(ServiceError) -> [Range<Int>] {
+        let count = try pictureCount()
         var found: [Range<Int>] = []
         var start = range.lowerBound
         while start < range.upperBound {
+            guard found.count < count else { throw wrongCount(count, "more") }
             guard range.upperBound - start >= 4 else {
                 throw mistake("four bytes of an element's length", "\(range.upperBound - start)")
             }
@@ -117,6 +132,7 @@ struct InferTensor {
             found.append(start..<start + length)
             start += length
         }
+        guard found.count == count else { throw wrongCount(count, "\(found.count)") }
         return found
     }
 }
