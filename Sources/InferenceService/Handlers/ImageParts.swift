@@ -9,7 +9,10 @@ struct ImageParts {
     init(_ body: HTTPBody, boundary: [UInt8], most: Int) throws(ServiceError) {
         var ranges: [Range<Int>] = []
         var start: Int?, end = 0
-        var decoder = MultipartDecoder(boundary: boundary)
+        // How many parts there may be is `most`, which tells of pictures.
+        var limits = WireLimits()
+        limits.multipartParts = .max
+        var decoder = MultipartDecoder(boundary: boundary, limits: limits)
         var problem: ServiceError?
         let failure: WireError? = body.withUnsafeBytes { bytes in
             do throws(WireError) {
@@ -18,6 +21,12 @@ struct ImageParts {
                     case .partBegin(let headers):
                         start = nil
                         end = 0
+                        if ranges.count >= most, problem == nil {
+                            problem = ServiceError(
+                                .badRequest, "bad_request",
+                                "the multipart body has more than \(most) pictures: that many are taken at once (max_batch)"
+                            )
+                        }
                         if headers.name != "image", problem == nil {
                             problem = ServiceError(
                                 .badRequest, "bad_request",
@@ -28,7 +37,7 @@ struct ImageParts {
                         start = start ?? range.lowerBound
                         end = range.upperBound
                     case .partEnd:
-                        ranges.append((start ?? 0)..<end)
+                        if problem == nil { ranges.append((start ?? 0)..<end) }
                     case .end: break
                     }
                 }
@@ -43,11 +52,6 @@ struct ImageParts {
         guard !ranges.isEmpty else {
             throw ServiceError(
                 .badRequest, "bad_request", "the multipart body has no part: expected parts named \"image\"")
-        }
-        guard ranges.count <= most else {
-            throw ServiceError(
-                .badRequest, "bad_request",
-                "the multipart body has \(ranges.count) pictures: at most \(most) are taken at once")
         }
         self.ranges = ranges
     }
