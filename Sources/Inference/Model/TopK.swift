@@ -3,12 +3,13 @@ package enum TopK {
     /// The indexes and scores of the `count` highest scores that are at least `threshold`, highest first; equal scores in
     /// the order of their indexes. NaN is no score.
     ///
-    /// One pass with a small sorted array: for the few that a client asks for it beats sorting all, and nothing is
-    /// allocated but the result.
+    /// For the few that clients ask for, one pass with a small sorted array beats sorting all, and nothing is allocated but
+    /// the result. For many it would take the square of their number, where the scores ascend: then all are sorted.
     package static func select(_ scores: UnsafeBufferPointer<Float>, count: Int, threshold: Float) -> [(
         index: Int, score: Float
     )] {
         guard count > 0 else { return [] }
+        guard count <= few else { return sorted(scores, count: count, threshold: threshold) }
         var best: [(index: Int, score: Float)] = []
         best.reserveCapacity(min(count, scores.count) + 1)
         for (index, score) in scores.enumerated() where score >= threshold {
@@ -21,5 +22,17 @@ package enum TopK {
             if best.count > count { best.removeLast() }
         }
         return best
+    }
+
+    /// Up to so many are told by the one pass.
+    static let few = 64
+
+    private static func sorted(
+        _ scores: UnsafeBufferPointer<Float>, count: Int, threshold: Float
+    ) -> [(index: Int, score: Float)] {
+        var all: [(index: Int, score: Float)] = []
+        for (index, score) in scores.enumerated() where score >= threshold { all.append((index, score)) }
+        all.sort { ($1.score, $0.index) < ($0.score, $1.index) }
+        return Array(all.prefix(count))
     }
 }
