@@ -10,9 +10,7 @@ final class NotifySocket: Sendable {
     init() throws {
         path = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-notify-\(UUID().uuidString)").path
         descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue), 0)
-        var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
-        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: Array(path.utf8)) }
+        var address = Self.address(path)
         let bound = withUnsafePointer(to: &address) {
             $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
                 bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
@@ -26,6 +24,26 @@ final class NotifySocket: Sendable {
     deinit {
         close(descriptor)
         unlink(path)
+    }
+
+    /// Fills the queue, as it fills where the one who listens hangs: whoever sends the next message has to wait.
+    func fill() {
+        let sender = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue), 0)
+        defer { close(sender) }
+        var address = Self.address(path)
+        withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+                let size = socklen_t(MemoryLayout<sockaddr_un>.size)
+                while sendto(sender, "x", 1, Int32(MSG_DONTWAIT), address, size) == 1 {}
+            }
+        }
+    }
+
+    private static func address(_ path: String) -> sockaddr_un {
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: Array(path.utf8)) }
+        return address
     }
 
     /// Every message so far, taking in those that have come.

@@ -29,6 +29,18 @@ struct SystemdTests {
         #expect(listener.messages.contains { $0.hasPrefix("STOPPING=1\nSTATUS=draining") })
     }
 
+    /// A service manager that takes no messages in costs moments, and not the daemon: it answers, and ends when it is told to.
+    @Test func nobodyReadsTheMessages() throws {
+        let listener = try NotifySocket()
+        listener.fill()
+        let daemon = try Daemon(environment: ["NOTIFY_SOCKET": listener.path, "WATCHDOG_USEC": "300000"])
+        #expect(try Curl.run(daemon.url + "/readyz").status == 200)
+        // By now the watchdog and the drain have had messages to send.
+        usleep(500_000)
+        #expect(try Curl.run(daemon.url + "/v1/models").status == 200)
+        #expect(daemon.stop() == 0, "\(daemon.log)")
+    }
+
     @Test func theWatchdogIsOnlyFedByTheProcessItIsMeantFor() throws {
         let listener = try NotifySocket()
         let daemon = try Daemon(

@@ -4,7 +4,8 @@ internal import Glibc
 /// Tells the service manager how the daemon does: sd_notify(3), without its library.
 ///
 /// Messages are datagrams of `NAME=value` lines to the socket that `$NOTIFY_SOCKET` names. Where there is none, nothing is
-/// sent; where sending fails, the daemon goes on: it serves whether or not somebody looks after it.
+/// sent; where sending fails, the daemon goes on: it serves whether or not somebody looks after it. Nor does it wait for long
+/// where nobody takes the messages in, whose queue in the kernel holds only so many.
 struct ServiceManager: Sendable {
     /// The socket's path, or nil; a leading `@` stands for the abstract namespace.
     private let socketPath: String?
@@ -55,6 +56,10 @@ struct ServiceManager: Sendable {
         let descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { return }
         defer { close(descriptor) }
+        var patience = timeval(tv_sec: 0, tv_usec: 100_000)
+        // Fails for sizes that are wrong only.
+        _ = setsockopt(
+            descriptor, SOL_SOCKET, SO_SNDTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
         let lines = Array(message.utf8)
         _ = withUnsafePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
