@@ -7,6 +7,7 @@ internal import Synchronization
 enum Ocelli {
     /// Not asynchronous: see ``Daemon/blockSignals()``. The main thread does nothing but wait for the end.
     static func main() {
+        Terminal.holdDescriptors()
         let arguments = Array(CommandLine.arguments.dropFirst())
         if arguments.first == ServeCommand.name { Daemon.blockSignals() }
         let ended = DispatchSemaphore(value: 0)

@@ -5,6 +5,15 @@ enum Terminal {
     /// Whether a person watches standard error.
     static var isInteractive: Bool { isatty(2) == 1 }
 
+    /// Makes sure that 0, 1 and 2 are taken. Whoever started this process may have closed them: the next things to be opened,
+    /// a client's connection maybe, would be taken for the terminal, and log lines written to it.
+    static func holdDescriptors() {
+        for descriptor: Int32 in 0...2 where fcntl(descriptor, F_GETFD) < 0 && errno == EBADF {
+            // The lowest that is free is this one, for those below it are taken. Where it cannot be opened nothing can.
+            guard open("/dev/null", O_RDWR) == descriptor else { return }
+        }
+    }
+
     /// A line on standard output.
     static func print(_ text: String) { write(text + "\n", to: 1) }
 

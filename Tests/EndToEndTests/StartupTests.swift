@@ -40,6 +40,30 @@ struct StartupTests {
         }
     }
 
+    /// Log lines must not end up in whatever is opened first.
+    @Test func closedStandardDescriptorsAreTaken() throws {
+        let shell = Process()
+        shell.executableURL = URL(fileURLWithPath: "/bin/sh")
+        shell.arguments = [
+            "-c", "exec \"$0\" serve --listen 127.0.0.1:0 --models \"$1\" 0<&- 1>&- 2>&-", Daemon.binary.path,
+            SharedData.packageRoot.appendingPathComponent("models").path,
+        ]
+        try shell.run()
+        defer {
+            kill(shell.processIdentifier, SIGKILL)
+            shell.waitUntilExit()
+        }
+        func target(_ descriptor: Int) -> String? {
+            try? FileManager.default.destinationOfSymbolicLink(
+                atPath: "/proc/\(shell.processIdentifier)/fd/\(descriptor)")
+        }
+        // Sockets are opened after everything else that is opened at start.
+        func listens() -> Bool { (0..<64).contains { target($0)?.hasPrefix("socket:") ?? false } }
+        for _ in 0..<600 where !listens() { usleep(50_000) }
+        #expect(listens())
+        #expect((0...2).map(target) == ["/dev/null", "/dev/null", "/dev/null"])
+    }
+
     @Test func helpTeaches() throws {
         #expect(try ocelli("help").text.contains("ocelli serve"))
         #expect(try ocelli("help", "serve").text.contains("--max-body SIZE"))
