@@ -45,9 +45,11 @@ package struct ModelBundle: Sendable {
             return
         }
         let problems = ProblemList()
-        guard let data = FileManager.default.contents(atPath: path + "/model.json") else {
-            throw .invalidBundle(
-                name: name, problems: [BundleProblem(path: "model.json", reason: "is missing or cannot be read")])
+        let data: Data
+        switch BundleFile.read(path + "/model.json", most: BundleFile.largestManifest) {
+        case .success(let contents): data = contents
+        case .failure(let problem):
+            throw .invalidBundle(name: name, problems: [BundleProblem(path: "model.json", reason: problem.reason)])
         }
         let value: JSONValue
         do throws(JSONTextError) {
@@ -100,8 +102,11 @@ package struct ModelBundle: Sendable {
         _ file: String, jsonPath: String, bundle: String, problems: ProblemList
     ) -> [String]? {
         guard let path = locate(file, jsonPath: jsonPath, bundle: bundle, problems: problems) else { return nil }
-        guard let data = FileManager.default.contents(atPath: path) else {
-            problems.add(jsonPath, "\"\(file)\" cannot be read")
+        let data: Data
+        switch BundleFile.read(path, most: BundleFile.largestLabels) {
+        case .success(let contents): data = contents
+        case .failure(let problem):
+            problems.add(jsonPath, "\"\(file)\" \(problem.reason)")
             return nil
         }
         guard let text = String(validating: data, as: UTF8.self) else {
