@@ -8,7 +8,8 @@ DESTDIR ?=
 SWIFT_BUILD := swift build -c release --static-swift-stdlib
 BINARY := .build/release/ocelli
 # The linker's remark on Foundation's own use of mktemp is not ours to mend.
-QUIET := 2> >(grep -v -e "mktemp" >&2)
+.SHELLFLAGS := -o pipefail -c
+QUIET := 2>&1 | grep --line-buffered -v "warning: the use of .mktemp. is dangerous"
 
 .DEFAULT_GOAL := help
 

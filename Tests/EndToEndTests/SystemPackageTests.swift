@@ -33,6 +33,11 @@ struct SystemPackageTests {
         #expect(unit.contains("ExecStart=\(prefix)/bin/ocelli serve"))
         #expect(try Shell.run(script, ["--remove", prefix]).status == 0)
         #expect(Self.files(under: URL(fileURLWithPath: prefix)) == [])
+        // A folder that was there before stays, though it is empty (an updated installation has not made it either).
+        try FileManager.default.createDirectory(atPath: prefix + "/bin", withIntermediateDirectories: true)
+        for _ in 1...2 { #expect(try Shell.run(script, [prefix], environment: environment).status == 0) }
+        #expect(try Shell.run(script, ["--remove", prefix]).status == 0)
+        #expect(Self.files(under: URL(fileURLWithPath: prefix)) == ["bin"])
     }
 
     @Test(
