@@ -29,7 +29,7 @@ public enum InferenceError: Error, Sendable {
 
     /// The parts of a prediction that can be cancelled.
     public enum Stage: String, Sendable, CaseIterable {
-        case queue, decode, inference
+        case load, queue, decode, inference
     }
 
     /// A sentence a person can act on.
@@ -49,6 +49,7 @@ public enum InferenceError: Error, Sendable {
         case .refused(let error): error.message
         case .deadlineExceeded(let stage):
             switch stage {
+            case .load: "the request's deadline passed while its model was loaded"
             case .queue: "the request's deadline passed while it waited for an infer request"
             case .decode: "the request's deadline passed while its picture was decoded"
             case .inference: "the request's deadline passed while the model ran"

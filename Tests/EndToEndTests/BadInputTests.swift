@@ -7,6 +7,24 @@ import Testing
 struct BadInputTests {
     static let seven = SharedData.packageRoot.appendingPathComponent("examples/seven.png")
 
+    /// As many pictures as `max_batch` says are taken, also where that is more than its default.
+    @Test func moreThanTheUsualBatch() throws {
+        let daemon = try Daemon(["--max-batch", "70"])
+        func post(_ count: Int) throws -> Answer {
+            let part = "--X\r\nContent-Disposition: form-data; name=\"image\"\r\n\r\nno picture\r\n"
+            let body = Data((String(repeating: part, count: count) + "--X--\r\n").utf8)
+            return try Curl.run(
+                daemon.url + "/v1/classify",
+                ["-H", "Content-Type: multipart/form-data; boundary=X", "--data-binary", "@-"], input: body)
+        }
+        let whole = try post(70)
+        #expect(whole.status == 200, "\(whole.text)")
+        #expect((whole.json["results"] as? [Any])?.count == 70)
+        let more = try post(71)
+        #expect(more.status == 400 && more.code == "bad_request" && more.error.contains("70"), "\(more.text)")
+        #expect(daemon.stop() == 0, "\(daemon.log)")
+    }
+
     /// Every error has the one form, and the daemon still classifies afterwards.
     private func expect(
         _ answer: Answer, _ status: Int, _ code: String, mentions words: [String], from daemon: Daemon,

@@ -342,6 +342,29 @@ import Testing
         #expect(try await repository.model(named: "m").limiter.snapshot.queueCapacity == 3)
     }
 
+    /// Who waits for a load waits no longer than there is time, and not after going away; the load goes on and is told of.
+    @Test(.timeLimit(.minutes(1)))
+    func aLoadIsNotWaitedForLongerThanTheDeadline() async throws {
+        let folder = try TemporaryFolder()
+        try folder.write(["m/model.json": Self.manifest(), "m/m.onnx": ""])
+        let gate = Gate()
+        let (repository, events) = try repository(folder, engine: FakeEngine(onRead: gate.wait), policy: .lazy)
+        let late = await #expect(throws: InferenceError.self) {
+            _ = try await repository.model(named: "m", deadline: .now + .milliseconds(20))
+        }
+        guard case .deadlineExceeded(.load)? = late else {
+            Issue.record("\(late?.message ?? "")")
+            return gate.pass()
+        }
+        let waiting = Task { try await repository.model(named: "m") }
+        waiting.cancel()
+        await #expect(throws: InferenceError.self) { _ = try await waiting.value }
+        #expect(repository.records.first?.state == .loading)
+        gate.pass()
+        _ = try await repository.model(named: "m")
+        #expect(events.all == ["loaded m 1"])
+    }
+
     @Test func aLazyModelThatNobodyAsksIsLetGo() async throws {
         let folder = try TemporaryFolder()
         try folder.write(["m/model.json": Self.manifest(), "m/m.onnx": ""])

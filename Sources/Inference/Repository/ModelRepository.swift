@@ -1,4 +1,4 @@
-internal import FlowControl
+public import FlowControl
 internal import Synchronization
 
 /// The models of some folders, by name and version: finds them, loads them when they are wanted, and hands them out.
@@ -147,11 +147,15 @@ public final class ModelRepository: Sendable {
     // MARK: Handing out
 
     /// A model that is ready. A lazy one is loaded now; all who ask meanwhile wait for the one load.
-    /// - Parameter version: nil for the highest.
-    public func model(named name: String, version: String? = nil) async throws(InferenceError) -> Model {
+    /// - Parameters:
+    ///   - version: nil for the highest.
+    ///   - deadline: until when a load is waited for; it goes on after that, for the next who ask.
+    public func model(
+        named name: String, version: String? = nil, deadline: MonotonicInstant? = nil
+    ) async throws(InferenceError) -> Model {
         let slot = try find(name, version: version)
         if let model = slot.readyModel { return model }
-        return try await load(slot)
+        return try await load(slot, deadline: deadline)
     }
 
     /// A model if it is ready now; never waits.
@@ -279,26 +283,29 @@ public final class ModelRepository: Sendable {
 
     @discardableResult
     private func load(
-        _ slot: ModelSlot, again: Bool = false, bringsBack: Bool = false
+        _ slot: ModelSlot, again: Bool = false, bringsBack: Bool = false, deadline: MonotonicInstant? = nil
     ) async throws(InferenceError) -> Model {
-        let outcome = await slot.load(again: again, bringsBack: bringsBack)
-        // The one whose load it was reports it, not everyone who waited for it.
-        if outcome.isMine {
-            switch outcome.result {
-            case .success(let model):
-                onEvent(.loaded(name: slot.name, version: slot.version, report: model.loadReport))
-                if !outcome.isKept {
-                    let why = "it was let go of while it was loading"
-                    onEvent(.unloaded(name: slot.name, version: slot.version, why: why))
-                }
-            case .failure(let error):
-                onEvent(.failed(name: slot.name, version: slot.version, reason: error.message))
-            }
+        // The load itself reports how it went, not those who wait for it: all of them may be gone by then.
+        let outcome = try await slot.load(again: again, bringsBack: bringsBack, deadline: deadline) {
+            self.report($0, of: slot)
         }
         switch outcome.result {
         case .success(let model): return model
         case .failure(.modelNotReady(let name, let reason)): throw .modelNotReady(name: name, reason: reason)
         case .failure(let error): throw .modelNotReady(name: slot.name, reason: error.message)
+        }
+    }
+
+    private func report(_ outcome: ModelSlot.Outcome, of slot: ModelSlot) {
+        switch outcome.result {
+        case .success(let model):
+            onEvent(.loaded(name: slot.name, version: slot.version, report: model.loadReport))
+            if !outcome.isKept {
+                let why = "it was let go of while it was loading"
+                onEvent(.unloaded(name: slot.name, version: slot.version, why: why))
+            }
+        case .failure(let error):
+            onEvent(.failed(name: slot.name, version: slot.version, reason: error.message))
         }
     }
 }

@@ -1,4 +1,5 @@
 internal import Dispatch
+internal import FlowControl
 internal import FoundationEssentials
 internal import Synchronization
 
@@ -99,8 +100,6 @@ final class ModelSlot: Sendable {
         let result: Result<Model, InferenceError>
         /// Whether the model was handed to the slot: not where it was let go of while it was loading.
         let isKept: Bool
-        /// Whether the call began the load, rather than waited for another's.
-        var isMine = false
     }
 
     /// What a call to ``load(again:bringsBack:)`` finds.
@@ -116,19 +115,21 @@ final class ModelSlot: Sendable {
     /// - Parameters:
     ///   - again: whether files and configuration count as they are now, which those of a load under way may not be.
     ///   - bringsBack: whether the model is loaded though somebody has unloaded it.
-    func load(again: Bool, bringsBack: Bool) async -> Outcome {
+    ///   - deadline: until when it is waited for; the load goes on after it.
+    ///   - onEnd: told how the load went, if this call began it.
+    /// - Throws: where the deadline has passed, or the calling task was cancelled, before the load was over.
+    func load(
+        again: Bool, bringsBack: Bool, deadline: MonotonicInstant? = nil, onEnd: @escaping @Sendable (Outcome) -> Void
+    ) async throws(InferenceError) -> Outcome {
         while true {
-            switch state.withLock({ start(&$0, again: again, bringsBack: bringsBack) }) {
+            switch state.withLock({ start(&$0, again: again, bringsBack: bringsBack, onEnd: onEnd) }) {
             case .heldBack:
                 let reason = "it was unloaded and has not been loaded again"
                 return Outcome(result: .failure(.modelNotReady(name: name, reason: reason)), isKept: false)
             case .ready(let model): return Outcome(result: .success(model), isKept: true)
-            case .begun(let task):
-                var outcome = await task.value
-                outcome.isMine = true
-                return outcome
+            case .begun(let task): return try await LoadWait.value(of: task, until: deadline)
             case .joined(let task, let configuration):
-                let outcome = await task.value
+                let outcome = try await LoadWait.value(of: task, until: deadline)
                 guard again else { return outcome }
                 let isAsWanted = state.withLock { $0.configuration == configuration }
                 switch outcome.result {
@@ -140,7 +141,9 @@ final class ModelSlot: Sendable {
         }
     }
 
-    private func start(_ state: inout State, again: Bool, bringsBack: Bool) -> Start {
+    private func start(
+        _ state: inout State, again: Bool, bringsBack: Bool, onEnd: @escaping @Sendable (Outcome) -> Void
+    ) -> Start {
         if state.isHeldBack, !bringsBack { return .heldBack }
         state.isUnloaded = false
         state.isHeldBack = false
@@ -157,7 +160,9 @@ final class ModelSlot: Sendable {
                 result = .failure(error)
             }
             // Here, not by who asked: whoever waited finds the slot as it then is.
-            return Outcome(result: result, isKept: self.settle(result, configuration))
+            let outcome = Outcome(result: result, isKept: self.settle(result, configuration))
+            onEnd(outcome)
+            return outcome
         }
         state.loading = (task, configuration)
         return .begun(task)

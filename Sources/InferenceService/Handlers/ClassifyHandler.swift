@@ -13,7 +13,8 @@ struct ClassifyHandler: Sendable {
         -> HTTPResponse
     {
         let query = try ClassifyQuery(request.head.target, settings: settings)
-        let model = try await readyModel(name, version: version)
+        let deadline = ClassifyJob.options(query, of: request, settings: settings).deadline
+        let model = try await readyModel(name, version: version, deadline: deadline)
         let job = try ClassifyJob(
             request: request, model: model, name: name, query: query, settings: settings)
         let boundary: [UInt8]?
@@ -37,9 +38,11 @@ struct ClassifyHandler: Sendable {
         return await batch(job, images: parts.map { EncodedImage(request.body, $0) })
     }
 
-    private func readyModel(_ name: String, version: String?) async throws(ServiceError) -> Model {
+    private func readyModel(
+        _ name: String, version: String?, deadline: MonotonicInstant?
+    ) async throws(ServiceError) -> Model {
         do throws(InferenceError) {
-            return try await repository.model(named: name, version: version)
+            return try await repository.model(named: name, version: version, deadline: deadline)
         } catch {
             throw ServiceError(error)
         }

@@ -59,7 +59,8 @@ final class ServiceMetrics: Sendable {
     /// A prediction that was stopped.
     func cancelled(_ stage: InferenceError.Stage) {
         switch stage {
-        case .queue: cancellations.add(at: 2)
+        // Waiting is waiting, for a slot or for the model.
+        case .load, .queue: cancellations.add(at: 2)
         case .decode: cancellations.add(at: 3)
         case .inference: cancellations.add(at: 4)
         }

@@ -23,9 +23,12 @@ struct InferHandler: Sendable {
     func respond(
         to request: HTTPRequest, model name: String, version: String?
     ) async throws(ServiceError) -> HTTPResponse {
+        // What the body says of a timeout is read when the model is there that it is for.
+        let received = MonotonicInstant(nanoseconds: request.bodyReceivedNanoseconds)
         let model: Model
         do throws(InferenceError) {
-            model = try await repository.model(named: name, version: version)
+            model = try await repository.model(
+                named: name, version: version, deadline: received + .seconds(settings.deadline))
         } catch {
             throw ServiceError(error)
         }
@@ -36,8 +39,7 @@ struct InferHandler: Sendable {
         let batch = try InferBatch(infer, model: model.description, most: settings.maxBatch)
         var options = PredictionOptions()
         let time = min(infer.timeout.map { Double($0) / 1e6 } ?? settings.deadline, settings.maxDeadline)
-        options.deadline =
-            MonotonicInstant(nanoseconds: request.bodyReceivedNanoseconds) + .nanoseconds(Int64(time * 1e9))
+        options.deadline = received + .nanoseconds(Int64(time * 1e9))
         let job = Job(
             model: model, name: name,
             answer: try InferAnswer(

@@ -12,9 +12,11 @@ struct PredictHandler: Sendable {
     func respond(
         to request: HTTPRequest, model name: String, version: String?
     ) async throws(ServiceError) -> HTTPResponse {
+        let query = try ClassifyQuery(request.head.target, settings: settings)
+        let deadline = PredictJob.options(query, of: request, settings: settings).deadline
         let model: Model
         do throws(InferenceError) {
-            model = try await repository.model(named: name, version: version)
+            model = try await repository.model(named: name, version: version, deadline: deadline)
         } catch {
             throw ServiceError(error)
         }

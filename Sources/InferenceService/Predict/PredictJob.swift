@@ -51,7 +51,7 @@ struct PredictJob: PredictionJob {
     private static func names(_ type: String, in accept: String) -> Bool {
         accept.split(separator: ",").contains { range in
             let parts = range.split(separator: ";").map { $0.filter { $0 != " " && $0 != "\t" }.lowercased() }
-            return parts.first == type && !parts.contains { $0 == "q=0" || $0.hasPrefix("q=0.0") }
+            return parts.first == type && !parts.contains { $0.hasPrefix("q=") && Double($0.dropFirst(2)) == 0 }
         }
     }
 

@@ -77,6 +77,9 @@ struct ChildTrial: Sendable {
         if signal == SIGKILL {
             return "the system ended the engine (SIGKILL: out of memory?) \(place)\(last)"
         }
+        if [SIGTERM, SIGINT, SIGHUP].contains(signal) {
+            return "somebody ended the process (signal \(signal)) in which it was tried: it can be loaded again\(last)"
+        }
         if signal != 0 { return "the engine crashed (\(signals[signal] ?? "signal \(signal)")) \(place)\(last)" }
         return "the engine ended the process (status \(status)) \(place)\(last)"
     }

@@ -1,0 +1,60 @@
+internal import FlowControl
+internal import Synchronization
+
+/// Waits for something that goes on whoever waits: until it is there, the deadline has come, or the waiting task is cancelled.
+final class LoadWait<Value: Sendable>: Sendable {
+    private enum Ending {
+        case value(Value), deadline, cancelled
+    }
+
+    private struct State {
+        var ending: Ending?
+        var waiter: CheckedContinuation<Ending, Never>?
+    }
+
+    private let state = Mutex(State())
+
+    private init() {}
+
+    /// What a task gives. The task itself is not cancelled, whatever becomes of the one who waits.
+    /// - Parameter deadline: until when it is waited for; nil for as long as it takes.
+    static func value(
+        of task: Task<Value, Never>, until deadline: MonotonicInstant?
+    ) async throws(InferenceError) -> Value {
+        let wait = LoadWait()
+        Task { wait.end(.value(await task.value)) }
+        let timer = deadline.map { DeadlineTimer.shared.schedule(at: $0) { wait.end(.deadline) } }
+        defer { if let timer { DeadlineTimer.shared.remove(timer) } }
+        let ending = await withTaskCancellationHandler {
+            await wait.ending()
+        } onCancel: {
+            wait.end(.cancelled)
+        }
+        switch ending {
+        case .value(let value): return value
+        case .deadline: throw .deadlineExceeded(stage: .load)
+        case .cancelled: throw .cancelled(stage: .load)
+        }
+    }
+
+    private func ending() async -> Ending {
+        await withCheckedContinuation { continuation in
+            let ending = state.withLock { state -> Ending? in
+                if state.ending == nil { state.waiter = continuation }
+                return state.ending
+            }
+            if let ending { continuation.resume(returning: ending) }
+        }
+    }
+
+    /// The first ending counts.
+    private func end(_ ending: Ending) {
+        let waiter = state.withLock { state -> CheckedContinuation<Ending, Never>? in
+            guard state.ending == nil else { return nil }
+            state.ending = ending
+            defer { state.waiter = nil }
+            return state.waiter
+        }
+        waiter?.resume(returning: ending)
+    }
+}
