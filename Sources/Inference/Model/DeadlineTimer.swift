@@ -15,21 +15,24 @@ final class DeadlineTimer: Sendable {
     private struct State {
         var entries: [UInt64: (deadline: MonotonicInstant, action: @Sendable () -> Void)] = [:]
         var nextID: UInt64 = 0
-        /// When the timer will look; nil when it sleeps.
+        /// The deadline that the timer is armed for; nil when it sleeps.
         var armed: MonotonicInstant?
+        /// Counts how often it was armed: of the looks that are planned only the last one counts.
+        var turn: UInt64 = 0
     }
 
     /// Calls `action` when the deadline has come. It is called under a lock and must be short and call nothing of this
     /// timer.
     func schedule(at deadline: MonotonicInstant, _ action: @escaping @Sendable () -> Void) -> UInt64 {
-        let (id, isEarliest) = state.withLock { state in
+        let (id, turn) = state.withLock { state -> (UInt64, UInt64?) in
             state.nextID &+= 1
             state.entries[state.nextID] = (deadline, action)
-            guard state.armed.map({ deadline < $0 }) ?? true else { return (state.nextID, false) }
+            guard state.armed.map({ deadline < $0 }) ?? true else { return (state.nextID, nil) }
             state.armed = deadline
-            return (state.nextID, true)
+            state.turn &+= 1
+            return (state.nextID, state.turn)
         }
-        if isEarliest { arm(for: deadline) }
+        if let turn { plan(turn, for: deadline) }
         return id
     }
 
@@ -38,23 +41,29 @@ final class DeadlineTimer: Sendable {
         _ = state.withLock { $0.entries.removeValue(forKey: id) }
     }
 
-    private func arm(for deadline: MonotonicInstant) {
-        let wait = deadline.nanoseconds(since: .now)
-        queue.asyncAfter(deadline: .now() + .nanoseconds(Int(clamping: wait))) { self.look(armedFor: deadline) }
+    /// Nanoseconds until the next look at the most. A look that no longer counts stays planned until its time: without this
+    /// they would gather, one for each short deadline among the long ones.
+    private static let longest: UInt64 = 1_000_000_000
+
+    private func plan(_ turn: UInt64, for deadline: MonotonicInstant) {
+        let wait = min(deadline.nanoseconds(since: .now), Self.longest)
+        queue.asyncAfter(deadline: .now() + .nanoseconds(Int(clamping: wait))) { self.look(turn) }
     }
 
-    private func look(armedFor deadline: MonotonicInstant) {
-        let next: MonotonicInstant? = state.withLock { state in
+    private func look(_ turn: UInt64) {
+        let next = state.withLock { state -> (turn: UInt64, deadline: MonotonicInstant)? in
             // An earlier deadline has come after this look was planned: its own look does the work.
-            guard state.armed == deadline else { return nil }
+            guard state.turn == turn else { return nil }
             let now = MonotonicInstant.now
             for (id, entry) in state.entries where entry.deadline <= now {
                 state.entries[id] = nil
                 entry.action()
             }
             state.armed = state.entries.values.map(\.deadline).min()
-            return state.armed
+            guard let armed = state.armed else { return nil }
+            state.turn &+= 1
+            return (state.turn, armed)
         }
-        if let next { arm(for: next) }
+        if let next { plan(next.turn, for: next.deadline) }
     }
 }
