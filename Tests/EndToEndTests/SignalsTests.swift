@@ -29,6 +29,24 @@ struct SignalsTests {
         #expect(daemon.stop() == 0)
     }
 
+    /// Reloads add compiled models to the cache: a daemon that runs for months keeps to its size all the same, and to a new one.
+    @Test func aReloadKeepsTheCacheToItsSize() throws {
+        let cache = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-cache-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: cache, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: cache) }
+        let file = try Self.temporary("{ cache_dir: '\(cache.path)' }")
+        defer { try? FileManager.default.removeItem(at: file) }
+        let daemon = try Daemon(["--config", file.path])
+        let old = cache.appendingPathComponent("old.blob")
+        try Data(count: 1 << 20).write(to: old)
+        let size = "{ cache_dir: '\(cache.path)', cache_size: '512KiB' }"
+        try size.write(to: file, atomically: true, encoding: .utf8)
+        daemon.signal(SIGHUP)
+        #expect(daemon.waitForLog("reload: done"))
+        #expect(!FileManager.default.fileExists(atPath: old.path), "\(daemon.log)")
+        #expect(daemon.stop() == 0)
+    }
+
     @Test(arguments: ["{ top: 0 }", "{ tops: 3 }", "{ top: ", "{ models: ['/nonexistent'] }"])
     func aBadFileChangesNothingAndSaysWhy(_ text: String) throws {
         let file = try Self.temporary("{ top: 2 }")

@@ -11,7 +11,8 @@ enum MappedBuffers {
     private static let most = 4 << 20
 
     private struct Kept: @unchecked Sendable {
-        // The addresses are nobody else's: whoever gives a buffer away forgets it.
+        // Safe to send, though pointers are not: the only value of this type is made below and never leaves the mutex. What
+        // its addresses point to is nobody else's, for the body that gave a buffer away was in its deinit.
         var buffers: [(base: UnsafeMutableRawPointer, capacity: Int)] = []
         var bytes = 0
     }
@@ -52,7 +53,8 @@ enum MappedBuffers {
         for buffer in surplus.list { csys_unmap(buffer.base, buffer.capacity) }
     }
 
-    /// Buffers on their way out of the lock: nobody else has their addresses.
+    /// Buffers on their way out of the lock, to be unmapped by the thread that took them: they are in the list no more, and
+    /// nobody else has their addresses.
     private struct SendableBuffers: @unchecked Sendable {
         let list: [(base: UnsafeMutableRawPointer, capacity: Int)]
     }

@@ -82,7 +82,8 @@ package enum SettingsTable {
                     + "$XDG_CACHE_HOME/ocelli or ~/.cache/ocelli. Empty keeps none."),
             .bytes(
                 "cache_size", \.cacheSize, 0...(1 << 40),
-                "How much of compiled models is kept; past it the ones used longest ago are removed, at start."),
+                "How much of compiled models is kept; past it the ones used longest ago are removed, at start and after each "
+                    + "reload."),
             .duration(
                 "idle_unload", \.idleUnload, 0...31_536_000,
                 "How long a model that is loaded when first asked for is kept when nobody asks it any more. 0 keeps it."

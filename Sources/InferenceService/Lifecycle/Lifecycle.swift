@@ -73,6 +73,8 @@ final class Lifecycle: Sendable {
         case .reload(.changedModels):
             Task {
                 await watch.takeIn()
+                let now = settings.withLock { $0 }
+                CompiledModelsLimit.keep(ServicePlan(settings: now, environment: reloader.environment), log)
                 handle(.reloaded)
             }
         case .reload(.everything):
@@ -110,12 +112,7 @@ final class Lifecycle: Sendable {
     private func load() async {
         // Listening comes first: the port is taken and health is answered while models load; /readyz says when they have.
         await manager.patiently("loading models") { await self.repository.loadEager() }
-        if let cache = plan.cacheDirectory {
-            let pruned = CompiledModelCache.prune(cache, to: plan.settings.cacheSize)
-            if pruned.files > 0 {
-                log.info("removed \(pruned.files) compiled models from the cache (\(Units.bytes(pruned.bytes)))")
-            }
-        }
+        CompiledModelsLimit.keep(plan, log)
         DefaultModel.warn(plan.settings, repository.names, log)
         let named = plan.settings.defaultModel.isEmpty ? repository.defaultClassifier : plan.settings.defaultModel
         log.info(

@@ -16,11 +16,11 @@ struct Reloader: Sendable {
     /// - Returns: the settings in force from now on.
     func reload(from current: Settings) async -> Settings {
         log.notice("SIGHUP: reading the configuration and the models anew")
-        let settings: Settings
+        let settings: Settings, plan: ServicePlan
         do {
             let (wanted, ignored) = SettingsTable.merge(try source(), into: current)
             let access = try AccessControl.configured(by: wanted, log: log)
-            let plan = ServicePlan(settings: wanted, environment: environment)
+            plan = ServicePlan(settings: wanted, environment: environment)
             try adopt(plan)
             // From here on nothing fails.
             settings = wanted
@@ -37,6 +37,7 @@ struct Reloader: Sendable {
             return current
         }
         await repository.reloadAll()
+        CompiledModelsLimit.keep(plan, log)
         DefaultModel.warn(settings, repository.names, log)
         metrics.add(.reloadsSucceeded)
         metrics.set(.lastReloadSucceeded, 1)
