@@ -13,6 +13,7 @@ import platform
 import random
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 import threading
@@ -173,6 +174,17 @@ def main():
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def ended(process, error):
+    """Tells of a daemon that does not answer any more."""
+    try:
+        how = f"has ended with {process.process.wait(5)}"
+    except subprocess.TimeoutExpired:
+        how = "runs, and takes no connection"
+    print(process.log[-5000:])
+    print(f"FAIL: {error}: the daemon {how}")
+    return 1
+
+
 def run(process, config, arguments):
     start = time.monotonic()
     seconds = arguments.minutes * 60
@@ -187,11 +199,10 @@ def run(process, config, arguments):
         done.update(crowd.done)
         wrong += crowd.wrong
         with operator.busy:
-            if not process.is_running():
-                print(process.log[-5000:])
-                print(f"FAIL: the daemon has ended with {process.process.returncode}")
-                return 1
-            page = rest(process)
+            try:
+                page = rest(process)
+            except (wire.Lost, OSError) as error:
+                return ended(process, error)
             rows.append(
                 verdict.Row(
                     seconds=time.monotonic() - start, visits=sum(done.values()), resident=process.resident(),

@@ -9,14 +9,9 @@ import time
 # Memory may grow by this much from the warm-up to the end, by the line through the samples: what an allocator's noise is,
 # and far below what a leak of a kilobyte a request would come to.
 GROWTH_SHARE = 0.05
-# Short runs end while the allocator's and the engine's pools still settle (some 10 MiB over the first minutes): they find what is
-# grossly wrong, such as a leak of half a kilobyte a request.
-SHORT_SECONDS, SHORT_GROWTH_SHARE = 300, 0.15
 GROWTH_KIB = 4096
 # Dispatch and Swift's pools start and end threads as they see fit; a leak shows as a line that goes up, not as one or two.
 THREAD_PLAY = 3
-# In a short run they are still being started, up to the pools' bounds; one for each of its thirty reloads would be a leak.
-SHORT_THREAD_PLAY = 16
 
 
 @dataclasses.dataclass
@@ -51,8 +46,7 @@ def growth(rows):
     """KiB that the line rises over the samples, the standard error of that, and how much it may."""
     rise, error = slope(rows)
     span = rows[-1].seconds - rows[0].seconds
-    share = SHORT_GROWTH_SHARE if rows[-1].seconds < SHORT_SECONDS else GROWTH_SHARE
-    return rise * span, error * span, max(GROWTH_KIB, share * statistics.median(r.resident for r in rows))
+    return rise * span, error * span, max(GROWTH_KIB, GROWTH_SHARE * statistics.median(r.resident for r in rows))
 
 
 def judge(rows, warm_up):
@@ -67,7 +61,7 @@ def judge(rows, warm_up):
         problems.append(f"open files at rest varied: {sorted(files)}")
     first = max(len(r.threads) for r in rows[: warm_up + 1])
     most = max(len(r.threads) for r in judged)
-    if most > first + (SHORT_THREAD_PLAY if rows[-1].seconds < SHORT_SECONDS else THREAD_PLAY):
+    if most > first + THREAD_PLAY:
         names = collections.Counter(max(judged, key=lambda r: len(r.threads)).threads)
         problems.append(f"threads at rest rose from {first} to {most}: {dict(names)}")
     if rows[-1].internal:
