@@ -112,21 +112,8 @@ extension Model {
                 for _ in succeeded.count..<max(count, succeeded.count) { $0.failed(total: total, at: now.nanoseconds) }
             }
         }
-        let permit: Permit
-        if let given {
-            permit = given
-        } else {
-            do throws(AdmissionError) {
-                permit = try await limiter.acquire(deadline: options.deadline)
-            } catch {
-                if case .cancelled = error { throw .cancelled(stage: .queue) }
-                throw .refused(error)
-            }
-        }
-        defer {
-            lastUse.store(MonotonicInstant.now.nanoseconds, ordering: .relaxed)
-            if given == nil { permit.release() }
-        }
+        let permit = try await admit(given, until: options.deadline)
+        defer { leave(permit, given: given) }
         var queue = MonotonicInstant.now.nanoseconds(since: arrived)
         let wholes = try tensors(of: batch, count: count)
         var items: [FilledItem] = []

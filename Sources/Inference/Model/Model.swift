@@ -225,6 +225,23 @@ public final class Model: Sendable {
 
     // MARK: The way of one prediction
 
+    /// A place among what runs at once: the caller's own, or the next that is free before the deadline.
+    func admit(_ given: Permit?, until deadline: MonotonicInstant?) async throws(InferenceError) -> Permit {
+        if let given { return given }
+        do throws(AdmissionError) {
+            return try await limiter.acquire(deadline: deadline)
+        } catch {
+            if case .cancelled = error { throw .cancelled(stage: .queue) }
+            throw .refused(error)
+        }
+    }
+
+    /// The end of what ``admit(_:until:)`` began: a place that is the caller's stays with the caller.
+    func leave(_ permit: Permit, given: Permit?) {
+        lastUse.store(MonotonicInstant.now.nanoseconds, ordering: .relaxed)
+        if given == nil { permit.release() }
+    }
+
     private func run<R: Sendable>(
         options: PredictionOptions,
         permit given: Permit?,
@@ -246,21 +263,8 @@ public final class Model: Sendable {
                 }
             }
         }
-        let permit: Permit
-        if let given {
-            permit = given
-        } else {
-            do throws(AdmissionError) {
-                permit = try await limiter.acquire(deadline: options.deadline)
-            } catch {
-                if case .cancelled = error { throw .cancelled(stage: .queue) }
-                throw .refused(error)
-            }
-        }
-        defer {
-            lastUse.store(MonotonicInstant.now.nanoseconds, ordering: .relaxed)
-            if given == nil { permit.release() }
-        }
+        let permit = try await admit(given, until: options.deadline)
+        defer { leave(permit, given: given) }
         let admitted = MonotonicInstant.now
         times.queue = admitted.nanoseconds(since: arrived)
 

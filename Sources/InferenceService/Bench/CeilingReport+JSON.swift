@@ -3,24 +3,17 @@ extension CeilingReport {
     package var json: String {
         var writer = JSONWriter(capacity: 4096)
         writer.object { writer in
-            for (key, value) in [("model", model), ("path", path)] {
-                writer.key(key)
-                writer.string(value)
-            }
-            writer.key("processors")
-            writer.number(processors)
-            for (key, value) in [("instances", instances), ("concurrency", concurrency), ("rounds", rounds.count)] {
-                writer.key(key)
-                writer.integer(value)
+            for (name, value) in [("model", model), ("path", path)] { writer.member(name, value) }
+            writer.member("processors", processors)
+            for (name, value) in [("instances", instances), ("concurrency", concurrency), ("rounds", rounds.count)] {
+                writer.member(name, value)
             }
             writer.key("pictures")
             writer.array { writer in
                 for picture in pictures {
                     writer.object { writer in
-                        writer.key("name")
-                        writer.string(picture.name)
-                        writer.key("bytes")
-                        writer.integer(picture.bytes)
+                        writer.member("name", picture.name)
+                        writer.member("bytes", picture.bytes)
                     }
                 }
             }
@@ -29,7 +22,7 @@ extension CeilingReport {
                 for side in CeilingSide.allCases {
                     writer.key(side.rawValue)
                     writer.object { writer in
-                        Self.write("requests", rounds.reduce(0) { $0 + ($1[side]?.requests ?? 0) }, to: &writer)
+                        writer.member("requests", rounds.reduce(0) { $0 + ($1[side]?.requests ?? 0) })
                         Self.write("requests_per_second", rate(side), to: &writer)
                         Self.write("cpu_us", cpu(side), to: &writer)
                         Self.write("busy", busy(side), to: &writer)
@@ -43,23 +36,16 @@ extension CeilingReport {
             Self.write("own_cpu_us", overhead, to: &writer)
             Self.write("transport_cpu_us", transport, to: &writer)
             Self.write("flow_cpu_us", flow, to: &writer)
-            writer.key("warnings")
-            writer.array { writer in for warning in warnings { writer.string(warning) } }
+            writer.member("warnings", warnings)
         }
         return String(decoding: writer.bytes, as: UTF8.self)
-    }
-
-    private static func write(_ name: String, _ value: Int, to writer: inout JSONWriter) {
-        writer.key(name)
-        writer.integer(value)
     }
 
     private static func write(_ name: String, _ figure: Figure, to writer: inout JSONWriter) {
         writer.key(name)
         writer.object { writer in
             for (key, value) in [("median", figure.median), ("least", figure.least), ("most", figure.most)] {
-                writer.key(key)
-                writer.number((value * 1000).rounded() / 1000)
+                writer.member(key, (value * 1000).rounded() / 1000)
             }
         }
     }

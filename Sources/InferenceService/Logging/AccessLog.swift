@@ -82,32 +82,20 @@ final class AccessLog: Sendable {
         _ record: ExchangeRecord, _ note: RequestNote?, route: String, path: String?, status: Int,
         to writer: inout JSONWriter
     ) {
-        func string(_ name: String, _ value: String) {
-            writer.key(name)
-            writer.string(value)
-        }
-        func integer(_ name: String, _ value: Int) {
-            writer.key(name)
-            writer.integer(value)
-        }
-        func milliseconds(_ name: String, _ time: UInt64) {
-            writer.key(name)
-            writer.milliseconds(time)
-        }
-        string("id", record.requestID)
-        string("client", record.remote)
-        string("method", method(of: record))
-        string("route", route)
-        if let path { string("path", path) }
-        integer("status", status)
-        string("outcome", name(of: record.outcome))
-        integer("bytes_in", record.bodyBytesReceived)
-        integer("bytes_out", record.bodyBytesSent)
-        milliseconds("ms", record.end &- record.firstByte)
+        writer.member("id", record.requestID)
+        writer.member("client", record.remote)
+        writer.member("method", method(of: record))
+        writer.member("route", route)
+        if let path { writer.member("path", path) }
+        writer.member("status", status)
+        writer.member("outcome", name(of: record.outcome))
+        writer.member("bytes_in", record.bodyBytesReceived)
+        writer.member("bytes_out", record.bodyBytesSent)
+        writer.member("ms", milliseconds: record.end &- record.firstByte)
         guard let note else { return }
-        string("model", note.model)
-        for stage in stages(note) { milliseconds(stage.name + "_ms", stage.time) }
-        if let label = note.topLabel { string("top", label) }
+        writer.member("model", note.model)
+        for stage in stages(note) { writer.member(stage.name + "_ms", milliseconds: stage.time) }
+        if let label = note.topLabel { writer.member("top", label) }
     }
 
     /// A word for how a request ended.

@@ -9,14 +9,11 @@ extension ModelReport {
                 ("model", model), ("path", path), ("engine", engine), ("device", device), ("hint", hint),
                 ("precision", precision),
             ] {
-                writer.key(key)
-                writer.string(value)
+                writer.member(key, value)
             }
-            writer.key("processors")
-            writer.number(processors)
+            writer.member("processors", processors)
             for (key, value) in [("instances", instances), ("slots", slots)] {
-                writer.key(key)
-                writer.integer(value)
+                writer.member(key, value)
             }
             writer.key("load_ms")
             writer.object { writer in
@@ -25,18 +22,15 @@ extension ModelReport {
                     Self.write(load, to: &writer)
                 }
             }
-            writer.key("first_prediction_ms")
-            if let firstPrediction { writer.milliseconds(firstPrediction) } else { writer.null() }
+            writer.member("first_prediction_ms", milliseconds: firstPrediction)
             writer.key("prediction_ms")
             if let latency { Self.write(latency, to: &writer) } else { writer.null() }
             writer.key("throughput")
             writer.array { writer in
                 for entry in throughput {
                     writer.object { writer in
-                        writer.key("in_flight")
-                        writer.integer(entry.inFlight)
-                        writer.key("predictions_per_second")
-                        writer.number(entry.perSecond)
+                        writer.member("in_flight", entry.inFlight)
+                        writer.member("predictions_per_second", entry.perSecond)
                         writer.key("prediction_ms")
                         Self.write(entry.latency, to: &writer)
                     }
@@ -45,13 +39,11 @@ extension ModelReport {
             writer.key("memory_bytes")
             writer.object { writer in
                 for (key, value) in [("model", modelBytes), ("prediction_in_flight", predictionBytes)] {
-                    writer.key(key)
-                    if let value { writer.integer(value) } else { writer.null() }
+                    writer.member(key, ifKnown: value)
                 }
             }
             writeLayers(to: &writer)
-            writer.key("warnings")
-            writer.array { writer in for warning in warnings { writer.string(warning) } }
+            writer.member("warnings", warnings)
         }
         return String(decoding: writer.bytes, as: UTF8.self)
     }
@@ -61,10 +53,8 @@ extension ModelReport {
         writer.array { writer in
             for type in layerTypes {
                 writer.object { writer in
-                    writer.key("type")
-                    writer.string(type.type)
-                    writer.key("layers")
-                    writer.integer(type.count)
+                    writer.member("type", type.type)
+                    writer.member("layers", type.count)
                     Self.write(type.microseconds, type.share, to: &writer)
                 }
             }
@@ -74,22 +64,18 @@ extension ModelReport {
             for layer in layers {
                 writer.object { writer in
                     for (key, value) in [("name", layer.name), ("type", layer.type), ("execution", layer.execution)] {
-                        writer.key(key)
-                        writer.string(value)
+                        writer.member(key, value)
                     }
                     Self.write(layer.microseconds, layer.share, to: &writer)
                 }
             }
         }
-        writer.key("layer_count")
-        writer.integer(layerCount)
+        writer.member("layer_count", layerCount)
     }
 
     private static func write(_ microseconds: Double, _ share: Double, to writer: inout JSONWriter) {
-        writer.key("microseconds")
-        writer.number(microseconds)
-        writer.key("share")
-        writer.number(share)
+        writer.member("microseconds", microseconds)
+        writer.member("share", share)
     }
 
     private static func write(_ load: LoadReport, to writer: inout JSONWriter) {
@@ -97,24 +83,20 @@ extension ModelReport {
             for (key, value) in [
                 ("read", load.read), ("compile", load.compile), ("warm_up", load.warmUp), ("total", load.total),
             ] {
-                writer.key(key)
-                writer.milliseconds(value)
+                writer.member(key, milliseconds: value)
             }
-            writer.key("from_cache")
-            writer.bool(load.isCached)
+            writer.member("from_cache", load.isCached)
         }
     }
 
     private static func write(_ sample: SampleStatistics, to writer: inout JSONWriter) {
         writer.object { writer in
-            writer.key("count")
-            writer.integer(sample.count)
+            writer.member("count", sample.count)
             for (key, value) in [
                 ("p50", sample.p50), ("p90", sample.p90), ("p99", sample.p99), ("least", sample.least),
                 ("most", sample.most), ("mean", UInt64(sample.mean)),
             ] {
-                writer.key(key)
-                writer.milliseconds(value)
+                writer.member(key, milliseconds: value)
             }
         }
     }

@@ -52,13 +52,13 @@ package struct LatencyHistogram: Sendable, Hashable {
     }
 
     // Values below 2^(bits+1) have a bucket each; those of a power of two above share 2^bits.
-    static func index(of value: UInt64) -> Int {
+    package static func index(of value: UInt64) -> Int {
         guard value >= 2 << bits else { return Int(value) }
         let exponent = UInt64(63 - value.leadingZeroBitCount) - bits
         return Int((exponent << bits) + (value >> exponent))
     }
 
-    static func upperEnd(of index: Int) -> UInt64 {
+    package static func upperEnd(of index: Int) -> UInt64 {
         let index = UInt64(index)
         guard index >= 2 << bits else { return index }
         let exponent = (index >> bits) - 1

@@ -16,7 +16,7 @@ package struct ResponseParser: Sendable {
 
     /// Longest head that is read.
     static let headLimit = 64 << 10
-    static let excerptLimit = 400
+    package static let excerptLimit = 400
 
     private var head: [UInt8] = []
     private var remaining = 0
