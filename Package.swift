@@ -12,15 +12,27 @@ let strict: [SwiftSetting] = [
     .unsafeFlags(["-Xfrontend", "-disable-large-loadable-types-reg2mem"]),
 ]
 
+// Tests that wait for programs and compute nothing: unoptimized, they are built in half the time.
+let waiting = strict + [.unsafeFlags(["-Onone"], .when(configuration: .release))]
+
 // OpenVINO's libraries are found beside the build tree (a checkout) or in ../lib/ocelli (an installation). Only what is
 // linked into a program needs it.
 let findEngine: [LinkerSetting] = [
     .unsafeFlags([
         "-Xlinker", "-rpath", "-Xlinker", "$ORIGIN/../lib/ocelli",
         "-Xlinker", "-rpath", "-Xlinker", "$ORIGIN/../../../.deps/openvino/lib",
-        // Tests are built under .build/tests, .build/asan and .build/tsan: one folder deeper.
+        // Builds with sanitizers are under .build/asan and .build/tsan: one folder deeper.
         "-Xlinker", "-rpath", "-Xlinker", "$ORIGIN/../../../../.deps/openvino/lib",
     ])
+]
+
+// The program carries Swift's runtime and Foundation with it. Only the link says so, not the compilation (the code is the same):
+// so the program and the tests, which are linked to the shared libraries, are compiled once. What Foundation is made of is
+// known to the modules for static linking alone, and therefore named here.
+let carryRuntime: [LinkerSetting] = [
+    .unsafeFlags(["-static-stdlib"], .when(configuration: .release)),
+    .linkedLibrary("_FoundationCShims", .when(configuration: .release)),
+    .linkedLibrary("_FoundationCollections", .when(configuration: .release)),
 ]
 
 let package = Package(
@@ -63,10 +75,10 @@ let package = Package(
             name: "ocelli",
             dependencies: ["InferenceService", "LoadGenerator"],
             swiftSettings: strict,
-            linkerSettings: findEngine),
+            linkerSettings: findEngine + carryRuntime),
 
         // Tests.
-        .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: strict),
+        .target(name: "TestSupport", dependencies: ["CSystem"], path: "Tests/TestSupport", swiftSettings: waiting),
         .testTarget(
             name: "HTTPWireTests",
             dependencies: ["HTTPWire", "TestSupport"],
@@ -81,7 +93,7 @@ let package = Package(
         .testTarget(
             name: "HTTPServerTests",
             dependencies: ["HTTPServer", "HTTPWire", "HTTPServerProbe", "CSystem", "TestSupport"],
-            swiftSettings: strict),
+            swiftSettings: waiting),
         .testTarget(
             name: "ImagePipelineTests",
             dependencies: ["ImagePipeline", "TestSupport"],
@@ -98,7 +110,7 @@ let package = Package(
         .testTarget(
             name: "InferenceTests",
             dependencies: ["FlowControl", "Inference", "TestSupport"],
-            swiftSettings: strict,
+            swiftSettings: waiting,
             linkerSettings: findEngine),
         .testTarget(
             name: "InferenceServiceTests",
@@ -106,14 +118,28 @@ let package = Package(
                 "InferenceService", "Inference", "HTTPServer", "HTTPWire", "FlowControl", "ImagePipeline",
                 "TestSupport",
             ],
-            swiftSettings: strict),
+            swiftSettings: waiting),
         .executableTarget(
             name: "modelbench", dependencies: ["Inference", "FlowControl"], path: "Benchmarks/inference/ModelBench",
             swiftSettings: strict, linkerSettings: findEngine),
         .testTarget(
             name: "EndToEndTests", dependencies: ["ImagePipeline", "InferenceService", "TestSupport"],
-            swiftSettings: strict),
+            swiftSettings: waiting),
         .testTarget(name: "LoadGeneratorTests", dependencies: ["LoadGenerator", "CSystem"], swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6]
 )
+
+// OCELLI_ONLY=FlowControlTests,imagetool leaves these targets and what they need: SwiftPM would build all tests for any.
+if let only = Context.environment["OCELLI_ONLY"] {
+    var wanted = Set<String>()
+    var next = only.split(separator: ",").map(String.init)
+    while let name = next.popLast() {
+        guard wanted.insert(name).inserted, let target = package.targets.first(where: { $0.name == name }) else {
+            continue
+        }
+        for case .byNameItem(let needed, _) in target.dependencies { next.append(needed) }
+    }
+    package.targets.removeAll { !wanted.contains($0.name) }
+    package.products = []
+}

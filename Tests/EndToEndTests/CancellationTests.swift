@@ -29,12 +29,11 @@ struct CancellationTests {
         sourceLocation: SourceLocation = #_sourceLocation
     ) throws {
         var last = Load()
-        for _ in 0..<500 {
+        let held = try eventually(every: 0.01) {
             last = try load(of: daemon)
-            if condition(last) { return }
-            usleep(10_000)
+            return condition(last)
         }
-        try #require(Bool(false), "\(what): it never came to that; last \(last)", sourceLocation: sourceLocation)
+        try #require(held, "\(what): it never came to that; last \(last)", sourceLocation: sourceLocation)
     }
 
     private var seven: Data {
@@ -47,12 +46,12 @@ struct CancellationTests {
     private static let holders = 100
 
     /// A daemon with one slot, and clients with pictures that keep it taken for longer than a test needs.
-    private func busyDaemon() throws -> (Daemon, [CancellationClient]) {
+    private func busyDaemon() throws -> (Daemon, [RawClient]) {
         let daemon = try Daemon([
             "--max-in-flight", "1", "--queue-length", "300", "--max-total-body", "256MiB", "--queue-wait", "600s",
             "--deadline", "600s", "--max-deadline", "600s",
         ])
-        let holders = try (0..<Self.holders).map { _ in try CancellationClient(daemon.url) }
+        let holders = try (0..<Self.holders).map { _ in try RawClient(daemon.url) }
         for holder in holders { try holder.post(Self.huge) }
         try until("the huge pictures are there", of: daemon) {
             $0.now == 1 && $0.waiting + $0.started == Self.holders - 1
@@ -63,7 +62,7 @@ struct CancellationTests {
     @Test func aHundredUploadsAbortedWhileQueuedCauseNoInference() throws {
         let (daemon, holders) = try busyDaemon()
         let files = daemon.openFiles
-        let clients = try (0..<100).map { _ in try CancellationClient(daemon.url) }
+        let clients = try (0..<100).map { _ in try RawClient(daemon.url) }
         for client in clients { try client.post(seven) }
         try until("all wait", of: daemon) { $0.waiting >= 100 }
         for (index, client) in clients.enumerated() { index.isMultiple(of: 2) ? client.close() : client.reset() }
@@ -87,12 +86,12 @@ struct CancellationTests {
 
     @Test func aClientThatHalfClosesStillGetsItsAnswer() throws {
         let (daemon, holders) = try busyDaemon()
-        let waiting = try CancellationClient(daemon.url)
+        let waiting = try RawClient(daemon.url)
         try waiting.post(seven)
-        waiting.halfClose()
+        waiting.finish()
         try until("it waits behind them", of: daemon) { $0.waiting + $0.started == Self.holders }
         for holder in holders { holder.reset() }
-        let text = waiting.everything()
+        let text = waiting.receive(seconds: 60) { _ in false }
         // The interim response asks the client's kernel whether anybody is there.
         #expect(text.hasPrefix("HTTP/1.1 102 "), "\(text)")
         #expect(text.contains("HTTP/1.1 200 "), "\(text)")
@@ -105,14 +104,14 @@ struct CancellationTests {
         let daemon = try Daemon()
         let head = "OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n"
         for count in 0...head.utf8.count {
-            let client = try CancellationClient(daemon.url)
+            let client = try RawClient(daemon.url)
             try client.send(Data(head.utf8.prefix(count)))
             client.reset()
         }
-        let client = try CancellationClient(daemon.url)
+        let client = try RawClient(daemon.url)
         try client.send(Data(head.utf8))
-        client.halfClose()
-        #expect(client.everything().hasPrefix("HTTP/1.1 "))
+        client.finish()
+        #expect(client.receive(seconds: 60) { _ in false }.hasPrefix("HTTP/1.1 "))
         #expect(try Curl.run(daemon.url + "/healthz").status == 200)
         #expect(daemon.stop() == 0, "\(daemon.log)")
     }
@@ -151,7 +150,7 @@ struct CancellationTests {
     private func storm(
         of daemon: Daemon, picture: Data, aborts: Int, seed: UInt64
     ) async throws -> (answered: Int, wrong: Int) {
-        let request = CancellationClient.request(picture)
+        let request = RawClient.request(picture)
         let url = daemon.url
         return try await withThrowingTaskGroup(of: (Int, Int).self) { group in
             for lane in 0..<8 {
@@ -159,14 +158,14 @@ struct CancellationTests {
                     var random = SplitMix(state: seed &+ UInt64(lane) &* 0x1234_5678_9ABC)
                     var answered = 0, wrong = 0
                     for _ in 0..<aborts / 8 {
-                        let client = try CancellationClient(url)
+                        let client = try RawClient(url)
                         let part = random.next(8) == 0 ? Int(random.next(UInt64(request.count))) : request.count
                         try client.send(request.prefix(part))
                         let wait = random.next(4) == 0 ? 0 : UInt32(random.next(3_000))
                         if wait > 0 { usleep(wait) }
                         if random.next(8) == 0, part == request.count {
-                            client.halfClose()
-                            let text = client.everything()
+                            client.finish()
+                            let text = client.receive(seconds: 60) { _ in false }
                             answered += 1
                             let served = text.contains(" 200 OK\r\n") && text.contains("\"label\":\"7\"")
                             // A full queue refuses, and says so.

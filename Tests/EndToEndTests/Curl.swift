@@ -2,15 +2,15 @@ import Foundation
 import TestSupport
 
 /// An answer that curl got.
-struct Answer: @unchecked Sendable {
+struct Answer: Sendable {
     let status: Int
     let headers: [String: String]
     let body: Data
-    /// The body as a JSON object; Sendable in effect: nobody changes it once it is parsed.
-    let json: [String: Any]
     /// curl's own exit status.
     let exit: Int32
 
+    /// The body as a JSON object; an empty one where it is none.
+    var json: [String: Any] { (try? JSONSerialization.jsonObject(with: body)) as? [String: Any] ?? [:] }
     var code: String { json["code"] as? String ?? "" }
     var error: String { json["error"] as? String ?? "" }
     var text: String { String(decoding: body, as: UTF8.self) }
@@ -40,9 +40,7 @@ enum Curl {
             rest = rest[end.upperBound...]
             if status >= 200 { break }
         }
-        let body = Data(rest)
-        let json = (try? JSONSerialization.jsonObject(with: body)) as? [String: Any] ?? [:]
-        return Answer(status: status, headers: headers, body: body, json: json, exit: result.status)
+        return Answer(status: status, headers: headers, body: Data(rest), exit: result.status)
     }
 
     /// `curl --data-binary @FILE URL`

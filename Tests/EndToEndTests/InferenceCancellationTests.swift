@@ -18,11 +18,7 @@ struct InferenceCancellationTests {
     }
 
     private func until(_ what: String, _ condition: () throws -> Bool) throws {
-        for _ in 0..<1_000 {
-            if try condition() { return }
-            usleep(10_000)
-        }
-        try #require(Bool(false), "\(what): it never came to that")
+        try #require(try eventually(every: 0.01, condition), "\(what): it never came to that")
     }
 
     @Test func anUploadAbortedWhileTheEngineRunsFreesItsSlot() throws {
@@ -40,7 +36,7 @@ struct InferenceCancellationTests {
         while try cancelled(daemon, stage: "infer") < 2 {
             round += 1
             try #require(round <= 10, "no abort was caught in the engine")
-            let clients = try (0..<2).map { _ in try CancellationClient(daemon.url) }
+            let clients = try (0..<2).map { _ in try RawClient(daemon.url) }
             for client in clients { try client.post(picture) }
             try until("both have a slot") { try inFlight(daemon) == 2 }
             // No slot is left, and nobody may wait.

@@ -142,9 +142,9 @@ struct MetricsTests {
             ]
             .reduce(0) { $0 + (Self.value($1, in: page) ?? 0) }
         }
-        for _ in 0..<100 where ended() < 2 {
-            usleep(50_000)
+        try eventually {
             page = try Curl.run(daemon.url + "/metrics").text
+            return ended() >= 2
         }
         #expect(ended() == 2, "\(page)")
         #expect(Self.value("ocelli_cancelled_total{stage=\"queue\"}", in: page) == 0)

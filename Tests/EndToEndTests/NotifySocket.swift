@@ -1,5 +1,6 @@
 import Foundation
 import Synchronization
+import TestSupport
 
 /// Listens as systemd does on `$NOTIFY_SOCKET`, and keeps what it was told.
 final class NotifySocket: Sendable {
@@ -59,12 +60,8 @@ final class NotifySocket: Sendable {
 
     /// Waits, bounded, until a message has one of these lines.
     func wait(for line: String, count: Int = 1) -> Bool {
-        for _ in 0..<300 {
-            if messages.filter({ $0.split(separator: "\n").contains { $0.hasPrefix(line) } }).count >= count {
-                return true
-            }
-            usleep(50_000)
+        eventually {
+            messages.filter { $0.split(separator: "\n").contains { $0.hasPrefix(line) } }.count >= count
         }
-        return false
     }
 }

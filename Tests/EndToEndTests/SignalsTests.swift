@@ -125,9 +125,9 @@ struct SignalsTests {
             daemon.signal(SIGHUP)
         }
         var found = 0
-        for _ in 0..<400 where found != 4 {
+        try eventually {
             found = try Curl.post(BadInputTests.seven, to: daemon.url + "/v1/classify").classifications.count
-            usleep(25_000)
+            return found == 4
         }
         #expect(found == 4)
         let page = try Curl.run(daemon.url + "/metrics").text
@@ -138,13 +138,13 @@ struct SignalsTests {
 
     /// Waits, bounded, until so many reloads have succeeded.
     static func waitForReloads(_ count: Int, of daemon: Daemon) -> Bool {
-        for _ in 0..<1000 {
+        var reloads = 0.0
+        eventually(every: 0.01) {
             let page = (try? Curl.run(daemon.url + "/metrics").text) ?? ""
-            let reloads = MetricsTests.value("ocelli_reloads_total{result=\"ok\"}", in: page) ?? 0
-            if reloads >= Double(count) { return reloads == Double(count) }
-            usleep(10_000)
+            reloads = MetricsTests.value("ocelli_reloads_total{result=\"ok\"}", in: page) ?? 0
+            return reloads >= Double(count)
         }
-        return false
+        return reloads == Double(count)
     }
 
     @Test func aSignalToEndDoesNotWaitForModelsThatAreLoaded() throws {

@@ -5,14 +5,6 @@ import Testing
 /// A folder with models that is looked at by itself.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
 struct WatchedFolderTests {
-    private func wait(_ condition: () throws -> Bool) rethrows -> Bool {
-        for _ in 0..<400 {
-            if try condition() { return true }
-            usleep(25_000)
-        }
-        return false
-    }
-
     @Test func modelsComeChangeAndGoWithoutASignal() throws {
         let files = FileManager.default
         let folder = files.temporaryDirectory.appendingPathComponent("ocelli-\(UUID().uuidString)")
@@ -37,16 +29,16 @@ struct WatchedFolderTests {
         // It is finished.
         try files.copyItem(
             at: bundle.appendingPathComponent("digits.onnx"), to: second.appendingPathComponent("digits.onnx"))
-        #expect(try wait { try classify("second").topLabel == "7" }, "\(daemon.log)")
+        #expect(try eventually { try classify("second").topLabel == "7" }, "\(daemon.log)")
         // It changes.
         let manifest = second.appendingPathComponent("model.json")
         let text = try String(contentsOf: manifest, encoding: .utf8)
         try text.replacingOccurrences(of: "\"version\": \"1\"", with: "\"version\": \"2\"")
             .write(to: manifest, atomically: true, encoding: .utf8)
-        #expect(try wait { try classify("second").json["version"] as? String == "2" }, "\(daemon.log)")
+        #expect(try eventually { try classify("second").json["version"] as? String == "2" }, "\(daemon.log)")
         // It goes.
         try files.removeItem(at: second)
-        #expect(try wait { try classify("second").status == 404 }, "\(daemon.log)")
+        #expect(try eventually { try classify("second").status == 404 }, "\(daemon.log)")
         #expect(try classify("first").topLabel == "7")
         let page = try Curl.run(daemon.url + "/metrics").text
         let loads = ["true", "false"].compactMap { cached in

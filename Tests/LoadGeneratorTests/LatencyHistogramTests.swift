@@ -1,6 +1,5 @@
+import LoadGenerator
 import Testing
-
-@testable import LoadGenerator
 
 @Suite struct LatencyHistogramTests {
     @Test func everyValueIsInItsBucketAndNoFurtherThanTheBound() {

@@ -1,7 +1,6 @@
 import Foundation
+import LoadGenerator
 import Testing
-
-@testable import LoadGenerator
 
 @Suite struct LoadReportTests {
     /// A load in which nothing went wrong: `count` answers of 1 to `count` ms.

@@ -1,6 +1,5 @@
+import LoadGenerator
 import Testing
-
-@testable import LoadGenerator
 
 /// The generator against servers that behave as they should not.
 @Suite(.serialized) struct LoadRunnerTests {

@@ -1,6 +1,5 @@
+import LoadGenerator
 import Testing
-
-@testable import LoadGenerator
 
 @Suite struct ResponseParserTests {
     /// Feeds text in pieces; gives the last answer.

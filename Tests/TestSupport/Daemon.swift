@@ -108,21 +108,15 @@ public final class Daemon: Sendable {
     public func signal(_ number: Int32) { kill(pid, number) }
 
     /// Waits, bounded, until the log has these words.
-    public func waitForLog(_ words: String) -> Bool {
-        for _ in 0..<600 {
-            if log.contains(words) { return true }
-            usleep(50_000)
-        }
-        return false
+    public func waitForLog(_ words: String, seconds: Double = 30) -> Bool {
+        eventually(within: seconds) { log.contains(words) }
     }
 
     /// Waits for the end, which must come by itself; kills what has not ended in time.
     /// - Returns: the exit status.
     @discardableResult
     public func waitForExit(seconds: Double = 30) -> Int32 {
-        let end = Date().addingTimeInterval(seconds)
-        while process.isRunning, Date() < end { usleep(10_000) }
-        if process.isRunning { kill(pid, SIGKILL) }
+        if !eventually(within: seconds, every: 0.01, { !process.isRunning }) { kill(pid, SIGKILL) }
         process.waitUntilExit()
         return process.terminationReason == .exit ? process.terminationStatus : -1
     }

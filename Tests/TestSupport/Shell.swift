@@ -1,4 +1,5 @@
 public import Foundation
+internal import Synchronization
 
 /// Runs a program to its end.
 public enum Shell {
@@ -40,15 +41,18 @@ public enum Shell {
             }
         }
         // Both pipes are read to their ends at once, so that neither fills up and stops the program.
-        nonisolated(unsafe) var complaint = Data()
+        let complaint = Mutex(Data())
         let group = DispatchGroup()
-        // The group's wait orders this write before the read below.
-        DispatchQueue.global().async(group: group) { complaint = errors.fileHandleForReading.readDataToEndOfFile() }
+        DispatchQueue.global().async(group: group) {
+            let all = errors.fileHandleForReading.readDataToEndOfFile()
+            complaint.withLock { $0 = all }
+        }
         let data = output.fileHandleForReading.readDataToEndOfFile()
         group.wait()
         process.waitUntilExit()
         return Result(
-            status: process.terminationStatus, output: data, errors: String(decoding: complaint, as: UTF8.self))
+            status: process.terminationStatus, output: data,
+            errors: String(decoding: complaint.withLock { $0 }, as: UTF8.self))
     }
 
     /// Whether a program is on PATH.

@@ -39,8 +39,7 @@ extension SettingsTrial {
             "log_format": jsonLines,
             "log_top_label": { running in
                 _ = try Curl.post(seven, to: running.url + "/v1/classify")
-                for _ in 0..<40 where !running.daemon.log.contains("\"top\":\"7\"") { usleep(50_000) }
-                return unless(running.daemon.log.contains("\"top\":\"7\""), running.daemon.log)
+                return unless(running.daemon.waitForLog("\"top\":\"7\"", seconds: 2), running.daemon.log)
             },
         ])
 
@@ -50,7 +49,7 @@ extension SettingsTrial {
         let answer = try Curl.post(
             seven, to: running.url + "/v1/classify?threshold=0.0625",
             ["-H", "X-Request-ID: json-line", "-H", "Authorization: Bearer \(secret)"])
-        for _ in 0..<40 where !running.daemon.log.contains("\"id\":\"json-line\"") { usleep(50_000) }
+        _ = running.daemon.waitForLog("\"id\":\"json-line\"", seconds: 2)
         // The last line may be on its way.
         let lines = running.daemon.log.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
         var found: [String: Any]?

@@ -4,10 +4,10 @@ import TestSupport
 extension SettingsTrial {
     /// Asks with pictures that take long to decode, eight at once, again and again until a counter says so.
     private static func crowd(_ running: Running, until sample: String) throws -> String? {
-        let request = CancellationClient.request(CancellationPicture.png(width: 7700, height: 7700))
+        let request = RawClient.request(CancellationPicture.png(width: 7700, height: 7700))
         for _ in 0..<10 {
-            let clients = try (0..<8).map { _ in try RawConnection(running.url) }
-            for client in clients { client.send(request) }
+            let clients = try (0..<8).map { _ in try RawClient(running.url) }
+            for client in clients { client.offer(request) }
             for client in clients { client.receive(seconds: 30) }
             if try running.metric(sample) > 0 { return nil }
         }
@@ -49,9 +49,9 @@ extension SettingsTrial {
         title: "the end of a drain", settings: ["drain_timeout": "300ms"], also: ["body_grace": "60s"],
         checks: [
             "drain_timeout": { running in
-                let client = try RawConnection(running.url)
+                let client = try RawClient(running.url)
                 defer { withExtendedLifetime(client) {} }
-                client.send("POST /v1/classify HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nhalf")
+                client.offer("POST /v1/classify HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nhalf")
                 client.receive(seconds: 0.3)
                 running.daemon.signal(SIGTERM)
                 let status = running.daemon.waitForExit(seconds: 10)

@@ -31,48 +31,48 @@ extension SettingsTrial {
                 return unless(answer.status == 431, answer.text)
             },
             "header_timeout": { running in
-                let client = try RawConnection(running.url)
-                client.send("POST /v1/cla")
+                let client = try RawClient(running.url)
+                client.offer("POST /v1/cla")
                 return unless(client.receive().contains(" 408 "), "after 3 s: \(client.received)")
             },
             "min_body_rate": { running in
-                let client = try RawConnection(running.url)
-                client.send("POST /v1/classify HTTP/1.1\r\nHost: x\r\nContent-Length: 20000\r\n\r\n")
+                let client = try RawClient(running.url)
+                client.offer("POST /v1/classify HTTP/1.1\r\nHost: x\r\nContent-Length: 20000\r\n\r\n")
                 // 5 KB/s: quicker than the default asks for, slower than this trial does.
                 for _ in 0..<20 where !client.received.contains(" 408 ") {
-                    client.send(Data(count: 500))
+                    client.offer(Data(count: 500))
                     client.receive(seconds: 0.1)
                 }
                 return unless(client.received.contains(" 408 "), "after 2 s: \(client.received)")
             },
             "body_grace": { running in
-                let client = try RawConnection(running.url)
-                client.send("POST /v1/classify HTTP/1.1\r\nHost: x\r\nContent-Length: 20000\r\n\r\nx")
+                let client = try RawClient(running.url)
+                client.offer("POST /v1/classify HTTP/1.1\r\nHost: x\r\nContent-Length: 20000\r\n\r\nx")
                 return unless(client.receive().contains(" 408 "), "after 3 s: \(client.received)")
             },
             "idle_timeout": { running in
-                let client = try RawConnection(running.url)
-                client.send("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+                let client = try RawClient(running.url)
+                client.offer("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
                 guard client.receive().contains(" 200 ") else { return client.received }
                 return unless(client.waitForEnd(), "the connection was still open after 3 s")
             },
             "write_timeout": { running in
-                let client = try RawConnection(running.url)
+                let client = try RawClient(running.url)
                 defer { withExtendedLifetime(client) {} }
                 // More than the buffers of both sides hold, and none of it is read.
                 let request = "GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n"
-                for _ in 0..<60 { client.send(String(repeating: request, count: 20)) }
+                for _ in 0..<60 { client.offer(String(repeating: request, count: 20)) }
                 var count = 0.0
-                for _ in 0..<30 where count == 0 {
-                    usleep(100_000)
+                try eventually(within: 3) {
                     count = try running.metric("ocelli_connections_slow_readers_total")
+                    return count > 0
                 }
                 return unless(count == 1, "\(count) slow readers after 3 s")
             },
             "max_connections": { running in
                 let clients = try (0..<16).map { _ in
-                    let client = try RawConnection(running.url)
-                    client.send("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+                    let client = try RawClient(running.url)
+                    client.offer("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
                     client.receive()
                     return client
                 }
@@ -107,8 +107,8 @@ extension SettingsTrial {
                 return unless(names.filter { $0.hasPrefix("http-") }.count == 2, "\(names)")
             },
             "max_requests_per_connection": { running in
-                let client = try RawConnection(running.url)
-                client.send(String(repeating: "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n", count: 3))
+                let client = try RawClient(running.url)
+                client.offer(String(repeating: "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n", count: 3))
                 let isEnded = client.waitForEnd()
                 let answers = client.received.components(separatedBy: " 200 OK").count - 1
                 return unless(isEnded && answers == 2, "\(answers) answers, ended: \(isEnded)")
@@ -125,17 +125,17 @@ extension SettingsTrial {
         title: "all bodies together", settings: ["max_total_body": "64KiB"],
         checks: [
             "max_total_body": { running in
-                let clients = try (0..<3).map { _ in try RawConnection(running.url) }
+                let clients = try (0..<3).map { _ in try RawClient(running.url) }
                 // An object may go after its last use, and the connection with it.
                 defer { withExtendedLifetime(clients) {} }
                 for client in clients {
-                    client.send("POST /v1/classify HTTP/1.1\r\nHost: x\r\nContent-Length: 50000\r\n\r\n")
-                    client.send(Data(count: 45_000))
+                    client.offer("POST /v1/classify HTTP/1.1\r\nHost: x\r\nContent-Length: 50000\r\n\r\n")
+                    client.offer(Data(count: 45_000))
                 }
                 var waiting = 0.0
-                for _ in 0..<20 where waiting == 0 {
+                try eventually(within: 3) {
                     waiting = try running.metric("ocelli_bodies_waiting")
-                    usleep(50_000)
+                    return waiting > 0
                 }
                 let limit = try running.metric("ocelli_body_bytes_limit")
                 // A body that could never be held is refused before it is sent.

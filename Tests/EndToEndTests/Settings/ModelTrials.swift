@@ -51,8 +51,7 @@ extension SettingsTrial {
             },
             "idle_unload": { running in
                 _ = try Curl.post(BadInputTests.seven, to: running.url + "/v1/classify")
-                for _ in 0..<100 where !running.daemon.log.contains("nobody has asked it") { usleep(50_000) }
-                return unless(running.daemon.log.contains("nobody has asked it"), "still loaded after 5 s")
+                return unless(running.daemon.waitForLog("nobody has asked it", seconds: 5), "still loaded after 5 s")
             },
             "repository_control": { running in
                 let answer = try Curl.run(
@@ -129,9 +128,7 @@ extension SettingsTrial {
                 try FileManager.default.copyItem(at: digits, to: models.appendingPathComponent(".another"))
                 try FileManager.default.moveItem(
                     at: models.appendingPathComponent(".another"), to: models.appendingPathComponent("another"))
-                for _ in 0..<100 where !running.daemon.log.contains("model another version 1 is ready") {
-                    usleep(50_000)
-                }
+                _ = running.daemon.waitForLog("model another version 1 is ready", seconds: 5)
                 let state = try Curl.run(running.url + "/v1/models/another").json["state"] as? String
                 return unless(state == "ready", "after 5 s: \(String(describing: state))")
             }

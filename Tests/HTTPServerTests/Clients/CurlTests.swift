@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @Suite("curl", .enabled(if: Program.find("curl") != nil, "curl is not installed"))

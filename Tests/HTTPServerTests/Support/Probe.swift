@@ -1,5 +1,6 @@
 import CSystem
 import Foundation
+import TestSupport
 import Testing
 
 /// The server as a process of its own, started for one test and ended with it.
@@ -180,10 +181,7 @@ func waitUntil(
     _ what: String, found: @autoclosure () -> String = "not", sourceLocation: SourceLocation = #_sourceLocation,
     _ condition: () throws -> Bool
 ) throws {
-    for _ in 0..<600 {
-        if try condition() { return }
-        usleep(20_000)
-    }
+    if try eventually(condition) { return }
     Issue.record("never came true: \(what); it is \(found())", sourceLocation: sourceLocation)
 }
 
