@@ -6,6 +6,8 @@ struct ArgumentReader {
     private let command: String
     /// The flags that the command knows, for a hint when one is misspelt.
     private let known: [String]
+    /// After `--` everything is a word.
+    private var onlyWords = false
 
     init(_ arguments: [String], command: String, known: [String]) {
         rest = arguments[...]
@@ -21,10 +23,10 @@ struct ArgumentReader {
 
     mutating func next() -> Argument? {
         guard let text = rest.popFirst() else { return nil }
-        guard text.hasPrefix("-"), text != "-" else { return .word(text) }
+        guard !onlyWords, text.hasPrefix("-"), text != "-" else { return .word(text) }
         if text == "--" {
-            guard let word = rest.popFirst() else { return nil }
-            return .word(word)
+            onlyWords = true
+            return next()
         }
         guard text.hasPrefix("--"), let equals = text.firstIndex(of: "=") else { return .flag(text, value: nil) }
         return .flag(String(text[..<equals]), value: String(text[text.index(after: equals)...]))
@@ -36,11 +38,16 @@ struct ArgumentReader {
         guard let value = rest.popFirst() else {
             throw UsageError("\(flag) needs a value; `ocelli help \(command)` says which")
         }
+        guard !value.hasPrefix("--") else {
+            throw UsageError(
+                "\(flag) needs a value, and \(value) comes after it: write \(flag)=\(value) if that is the value")
+        }
         return value
     }
 
     /// The error for a flag that the command does not know.
     func unknown(_ flag: String) -> UsageError {
+        if known.contains(flag) { return UsageError("\(flag) takes no value") }
         let hint = Suggestion.hint(for: flag, among: known)
         return UsageError(
             "\"\(flag)\" is not a flag of `ocelli \(command)`\(hint); `ocelli help \(command)` lists them")

@@ -8,7 +8,7 @@ struct BenchArguments {
     private(set) var ceilings = CeilingRequest()
     /// What is asked of a load test, where there is one.
     private(set) var load: LoadRequest?
-    private var flags = SettingsFlags()
+    private var settingsFlags = SettingsFlags()
 
     private static let ceilingFlags = ["--model", "--concurrency"]
     private static let loadFlags = [
@@ -16,12 +16,14 @@ struct BenchArguments {
         "--svg",
     ]
 
+    /// Every flag that it knows.
+    static let flags = ["--seconds", "--json"] + ceilingFlags + loadFlags + SettingsFlags.names
+
     /// The settings that the other arguments say.
-    func settings() throws -> Settings { try flags.resolve() }
+    func settings() throws -> Settings { try settingsFlags.resolve() }
 
     init(_ arguments: [String]) throws {
-        let own = ["--seconds", "--json"] + Self.ceilingFlags + Self.loadFlags
-        var reader = ArgumentReader(arguments, command: BenchCommand.name, known: own + SettingsFlags.names)
+        var reader = ArgumentReader(arguments, command: BenchCommand.name, known: Self.flags)
         var load = LoadRequest()
         var words: [String] = []
         var used: [String] = []
@@ -47,7 +49,7 @@ struct BenchArguments {
                 used.append(flag)
                 try Self.take(flag, try reader.value(of: flag, value), into: &load)
             case .flag(let flag, let value):
-                guard try flags.take(flag, value: value, from: &reader) else { throw reader.unknown(flag) }
+                guard try settingsFlags.take(flag, value: value, from: &reader) else { throw reader.unknown(flag) }
             }
         }
         let wrong = used.first { (isLoad ? Self.ceilingFlags : Self.loadFlags).contains($0) }

@@ -6,6 +6,8 @@ protocol Command: Sendable {
     static var summary: String { get }
     /// All of `ocelli help NAME`.
     static var help: String { get }
+    /// Every flag that it knows.
+    static var flags: [String] { get }
 
     /// Does the work.
     /// - Returns: the process's exit status: 0 success, 1 failure, 2 wrong use.

@@ -9,7 +9,7 @@ enum Ocelli {
     static func main() {
         Terminal.holdDescriptors()
         let arguments = Array(CommandLine.arguments.dropFirst())
-        if arguments.first == ServeCommand.name { Daemon.blockSignals() }
+        if [ServeCommand.name, ReportCommand.name].contains(arguments.first) { Daemon.blockSignals() }
         let ended = DispatchSemaphore(value: 0)
         let result = Mutex<Int32>(1)
         Task.detached {

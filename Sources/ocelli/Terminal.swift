@@ -1,9 +1,13 @@
 internal import Glibc
+internal import Synchronization
 
 /// Standard output and error.
 enum Terminal {
     /// Whether a person watches standard error.
-    static var isInteractive: Bool { isatty(2) == 1 }
+    static var isInteractive: Bool { isatty(STDERR_FILENO) == 1 }
+
+    /// Whether a line of progress stands there, and why standard output could not be written to (0: it could).
+    private static let state = Mutex<(progress: Bool, failure: Int32)>((false, 0))
 
     /// Makes sure that 0, 1 and 2 are taken. Whoever started this process may have closed them: the next things to be opened,
     /// a client's connection maybe, would be taken for the terminal, and log lines written to it.
@@ -15,30 +19,66 @@ enum Terminal {
     }
 
     /// A line on standard output.
-    static func print(_ text: String) { write(text + "\n", to: 1) }
-
-    /// A line on standard error.
-    static func complain(_ text: String) { write(text + "\n", to: 2) }
-
-    /// Text on standard error that the next overwrites; nothing where nobody watches.
-    static func progress(_ text: String) {
-        guard isInteractive else { return }
-        write("\r\u{1B}[K" + text, to: 2)
+    static func print(_ text: String) {
+        clearProgress()
+        if let failure = write(text + "\n", to: STDOUT_FILENO) { state.withLock { $0.failure = failure } }
     }
 
-    /// Ends the process.
-    static func exit(_ status: Int32) -> Never { Glibc.exit(status) }
+    /// A line on standard error.
+    static func complain(_ text: String) {
+        clearProgress()
+        // Where nobody can be told, there is nothing left to do.
+        _ = write(text + "\n", to: STDERR_FILENO)
+    }
 
-    private static func write(_ text: String, to descriptor: Int32) {
+    /// Text on standard error that the next overwrites, and any other line; nothing where nobody watches.
+    static func progress(_ text: String) {
+        guard isInteractive else { return }
+        clearProgress()
+        guard !text.isEmpty else { return }
+        state.withLock { $0.progress = true }
+        _ = write(text, to: STDERR_FILENO)
+    }
+
+    /// Ends the process. Output that was lost (a full disk, say) is a failure; a reader that has gone (`| head`) wanted no
+    /// more.
+    static func exit(_ status: Int32) -> Never {
+        clearProgress()
+        let failure = state.withLock { $0.failure }
+        guard failure != 0, failure != EPIPE else { Glibc.exit(status) }
+        complain("ocelli: standard output cannot be written: \(String(cString: strerror(failure)))")
+        Glibc.exit(status == 0 ? 1 : status)
+    }
+
+    private static func clearProgress() {
+        let isThere = state.withLock { state in
+            defer { state.progress = false }
+            return state.progress
+        }
+        if isThere { _ = write("\r\u{1B}[K", to: STDERR_FILENO) }
+    }
+
+    /// Writes all of it.
+    /// - Returns: the error's number, where that was impossible.
+    private static func write(_ text: String, to descriptor: Int32) -> Int32? {
         let bytes = Array(text.utf8)
         var sent = 0
         while sent < bytes.count {
-            let count = bytes.withUnsafeBytes {
-                Glibc.write(descriptor, $0.baseAddress.map { $0 + sent }, bytes.count - sent)
+            let (count, error) = bytes.withUnsafeBytes { bytes -> (Int, Int32) in
+                errno = 0
+                let count = Glibc.write(descriptor, bytes.baseAddress.map { $0 + sent }, bytes.count - sent)
+                return (count, errno)
             }
-            // A reader that has gone (`| head`) wants no more.
-            guard count > 0 else { return }
-            sent += count
+            if count > 0 {
+                sent += count
+            } else if error == EAGAIN {
+                // Somebody has made the terminal or pipe non-blocking: its reader will get to it.
+                var wanted = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+                _ = poll(&wanted, 1, 1000)
+            } else if error != EINTR {
+                return error
+            }
         }
+        return nil
     }
 }

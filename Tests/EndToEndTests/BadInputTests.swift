@@ -51,6 +51,9 @@ struct BadInputTests {
         let d = daemon
         try expect(post(Data("hello, world".utf8)), 415, "unsupported_media_type", mentions: ["JPEG", "PNG"], from: d)
         try expect(post(Data("<!DOCTYPE html><html>".utf8)), 415, "unsupported_media_type", mentions: ["HTML"], from: d)
+        try expect(
+            Curl.run(classify, ["-d", "@\(Self.seven.path)"]), 415, "unsupported_media_type",
+            mentions: ["--data-binary"], from: d)
         try expect(post(Data()), 400, "invalid_image", mentions: ["empty"], from: d)
         try expect(post(picture.prefix(picture.count / 2)), 400, "invalid_image", mentions: [], from: d)
         try expect(post(picture, "?top=0"), 400, "bad_request", mentions: ["top", "0"], from: d)

@@ -67,6 +67,26 @@ struct BenchTests {
         #expect(daemon.stop() == 0)
     }
 
+    /// A report is not written over what is none, and where it cannot be written is said before anything is measured.
+    @Test func nobodysPictureIsOverwritten() throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-bench-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let picture = folder.appendingPathComponent("p.png")
+        let content = try Data(contentsOf: BadInputTests.seven)
+        try content.write(to: picture)
+        for (arguments, words) in [
+            (["--json", picture.path], "it is no report"), (["--html", folder.path], "is a folder"),
+            (["--svg", folder.path + "/none/x.svg"], "there is no folder \(folder.path)/none"),
+            (["--json", "--rate", "5"], "--json needs a value"),
+        ] {
+            // Nobody listens there: had it come so far, the complaint would be another.
+            let result = try Shell.run(Daemon.binary.path, ["bench", "localhost:1"] + arguments)
+            #expect(result.status != 0 && result.errors.contains(words), "\(result.errors)")
+        }
+        #expect(try Data(contentsOf: picture) == content)
+    }
+
     @Test func errorsAreTheExitStatusAndAreQuoted() throws {
         let daemon = try Daemon()
         let result = try bench("\(daemon.url)/v1/models/nothing/classify", "--seconds", "200ms", "--connections", "1")

@@ -54,6 +54,22 @@ struct BundleCommandsTests {
         #expect(result.text.contains("digits: good"), "one bad bundle does not hide a good one")
     }
 
+    /// What a folder of models holds is checked one by one; what is no model by its name is not put before the engine.
+    @Test func aFolderOfBundlesIsCheckedWhole() throws {
+        let saved = SharedData.packageRoot.appendingPathComponent(
+            "Tests/Fixtures/tensorio/tensorflow-scalars.tiobundle/predict")
+        try withFolder { folder in
+            try FileManager.default.copyItem(at: digits, to: folder.appendingPathComponent("digits"))
+            try FileManager.default.copyItem(at: saved, to: folder.appendingPathComponent("saved"))
+            let good = try ocelli(["check", folder.path + "/"])
+            #expect(good.status == 0, "\(good.errors)")
+            #expect(good.text.contains("/digits: good") && good.text.contains("/saved: good"), "\(good.text)")
+            let none = try ocelli(["check", digits.path + "/labels.txt"])
+            #expect(none.status == 1 && none.errors.contains("no model file by its name"), "\(none.errors)")
+            #expect(none.errors.split(separator: "\n").count == 2, "only our own words: \(none.errors)")
+        }
+    }
+
     @Test(arguments: [
         ("{\n  \"name\": \"x\"\n  \"id\": 1\n}", "line 3, column 3"), ("{\n  \"name\": \"x\n}", "line 2"),
         ("\"", "line 1, column 2"),

@@ -121,6 +121,27 @@ struct MetricsTests {
         daemon.stop()
     }
 
+    /// docs/monitoring.md explains every metric and every alert, and none that there is not.
+    @Test func theDocumentHasEveryMetricAndEveryAlert() throws {
+        let document = SharedData.packageRoot.appendingPathComponent("docs/monitoring.md")
+        var text = try String(contentsOf: document, encoding: .utf8)
+        let page = try String(contentsOf: Self.golden, encoding: .utf8)
+        let help = page.matches(of: /# HELP (\w+) (.+)\n# TYPE \w+ (\w+)/)
+        let table =
+            "| metric | type | what it says |\n| --- | --- | --- |\n"
+            + help.map { "| `\($0.output.1)` | \($0.output.3) | \($0.output.2) |\n" }.joined()
+        let title = try #require(text.range(of: "## Every metric\n\n"))
+        if ProcessInfo.processInfo.environment["UPDATE_GOLDENS"] != nil {
+            text = text[..<title.upperBound] + table
+            try text.write(to: document, atomically: true, encoding: .utf8)
+        }
+        #expect(help.count > 40)
+        #expect(text[title.upperBound...] == table, "UPDATE_GOLDENS=1 writes the table anew, from the golden page")
+        let rules = SharedData.packageRoot.appendingPathComponent("config/alerts.yaml")
+        let alerts = try String(contentsOf: rules, encoding: .utf8).matches(of: /- alert: (\w+)/).map { $0.output.1 }
+        #expect(text.matches(of: /\n\| `(Ocelli\w+)` \|/).map { $0.output.1 }.sorted() == alerts.sorted())
+    }
+
     @Test func clientsThatGoAreCountedByTheStageTheyWereIn() throws {
         let daemon = try Daemon()
         let port = try #require(daemon.url.split(separator: ":").last)

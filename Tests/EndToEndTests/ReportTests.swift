@@ -42,6 +42,26 @@ struct ReportTests {
         }
     }
 
+    /// Ctrl-C leaves no compiled models behind.
+    @Test func anInterruptedReportCleansUp() throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-report-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let process = Process()
+        process.executableURL = Daemon.binary
+        process.arguments = ["report", "digits", "--seconds", "60s"]
+        process.environment = ProcessInfo.processInfo.environment.merging(["TMPDIR": folder.path + "/"]) { $1 }
+        process.standardOutput = FileHandle.nullDevice
+        try process.run()
+        func entries() throws -> Int { try FileManager.default.contentsOfDirectory(atPath: folder.path).count }
+        for _ in 0..<600 where try entries() == 0 && process.isRunning { usleep(50_000) }
+        #expect(try entries() == 1)
+        process.interrupt()
+        process.waitUntilExit()
+        #expect(process.terminationStatus == 130 && process.terminationReason == .exit)
+        #expect(try entries() == 0)
+    }
+
     @Test func whatIsNotThereIsNamed() throws {
         let missing = try report("nothing")
         #expect(missing.status == 1)

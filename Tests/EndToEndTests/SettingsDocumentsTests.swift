@@ -22,11 +22,23 @@ struct SettingsDocumentsTests {
             COMP_WORDS=(ocelli ser); COMP_CWORD=1; _ocelli; echo "${COMPREPLY[*]}"
             COMP_WORDS=(ocelli serve --max-b); COMP_CWORD=2; _ocelli; echo "${COMPREPLY[*]}"
             COMP_WORDS=(ocelli serve --log-format ""); COMP_CWORD=3; _ocelli; echo "${COMPREPLY[*]}"
+            COMP_WORDS=(ocelli serve --access-log = f); COMP_CWORD=4; _ocelli; echo "${COMPREPLY[*]}"
+            COMP_WORDS=(ocelli serve --load =); COMP_CWORD=3; _ocelli; echo "${COMPREPLY[*]}"
+            COMP_WORDS=(ocelli bench --conn); COMP_CWORD=2; _ocelli; echo "${COMPREPLY[*]}"
+            COMP_WORDS=(ocelli init --f); COMP_CWORD=2; _ocelli; echo "${COMPREPLY[*]}"
             """
         let result = try Shell.run("bash", ["-c", script])
         #expect(
-            result.text == "serve\n--max-body --max-batch\ntext json\n"
-                || result.text == "serve\n--max-batch --max-body\ntext json\n", "\(result.text)\(result.errors)")
+            result.text == """
+                serve
+                --max-batch --max-body
+                text json
+                false
+                eager lazy
+                --connections
+                --force
+
+                """, "\(result.text)\(result.errors)")
     }
 
     @Test(.enabled(if: MetricsTests.hasTool("groff"), "groff is not installed"))

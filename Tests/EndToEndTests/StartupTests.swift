@@ -29,6 +29,16 @@ struct StartupTests {
             (["serve", "--top", "many"], ["--top", "whole number", "many"]),
             (["serve", "--max-body", "20XB"], ["--max-body", "20MiB", "20XB"]),
             (["serve", "--config", "/nonexistent.json5"], ["/nonexistent.json5"]),
+            (["serve", "--models", "--listen", ":0"], ["--models needs a value", "--models=--listen"]),
+            (["classify", "--json=1", "x"], ["--json takes no value"]),
+            (["classify", "--", "-x", "--y"], ["-x: cannot be read", "--y: cannot be read"]),
+            (
+                [
+                    "serve", "--models", "/nonexistent", "--listen", "nowhere", "--listen", "there", "--tokens-file",
+                    "/none",
+                ],
+                ["/nonexistent", "\"nowhere\", \"there\"", "/none"]
+            ),
             (["serve", "--models", "/nonexistent"], ["/nonexistent"]),
             (["serve", "--listen", "nowhere"], ["nowhere", "HOST:PORT"]),
             (["classify"], ["no file"]),
@@ -62,6 +72,34 @@ struct StartupTests {
         for _ in 0..<600 where !listens() { usleep(50_000) }
         #expect(listens())
         #expect((0...2).map(target) == ["/dev/null", "/dev/null", "/dev/null"])
+    }
+
+    /// Output that is lost is a failure; a reader that has gone is none of ours.
+    @Test func outputThatCannotBeWrittenIsAFailure() throws {
+        func shell(_ script: String) throws -> Shell.Result {
+            try Shell.run("bash", ["-c", script, "bash", Daemon.binary.path])
+        }
+        let full = try shell("\"$1\" help config > /dev/full")
+        #expect(full.status == 1 && full.errors.contains("standard output cannot be written: No space left"), "\(full)")
+        let head = try shell("\"$1\" help config | head -n 1")
+        #expect(head.status == 0 && head.errors == "", "\(head)")
+    }
+
+    @Test func aPictureMayComeThroughAPipe() throws {
+        let picture = SharedData.packageRoot.path + "/examples/three.png"
+        let result = try Shell.run(
+            "bash",
+            [
+                "-c", #"cat "$2" | "$1" classify --top 1 - /dev/fd/3 3< <(cat "$2")"#, "bash", Daemon.binary.path,
+                picture,
+            ])
+        #expect(result.status == 0, "\(result.errors)")
+        #expect(result.text.matches(of: /%  3\n/).count == 2, "\(result.text)")
+        // However much there is, no more is read than may be.
+        let endless = try ocelli("classify", "--max-body", "1MiB", "/dev/zero", "/tmp")
+        #expect(endless.status == 1)
+        #expect(endless.errors.contains("more than max_body allows (1MiB)"), "\(endless.errors)")
+        #expect(endless.errors.contains("/tmp: cannot be read: it is a folder"), "\(endless.errors)")
     }
 
     @Test func helpTeaches() throws {

@@ -57,6 +57,27 @@ import Testing
         #expect(problems("{ /* a remark */ top: 3, }") == [])
     }
 
+    /// What Kubernetes gives every process beside a service called `ocelli` is not meant for anybody; misspelt settings are.
+    @Test func aServiceLinkIsNoSetting() {
+        func problems(_ environment: [String: String]) -> [String] {
+            var loader = SettingsLoader()
+            loader.load(environment: environment)
+            return loader.problems
+        }
+        let links = [
+            "OCELLI_SERVICE_HOST": "10.0.0.7", "OCELLI_SERVICE_PORT": "80", "OCELLI_SERVICE_PORT_HTTP": "80",
+            "OCELLI_PORT": "tcp://10.0.0.7:80", "OCELLI_PORT_80_TCP": "tcp://10.0.0.7:80",
+            "OCELLI_PORT_80_TCP_PORT": "80",
+            "OCELLI_PORT_80_TCP_PROTO": "tcp", "OCELLI_PORT_80_TCP_ADDR": "10.0.0.7",
+            "OCELLI_BLUE_SERVICE_HOST": "10.0.0.8",
+            "OCELLI_BLUE_PORT_53_UDP": "udp://10.0.0.8:53",
+        ]
+        #expect(problems(links) == [])
+        for name in ["OCELLI_PORT", "OCELLI_PORTS", "OCELLI_PORT_80", "OCELLI_SERVICE", "OCELLI_TOPP"] {
+            #expect(problems([name: "80"]).count == 1, "\(name)")
+        }
+    }
+
     @Test func theDocumentedFileIsTheTables() throws {
         let file = SharedData.packageRoot.appendingPathComponent("config/ocelli.json5")
         let text = try String(contentsOf: file, encoding: .utf8)

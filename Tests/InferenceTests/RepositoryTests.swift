@@ -60,6 +60,42 @@ import Testing
         #expect(repository.records.filter { $0.name == "numbered" }.map(\.version) == ["1", "2"])
     }
 
+    @Test func aSavedModelNeedsNoModelJSON() async throws {
+        let folder = try TemporaryFolder()
+        // As TensorFlow Serving has them, and alone.
+        try folder.write(["a/1/saved_model.pb": "", "a/2/saved_model.pb": "", "b/saved_model.pb": ""])
+        let (repository, events) = try repository(folder)
+        await repository.loadEager()
+        #expect(events.all == ["loaded a 2", "loaded b 1"])
+        #expect(try await repository.model(named: "b").description.backend == "tensorflow")
+        #expect(repository.leftOut == [])
+        #expect(ModelRepository.entries(of: folder.url.path).map { $0.suffix(2) } == ["/1", "/2", "/b"])
+        let itself = ModelRepository(folders: [folder.url.path + "/b"], configuration: ModelConfiguration())
+        try itself.discover()
+        #expect(itself.names == ["b"])
+        #expect(ModelRepository.entries(of: folder.url.path + "/b") == [])
+    }
+
+    @Test func whatIsNoModelIsTold() throws {
+        let folder = try TemporaryFolder()
+        try folder.write([
+            "m/model.json": Self.manifest(), "m/m.onnx": "", "m.onnx": "", "misspelt/model.jsn": "", "two/1/a.onnx": "",
+            "two/1/b.onnx": "", "net.pt": "", ".hidden": "", "_copy/x": "",
+        ])
+        let (repository, _) = try repository(folder)
+        #expect(repository.names == ["m"])
+        let told = repository.leftOut
+        #expect(told.map { $0.prefix { $0 != " " } } == ["m.onnx", "misspelt", "net.pt", "two"])
+        #expect(told.first?.contains("/m has its name") == true, "\(told)")
+    }
+
+    @Test func everyFolderThatCannotBeReadIsNamed() throws {
+        let repository = ModelRepository(
+            folders: ["/nonexistent/a", "/nonexistent/b"], configuration: ModelConfiguration())
+        let error = #expect(throws: RepositoryError.self) { try repository.discover() }
+        #expect(error?.message.contains("/nonexistent/a") == true && error?.message.contains("/nonexistent/b") == true)
+    }
+
     @Test func theHighestVersionIsServedUnlessAnotherIsAskedFor() async throws {
         let folder = try TemporaryFolder()
         try folder.write([

@@ -10,13 +10,15 @@ enum BundleFile {
     /// - Parameter most: bytes of the largest file that is read: one that is larger is none of ours.
     static func read(_ path: String, most: Int) -> Result<Data, Problem> {
         var status = stat()
-        guard stat(path, &status) == 0 else { return .failure(Problem(reason: "is missing or cannot be read")) }
+        guard stat(path, &status) == 0 else {
+            return .failure(Problem(reason: errno == ENOENT ? "is missing" : "cannot be read by this user"))
+        }
         guard status.st_size <= most else {
             return .failure(Problem(reason: "has \(status.st_size) bytes: expected at most \(most)"))
         }
         // Nothing but regular files is read: a pipe would never end.
         guard let data = FileManager.default.contents(atPath: path) else {
-            return .failure(Problem(reason: "cannot be read"))
+            return .failure(Problem(reason: "cannot be read: its mode, or what it is, does not let this user"))
         }
         return .success(data)
     }

@@ -1,9 +1,9 @@
 internal import FoundationEssentials
 
-/// A model as it lies on disk: a folder with `model.json`, or a bare model file, whose tensors are then served as they
-/// are.
+/// A model as it lies on disk: a folder with `model.json`, or a bare model file (a SavedModel's folder is one too), whose
+/// tensors are then served as they are.
 package struct ModelBundle: Sendable {
-    /// The folder, or the bare file.
+    /// The folder, or the bare model file.
     package let path: String
     /// The name it is served under: the folder's or file's, without its extension.
     package let name: String
@@ -17,6 +17,23 @@ package struct ModelBundle: Sendable {
     /// The extensions of folders that are bundles by name (TensorIO's), and of bare model files.
     package static let folderExtensions = [".tiobundle", ".tfbundle"]
     package static let fileExtensions = [".onnx", ".tflite", ".xml", ".pdmodel", ".pb"]
+
+    /// Whether a file is a model by its name.
+    static func isModelFile(_ path: String) -> Bool { fileExtensions.contains { path.hasSuffix($0) } }
+
+    /// Whether a folder is a TensorFlow SavedModel, which is a model file in the form of a folder.
+    static func isSavedModel(_ folder: String) -> Bool {
+        FileManager.default.fileExists(atPath: folder + "/saved_model.pb")
+    }
+
+    /// What model.json's `backend` is for a model file, by its name; a SavedModel's folder has none of the extensions.
+    package static func backend(of file: String) -> String {
+        for (suffix, backend) in [
+            (".onnx", "onnx"), (".tflite", "tflite"), (".xml", "openvino"), (".pdmodel", "paddle"),
+        ]
+        where file.hasSuffix(suffix) { return backend }
+        return "tensorflow"
+    }
 
     /// The name that a folder or file is served under.
     package static func servedName(of path: String) -> String {
@@ -38,7 +55,13 @@ package struct ModelBundle: Sendable {
         self.path = path
         self.name = name
         var stamp = BundleStamp(path: path)
-        guard isFolder else {
+        let json = path + "/model.json"
+        guard isFolder, FileManager.default.fileExists(atPath: json) || !Self.isSavedModel(path) else {
+            guard isFolder || Self.isModelFile(path) else {
+                let reason =
+                    "\(path) is no model file by its name: expected \(Self.fileExtensions.joined(separator: ", "))"
+                throw .invalidBundle(name: name, problems: [BundleProblem(path: "", reason: reason)])
+            }
             manifest = nil
             source = ModelSource(path: path)
             self.stamp = stamp
@@ -46,7 +69,7 @@ package struct ModelBundle: Sendable {
         }
         let problems = ProblemList()
         let data: Data
-        switch BundleFile.read(path + "/model.json", most: BundleFile.largestManifest) {
+        switch BundleFile.read(json, most: BundleFile.largestManifest) {
         case .success(let contents): data = contents
         case .failure(let problem):
             throw .invalidBundle(name: name, problems: [BundleProblem(path: "model.json", reason: problem.reason)])

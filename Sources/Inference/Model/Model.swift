@@ -54,7 +54,7 @@ public final class Model: Sendable {
             version: version ?? manifest?.version ?? "1",
             author: manifest?.author ?? "",
             license: manifest?.license ?? "",
-            backend: manifest?.backend.rawValue ?? bundle.source.path.split(separator: ".").last.map(String.init) ?? "",
+            backend: manifest?.backend.rawValue ?? ModelBundle.backend(of: bundle.source.path),
             inputs: plan.inputs.map(\.description),
             outputs: plan.outputs.map(\.description))
         isImageClassifier = description.imageInput != nil && description.classificationOutput != nil

@@ -48,11 +48,11 @@ public final class ModelRepository: Sendable {
 
     /// Looks elsewhere, and loads otherwise, from the next ``discover()`` and the next loads on. Models that are loaded
     /// stay as they are until they are loaded again. Reads the folders: blocks.
-    /// - Throws: the first folder that cannot be read; nothing has changed then.
+    /// - Throws: the folders that cannot be read; nothing has changed then.
     public func reconfigure(
         folders: [String], configuration: ModelConfiguration, defaultPolicy: LoadPolicy
     ) throws(RepositoryError) {
-        for folder in folders { _ = try RepositoryScanner.scan(folder) }
+        _ = try Self.scan(folders)
         plan.withLock { $0 = Plan(folders: folders, configuration: configuration, defaultPolicy: defaultPolicy) }
         for slot in slots.withLock({ Array($0.values.joined()) }) { slot.use(configuration) }
     }
@@ -110,13 +110,31 @@ public final class ModelRepository: Sendable {
 
     private static func scan(_ folders: [String]) throws(RepositoryError) -> [RepositoryScanner.Found] {
         var found: [RepositoryScanner.Found] = []
+        var problems: [String] = []
         for folder in folders {
-            for entry in try RepositoryScanner.scan(folder)
-            where !found.contains(where: { $0.name == entry.name && $0.version == entry.version }) {
-                found.append(entry)
+            do throws(RepositoryError) {
+                for entry in try RepositoryScanner.scan(folder)
+                where !found.contains(where: { $0.name == entry.name && $0.version == entry.version }) {
+                    found.append(entry)
+                }
+            } catch {
+                problems.append(error.message)
             }
         }
+        guard problems.isEmpty else { throw RepositoryError(message: problems.joined(separator: "; ")) }
         return found
+    }
+
+    /// What lies in the folders and is not served, each with the reason. Reads the folders: blocks.
+    package var leftOut: [String] {
+        let folders = plan.withLock { $0.folders }
+        guard let found = try? Self.scan(folders) else { return [] }
+        return folders.flatMap { RepositoryScanner.leftOut(of: $0, found: found) }
+    }
+
+    /// The bundles and model files of a folder that is not itself one; none where it cannot be read. Blocks.
+    package static func entries(of folder: String) -> [String] {
+        ((try? RepositoryScanner.scan(folder)) ?? []).map(\.path).filter { $0 != folder }
     }
 
     /// Whether a new entry has all its parts; one that has not is told of, and left alone.

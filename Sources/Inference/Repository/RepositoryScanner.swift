@@ -7,6 +7,7 @@ internal import FoundationEssentials
 /// mobilenet.tiobundle/         a TensorIO bundle
 /// resnet50/1/, resnet50/2/     numbered versions of one model
 /// squeezenet.onnx              a bare model file
+/// inception/saved_model.pb     a bare SavedModel
 /// ```
 enum RepositoryScanner {
     struct Found: Sendable, Hashable {
@@ -34,7 +35,7 @@ enum RepositoryScanner {
             throw RepositoryError(message: "the models folder \(folder) \(reasonUnreadable(folder)) (models)")
         }
         // The folder may itself be a bundle: `--models my-model` is what people try first.
-        if names.contains("model.json") {
+        if names.contains("model.json") || names.contains("saved_model.pb") {
             return [Found(name: ModelBundle.servedName(of: folder), version: nil, path: folder)]
         }
         var found: [Found] = []
@@ -44,17 +45,12 @@ enum RepositoryScanner {
             var isFolder = false
             guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else { continue }
             if !isFolder {
-                let isModel = ModelBundle.fileExtensions.contains { entry.hasSuffix($0) }
-                if isModel { found.append(Found(name: name, version: nil, path: path)) }
+                if ModelBundle.isModelFile(entry) { found.append(Found(name: name, version: nil, path: path)) }
                 continue
             }
-            if FileManager.default.fileExists(atPath: path + "/model.json")
+            if FileManager.default.fileExists(atPath: path + "/model.json") || ModelBundle.isSavedModel(path)
                 || ModelBundle.folderExtensions.contains(where: { entry.hasSuffix($0) })
             {
-                found.append(Found(name: name, version: nil, path: path))
-                continue
-            }
-            if FileManager.default.fileExists(atPath: path + "/saved_model.pb") {
                 found.append(Found(name: name, version: nil, path: path))
                 continue
             }
@@ -68,12 +64,34 @@ enum RepositoryScanner {
         return found
     }
 
+    /// What a folder holds and ``scan(_:)`` passes over, each with the reason; hidden names are not told. Reads the folder:
+    /// blocks.
+    static func leftOut(of folder: String, found: [Found]) -> [String] {
+        // A folder that is itself a bundle.
+        if found.contains(where: { $0.path == folder }) { return [] }
+        let names = ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).sorted()
+        return names.filter { !$0.hasPrefix(".") && !$0.hasPrefix("_") }.compactMap { entry in
+            let path = folder + "/" + entry
+            if found.contains(where: { $0.path == path || $0.path.hasPrefix(path + "/") }) { return nil }
+            if let other = found.first(where: { $0.name == ModelBundle.servedName(of: entry) }) {
+                return "\(entry) (\(other.path) has its name)"
+            }
+            var isFolder = false
+            guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
+                return "\(entry) (a link that leads nowhere)"
+            }
+            return isFolder
+                ? "\(entry) (a folder without model.json, saved_model.pb, or numbered versions with one model each)"
+                : "\(entry) (no model file by its name)"
+        }
+    }
+
     /// What a version's folder serves: itself where it is a bundle, else the only model file in it.
     private static func versionContent(_ path: String) -> String? {
-        if FileManager.default.fileExists(atPath: path + "/model.json") { return path }
-        if FileManager.default.fileExists(atPath: path + "/saved_model.pb") { return path }
-        let files = ((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? [])
-            .filter { file in ModelBundle.fileExtensions.contains { file.hasSuffix($0) } }
+        if FileManager.default.fileExists(atPath: path + "/model.json") || ModelBundle.isSavedModel(path) {
+            return path
+        }
+        let files = ((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []).filter(ModelBundle.isModelFile)
         return files.count == 1 ? path + "/" + files[0] : nil
     }
 }

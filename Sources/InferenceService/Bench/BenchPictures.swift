@@ -1,4 +1,3 @@
-internal import FoundationEssentials
 internal import ImagePipeline
 
 /// The pictures that a benchmark sends.
@@ -23,19 +22,19 @@ struct BenchPictures: Sendable {
         var pictures: [Picture] = []
         var sum = 0
         for file in files {
-            guard let data = try? Data(contentsOf: URL(filePath: file)) else {
-                throw StartupError("\(file): the file is missing or cannot be read")
+            let bytes: [UInt8]
+            do throws(StartupError) {
+                bytes = try InputFile.read(file, most: most)
+            } catch {
+                throw StartupError("\(file): \(error)")
             }
-            guard !data.isEmpty, data.count <= most else {
-                throw StartupError(
-                    "\(file): the file has \(Units.bytes(data.count)); expected 1 byte to \(Units.bytes(most))")
-            }
-            sum += data.count
+            guard !bytes.isEmpty else { throw StartupError("\(file) is empty: expected a picture") }
+            sum += bytes.count
             guard sum <= Self.mostBytes else {
                 throw StartupError("the pictures have more than \(Units.bytes(Self.mostBytes)) together")
             }
             let name = file.split(separator: "/").last.map(String.init) ?? file
-            pictures.append(Picture(name: name, bytes: [UInt8](data)))
+            pictures.append(Picture(name: name, bytes: bytes))
         }
         self.pictures = pictures
     }

@@ -11,20 +11,35 @@ package struct LoadMaker: Sendable {
     /// Measures, and writes the files that are asked for.
     /// - Returns: what goes to standard output, and whether every request was answered with success.
     package static func run(
-        _ request: LoadRequest, settings: Settings, progress: @escaping @Sendable (String) -> Void
+        _ request: LoadRequest, settings: Settings, progress: @escaping @Sendable (String) -> Void,
+        complain: (String) -> Void
     ) async throws -> (text: String, isClean: Bool) {
+        for (flag, file) in [("--json", request.jsonFile), ("--html", request.htmlFile), ("--svg", request.svgFile)] {
+            if let file, file != "-" { try OutputFile.checkReport(file, flag: flag) }
+        }
         defer { progress("") }
         let maker = LoadMaker(request: request, settings: settings, progress: progress)
         let report = try await maker.measure()
         progress("")
         var text = report.text
+        var files: [(name: String, content: String)] = []
         if let file = request.jsonFile {
             let json = try report.json()
-            if file == "-" { text = json } else { try write(json + "\n", to: file) }
+            if file == "-" { text = json } else { files.append((file, json + "\n")) }
         }
-        if let file = request.htmlFile { try write(report.html, to: file) }
-        if let file = request.svgFile { try write(LatencyChart(report).svg, to: file) }
-        return (text, report.steps.allSatisfy { $0.failed == 0 && $0.refused == 0 && $0.successes > 0 })
+        if let file = request.htmlFile { files.append((file, report.html)) }
+        if let file = request.svgFile { files.append((file, LatencyChart(report).svg)) }
+        var isClean = report.steps.allSatisfy { $0.failed == 0 && $0.refused == 0 && $0.successes > 0 }
+        for file in files {
+            do throws(StartupError) {
+                try OutputFile.write(Array(file.content.utf8), to: file.name)
+            } catch {
+                // What was measured is told all the same.
+                complain("ocelli: \(error)")
+                isClean = false
+            }
+        }
+        return (text, isClean)
     }
 
     private func measure() async throws -> LoadReport {
@@ -93,19 +108,12 @@ package struct LoadMaker: Sendable {
                 let passed = Double(MonotonicInstant.now.nanoseconds(since: start)) / 1e9
                 progress(
                     passed < whole
-                        ? "\(name): \(Units.decimal(whole - passed, places: 0)) s..." : "\(name): the last answers...")
+                        ? "\(name): \(Units.decimal((whole - passed).rounded(.up), places: 0)) s..."
+                        : "\(name): the last answers...")
                 try? await Task.sleep(for: .milliseconds(500))
             }
         }
         defer { ticker.cancel() }
         return try await LoadThread.run(plan, to: address, requests: requests)
-    }
-
-    private static func write(_ text: String, to file: String) throws {
-        do {
-            try Data(text.utf8).write(to: URL(filePath: file))
-        } catch {
-            throw StartupError("\(file) cannot be written: \(error)")
-        }
     }
 }

@@ -54,11 +54,26 @@ package struct SettingsLoader {
         for (name, text) in environment.sorted(by: { $0.key < $1.key }) where name.hasPrefix("OCELLI_") {
             guard let setting = SettingsTable.all.first(where: { $0.variable == name }) else {
                 // OCELLI_CONFIG names the file itself; others under the prefix would otherwise do nothing unseen.
-                if name != "OCELLI_CONFIG" { problems.append("environment: \(Self.unknown(name, among: known))") }
+                if name != "OCELLI_CONFIG", !Self.isServiceLink(name, text) {
+                    problems.append("environment: \(Self.unknown(name, among: known))")
+                }
                 continue
             }
             set(setting, text: text, origin: "environment: \(name)")
         }
+    }
+
+    /// Whether a variable is one that Kubernetes (and Docker's links) give every process of a pod beside a service called
+    /// `ocelli`, or `ocelli-anything`: `OCELLI_SERVICE_HOST`, `OCELLI_SERVICE_PORT_HTTP`, `OCELLI_PORT=tcp://...`,
+    /// `OCELLI_PORT_8080_TCP_ADDR`. Nobody has meant them as settings.
+    private static func isServiceLink(_ name: String, _ text: String) -> Bool {
+        if name.hasSuffix("_SERVICE_HOST") || name.hasSuffix("_SERVICE_PORT") || name.contains("_SERVICE_PORT_") {
+            return true
+        }
+        if name.hasSuffix("_PORT"), text.contains("://") { return true }
+        guard let range = name.firstRange(of: "_PORT_") else { return false }
+        let parts = name[range.upperBound...].split(separator: "_")
+        return parts.count >= 2 && UInt16(parts[0]) != nil && ["TCP", "UDP", "SCTP"].contains(parts[1])
     }
 
     /// Takes one setting from text, as flags have it. A list's flag may come several times.

@@ -36,7 +36,7 @@ package enum SettingsTable {
             .strings(
                 "models", \.models,
                 "Folders with models: each entry a bundle (a folder with model.json), a folder of numbered versions, or a "
-                    + "bare model file. Empty serves the models that came with Ocelli."),
+                    + "bare model file or SavedModel. Empty serves the models that came with Ocelli."),
             .string(
                 "default_model", \.defaultModel,
                 "The model that /v1/classify means. Empty means the only classifier, or the first by name."),

@@ -37,6 +37,11 @@ package struct ServiceError: Error, Sendable {
             status, code, words + message, retryAfter: retryAfter, allow: allow, label: label)
     }
 
+    /// The same with words after its sentence.
+    package func suffixed(_ words: String) -> ServiceError {
+        ServiceError(status, code, message + words, retryAfter: retryAfter, allow: allow, label: label)
+    }
+
     // MARK: The mapping
 
     package init(_ error: InferenceError) {

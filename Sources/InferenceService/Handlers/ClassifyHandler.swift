@@ -25,8 +25,12 @@ struct ClassifyHandler: Sendable {
         }
         guard let boundary else {
             let image = EncodedImage(request.body, 0..<request.body.count)
-            if let form = query.explain { return try await explain(job, image: image, form: form) }
-            return try await single(job, image: image)
+            do throws(ServiceError) {
+                if let form = query.explain { return try await explain(job, image: image, form: form) }
+                return try await single(job, image: image)
+            } catch {
+                throw Self.explaining(error, to: request)
+            }
         }
         let parts = try ImageParts(request.body, boundary: boundary, most: settings.maxBatch).ranges
         if let form = query.explain {
@@ -46,6 +50,17 @@ struct ClassifyHandler: Sendable {
         } catch {
             throw ServiceError(error)
         }
+    }
+
+    /// What people try first is `curl -d @cat.jpg`, which leaves line ends and NULs out of the file and says that it is a form;
+    /// `--data-binary` says so too, but sends the file.
+    private static func explaining(_ error: ServiceError, to request: HTTPRequest) -> ServiceError {
+        let isForm =
+            (request.head.value(of: "content-type") ?? "").lowercased().hasPrefix("application/x-www-form-urlencoded")
+        guard isForm, request.body.count > 0, ["unsupported_media_type", "invalid_image"].contains(error.code) else {
+            return error
+        }
+        return error.suffixed(" (curl -d changes files: send them with --data-binary)")
     }
 
     // MARK: One picture

@@ -21,6 +21,13 @@ package enum BundleCheck {
         }
     }
 
+    /// What a path of the command line stands for: itself, or the bundles, versions and model files of a folder that is no
+    /// bundle. Reads the folder: blocks.
+    package static func bundles(at path: String) -> [String] {
+        let entries = ModelRepository.entries(of: trimmed(path))
+        return entries.isEmpty ? [path] : entries
+    }
+
     private static func trimmed(_ path: String) -> String {
         var path = path
         while path.count > 1, path.hasSuffix("/") { path.removeLast() }

@@ -52,7 +52,7 @@ package struct BundleDraft {
               "license": "",
               "model": {
                 "file": \(Self.quoted(file)),
-                "backend": \(Self.quoted(Self.backend(of: file))),
+                "backend": \(Self.quoted(ModelBundle.backend(of: file))),
                 "quantized": \(isQuantized),
                 "modes": ["predict"]
               },
@@ -87,14 +87,6 @@ package struct BundleDraft {
                 "\(name) is no model file that is read here: expected \(ModelBundle.fileExtensions.joined(separator: ", ")), "
                     + "or a SavedModel's folder")
         }
-    }
-
-    private static func backend(of file: String) -> String {
-        for (suffix, backend) in [
-            (".onnx", "onnx"), (".tflite", "tflite"), (".xml", "openvino"), (".pdmodel", "paddle"),
-        ]
-        where file.hasSuffix(suffix) { return backend }
-        return "tensorflow"
     }
 
     private static func quoted(_ text: String) -> String {
@@ -231,7 +223,7 @@ package struct BundleDraft {
         guard overwriting || !FileManager.default.fileExists(atPath: path) else {
             throw StartupError("\(path) is there already: --force overwrites it, --stdout only prints")
         }
-        try Data(json.utf8).write(to: URL(filePath: path))
+        try OutputFile.write(Array(json.utf8), to: path)
         return path
     }
 }

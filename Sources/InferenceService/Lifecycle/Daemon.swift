@@ -53,11 +53,23 @@ package enum Daemon {
             )
         }
         let metrics = ServiceMetrics()
-        let repository = try repository(of: plan, metrics: metrics, log: log)
-        let live = LiveSettings(settings: settings, access: try AccessControl.configured(by: settings, log: log))
+        // What is wrong is told all at once, not one thing a start.
+        var problems: [String] = []
+        func attempt<Value>(_ work: () throws -> Value) -> Value? {
+            do { return try work() } catch {
+                problems.append("\(error)")
+                return nil
+            }
+        }
+        let found = attempt { try repository(of: plan, metrics: metrics, log: log) }
+        let access = attempt { try AccessControl.configured(by: settings, log: log) }
+        let listen = attempt { try ListenPlan(settings.listen, passed: .current) }
+        guard let repository = found, let access, let listening = listen else {
+            throw StartupError(problems.joined(separator: "\nocelli: "))
+        }
+        let live = LiveSettings(settings: settings, access: access)
         let service = Service(repository: repository, settings: live, metrics: metrics, log: log)
         let accessLog = AccessLog(log, isEnabled: settings.accessLog)
-        let listening = try ListenPlan(settings.listen, passed: .current)
         if !listening.replaced.isEmpty {
             log.notice(
                 "listening on the sockets that the service manager has passed, instead of "
@@ -74,6 +86,7 @@ package enum Daemon {
             throw StartupAdvice.error(error)
         }
         StartupSummary(plan: plan, addresses: addresses).log(to: log)
+        LeftOut.log(repository, to: log)
         let reloader = Reloader(
             source: reload, environment: environment, repository: repository, service: service, accessLog: accessLog,
             metrics: metrics, log: log)
@@ -83,6 +96,7 @@ package enum Daemon {
         return try await lifecycle.run()
     }
 
+    /// The repository of the models that there are.
     private static func repository(
         of plan: ServicePlan, metrics: ServiceMetrics, log: Log
     ) throws -> ModelRepository {

@@ -17,16 +17,22 @@ package struct ListenPlan: Sendable, Hashable {
     package init(_ listen: [String], passed: SystemdSockets) throws(StartupError) {
         var addresses: [ListenerAddress] = []
         var namesPassed = false
+        var wrong: [String] = []
         for text in listen {
             guard let address = ListenerAddress(parsing: text) else {
-                throw StartupError(
-                    "cannot listen on \"\(text)\": expected HOST:PORT, [IPV6]:PORT, :PORT, unix:PATH or systemd")
+                wrong.append("\"\(text)\"")
+                continue
             }
             switch address {
             case .systemd, .systemdNamed: namesPassed = true
             case .tcp, .unix: break
             }
             addresses.append(address)
+        }
+        guard wrong.isEmpty else {
+            throw StartupError(
+                "cannot listen on \(wrong.joined(separator: ", ")): expected HOST:PORT, [IPV6]:PORT, :PORT, unix:PATH or systemd"
+            )
         }
         let isReplaced = !passed.sockets.isEmpty && !namesPassed
         self.addresses = isReplaced ? [.systemd] : addresses

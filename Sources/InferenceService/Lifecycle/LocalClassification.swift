@@ -37,7 +37,7 @@ package enum LocalClassification {
         for (index, file) in request.files.enumerated() {
             if request.files.count > 1 { progress("\(index + 1) of \(request.files.count): \(file)") }
             do {
-                let bytes = try read(file, most: settings.maxBody)
+                let bytes = try InputFile.read(file, most: settings.maxBody)
                 if let folder = request.explain {
                     try explain(EncodedImage(bytes), file: file, in: folder, model: model, options: options)
                 }
@@ -76,11 +76,12 @@ package enum LocalClassification {
             writer.string(file)
             try PreprocessingAnswer.write(result, to: &writer)
         }
-        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        let name = folder + "/" + (file.split(separator: "/").last.map(String.init) ?? "picture")
-        try Data(result.png()).write(to: URL(filePath: name + ".png"))
-        try Data(result.npy()).write(to: URL(filePath: name + ".npy"))
-        try Data(writer.bytes).write(to: URL(filePath: name + ".json"))
+        try OutputFile.makeFolder(folder)
+        let name =
+            folder + "/" + (file == "-" ? "stdin" : file.split(separator: "/").last.map(String.init) ?? "picture")
+        try OutputFile.write([UInt8](result.png()), to: name + ".png")
+        try OutputFile.write([UInt8](result.npy()), to: name + ".npy")
+        try OutputFile.write(writer.bytes, to: name + ".json")
     }
 
     private static func load(_ wanted: String, plan: ServicePlan) async throws -> (String, Model) {
@@ -110,18 +111,6 @@ package enum LocalClassification {
             throw StartupError(error.message)
         }
         throw StartupError("no image classifier in \(plan.folders.joined(separator: ", ")): give one with --models DIR")
-    }
-
-    private static func read(_ file: String, most: Int) throws -> [UInt8] {
-        let path = file == "-" ? "/dev/stdin" : file
-        guard let handle = try? Data(contentsOf: URL(filePath: path)) else {
-            throw StartupError("the file is missing or cannot be read")
-        }
-        guard handle.count <= most else {
-            throw StartupError(
-                "the file has \(Units.bytes(handle.count)), more than max_body allows (\(Units.bytes(most)))")
-        }
-        return [UInt8](handle)
     }
 
     // MARK: Text

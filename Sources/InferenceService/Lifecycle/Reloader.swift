@@ -36,6 +36,7 @@ struct Reloader: Sendable {
             log.error("reload: \(Self.message(of: error)); nothing has changed")
             return current
         }
+        LeftOut.log(repository, to: log)
         await repository.reloadAll()
         CompiledModelsLimit.keep(plan, log)
         DefaultModel.warn(settings, repository.names, log)

@@ -124,7 +124,7 @@ a { color: var(--mark); }
 </main>
 <footer>
   <p>Also here: <a href="/v1/models">/v1/models</a>, <a href="/metrics">/metrics</a>, <a href="/healthz">/healthz</a>,
-  <a href="/readyz">/readyz</a>.</p>
+  <a href="/readyz">/readyz</a>, and every route in <a href="/openapi.json">/openapi.json</a>.</p>
 </footer>
 <script nonce="NONCE">
 "use strict";

@@ -33,11 +33,25 @@ package struct ReportMaker: Sendable {
             plan: ServicePlan(settings: settings, environment: ProcessInfo.processInfo.environment),
             progress: progress)
         defer { progress("") }
-        let report = try await maker.measure()
+        let cache = ReportCache()
+        // A person who has seen enough ends it with Ctrl-C, and compiled models are not small.
+        try SignalReader.start(
+            deliver: { signal in
+                cache.remove()
+                progress("")
+                Process.exit(128 + signal.number)
+            },
+            fail: { _ in
+                // Nothing could end the measurement any more but SIGKILL.
+                cache.remove()
+                Process.exit(1)
+            })
+        defer { cache.remove() }
+        let report = try await maker.measure(cache: cache.make())
         return request.isJSON ? report.json : report.text
     }
 
-    private func measure() async throws -> ModelReport {
+    private func measure(cache: String) async throws -> ModelReport {
         var doubts = MeasurementDoubts(processors: plan.resources.cpus.value)
         doubts.loadBefore = ProcessFigures.loadAverage
         var report = ModelReport()
@@ -46,10 +60,6 @@ package struct ReportMaker: Sendable {
         var configuration = plan.modelConfiguration
         if let wanted = request.inFlight { configuration.maxInFlight = wanted }
 
-        // A cache of the report's own, empty at first: so that the first load is surely uncached and the second cached.
-        let cache = FileManager.default.temporaryDirectory.appending(path: "ocelli-report-\(UUID().uuidString)").path
-        try FileManager.default.createDirectory(atPath: cache, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(atPath: cache) }
         configuration.compile.cacheDirectory = cache
 
         progress("loading, uncached...")

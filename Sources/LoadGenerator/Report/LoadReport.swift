@@ -50,9 +50,13 @@ package struct LoadReport: Sendable {
             }
             guard let last = found.last else { continue }
             let rates = found.compactMap { $0.0.offeredRate }.map { NumberText.decimal($0) }
+            let highest = found.count > 1 ? ", here of the highest" : ""
             let subject =
                 steps.count == 1
-                ? "" : rates.count == steps.count ? "at every rate: " : "at \(rates.joined(separator: ", "))/s: "
+                ? ""
+                : rates.count == steps.count
+                    ? "at every rate\(highest): "
+                    : "at \(rates.joined(separator: ", "))/s\(highest): "
             warnings.append(subject + last.1)
         }
         if isLocal, let most = steps.map(\.generatorCPU).max(), most > 0.1 * processors {

@@ -54,12 +54,15 @@ enum BenchCommand: Command {
         """
     }
 
+    static let flags = BenchArguments.flags
+
     static func run(_ arguments: [String]) async throws -> Int32 {
         let command = try BenchArguments(arguments)
         if let request = command.load {
             do {
                 let result = try await LoadMaker.run(
-                    request, settings: try command.settings(), progress: { Terminal.progress($0) })
+                    request, settings: try command.settings(), progress: { Terminal.progress($0) },
+                    complain: Terminal.complain)
                 Terminal.print(result.text)
                 return result.isClean ? 0 : 1
             } catch let error as LoadError {

@@ -27,10 +27,11 @@ enum ClassifyCommand: Command {
         """
     }
 
+    static let flags = ["--model", "--threshold", "--crop", "--json", "--explain"] + SettingsFlags.names
+
     static func run(_ arguments: [String]) async throws -> Int32 {
-        let own = ["--model", "--threshold", "--crop", "--json", "--explain"]
-        var reader = ArgumentReader(arguments, command: name, known: own + SettingsFlags.names)
-        var flags = SettingsFlags()
+        var reader = ArgumentReader(arguments, command: name, known: flags)
+        var settings = SettingsFlags()
         var request = LocalClassification.Request()
         while let argument = reader.next() {
             switch argument {
@@ -50,12 +51,12 @@ enum ClassifyCommand: Command {
                 }
                 request.threshold = number
             case .flag(let flag, let value):
-                guard try flags.take(flag, value: value, from: &reader) else { throw reader.unknown(flag) }
+                guard try settings.take(flag, value: value, from: &reader) else { throw reader.unknown(flag) }
             }
         }
         guard !request.files.isEmpty else { throw UsageError("no file is given; `ocelli help classify` shows how") }
         let failed = try await LocalClassification.run(
-            request, settings: try flags.resolve(), output: Terminal.print, complain: Terminal.complain,
+            request, settings: try settings.resolve(), output: Terminal.print, complain: Terminal.complain,
             progress: Terminal.progress)
         return failed == 0 ? 0 : 1
     }

@@ -11,6 +11,8 @@ enum DevicesCommand: Command {
         of `ocelli serve` takes these names; AUTO leaves the choice to the engine.
         """
 
+    static let flags: [String] = []
+
     static func run(_ arguments: [String]) async throws -> Int32 {
         if let extra = arguments.first {
             throw UsageError("\"\(extra)\" is not expected here: `ocelli devices` takes nothing")

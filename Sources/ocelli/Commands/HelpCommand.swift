@@ -13,13 +13,16 @@ enum HelpCommand: Command {
           completion  completion for bash: source <(ocelli help completion)
         """
 
+    static let flags: [String] = []
+
     /// Texts that are made from the tables.
     private static func document(_ topic: String) -> String? {
         switch topic {
         case "config": ConfigurationText.json5
         case "settings": SettingsDocument.markdown
         case "man": ManualPage.roff(commands: Ocelli.commands.map { ($0.name, $0.summary) })
-        case "completion": Completion.bash(commands: Ocelli.commands.map { $0.name }) + "\n"
+        case "completion":
+            Completion.bash(commands: Ocelli.commands.map { .init(name: $0.name, flags: $0.flags) }) + "\n"
         default: nil
         }
     }

@@ -15,8 +15,10 @@ enum InitCommand: Command {
           --force    Overwrite a model.json that is there.
         """
 
+    static let flags = ["--stdout", "--force"]
+
     static func run(_ arguments: [String]) async throws -> Int32 {
-        var reader = ArgumentReader(arguments, command: name, known: ["--stdout", "--force"])
+        var reader = ArgumentReader(arguments, command: name, known: flags)
         var file: String?
         var prints = false, overwrites = false
         while let argument = reader.next() {

@@ -12,6 +12,8 @@ enum LimitsCommand: Command {
         machine, in this control group, each with the reason for it. Settings are those of `ocelli help serve`.
         """
 
+    static let flags = SettingsFlags.names
+
     static func run(_ arguments: [String]) async throws -> Int32 {
         let settings = try SettingsFlags.only(arguments, command: name)
         Terminal.print(LimitsReport(settings, environment: ProcessInfo.processInfo.environment).text)

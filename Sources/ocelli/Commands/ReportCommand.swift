@@ -29,10 +29,11 @@ enum ReportCommand: Command {
         """
     }
 
+    static let flags = ["--json", "--seconds", "--in-flight", "--layers"] + SettingsFlags.names
+
     static func run(_ arguments: [String]) async throws -> Int32 {
-        let own = ["--json", "--seconds", "--in-flight", "--layers"]
-        var reader = ArgumentReader(arguments, command: name, known: own + SettingsFlags.names)
-        var flags = SettingsFlags()
+        var reader = ArgumentReader(arguments, command: name, known: flags)
+        var settings = SettingsFlags()
         var request = ReportMaker.Request()
         func number(_ flag: String, _ text: String, _ range: ClosedRange<Int>) throws -> Int {
             guard let number = Int(text), range.contains(number) else {
@@ -61,12 +62,12 @@ enum ReportCommand: Command {
             case .flag("--layers", let value):
                 request.layers = try number("--layers", try reader.value(of: "--layers", value), 0...10_000)
             case .flag(let flag, let value):
-                guard try flags.take(flag, value: value, from: &reader) else { throw reader.unknown(flag) }
+                guard try settings.take(flag, value: value, from: &reader) else { throw reader.unknown(flag) }
             }
         }
         guard !request.model.isEmpty else { throw UsageError("no model is given; `ocelli help report` shows how") }
         let text = try await ReportMaker.run(
-            request, settings: try flags.resolve(), progress: { Terminal.progress($0) })
+            request, settings: try settings.resolve(), progress: { Terminal.progress($0) })
         Terminal.print(text)
         return 0
     }

@@ -27,13 +27,15 @@ enum ServeCommand: Command {
         """
     }
 
+    static let flags = SettingsFlags.names
+
     static func run(_ arguments: [String]) async throws -> Int32 {
-        var reader = ArgumentReader(arguments, command: name, known: SettingsFlags.names)
-        var flags = SettingsFlags()
+        var reader = ArgumentReader(arguments, command: name, known: flags)
+        var settings = SettingsFlags()
         while let argument = reader.next() {
             switch argument {
             case .flag(let flag, let value):
-                guard try flags.take(flag, value: value, from: &reader) else { throw reader.unknown(flag) }
+                guard try settings.take(flag, value: value, from: &reader) else { throw reader.unknown(flag) }
             case .word(let word) where ["true", "false", "yes", "no", "on", "off"].contains(word):
                 throw UsageError("\"\(word)\" is not expected here: write the flag before it as --FLAG=\(word)")
             case .word(let word):
@@ -41,7 +43,7 @@ enum ServeCommand: Command {
                     "\"\(word)\" is not expected here: folders with models are given with --models \(word)")
             }
         }
-        let sources = flags
+        let sources = settings
         return try await Daemon.run(try sources.resolve(), reload: { try sources.resolve() })
     }
 }

@@ -11,6 +11,8 @@ enum TryModelCommand: Command {
         process id PARENT, how that went. For people there is `ocelli check`.
         """
 
+    static let flags = SettingsFlags.names
+
     static func run(_ arguments: [String]) async throws -> Int32 {
         guard arguments.count >= 4, let parent = Int32(arguments[1]), let seconds = UInt32(arguments[2]),
             let memory = UInt64(arguments[3])

@@ -19,6 +19,7 @@ enum UnreadableFile {
             return "this user (uid \(getuid())) may not read it: change its owner or mode, or pass it with systemd's "
                 + "LoadCredential="
         }
+        if status.st_mode & S_IFMT != S_IFREG { return "it is a pipe or a device, not a plain file" }
         return "reading it failed"
     }
 }

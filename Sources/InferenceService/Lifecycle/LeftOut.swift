@@ -1,0 +1,16 @@
+internal import Inference
+
+/// Tells what lies in the folders with models and is no model: a misspelt `model.jsn`, or a file of a format that is not read
+/// here, would otherwise only be missed.
+enum LeftOut {
+    /// The most entries that one line names.
+    private static let most = 10
+
+    /// Writes a line if there is anything. Reads the folders: blocks.
+    static func log(_ repository: ModelRepository, to log: Log) {
+        let entries = repository.leftOut
+        guard !entries.isEmpty else { return }
+        let rest = entries.count > most ? "; and \(entries.count - most) more" : ""
+        log.info("not models, and left out: " + entries.prefix(most).joined(separator: "; ") + rest)
+    }
+}
