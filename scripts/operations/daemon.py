@@ -45,6 +45,7 @@ class Daemon:
         self.pid = self.process.pid
         self.lines = 0
         self.notable = []
+        self._port = 0
         self._changed = threading.Condition()
         self._seen, self._total = "", 0
         self._reader = threading.Thread(target=self._read, daemon=True)
@@ -88,9 +89,11 @@ class Daemon:
 
     @property
     def port(self):
-        """The port of the first TCP address that it listens on."""
-        found = re.search(r"listening on [^\n]*?:(\d+)", self.log)
-        return int(found.group(1)) if found else 0
+        """The port of the first TCP address that it listens on; kept, for the log that tells it is bounded."""
+        if not self._port:
+            found = re.search(r"listening on [^\n]*?:(\d+)", self.log)
+            self._port = int(found.group(1)) if found else 0
+        return self._port
 
     def signal(self, number):
         if self.process.poll() is None:
