@@ -1,4 +1,5 @@
 internal import FoundationEssentials
+internal import Glibc
 internal import Synchronization
 
 /// A cache of a report's own for compiled models, empty at first: so that the first load is surely uncached and the second
@@ -19,11 +20,19 @@ final class ReportCache: Sendable {
     }
 
     /// Removes it with what is in it, for good. Blocks.
+    ///
+    /// The engine may be writing to it at this moment: under another name it finds it no more, and nothing new gets in between
+    /// the last look and the end. It lies among temporary files: what cannot be removed is removed with them.
     func remove() {
         path.withLock { path in
-            // It lies among temporary files: what cannot be removed is removed with them.
-            if let path { try? FileManager.default.removeItem(atPath: path) }
+            guard let old = path else { return }
             path = nil
+            let name = old + ".removed"
+            // Once more where the engine has made it anew meanwhile.
+            for _ in 0..<10 where FileManager.default.fileExists(atPath: old) {
+                guard rename(old, name) == 0 else { return }
+                try? FileManager.default.removeItem(atPath: name)
+            }
         }
     }
 }
