@@ -118,7 +118,7 @@ struct BenchTests {
 
     @Test func whatIsNotThereIsNamed() throws {
         #expect(try bench("--model", "nothing").errors.contains("\"nothing\""))
-        #expect(try bench("missing.jpg").errors.contains("missing.jpg: the file is missing"))
+        #expect(try bench("missing.jpg").errors.contains("missing.jpg: cannot be read: there is no such file"))
         #expect(try bench("http://127.0.0.1:1/x").errors.contains("nobody answers at http://127.0.0.1:1/x"))
     }
 
