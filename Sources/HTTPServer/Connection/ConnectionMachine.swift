@@ -60,6 +60,8 @@ package struct ConnectionMachine: Sendable {
     /// A head was taken and its answer is due, though the phase is still `head`.
     private var headTaken = false
     private var next = Next.request
+    /// The connection was idle when the server began to shut down.
+    private var isDraining = false
     private var maxBody: UInt64 = 0
     private var windowBytes: UInt64 = 0
     private var lingerEnd: UInt64 = 0
@@ -262,7 +264,7 @@ package struct ConnectionMachine: Sendable {
     package mutating func timerFired(policy: ConnectionPolicy, now: UInt64) -> ConnectionAction {
         guard let deadline, now >= deadline else { return .wait }
         switch phase {
-        case .idle: return close(.idle)
+        case .idle: return close(isDraining ? .drained : .idle)
         case .head: return .fail(.slowHead)
         case .waiting: return .fail(.noBudget)
         case .answering: return close(.slowReader)
@@ -281,9 +283,21 @@ package struct ConnectionMachine: Sendable {
     }
 
     /// The server shuts down: what is idle is closed.
-    package mutating func drain() -> ConnectionAction {
-        phase == .idle ? close(.drained) : .wait
+    ///
+    /// But not where an answer has just been sent: the client may be sending its next request, which would find the connection
+    /// closed (RFC 9112, 9.5). It has a moment for it, and is answered with `Connection: close`.
+    package mutating func drain(policy: ConnectionPolicy, now: UInt64) -> ConnectionAction {
+        guard phase == .idle else { return .wait }
+        isDraining = true
+        guard answeredRequests > 0, let deadline else { return close(.drained) }
+        let end = min(deadline &- policy.idleTimeout, now) &+ Self.lastRequestTime
+        guard end > now else { return close(.drained) }
+        self.deadline = end
+        return .wait
     }
+
+    /// For how long after an answer the next request is waited for in a shutdown, in nanoseconds.
+    private static let lastRequestTime: UInt64 = 100_000_000
 
     /// The connection is closed, whatever it is doing.
     package mutating func close(_ ending: ConnectionEnding) -> ConnectionAction {

@@ -107,23 +107,26 @@ extension EventLoop {
         }
     }
 
-    /// Closes what is idle; `whenEmpty` is called once no request is in progress.
+    /// Closes what is idle, a moment later where an answer has just been sent; `whenEmpty` is called once no request is in progress.
     func drain(_ whenEmpty: @escaping @Sendable () -> Void) {
         self.whenEmpty = whenEmpty
         for case let connection? in connections {
             // A request may have arrived with the last look at the socket still to come.
             advance(connection)
-            perform(connection.machine.drain(), on: connection)
+            perform(connection.machine.drain(policy: context.policy, now: now), on: connection)
             settle(connection)
         }
         checkEmpty()
     }
 
     func checkEmpty() {
-        guard let whenEmpty, openCount == 0 || requestsInProgress() == 0 else { return }
+        guard let whenEmpty, openCount == 0 || requestsInProgress() == 0 && !awaitsRequests else { return }
         self.whenEmpty = nil
         whenEmpty()
     }
+
+    /// In a shutdown: whether there are connections that have a moment for a last request.
+    private var awaitsRequests: Bool { connections.contains { $0?.machine.phase == .idle } }
 
     /// Connections with a request of which at least one byte came and whose answer is not yet sent.
     func requestsInProgress() -> Int {

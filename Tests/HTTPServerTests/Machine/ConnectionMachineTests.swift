@@ -141,6 +141,16 @@ struct ConnectionMachineTests {
         MachineCase("FIN ends lingering", [.start, .answerFault, .sent, .fin()], .close(.finished), .closed),
         MachineCase("a closed connection stays so", [.reset, .reset], .wait, .closed),
         MachineCase("draining closes what is idle", [.drain], .close(.drained), .closed),
+        MachineCase(
+            "draining waits a moment after an answer",
+            [.accept(get), .answer(close: false, draining: false), .sent, .drain], .wait, .idle),
+        MachineCase(
+            "and closes then", [.accept(get), .answer(close: false, draining: false), .sent, .drain, .pass(1), .timer],
+            .close(.drained), .closed),
+        MachineCase(
+            "draining closes what was answered long ago",
+            [.accept(get), .answer(close: false, draining: false), .sent, .pass(1), .drain],
+            .close(.drained), .closed),
         MachineCase("draining leaves a head", [.start, .drain], .wait, .head),
         MachineCase("draining leaves a running request", [.accept(get), .drain], .wait, .handling),
     ]

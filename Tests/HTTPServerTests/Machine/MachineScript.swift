@@ -66,7 +66,7 @@ struct MachineScript {
         case .fin(let unread): action = machine.peerEnded(unread: unread, policy: policy, now: now)
         case .reset: action = machine.peerVanished()
         case .timer: action = machine.timerFired(policy: policy, now: now)
-        case .drain: action = machine.drain()
+        case .drain: action = machine.drain(policy: policy, now: now)
         }
         return Outcome(action: action, plan: plan, phase: machine.phase)
     }
