@@ -109,13 +109,14 @@ extension EventLoop {
 
     /// Closes what is idle, a moment later where an answer has just been sent; `whenEmpty` is called once no request is in progress.
     func drain(_ whenEmpty: @escaping @Sendable () -> Void) {
-        self.whenEmpty = whenEmpty
         for case let connection? in connections {
             // A request may have arrived with the last look at the socket still to come.
             advance(connection)
             perform(connection.machine.drain(policy: context.policy, now: now), on: connection)
             settle(connection)
         }
+        // Only now: each connection that closes would otherwise look at all the others.
+        self.whenEmpty = whenEmpty
         checkEmpty()
     }
 

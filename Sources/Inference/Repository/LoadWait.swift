@@ -1,9 +1,9 @@
 internal import FlowControl
 internal import Synchronization
 
-/// Waits for something that goes on whoever waits: until it is there, the deadline has come, or the waiting task is cancelled.
+/// One who waits for a ``PendingLoad``: until it is there, the deadline has come, or the waiting task is cancelled.
 final class LoadWait<Value: Sendable>: Sendable {
-    private enum Ending {
+    enum Ending {
         case value(Value), deadline, cancelled
     }
 
@@ -14,21 +14,15 @@ final class LoadWait<Value: Sendable>: Sendable {
 
     private let state = Mutex(State())
 
-    private init() {}
-
-    /// What a task gives. The task itself is not cancelled, whatever becomes of the one who waits.
+    /// What comes first.
     /// - Parameter deadline: until when it is waited for; nil for as long as it takes.
-    static func value(
-        of task: Task<Value, Never>, until deadline: MonotonicInstant?
-    ) async throws(InferenceError) -> Value {
-        let wait = LoadWait()
-        Task { wait.end(.value(await task.value)) }
-        let timer = deadline.map { DeadlineTimer.shared.schedule(at: $0) { wait.end(.deadline) } }
+    func value(until deadline: MonotonicInstant?) async throws(InferenceError) -> Value {
+        let timer = deadline.map { DeadlineTimer.shared.schedule(at: $0) { self.end(.deadline) } }
         defer { if let timer { DeadlineTimer.shared.remove(timer) } }
         let ending = await withTaskCancellationHandler {
-            await wait.ending()
+            await self.ending()
         } onCancel: {
-            wait.end(.cancelled)
+            self.end(.cancelled)
         }
         switch ending {
         case .value(let value): return value
@@ -48,7 +42,7 @@ final class LoadWait<Value: Sendable>: Sendable {
     }
 
     /// The first ending counts.
-    private func end(_ ending: Ending) {
+    func end(_ ending: Ending) {
         let waiter = state.withLock { state -> CheckedContinuation<Ending, Never>? in
             guard state.ending == nil else { return nil }
             state.ending = ending

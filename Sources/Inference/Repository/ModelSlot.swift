@@ -25,7 +25,7 @@ final class ModelSlot: Sendable {
     let saysItClassifies: Bool
     private let state: Mutex<State>
 
-    private typealias Load = Task<Outcome, Never>
+    private typealias Load = PendingLoad<Outcome>
 
     private struct State {
         var configuration: ModelConfiguration
@@ -33,7 +33,7 @@ final class ModelSlot: Sendable {
         /// The configuration that the ready model was loaded with.
         var readyConfiguration: ModelConfiguration?
         /// The load that is under way, and what it was begun with.
-        var loading: (task: Load, configuration: ModelConfiguration)?
+        var loading: (load: Load, configuration: ModelConfiguration)?
         var failure: String?
         var isUnloaded = false
         var isHeldBack = false
@@ -127,9 +127,9 @@ final class ModelSlot: Sendable {
                 let reason = "it was unloaded and has not been loaded again"
                 return Outcome(result: .failure(.modelNotReady(name: name, reason: reason)), isKept: false)
             case .ready(let model): return Outcome(result: .success(model), isKept: true)
-            case .begun(let task): return try await LoadWait.value(of: task, until: deadline)
-            case .joined(let task, let configuration):
-                let outcome = try await LoadWait.value(of: task, until: deadline)
+            case .begun(let load): return try await load.value(until: deadline)
+            case .joined(let load, let configuration):
+                let outcome = try await load.value(until: deadline)
                 guard again else { return outcome }
                 let isAsWanted = state.withLock { $0.configuration == configuration }
                 switch outcome.result {
@@ -147,11 +147,12 @@ final class ModelSlot: Sendable {
         if state.isHeldBack, !bringsBack { return .heldBack }
         state.isUnloaded = false
         state.isHeldBack = false
-        if let (task, configuration) = state.loading { return .joined(task, configuration) }
+        if let (load, configuration) = state.loading { return .joined(load, configuration) }
         if let ready = state.ready, !again { return .ready(ready) }
         let configuration = state.configuration
         // Not a child of the asking task: the load goes on when that client goes away, for the others who wait.
-        let task = Task.detached { () -> Outcome in
+        let load = Load()
+        Task.detached {
             let result: Result<Model, InferenceError>
             do throws(InferenceError) {
                 result = .success(
@@ -162,10 +163,10 @@ final class ModelSlot: Sendable {
             // Here, not by who asked: whoever waited finds the slot as it then is.
             let outcome = Outcome(result: result, isKept: self.settle(result, configuration))
             onEnd(outcome)
-            return outcome
+            load.fulfil(outcome)
         }
-        state.loading = (task, configuration)
-        return .begun(task)
+        state.loading = (load, configuration)
+        return .begun(load)
     }
 
     /// Takes in how a load went; tells whether there is a model that is kept.

@@ -13,10 +13,10 @@ struct ClassifyHandler: Sendable {
         -> HTTPResponse
     {
         let query = try ClassifyQuery(request.head.target, settings: settings)
-        let deadline = ClassifyJob.options(query, of: request, settings: settings).deadline
-        let model = try await readyModel(name, version: version, deadline: deadline)
+        let options = ClassifyJob.options(query, of: request, settings: settings)
+        let model = try await readyModel(name, version: version, deadline: options.deadline)
         let job = try ClassifyJob(
-            request: request, model: model, name: name, query: query, settings: settings)
+            request: request, model: model, name: name, query: query, options: options, settings: settings)
         let boundary: [UInt8]?
         do throws(WireError) {
             boundary = try MultipartDecoder.boundary(contentType: request.head.value(of: "content-type") ?? "")

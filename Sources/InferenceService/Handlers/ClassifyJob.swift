@@ -15,7 +15,8 @@ struct ClassifyJob: PredictionJob {
     let receiving: UInt64
 
     init(
-        request: HTTPRequest, model: Model, name: String, query: ClassifyQuery, settings: Settings
+        request: HTTPRequest, model: Model, name: String, query: ClassifyQuery, options: PredictionOptions,
+        settings: Settings
     ) throws(ServiceError) {
         guard let output = model.description.classificationOutput, let labels = output.labels,
             model.description.imageInput != nil
@@ -37,7 +38,7 @@ struct ClassifyJob: PredictionJob {
         threshold = query.threshold
         received = request.received
         receiving = request.receiving
-        options = Self.options(query, of: request, settings: settings)
+        self.options = options
     }
 
     // MARK: The answer

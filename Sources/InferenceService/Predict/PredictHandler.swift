@@ -13,14 +13,14 @@ struct PredictHandler: Sendable {
         to request: HTTPRequest, model name: String, version: String?
     ) async throws(ServiceError) -> HTTPResponse {
         let query = try ClassifyQuery(request.head.target, settings: settings)
-        let deadline = PredictJob.options(query, of: request, settings: settings).deadline
+        let options = PredictJob.options(query, of: request, settings: settings)
         let model: Model
         do throws(InferenceError) {
-            model = try await repository.model(named: name, version: version, deadline: deadline)
+            model = try await repository.model(named: name, version: version, deadline: options.deadline)
         } catch {
             throw ServiceError(error)
         }
-        let job = try PredictJob(request: request, model: model, name: name, settings: settings)
+        let job = try PredictJob(request: request, model: model, name: name, query: query, options: options)
         let (items, isBatch) = try items(of: request, model: model)
         if !isBatch, let item = items.first { return try await single(job, item: item) }
         return await batch(job, items: items)

@@ -16,8 +16,9 @@ struct PredictJob: PredictionJob {
     let received: MonotonicInstant
     let receiving: UInt64
 
-    init(request: HTTPRequest, model: Model, name: String, settings: Settings) throws(ServiceError) {
-        let query = try ClassifyQuery(request.head.target, settings: settings)
+    init(
+        request: HTTPRequest, model: Model, name: String, query: ClassifyQuery, options: PredictionOptions
+    ) throws(ServiceError) {
         if query.explain != nil {
             throw ServiceError.badRequest("query parameter \"explain\" is for classify: predict does not take it")
         }
@@ -44,7 +45,7 @@ struct PredictJob: PredictionJob {
             && description.outputs.filter { $0.kind == .image }.count == 1
         received = request.received
         receiving = request.receiving
-        options = Self.options(query, of: request, settings: settings)
+        self.options = options
     }
 
     /// Whether an `Accept` field (RFC 9110 section 12.5.1) names a media type, with any weight but 0.
