@@ -11,6 +11,8 @@ final class FakeEngine: Engine {
     let answer: [UInt8]
     /// Whether inferences end by themselves as soon as they are started.
     let endsAtOnce: Bool
+    /// An inference of more items than these fails.
+    let mostItems: Int
     /// Called while a model file is read.
     let onRead: @Sendable () -> Void
     let state = Mutex(State())
@@ -22,6 +24,10 @@ final class FakeEngine: Engine {
         var cancelled = 0
         var most = 0
         var loads = 0
+        /// How many items each inference had.
+        var items: [Int] = []
+        /// What models were compiled with.
+        var options: [CompileOptions] = []
         /// The requests that were ever started.
         var used: Set<ObjectIdentifier> = []
     }
@@ -30,13 +36,14 @@ final class FakeEngine: Engine {
         inputs: [TensorPort] = [TensorPort(name: "x", elementType: .float32, shape: [1, 4])],
         outputs: [TensorPort] = [TensorPort(name: "y", elementType: .float32, shape: [1, 4])],
         requestCount: Int = 2, answer: [UInt8] = [UInt8](repeating: 0, count: 16), endsAtOnce: Bool = true,
-        onRead: @escaping @Sendable () -> Void = {}
+        mostItems: Int = .max, onRead: @escaping @Sendable () -> Void = {}
     ) {
         self.inputs = inputs
         self.outputs = outputs
         self.requestCount = requestCount
         self.answer = answer
         self.endsAtOnce = endsAtOnce
+        self.mostItems = mostItems
         self.onRead = onRead
     }
 
@@ -70,7 +77,10 @@ private struct FakeFile: ModelFile {
     func inputIndex(named name: String) -> Int? { inputs.firstIndex { $0.name == name } }
     func outputIndex(named name: String) -> Int? { outputs.firstIndex { $0.name == name } }
     func compile(_ options: CompileOptions) throws(EngineError) -> any CompiledModel {
-        engine.state.withLock { $0.loads += 1 }
+        engine.state.withLock { state in
+            state.loads += 1
+            state.options.append(options)
+        }
         return FakeModel(engine: engine)
     }
 }
@@ -111,19 +121,22 @@ private final class FakeRequest: InferRequest {
         var id = 0
         var isRunning = false
         var wasCancelled = false
+        var items = 1
     }
 
     init(engine: FakeEngine) { self.engine = engine }
 
-    func setInput(_ index: Int, to tensor: any EngineTensor) throws(EngineError) {}
+    func setInput(_ index: Int, to tensor: any EngineTensor) throws(EngineError) {
+        inner.withLock { $0.items = tensor.shape.dimensions.first ?? 1 }
+    }
 
     func start(completion: @escaping @Sendable () -> Void) throws(EngineError) {
-        let wasRunning = inner.withLock { inner in
+        let (wasRunning, items) = inner.withLock { inner in
             defer {
                 inner.isRunning = true
                 inner.wasCancelled = false
             }
-            return inner.isRunning
+            return (inner.isRunning, inner.items)
         }
         // A request in use that is started again is just what the pool must prevent.
         if wasRunning { throw EngineError(kind: .failure, operation: "start", detail: "the request is busy") }
@@ -133,6 +146,7 @@ private final class FakeRequest: InferRequest {
         }
         let id = engine.state.withLock { state in
             state.started += 1
+            state.items.append(items)
             state.used.insert(ObjectIdentifier(self))
             state.running.append((state.started, end))
             state.most = max(state.most, state.running.count)
@@ -150,7 +164,10 @@ private final class FakeRequest: InferRequest {
     }
 
     func finish() throws(EngineError) {
-        let (isRunning, wasCancelled) = inner.withLock { ($0.isRunning, $0.wasCancelled) }
+        let (isRunning, wasCancelled, items) = inner.withLock { ($0.isRunning, $0.wasCancelled, $0.items) }
+        if items > engine.mostItems {
+            throw EngineError(kind: .failure, operation: "run the inference", detail: "too many items: \(items)")
+        }
         if isRunning { throw EngineError(kind: .failure, operation: "finish", detail: "the request is still running") }
         if wasCancelled { throw EngineError(kind: .cancelled, operation: "run the inference", detail: "cancelled") }
     }
@@ -161,7 +178,11 @@ private final class FakeRequest: InferRequest {
     }
 
     func withOutput<R>(_ index: Int, _ body: (Shape, UnsafeRawBufferPointer) -> R) throws(EngineError) -> R {
-        engine.answer.withUnsafeBytes { body(engine.outputs[index].shape, $0) }
+        var shape = engine.outputs[index].shape
+        guard shape.dimensions.first == Shape.dynamic else { return engine.answer.withUnsafeBytes { body(shape, $0) } }
+        let items = inner.withLock { $0.items }
+        shape.dimensions[0] = items
+        return Array(repeatElement(engine.answer, count: items).joined()).withUnsafeBytes { body(shape, $0) }
     }
 
     func profile() throws(EngineError) -> [LayerProfile] { [] }

@@ -7,39 +7,14 @@ import Testing
 
 /// Finding, loading, swapping and letting go of models, over an engine that the test controls.
 @Suite struct RepositoryTests {
-    private static func manifest(version: String = "1", runtime: String = "{}") -> String {
-        """
-        { "name": "m", "id": "m", "version": "\(version)", "model": { "file": "m.onnx", "backend": "onnx" },
-          "inputs": [ { "name": "x", "type": "array", "shape": [1, 4] } ],
-          "outputs": [ { "name": "y", "type": "array", "shape": [1, 4] } ],
-          "runtime": \(runtime) }
-        """
-    }
-
-    private final class Events: Sendable {
-        let list = Mutex<[String]>([])
-        func add(_ event: ModelRepository.Event) {
-            let text =
-                switch event {
-                case .loaded(let name, let version, _): "loaded \(name) \(version)"
-                case .failed(let name, let version, _): "failed \(name) \(version)"
-                case .unchanged(let name, let version): "unchanged \(name) \(version)"
-                case .leftAlone(let name, _): "left alone \(name)"
-                case .unloaded(let name, let version, _): "unloaded \(name) \(version)"
-                }
-            list.withLock { $0.append(text) }
-        }
-        var all: [String] { list.withLock { $0 } }
-    }
-
     private func repository(
         _ folder: TemporaryFolder, engine: FakeEngine = FakeEngine(), policy: LoadPolicy = .eager,
         idle: Duration = .zero
-    ) throws -> (ModelRepository, Events) {
+    ) throws -> (ModelRepository, RepositoryEvents) {
         var configuration = ModelConfiguration()
         configuration.engine = engine
         configuration.idleUnload = idle
-        let events = Events()
+        let events = RepositoryEvents()
         let repository = ModelRepository(
             folders: [folder.url.path], configuration: configuration, defaultPolicy: policy, onEvent: events.add)
         try repository.discover()
@@ -49,9 +24,9 @@ import Testing
     @Test func everyKindOfEntryIsFound() throws {
         let folder = try TemporaryFolder()
         try folder.write([
-            "bundle/model.json": Self.manifest(), "bundle/m.onnx": "",
-            "tensorio.tiobundle/model.json": Self.manifest(), "tensorio.tiobundle/m.onnx": "",
-            "numbered/1/m.onnx": "", "numbered/2/model.json": Self.manifest(), "numbered/2/m.onnx": "",
+            "bundle/model.json": Bundles.manifest(), "bundle/m.onnx": "",
+            "tensorio.tiobundle/model.json": Bundles.manifest(), "tensorio.tiobundle/m.onnx": "",
+            "numbered/1/m.onnx": "", "numbered/2/model.json": Bundles.manifest(), "numbered/2/m.onnx": "",
             "numbered/notes/readme.txt": "", "bare.onnx": "", "notes.txt": "", ".hidden/model.json": "",
             "_copy/model.json": "",
         ])
@@ -79,7 +54,8 @@ import Testing
     @Test func whatIsNoModelIsTold() throws {
         let folder = try TemporaryFolder()
         try folder.write([
-            "m/model.json": Self.manifest(), "m/m.onnx": "", "m.onnx": "", "misspelt/model.jsn": "", "two/1/a.onnx": "",
+            "m/model.json": Bundles.manifest(), "m/m.onnx": "", "m.onnx": "", "misspelt/model.jsn": "",
+            "two/1/a.onnx": "",
             "two/1/b.onnx": "", "net.pt": "", ".hidden": "", "_copy/x": "",
         ])
         let (repository, _) = try repository(folder)
@@ -99,7 +75,8 @@ import Testing
     @Test func theHighestVersionIsServedUnlessAnotherIsAskedFor() async throws {
         let folder = try TemporaryFolder()
         try folder.write([
-            "m/2/model.json": Self.manifest(), "m/2/m.onnx": "", "m/10/model.json": Self.manifest(), "m/10/m.onnx": "",
+            "m/2/model.json": Bundles.manifest(), "m/2/m.onnx": "", "m/10/model.json": Bundles.manifest(),
+            "m/10/m.onnx": "",
         ])
         let (repository, events) = try repository(folder)
         await repository.loadEager()
@@ -116,7 +93,7 @@ import Testing
 
     @Test func concurrentFirstRequestsShareOneLoad() async throws {
         let folder = try TemporaryFolder()
-        try folder.write(["m/model.json": Self.manifest(), "m/m.onnx": ""])
+        try folder.write(["m/model.json": Bundles.manifest(), "m/m.onnx": ""])
         let engine = FakeEngine()
         let (repository, events) = try repository(folder, engine: engine, policy: .lazy)
         await repository.loadEager()
@@ -131,7 +108,7 @@ import Testing
 
     @Test func aFailedReloadLeavesTheOldModelServing() async throws {
         let folder = try TemporaryFolder()
-        try folder.write(["m/model.json": Self.manifest(), "m/m.onnx": ""])
+        try folder.write(["m/model.json": Bundles.manifest(), "m/m.onnx": ""])
         let (repository, events) = try repository(folder)
         await repository.loadEager()
         let old = try await repository.model(named: "m")
@@ -139,7 +116,7 @@ import Testing
         await #expect(throws: InferenceError.self) { try await repository.reload("m") }
         #expect(try await repository.model(named: "m") === old)
         #expect(repository.isReady)
-        try folder.write(["m/model.json": Self.manifest(version: "2")])
+        try folder.write(["m/model.json": Bundles.manifest(version: "2")])
         try await repository.reload("m")
         #expect(try await repository.model(named: "m") !== old)
         #expect(repository.records.map(\.version) == ["2"])
@@ -149,7 +126,7 @@ import Testing
     @Test func aReloadLoadsWhatHasChangedAndLeavesTheRest() async throws {
         let folder = try TemporaryFolder()
         try folder.write([
-            "a/model.json": Self.manifest(), "a/m.onnx": "", "b/model.json": Self.manifest(), "b/m.onnx": "",
+            "a/model.json": Bundles.manifest(), "a/m.onnx": "", "b/model.json": Bundles.manifest(), "b/m.onnx": "",
             "bare.onnx": "", "bare.weights": "1",
         ])
         let engine = FakeEngine()
@@ -179,7 +156,7 @@ import Testing
         try folder.write(["b/model.json": "{"])
         #expect(await reload() == ["unchanged a 1", "failed b 1", "unchanged bare 1"])
         #expect(await reload() == ["unchanged a 1", "failed b 1", "unchanged bare 1"])
-        try folder.write(["b/model.json": Self.manifest()])
+        try folder.write(["b/model.json": Bundles.manifest()])
         #expect(await reload() == ["unchanged a 1", "loaded b 1", "unchanged bare 1"])
         #expect(await reload() == ["unchanged a 1", "unchanged b 1", "unchanged bare 1"])
         // Another configuration is another model.
@@ -193,8 +170,8 @@ import Testing
     @Test func everyLoadedVersionIsReloaded() async throws {
         let folder = try TemporaryFolder()
         try folder.write([
-            "m/1/model.json": Self.manifest(version: "7"), "m/1/m.onnx": "",
-            "m/2/model.json": Self.manifest(version: "7"), "m/2/m.onnx": "",
+            "m/1/model.json": Bundles.manifest(version: "7"), "m/1/m.onnx": "",
+            "m/2/model.json": Bundles.manifest(version: "7"), "m/2/m.onnx": "",
         ])
         let (repository, events) = try repository(folder)
         await repository.loadEager()
@@ -210,7 +187,7 @@ import Testing
 
     @Test func aWatchedFolderIsTakenInWhenItIsWholeAndAtRest() async throws {
         let folder = try TemporaryFolder()
-        try folder.write(["a/model.json": Self.manifest(), "a/m.onnx": "1"])
+        try folder.write(["a/model.json": Bundles.manifest(), "a/m.onnx": "1"])
         let (repository, events) = try repository(folder)
         let watcher = try RepositoryWatcher(repository)
         await repository.loadEager()
@@ -221,7 +198,7 @@ import Testing
         }
         #expect(try await look() == [])
         // A bundle that comes file by file, and byte by byte.
-        try folder.write(["b/model.json": Self.manifest()])
+        try folder.write(["b/model.json": Bundles.manifest()])
         #expect(try await look() == [], "it is new")
         #expect(try await look() == ["left alone b"], "it is at rest, but not whole")
         #expect(try await look() == [], "that is told once")
@@ -232,7 +209,7 @@ import Testing
         }
         #expect(repository.names == ["a"])
         // Another that is whole does not wait for it, nor takes it along.
-        try folder.write(["c/model.json": Self.manifest(), "c/m.onnx": ""])
+        try folder.write(["c/model.json": Bundles.manifest(), "c/m.onnx": ""])
         try folder.write(["b/m.onnx": "1234"])
         #expect(try await look() == [])
         try folder.write(["b/m.onnx": "12345"])
@@ -242,7 +219,7 @@ import Testing
         #expect(try await look() == [])
         // A changed one is loaded beside the old one, when it is at rest.
         let old = try await repository.model(named: "a")
-        try folder.write(["a/model.json": Self.manifest(version: "2")])
+        try folder.write(["a/model.json": Bundles.manifest(version: "2")])
         #expect(try await look() == [])
         #expect(try await repository.model(named: "a") === old)
         #expect(try await look() == ["loaded a 2"])
@@ -252,7 +229,7 @@ import Testing
         #expect(try await look() == ["failed a 2"])
         #expect(try await look() == [])
         #expect(try await repository.model(named: "a").description.version == "2")
-        try folder.write(["a/model.json": Self.manifest(version: "3")])
+        try folder.write(["a/model.json": Bundles.manifest(version: "3")])
         #expect(try await look() == [])
         #expect(try await look() == ["loaded a 3"])
         // One that goes away for a moment only stays.
@@ -275,7 +252,7 @@ import Testing
 
     @Test func aWatchedFolderThatIsAwayForAMomentLosesNothing() async throws {
         let folder = try TemporaryFolder()
-        try folder.write(["models/a/model.json": Self.manifest(), "models/a/m.onnx": "1"])
+        try folder.write(["models/a/model.json": Bundles.manifest(), "models/a/m.onnx": "1"])
         let models = folder.url.appendingPathComponent("models").path,
             away = folder.url.appendingPathComponent("x").path
         var configuration = ModelConfiguration()
@@ -293,15 +270,130 @@ import Testing
 
     @Test func anUnloadedModelComesBackOnlyWhenItIsLoaded() async throws {
         let folder = try TemporaryFolder()
-        try folder.write(["m/model.json": Self.manifest(), "m/m.onnx": ""])
-        let (repository, _) = try repository(folder)
+        try folder.write(["m/model.json": Bundles.manifest(), "m/m.onnx": ""])
+        let (repository, events) = try repository(folder)
         await repository.loadEager()
         try repository.unload("m")
         #expect(repository.records.first?.state == .unloaded)
         let error = await #expect(throws: InferenceError.self) { _ = try await repository.model(named: "m") }
         #expect(error?.message.contains("unloaded") == true)
+        // Neither reloads nor looks at the folders bring it back, whatever becomes of its files.
+        try folder.write(["m/model.json": Bundles.manifest(version: "2")])
+        try repository.discover()
+        await repository.reloadAll()
+        #expect(events.all == ["loaded m 1", "unloaded m 1", "held back m 2"])
+        #expect(repository.records.first?.state == .unloaded)
+        #expect(repository.isReady, "nobody waits for it")
         try await repository.reload("m")
-        _ = try await repository.model(named: "m")
+        #expect(try await repository.model(named: "m").description.version == "2")
+    }
+
+    @Test func allVersionsOfAnUnloadedModelStayAwayAndComeBackTogether() async throws {
+        let folder = try TemporaryFolder()
+        try folder.write(["m/1/m.onnx": "", "m/2/m.onnx": ""])
+        let (repository, events) = try repository(folder)
+        await repository.loadEager()
+        _ = try await repository.model(named: "m", version: "1")
+        try repository.unload("m")
+        // A version that comes meanwhile is one of the model that nobody wants now.
+        try folder.write(["m/3/m.onnx": ""])
+        try repository.discover()
+        await repository.reloadAll()
+        await #expect(throws: InferenceError.self) { _ = try await repository.model(named: "m") }
+        #expect(
+            events.all == [
+                "loaded m 2", "loaded m 1", "unloaded m 1", "unloaded m 2", "held back m 1", "held back m 2",
+                "held back m 3",
+            ])
+        try await repository.reload("m")
+        #expect(try await repository.model(named: "m").description.version == "3")
+        #expect(try await repository.model(named: "m", version: "1").description.version == "1")
+    }
+
+    @Test func anOlderVersionServesWhereANewLazyOneFails() async throws {
+        let folder = try TemporaryFolder()
+        try folder.write(["m/1/m.onnx": ""])
+        let (repository, events) = try repository(folder, policy: .lazy)
+        let old = try await repository.model(named: "m")
+        try folder.write(["m/2/model.json": "{"])
+        try repository.discover()
+        await #expect(throws: InferenceError.self, "it is asked for, and cannot be loaded") {
+            _ = try await repository.model(named: "m")
+        }
+        for _ in 0..<3 { #expect(try await repository.model(named: "m") === old) }
+        #expect(events.all == ["loaded m 1", "failed m 2"], "it is not tried for each request")
+        // A reload has it tried again.
+        try folder.write(["m/2/model.json": Bundles.manifest(), "m/2/m.onnx": ""])
+        try repository.discover()
+        await repository.reloadAll()
+        #expect(try await repository.model(named: "m").description.version == "2")
+    }
+
+    /// When a bundle wants to be loaded is not what the engine is told, and must not be forgotten for that.
+    @Test(arguments: [false, true]) func whenABundleWantsToBeLoadedIsReadAnew(byWatching: Bool) async throws {
+        let folder = try TemporaryFolder()
+        func write(_ runtime: String) throws {
+            try folder.write(["m/model.json": Bundles.manifest(runtime: runtime), "m/m.onnx": ""])
+        }
+        try write(#"{ "load": "lazy" }"#)
+        let (repository, events) = try repository(folder)
+        await repository.loadEager()
+        #expect(events.all == [])
+        let watcher = try RepositoryWatcher(repository)
+        func reload() async throws {
+            if byWatching {
+                for _ in 0..<2 where try watcher.look() { try await watcher.takeIn() }
+            } else {
+                try repository.discover()
+                await repository.reloadAll()
+            }
+        }
+        try write(#"{ "load": "eager" }"#)
+        try await reload()
+        #expect(events.all == ["loaded m 1"])
+        #expect(repository.records.first?.policy == .eager)
+        try await Task.sleep(for: .milliseconds(2))
+        repository.unloadIdle()
+        #expect(repository.records.first?.state == .ready, "an eager model is kept")
+        try write(#"{ "load": "lazy", "idle_unload_seconds": 31536000 }"#)
+        try await reload()
+        repository.unloadIdle()
+        #expect(repository.records.first?.state == .ready, "its time has not come")
+        #expect(repository.records.first?.policy == .lazy)
+        // A spoilt one keeps what it said; and a model that somebody uses goes on.
+        try folder.write(["m/model.json": "{"])
+        try await reload()
+        #expect(repository.records.first?.policy == .lazy)
+        #expect(events.all == ["loaded m 1", "loaded m 1", "failed m 1"])
+    }
+
+    /// What else model.json says of running: all of it is taken in by a reload.
+    @Test func everyKeyOfRuntimeTakesEffectInAReload() async throws {
+        let folder = try TemporaryFolder()
+        let engine = FakeEngine(
+            inputs: [TensorPort(name: "x", elementType: .float32, shape: [-1, 4])],
+            outputs: [TensorPort(name: "y", elementType: .float32, shape: [-1, 4])])
+        try folder.write(["m/model.json": Bundles.manifest(), "m/m.onnx": ""])
+        let (repository, _) = try repository(folder, engine: engine)
+        await repository.loadEager()
+        typealias Effect = @Sendable (Model, FakeEngine.State) -> Bool
+        let effects: [(runtime: String, effect: Effect)] = [
+            (#""device": "GPU""#, { $1.options.last?.device == "GPU" }),
+            (#""hint": "latency""#, { $1.options.last?.hint == .latency }),
+            (#""precision": "bf16""#, { $1.options.last?.precision == .bfloat16 }),
+            (#""instances": 5"#, { model, _ in model.instances == 5 }),
+            (#""max_in_flight": 9"#, { model, _ in model.limiter.snapshot.limit == 9 }),
+            (#""warmup": { "runs": 7 }"#, { $1.items == Array(repeating: 1, count: 14) }),
+            (#""batch": 3"#, { model, _ in model.batchLimit == 3 }),
+        ]
+        for (runtime, effect) in effects {
+            let before = try await repository.model(named: "m")
+            #expect(!effect(before, engine.state.withLock { $0 }), "\(runtime)")
+            engine.state.withLock { $0.items = [] }
+            try folder.write(["m/model.json": Bundles.manifest(runtime: "{ \(runtime) }")])
+            await repository.reloadAll()
+            #expect(effect(try await repository.model(named: "m"), engine.state.withLock { $0 }), "\(runtime)")
+        }
     }
 
     /// Lets loads go on one by one.
@@ -322,7 +414,7 @@ import Testing
     @Test(.timeLimit(.minutes(1)))
     func aModelThatIsLoadedAgainAfterItWasUnloadedWhileLoadingIsReady() async throws {
         let folder = try TemporaryFolder()
-        try folder.write(["m/model.json": Self.manifest(), "m/m.onnx": ""])
+        try folder.write(["m/model.json": Bundles.manifest(), "m/m.onnx": ""])
         let gate = Gate()
         let (repository, _) = try repository(folder, engine: FakeEngine(onRead: gate.wait))
         async let first: Void = repository.reload("m")
@@ -344,7 +436,7 @@ import Testing
     @Test(.timeLimit(.minutes(1)))
     func aModelThatIsUnloadedWhileLoadingIsNotKept() async throws {
         let folder = try TemporaryFolder()
-        try folder.write(["m/model.json": Self.manifest(), "m/m.onnx": ""])
+        try folder.write(["m/model.json": Bundles.manifest(), "m/m.onnx": ""])
         let gate = Gate()
         let (repository, events) = try repository(folder, engine: FakeEngine(onRead: gate.wait))
         async let load: Void = repository.reload("m")
@@ -360,7 +452,7 @@ import Testing
     @Test(.timeLimit(.minutes(1)))
     func aReloadDuringALoadTakesTheNewConfiguration() async throws {
         let folder = try TemporaryFolder()
-        try folder.write(["m/model.json": Self.manifest(), "m/m.onnx": ""])
+        try folder.write(["m/model.json": Bundles.manifest(), "m/m.onnx": ""])
         let gate = Gate()
         let engine = FakeEngine(onRead: gate.wait)
         let (repository, _) = try repository(folder, engine: engine)
@@ -382,7 +474,7 @@ import Testing
     @Test(.timeLimit(.minutes(1)))
     func aLoadIsNotWaitedForLongerThanTheDeadline() async throws {
         let folder = try TemporaryFolder()
-        try folder.write(["m/model.json": Self.manifest(), "m/m.onnx": ""])
+        try folder.write(["m/model.json": Bundles.manifest(), "m/m.onnx": ""])
         let gate = Gate()
         let (repository, events) = try repository(folder, engine: FakeEngine(onRead: gate.wait), policy: .lazy)
         let late = await #expect(throws: InferenceError.self) {
@@ -403,7 +495,7 @@ import Testing
 
     @Test func aLazyModelThatNobodyAsksIsLetGo() async throws {
         let folder = try TemporaryFolder()
-        try folder.write(["m/model.json": Self.manifest(), "m/m.onnx": ""])
+        try folder.write(["m/model.json": Bundles.manifest(), "m/m.onnx": ""])
         let (repository, events) = try repository(folder, policy: .lazy, idle: .nanoseconds(1))
         _ = try await repository.model(named: "m")
         try await Task.sleep(for: .milliseconds(2))
@@ -415,7 +507,7 @@ import Testing
 
     @Test func anEagerModelIsKept() async throws {
         let folder = try TemporaryFolder()
-        try folder.write(["m/model.json": Self.manifest(runtime: #"{ "idle_unload_seconds": 1 }"#), "m/m.onnx": ""])
+        try folder.write(["m/model.json": Bundles.manifest(runtime: #"{ "idle_unload_seconds": 1 }"#), "m/m.onnx": ""])
         let (repository, events) = try repository(folder, idle: .nanoseconds(1))
         await repository.loadEager()
         try await Task.sleep(for: .milliseconds(2))
@@ -425,11 +517,11 @@ import Testing
 
     @Test func modelsThatAreGoneAreDroppedAndNewOnesFound() async throws {
         let folder = try TemporaryFolder()
-        try folder.write(["a/model.json": Self.manifest(), "a/m.onnx": ""])
+        try folder.write(["a/model.json": Bundles.manifest(), "a/m.onnx": ""])
         let (repository, events) = try repository(folder)
         await repository.loadEager()
         try FileManager.default.removeItem(at: folder.url.appendingPathComponent("a"))
-        try folder.write(["b/model.json": Self.manifest(), "b/m.onnx": ""])
+        try folder.write(["b/model.json": Bundles.manifest(), "b/m.onnx": ""])
         try repository.discover()
         await repository.loadEager()
         #expect(repository.names == ["b"])
@@ -444,7 +536,7 @@ import Testing
 
     @Test func aBundleThatChangesWhileItIsLoadedIsNotLoaded() async throws {
         let folder = try TemporaryFolder()
-        try folder.write(["m/model.json": Self.manifest(), "m/m.onnx": ""])
+        try folder.write(["m/model.json": Bundles.manifest(), "m/m.onnx": ""])
         let file = folder.url.appendingPathComponent("m/m.onnx")
         let engine = FakeEngine(onRead: { try? Data("more".utf8).write(to: file) })
         let (repository, _) = try repository(folder, engine: engine)

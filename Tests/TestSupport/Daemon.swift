@@ -38,16 +38,21 @@ public final class Daemon: Sendable {
     }
 
     /// Starts `ocelli serve` and waits until it listens and, if asked, is ready.
-    /// - Parameter stackKiB: How large the stacks of its threads may become (default: as of the test itself).
+    /// - Parameters:
+    ///   - stackKiB: How large the stacks of its threads may become (default: as of the test itself).
+    ///   - launcher: A program, found on PATH, and its arguments, that becomes the daemon: its first further argument.
     public init(
         _ arguments: [String] = [], environment: [String: String] = [:], waitUntilReady: Bool = true,
-        listen: String = "127.0.0.1:0", stackKiB: Int? = nil
+        listen: String = "127.0.0.1:0", stackKiB: Int? = nil, launcher: [String] = []
     ) throws {
         let process = Process()
         let arguments = ["serve", "--listen", listen] + arguments
         if let stackKiB {
             process.executableURL = URL(fileURLWithPath: "/bin/sh")
             process.arguments = ["-c", "ulimit -s \(stackKiB) && exec \"$0\" \"$@\"", Self.binary.path] + arguments
+        } else if !launcher.isEmpty {
+            process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+            process.arguments = launcher + [Self.binary.path] + arguments
         } else {
             process.executableURL = Self.binary
             process.arguments = arguments

@@ -11,16 +11,21 @@ enum BundleFile {
     static func read(_ path: String, most: Int) -> Result<Data, Problem> {
         var status = stat()
         guard stat(path, &status) == 0 else {
-            return .failure(Problem(reason: errno == ENOENT ? "is missing" : "cannot be read by this user"))
+            let failure = FileFailure(code: errno)
+            return .failure(
+                Problem(reason: failure.isAbsence ? "is missing" : "cannot be read: \(failure.reason)"))
         }
         guard status.st_size <= most else {
             return .failure(Problem(reason: "has \(status.st_size) bytes: expected at most \(most)"))
         }
         // Nothing but regular files is read: a pipe would never end.
-        guard let data = FileManager.default.contents(atPath: path) else {
-            return .failure(Problem(reason: "cannot be read: its mode, or what it is, does not let this user"))
+        if let data = FileManager.default.contents(atPath: path) { return .success(data) }
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor < 0 else {
+            close(descriptor)
+            return .failure(Problem(reason: "cannot be read: is it a plain file?"))
         }
-        return .success(data)
+        return .failure(Problem(reason: "cannot be read: \(FileFailure(code: errno).reason)"))
     }
 
     /// Why a file cannot be used: what follows its name in a sentence.

@@ -1,4 +1,3 @@
-internal import FoundationEssentials
 internal import Glibc
 
 /// What the files of a bundle looked like at one moment: names, identities, sizes and times of change.
@@ -49,7 +48,7 @@ struct BundleStamp: Sendable, Hashable {
             return
         }
         let folder = String(path[..<slash])
-        for name in Self.names(in: folder.isEmpty ? "/" : folder)
+        for name in ((try? FolderReader.disk.names(folder.isEmpty ? "/" : folder)) ?? []).sorted()
         where !name.hasPrefix(".") && !name.hasPrefix("_")
             && !ModelBundle.fileExtensions.contains(where: { name.hasSuffix($0) })
         {
@@ -73,7 +72,12 @@ struct BundleStamp: Sendable, Hashable {
         var status = stat()
         guard stat(path, &status) == 0 else { return }
         guard status.st_mode & S_IFMT == S_IFDIR else { return insert(path, status) }
-        for name in Self.names(in: path) where entries.count < Self.most { look(path + "/" + name, depth: depth + 1) }
+        guard let names = try? FolderReader.disk.names(path) else {
+            // Its own times still tell of files that come, go or are replaced; and that it can be read again.
+            return insert(path, status)
+        }
+        // In order, so that what is looked at of a folder with too much in it is the same each time.
+        for name in names.sorted() where entries.count < Self.most { look(path + "/" + name, depth: depth + 1) }
     }
 
     private mutating func insert(_ path: String, _ status: stat) {
@@ -82,10 +86,5 @@ struct BundleStamp: Sendable, Hashable {
             Entry(
                 path: path, device: UInt(status.st_dev), inode: UInt(status.st_ino), size: Int(status.st_size),
                 modified: Time(status.st_mtim), changed: Time(status.st_ctim)))
-    }
-
-    /// In order, so that what is looked at of a folder with too much in it is the same each time.
-    private static func names(in folder: String) -> [String] {
-        ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).sorted()
     }
 }

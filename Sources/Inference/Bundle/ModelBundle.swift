@@ -48,9 +48,11 @@ package struct ModelBundle: Sendable {
     /// - Throws: ``InferenceError/invalidBundle(name:problems:)`` with everything that is wrong.
     package init(path: String, name: String? = nil) throws(InferenceError) {
         let name = name ?? Self.servedName(of: path)
-        var isFolder = false
-        guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
-            throw .invalidBundle(name: name, problems: [BundleProblem(path: "", reason: "\(path) does not exist")])
+        let isFolder: Bool
+        switch Self.look(at: path) {
+        case .success(let kind): isFolder = kind == .folder
+        case .failure(let problem):
+            throw .invalidBundle(name: name, problems: [BundleProblem(path: "", reason: "\(path) \(problem.reason)")])
         }
         self.path = path
         self.name = name
@@ -101,6 +103,19 @@ package struct ModelBundle: Sendable {
         // A bundle may name a model file that lies elsewhere.
         if file.contains("..") { stamp.add(source.path) }
         self.stamp = stamp
+    }
+
+    /// What there is at a path, and whether it can be looked into: a folder that cannot has no missing files.
+    private static func look(at path: String) -> Result<FolderReader.Kind, BundleFile.Problem> {
+        let files = FolderReader.disk
+        do throws(FileFailure) {
+            let kind = try files.kind(path)
+            if kind == .missing { return .failure(BundleFile.Problem(reason: "does not exist")) }
+            if kind == .folder, try files.kind(path + "/model.json") == .missing { _ = try files.names(path) }
+            return .success(kind)
+        } catch {
+            return .failure(BundleFile.Problem(reason: "cannot be read: \(error.reason)"))
+        }
     }
 
     /// The path of a file that model.json names; TensorIO keeps such files in `assets`, others beside model.json.

@@ -23,8 +23,18 @@ package struct FolderWatch<Stamp: Equatable & Sendable>: Sendable {
     }
 
     /// A further look.
-    package mutating func look(_ now: [String: Stamp]) -> Change {
+    /// - Parameters:
+    ///   - now: what there is.
+    ///   - unreadable: paths at which it cannot be told what there is: what was there, or below, is not gone.
+    package mutating func look(_ now: [String: Stamp], unreadable: Set<String> = []) -> Change {
         var change = Change()
+        var now = now
+        if !unreadable.isEmpty {
+            for (path, stamp) in known
+            where now[path] == nil && unreadable.contains(where: { path == $0 || path.hasPrefix($0 + "/") }) {
+                now[path] = last[path] ?? stamp
+            }
+        }
         for path in Set(now.keys).union(known.keys) where now[path] != known[path] {
             if now[path] == last[path] {
                 known[path] = now[path]

@@ -13,6 +13,10 @@ public final class ModelRepository: Sendable {
         case failed(name: String, version: String, reason: String)
         /// A version stays loaded in a reload: neither its files nor its configuration have changed.
         case unchanged(name: String, version: String)
+        /// A version stays as it is in a reload because its files cannot be read: what is wrong, and what to do.
+        case leftAsItIs(name: String, version: String, why: String)
+        /// A version stays unloaded in a reload: somebody has asked for that, and has not asked for it again.
+        case heldBack(name: String, version: String)
         /// A new bundle in a watched folder is not whole: it is looked at again when it has changed.
         case leftAlone(name: String, reason: String)
         /// A version is no longer loaded.
@@ -27,6 +31,7 @@ public final class ModelRepository: Sendable {
     }
     private let plan: Mutex<Plan>
     private let onEvent: @Sendable (Event) -> Void
+    private let scanner: RepositoryScanner
     private let slots = Mutex<[String: [ModelSlot]]>([:])
     /// Held while the folders are looked through: of two that do so at once, the later one would put its own slot in the
     /// place of a slot that the other has just made and begun to load.
@@ -38,11 +43,22 @@ public final class ModelRepository: Sendable {
     ///   - configuration: how models are loaded that do not say it themselves.
     ///   - defaultPolicy: when models are loaded that do not say it themselves.
     ///   - onEvent: told of loads, failures and unloads, from any thread.
-    public init(
+    public convenience init(
         folders: [String], configuration: ModelConfiguration, defaultPolicy: LoadPolicy = .eager,
         onEvent: @escaping @Sendable (Event) -> Void = { _ in }
     ) {
+        self.init(
+            folders: folders, configuration: configuration, defaultPolicy: defaultPolicy, reader: .disk,
+            onEvent: onEvent)
+    }
+
+    /// The same, with folders that are looked into by other means.
+    package init(
+        folders: [String], configuration: ModelConfiguration, defaultPolicy: LoadPolicy = .eager,
+        reader: FolderReader, onEvent: @escaping @Sendable (Event) -> Void = { _ in }
+    ) {
         plan = Mutex(Plan(folders: folders, configuration: configuration, defaultPolicy: defaultPolicy))
+        scanner = RepositoryScanner(files: reader)
         self.onEvent = onEvent
     }
 
@@ -52,15 +68,19 @@ public final class ModelRepository: Sendable {
     public func reconfigure(
         folders: [String], configuration: ModelConfiguration, defaultPolicy: LoadPolicy
     ) throws(RepositoryError) {
-        _ = try Self.scan(folders)
+        _ = try scan(folders)
         plan.withLock { $0 = Plan(folders: folders, configuration: configuration, defaultPolicy: defaultPolicy) }
-        for slot in slots.withLock({ Array($0.values.joined()) }) { slot.use(configuration) }
+        for slot in slots.withLock({ Array($0.values.joined()) }) {
+            slot.use(configuration, defaultPolicy: defaultPolicy)
+        }
     }
 
     // MARK: Finding
 
     /// Looks into the folders. New models and versions are added, those that are gone are dropped (what they hold is
-    /// finished first), and known ones stay as they are. Reads files: blocks.
+    /// finished first), and known ones stay as they are. Where a folder inside them cannot be read, nothing is gone: the
+    /// models of it that are known stay, and where none is, there is one that has failed. Reads files: blocks.
+    /// - Throws: the folders that cannot be read themselves; nothing has changed then.
     public func discover() throws(RepositoryError) { try discover(among: nil, leavingAlone: []) }
 
     /// The same for some entries.
@@ -81,40 +101,38 @@ public final class ModelRepository: Sendable {
 
     private func look(among paths: Set<String>?, leavingAlone others: Set<String>) throws(RepositoryError) {
         let plan = plan.withLock { $0 }
-        let found = try Self.scan(plan.folders)
-        var fresh: [String: [ModelSlot]] = [:]
-        let known = slots.withLock { $0 }
-        for entry in found {
-            if let same = known[entry.name]?.first(where: { $0.path == entry.path }) {
-                fresh[entry.name, default: []].append(same)
-                continue
-            }
+        let found = try scan(plan.folders)
+        var look = RepositoryLook(known: slots.withLock { $0 })
+        for entry in found where !look.keep(entry) {
             guard !others.contains(entry.path), paths == nil || isWhole(entry) else { continue }
-            let slot = ModelSlot(found: entry, configuration: plan.configuration, defaultPolicy: plan.defaultPolicy)
-            fresh[entry.name, default: []].append(slot)
+            look.add(
+                new: ModelSlot(found: entry, configuration: plan.configuration, defaultPolicy: plan.defaultPolicy))
         }
         let there = Set(found.map(\.path))
-        for slot in known.values.joined() where others.contains(slot.path) && !there.contains(slot.path) {
-            fresh[slot.name, default: []].append(slot)
-        }
-        let dropped = slots.withLock { slots in
-            let kept = Set(fresh.values.joined().map(ObjectIdentifier.init))
-            let dropped = slots.values.joined().filter { !kept.contains(ObjectIdentifier($0)) }
-            slots = fresh
-            return dropped
-        }
-        for slot in dropped where slot.unload() {
+        for path in others where !there.contains(path) { look.keep(at: path) }
+        slots.withLock { $0 = look.slots }
+        for slot in look.dropped where slot.unload() {
             onEvent(.unloaded(name: slot.name, version: slot.version, why: "its files are gone"))
+        }
+        // What bundles say of themselves may have changed too, but for those that are being copied.
+        for slot in look.slots.values.joined()
+        where paths?.contains(slot.path) ?? true && !others.contains(slot.path) && slot.unreadable == nil {
+            slot.readFacts()
         }
     }
 
-    private static func scan(_ folders: [String]) throws(RepositoryError) -> [RepositoryScanner.Found] {
+    private func scan(_ folders: [String]) throws(RepositoryError) -> [RepositoryScanner.Found] {
         var found: [RepositoryScanner.Found] = []
         var problems: [String] = []
         for folder in folders {
             do throws(RepositoryError) {
-                for entry in try RepositoryScanner.scan(folder)
-                where !found.contains(where: { $0.name == entry.name && $0.version == entry.version }) {
+                // One that cannot be read has no claim to its name: another of that name may be served meanwhile.
+                for entry in try scanner.scan(folder)
+                where entry.failure != nil
+                    || !found.contains(where: {
+                        $0.name == entry.name && $0.version == entry.version && $0.failure == nil
+                    })
+                {
                     found.append(entry)
                 }
             } catch {
@@ -128,17 +146,21 @@ public final class ModelRepository: Sendable {
     /// What lies in the folders and is not served, each with the reason. Reads the folders: blocks.
     package var leftOut: [String] {
         let folders = plan.withLock { $0.folders }
-        guard let found = try? Self.scan(folders) else { return [] }
-        return folders.flatMap { RepositoryScanner.leftOut(of: $0, found: found) }
+        guard let found = try? scan(folders) else { return [] }
+        return folders.flatMap { scanner.leftOut(of: $0, found: found) }
     }
 
     /// The bundles and model files of a folder that is not itself one; none where it cannot be read. Blocks.
     package static func entries(of folder: String) -> [String] {
-        ((try? RepositoryScanner.scan(folder)) ?? []).map(\.path).filter { $0 != folder }
+        ((try? RepositoryScanner().scan(folder)) ?? []).map(\.path).filter { $0 != folder }
     }
 
     /// Whether a new entry has all its parts; one that has not is told of, and left alone.
     private func isWhole(_ entry: RepositoryScanner.Found) -> Bool {
+        if let failure = entry.failure {
+            onEvent(.leftAlone(name: entry.name, reason: "\(entry.path) cannot be read: \(failure.reason)"))
+            return false
+        }
         do throws(InferenceError) {
             _ = try ModelBundle(path: entry.path)
             return true
@@ -148,16 +170,23 @@ public final class ModelRepository: Sendable {
         }
     }
 
+    /// What an entry of the folders looks like, and why it cannot be looked into, where it cannot.
+    struct EntryStamp: Sendable, Equatable {
+        let files: BundleStamp
+        let failure: FileFailure?
+    }
+
     /// What the entries of the folders look like now, by path. Reads the folders: blocks.
-    func stamps() throws(RepositoryError) -> [String: BundleStamp] {
-        let found = try Self.scan(plan.withLock { $0.folders })
-        return Dictionary(found.map { ($0.path, BundleStamp(path: $0.path)) }) { first, _ in first }
+    func stamps() throws(RepositoryError) -> [String: EntryStamp] {
+        let found = try scan(plan.withLock { $0.folders })
+        let stamps = found.map { ($0.path, EntryStamp(files: BundleStamp(path: $0.path), failure: $0.failure)) }
+        return Dictionary(stamps) { first, _ in first }
     }
 
     /// Loads every model whose policy is `eager` and that is not loaded; failures are reported as events and states.
     public func loadEager() async {
         for slot in slots.withLock({ Array($0.values.joined()) }).sorted(by: { $0.name < $1.name })
-        where slot.policy == .eager && slot.isHighest(among: versions(of: slot.name)) {
+        where !isOutOfReach(slot) && slot.policy == .eager && slot.isHighest(among: versions(of: slot.name)) {
             _ = try? await load(slot)
         }
     }
@@ -220,40 +249,60 @@ public final class ModelRepository: Sendable {
 
     // MARK: Loading by request
 
-    /// Loads a model anew beside the old one and switches when it is ready; the old one finishes what it holds.
+    /// Loads a model anew beside the old one and switches when it is ready; the old one finishes what it holds. One that was
+    /// unloaded is served again, with all its versions.
     public func reload(_ name: String) async throws(InferenceError) {
         let highest = try find(name, version: nil)
+        for slot in versions(of: name) { slot.release() }
         _ = try await load(highest, again: true, bringsBack: true)
     }
 
     /// Loads every version that is loaded, or should be, anew beside the old one; see ``reload(_:)``. One of which neither
     /// files nor configuration have changed since it was loaded stays as it is; one whose last load failed is tried again.
-    public func reloadAll() async {
+    /// What somebody has unloaded stays so, and so do models whose files cannot be read now.
+    public func reloadAll() async { await reload { _ in true } }
+
+    /// The same for the versions at some places; those that are loaded as they are are not told of.
+    func reload(at paths: Set<String>) async {
+        await reload(tellsUnchanged: false) { slot in
+            paths.contains(slot.path) || slot.unreadable.map { paths.contains($0.path) } ?? false
+        }
+    }
+
+    private func reload(tellsUnchanged: Bool = true, where isMeant: (ModelSlot) -> Bool) async {
         for name in names {
             let versions = versions(of: name)
-            for slot in versions
-            where slot.readyModel != nil || slot.policy == .eager && slot.isHighest(among: versions) {
+            for slot in versions where isMeant(slot) {
+                if slot.isHeldBack {
+                    if tellsUnchanged { onEvent(.heldBack(name: name, version: slot.version)) }
+                    continue
+                }
+                if isOutOfReach(slot) { continue }
+                guard slot.readyModel != nil || slot.policy == .eager && slot.isHighest(among: versions) else {
+                    slot.forgetFailure()
+                    continue
+                }
                 if await slot.isCurrent {
-                    onEvent(.unchanged(name: slot.name, version: slot.version))
+                    if tellsUnchanged { onEvent(.unchanged(name: name, version: slot.version)) }
                 } else {
                     // A failure is told as an event, and the old model goes on.
-                    _ = try? await load(slot, again: true, bringsBack: true)
+                    _ = try? await load(slot, again: true)
                 }
             }
         }
     }
 
-    /// Loads those versions at some places that are loaded, or should be, unless they are loaded already as they are.
-    func reload(at paths: Set<String>) async {
-        for name in names {
-            let versions = versions(of: name)
-            for slot in versions where paths.contains(slot.path) {
-                guard slot.readyModel != nil || slot.policy == .eager && slot.isHighest(among: versions),
-                    !slot.isHeldBack, await !slot.isCurrent
-                else { continue }
-                _ = try? await load(slot, again: true)
-            }
+    /// Whether nothing can be loaded, or loaded anew, because the files cannot be read; that is told as an event.
+    private func isOutOfReach(_ slot: ModelSlot) -> Bool {
+        guard let reason = slot.unreadable?.reason else { return false }
+        if slot.readyModel != nil {
+            onEvent(.leftAsItIs(name: slot.name, version: slot.version, why: reason))
+        } else if slot.standsForUnreadable, !slot.isHeldBack {
+            onEvent(.failed(name: slot.name, version: slot.version, reason: reason))
+        } else {
+            return slot.standsForUnreadable
         }
+        return true
     }
 
     /// Unloads all versions of a model: requests that it has accepted are finished, later ones are refused until it is
@@ -291,7 +340,8 @@ public final class ModelRepository: Sendable {
         guard let version else {
             // The highest version that answers: one that failed to load leaves the older ones serving.
             let ready = versions.filter { $0.readyModel != nil }.max { $0.order < $1.order }
-            return highest.readyModel != nil || highest.policy == .lazy ? highest : ready ?? highest
+            let answers = highest.readyModel != nil || highest.policy == .lazy && !highest.hasFailed
+            return answers ? highest : ready ?? highest
         }
         guard let slot = versions.first(where: { $0.version == version }) else {
             throw .versionNotFound(name: name, version: version, known: versions.map(\.version))

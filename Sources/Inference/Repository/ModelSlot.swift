@@ -14,21 +14,20 @@ internal import Synchronization
 final class ModelSlot: Sendable {
     let name: String
     let path: String
-    let policy: LoadPolicy
-    /// After how long without a prediction the model is let go of; nil keeps it. Only lazy models can come back by
-    /// themselves, so only they are let go of.
-    private let idleLimit: Duration?
     /// The version of a numbered folder; others tell it themselves, and may tell another after a reload.
-    private let numbered: String?
-    private let firstVersion: String
-    /// Whether the bundle speaks of one picture in and labels out; a bundle that cannot be read says nothing.
-    let saysItClassifies: Bool
+    let numbered: String?
+    /// Whether this is no model, but the place of a folder that could not be read when it was found: there is nothing to be
+    /// loaded, and the reason is told.
+    let standsForUnreadable: Bool
     private let state: Mutex<State>
 
     private typealias Load = PendingLoad<Outcome>
 
     private struct State {
         var configuration: ModelConfiguration
+        var defaultPolicy: LoadPolicy
+        var facts: BundleFacts
+        var unreadable: Unreadable?
         var ready: Model?
         /// The configuration that the ready model was loaded with.
         var readyConfiguration: ModelConfiguration?
@@ -37,29 +36,72 @@ final class ModelSlot: Sendable {
         var failure: String?
         var isUnloaded = false
         var isHeldBack = false
+        /// The bundle's own word counts.
+        var policy: LoadPolicy { facts.load ?? defaultPolicy }
     }
 
+    /// Why the files could not be looked at the last time.
+    struct Unreadable: Sendable {
+        /// The file or folder that could not be read: the model's, or one that it lies in.
+        let path: String
+        let failure: FileFailure
+
+        /// What is wrong, and what to do about it.
+        var reason: String { "\(path) cannot be read: \(failure.reason); reload when it can be" }
+    }
+
+    /// A version that was found. Reads its bundle: blocks.
     init(found: RepositoryScanner.Found, configuration: ModelConfiguration, defaultPolicy: LoadPolicy) {
         name = found.name
         path = found.path
-        state = Mutex(State(configuration: configuration))
-        // A bundle that cannot be read keeps its place: loading it then says what is wrong.
-        let manifest = (try? ModelBundle(path: found.path))?.manifest
         numbered = found.version
-        firstVersion = manifest?.version ?? "1"
-        saysItClassifies = manifest?.classifiesPictures ?? false
-        policy = manifest?.runtime.load ?? defaultPolicy
-        let idle = manifest?.runtime.idleUnloadSeconds.map { Duration.seconds($0) } ?? configuration.idleUnload
-        idleLimit = policy == .lazy && idle > .zero ? idle : nil
+        standsForUnreadable = found.failure != nil
+        let unreadable = found.failure.map { Unreadable(path: found.path, failure: $0) }
+        state = Mutex(
+            State(
+                configuration: configuration, defaultPolicy: defaultPolicy,
+                facts: unreadable == nil ? BundleFacts(path: found.path) : BundleFacts(), unreadable: unreadable,
+                failure: unreadable?.reason))
+    }
+
+    /// When it is loaded.
+    var policy: LoadPolicy { state.withLock { $0.policy } }
+
+    /// Whether the bundle speaks of one picture in and labels out; a bundle that cannot be read says nothing.
+    var saysItClassifies: Bool { state.withLock { $0.facts.classifiesPictures } }
+
+    /// Why the files could not be looked at the last time; nil where they could.
+    var unreadable: Unreadable? {
+        get { state.withLock { $0.unreadable } }
+        set {
+            state.withLock { state in
+                state.unreadable = newValue
+                if standsForUnreadable, !state.isHeldBack { state.failure = newValue?.reason }
+            }
+        }
+    }
+
+    /// Reads anew what the bundle says of itself, where its files have changed. Blocks.
+    func readFacts() {
+        let facts = state.withLock { $0.facts }.readAnew(path)
+        state.withLock { $0.facts = facts }
     }
 
     /// The version.
-    var version: String { numbered ?? readyModel?.description.version ?? firstVersion }
+    var version: String { state.withLock { version(in: $0) } }
 
-    /// Whether the model is loaded and has had nothing to do for longer than it is kept.
+    private func version(in state: State) -> String {
+        numbered ?? state.ready?.description.version ?? state.facts.version
+    }
+
+    /// Whether the model is loaded and has had nothing to do for longer than it is kept. Only lazy models can come back by
+    /// themselves, so only they are let go of.
     var isIdle: Bool {
-        guard let idleLimit, let model = readyModel else { return false }
-        return model.idleTime > idleLimit
+        let (model, limit) = state.withLock { state in
+            (state.policy == .lazy ? state.ready : nil, state.facts.idleUnload ?? state.configuration.idleUnload)
+        }
+        guard let model, limit > .zero else { return false }
+        return model.idleTime > limit
     }
 
     /// Versions in the order of their numbers; others after them by name.
@@ -87,13 +129,18 @@ final class ModelSlot: Sendable {
                 } else {
                     .unloaded
                 }
-            let version = numbered ?? state.ready?.description.version ?? firstVersion
-            return ModelRecord(name: name, version: version, state: current, policy: policy, model: state.ready)
+            return ModelRecord(
+                name: name, version: version(in: state), state: current, policy: state.policy, model: state.ready)
         }
     }
 
-    /// Loads from now on happen with this configuration.
-    func use(_ configuration: ModelConfiguration) { state.withLock { $0.configuration = configuration } }
+    /// Loads from now on happen with this configuration, and when it says.
+    func use(_ configuration: ModelConfiguration, defaultPolicy: LoadPolicy) {
+        state.withLock { state in
+            state.configuration = configuration
+            state.defaultPolicy = defaultPolicy
+        }
+    }
 
     /// How a load went.
     struct Outcome: Sendable {
@@ -107,7 +154,7 @@ final class ModelSlot: Sendable {
         case begun(Load)
         case joined(Load, ModelConfiguration)
         case ready(Model)
-        case heldBack
+        case impossible(String)
     }
 
     /// Loads the model, or waits for a load that is under way. Whoever asks wants the model: one that was let go of while it
@@ -123,8 +170,7 @@ final class ModelSlot: Sendable {
     ) async throws(InferenceError) -> Outcome {
         while true {
             switch state.withLock({ start(&$0, again: again, bringsBack: bringsBack, onEnd: onEnd) }) {
-            case .heldBack:
-                let reason = "it was unloaded and has not been loaded again"
+            case .impossible(let reason):
                 return Outcome(result: .failure(.modelNotReady(name: name, reason: reason)), isKept: false)
             case .ready(let model): return Outcome(result: .success(model), isKept: true)
             case .begun(let load): return try await load.value(until: deadline)
@@ -144,9 +190,13 @@ final class ModelSlot: Sendable {
     private func start(
         _ state: inout State, again: Bool, bringsBack: Bool, onEnd: @escaping @Sendable (Outcome) -> Void
     ) -> Start {
-        if state.isHeldBack, !bringsBack { return .heldBack }
+        if state.isHeldBack, !bringsBack { return .impossible("it was unloaded and has not been loaded again") }
         state.isUnloaded = false
         state.isHeldBack = false
+        if standsForUnreadable {
+            state.failure = state.unreadable?.reason
+            return .impossible(state.failure ?? "\(path) could not be read")
+        }
         if let (load, configuration) = state.loading { return .joined(load, configuration) }
         if let ready = state.ready, !again { return .ready(ready) }
         let configuration = state.configuration
@@ -212,6 +262,23 @@ final class ModelSlot: Sendable {
 
     /// Whether the model is not ready, but loading, or would be loaded for a request. One that has failed is not waited for.
     var isToCome: Bool { state.withLock { $0.ready == nil && $0.failure == nil && !$0.isHeldBack } }
+
+    /// Whether the last load failed, or there is nothing that could be loaded.
+    var hasFailed: Bool { state.withLock { $0.failure != nil } }
+
+    /// Requests must not load it: only a load that is asked for.
+    func holdBack() {
+        state.withLock { state in
+            state.isHeldBack = true
+            state.failure = nil
+        }
+    }
+
+    /// Requests may load it again.
+    func release() { state.withLock { $0.isHeldBack = false } }
+
+    /// A load that has failed is worth another try, when somebody asks for the model.
+    func forgetFailure() { if !standsForUnreadable { state.withLock { $0.failure = nil } } }
 
     /// Lets go of the model; predictions that it is working on keep it alive until they end. Tells whether it was loaded.
     /// - Parameter holdsBack: whether requests for it must not load it again.

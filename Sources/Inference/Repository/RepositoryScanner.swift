@@ -1,5 +1,3 @@
-internal import FoundationEssentials
-
 /// Finds the models of a folder.
 ///
 /// ```
@@ -9,90 +7,115 @@ internal import FoundationEssentials
 /// squeezenet.onnx              a bare model file
 /// inception/saved_model.pb     a bare SavedModel
 /// ```
-enum RepositoryScanner {
+struct RepositoryScanner: Sendable {
     struct Found: Sendable, Hashable {
         let name: String
         /// The version of a numbered folder; nil where the bundle itself tells.
         let version: String?
         let path: String
+        /// Why it cannot be told what there is: any number of versions may lie at the path, or below it, or none.
+        var failure: FileFailure?
     }
 
-    private static func reasonUnreadable(_ folder: String) -> String {
-        var isFolder = false
-        guard FileManager.default.fileExists(atPath: folder, isDirectory: &isFolder) else { return "does not exist" }
-        return isFolder
-            ? "may not be read by this user: every folder on the way to it and in it needs r and x"
-            : "is a file: give the folder that it is in"
-    }
+    var files = FolderReader.disk
 
     /// What the folder holds, by name and version. Names that begin with a dot or an underscore are left alone: copies
     /// in progress are kept under such names. Reads the folder: blocks.
-    static func scan(_ folder: String) throws(RepositoryError) -> [Found] {
-        let names: [String]
-        do {
-            names = try FileManager.default.contentsOfDirectory(atPath: folder).sorted()
-        } catch {
-            throw RepositoryError(message: "the models folder \(folder) \(reasonUnreadable(folder)) (models)")
-        }
+    /// - Throws: where the folder itself cannot be read. One inside it that cannot is found, with the reason.
+    func scan(_ folder: String) throws(RepositoryError) -> [Found] {
+        let names = try names(ofModelsFolder: folder)
         // The folder may itself be a bundle: `--models my-model` is what people try first.
         if names.contains("model.json") || names.contains("saved_model.pb") {
             return [Found(name: ModelBundle.servedName(of: folder), version: nil, path: folder)]
         }
-        var found: [Found] = []
-        for entry in names where !entry.hasPrefix(".") && !entry.hasPrefix("_") {
-            let path = folder + "/" + entry
-            let name = ModelBundle.servedName(of: entry)
-            var isFolder = false
-            guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else { continue }
-            if !isFolder {
-                if ModelBundle.isModelFile(entry) { found.append(Found(name: name, version: nil, path: path)) }
-                continue
+        return names.filter { !Self.isPassedOver($0) }.flatMap { found(at: $0, in: folder) }
+    }
+
+    private func names(ofModelsFolder folder: String) throws(RepositoryError) -> [String] {
+        let problem: String
+        do throws(FileFailure) {
+            switch try files.kind(folder) {
+            case .missing: problem = "does not exist"
+            case .file: problem = "is a file: give the folder that it is in"
+            case .folder:
+                // A folder whose names are told (r) may still not be entered (x): every entry of it would then fail.
+                _ = try files.kind(folder + "/.")
+                return try files.names(folder).sorted()
             }
-            if FileManager.default.fileExists(atPath: path + "/model.json") || ModelBundle.isSavedModel(path)
-                || ModelBundle.folderExtensions.contains(where: { entry.hasSuffix($0) })
-            {
-                found.append(Found(name: name, version: nil, path: path))
-                continue
-            }
-            let versions = ((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? [])
-                .filter { !$0.isEmpty && $0.utf8.allSatisfy { (48...57).contains($0) } && UInt32($0) != nil }
-            for version in versions.sorted(by: { (UInt32($0) ?? 0) < (UInt32($1) ?? 0) }) {
-                guard let content = versionContent(path + "/" + version) else { continue }
-                found.append(Found(name: name, version: version, path: content))
-            }
+        } catch {
+            problem = "cannot be read: \(error.reason)"
         }
-        return found
+        throw RepositoryError(folder: folder, problem: problem)
+    }
+
+    /// Names that no model has: hidden ones, and the folder that file systems keep at their top.
+    private static func isPassedOver(_ name: String) -> Bool {
+        name.hasPrefix(".") || name.hasPrefix("_") || name == "lost+found"
+    }
+
+    private func found(at entry: String, in folder: String) -> [Found] {
+        let path = folder + "/" + entry
+        let name = ModelBundle.servedName(of: entry)
+        do throws(FileFailure) {
+            switch try files.kind(path) {
+            case .missing: return []
+            case .file: return ModelBundle.isModelFile(entry) ? [Found(name: name, version: nil, path: path)] : []
+            case .folder: break
+            }
+            if try isBundle(path) || ModelBundle.folderExtensions.contains(where: { entry.hasSuffix($0) }) {
+                return [Found(name: name, version: nil, path: path)]
+            }
+            let versions = try files.names(path)
+                .filter { !$0.isEmpty && $0.utf8.allSatisfy { (48...57).contains($0) } && UInt32($0) != nil }
+            return versions.sorted { (UInt32($0) ?? 0, $0) < (UInt32($1) ?? 0, $1) }
+                .compactMap { self.version($0, of: name, in: path) }
+        } catch {
+            // What has gone away since its name was read is gone.
+            return error.isAbsence ? [] : [Found(name: name, version: nil, path: path, failure: error)]
+        }
+    }
+
+    private func version(_ version: String, of name: String, in folder: String) -> Found? {
+        let path = folder + "/" + version
+        do throws(FileFailure) {
+            return try content(ofVersion: path).map { Found(name: name, version: version, path: $0) }
+        } catch {
+            return error.isAbsence ? nil : Found(name: name, version: version, path: path, failure: error)
+        }
+    }
+
+    /// What a version's folder serves: itself where it is a bundle, else the only model file in it.
+    private func content(ofVersion path: String) throws(FileFailure) -> String? {
+        guard try files.kind(path) == .folder else { return nil }
+        if try isBundle(path) { return path }
+        let models = try files.names(path).filter(ModelBundle.isModelFile)
+        return models.count == 1 ? path + "/" + models[0] : nil
+    }
+
+    private func isBundle(_ folder: String) throws(FileFailure) -> Bool {
+        if try files.kind(folder + "/model.json") != .missing { return true }
+        return try files.kind(folder + "/saved_model.pb") != .missing
     }
 
     /// What a folder holds and ``scan(_:)`` passes over, each with the reason; hidden names are not told. Reads the folder:
     /// blocks.
-    static func leftOut(of folder: String, found: [Found]) -> [String] {
+    func leftOut(of folder: String, found: [Found]) -> [String] {
         // A folder that is itself a bundle.
         if found.contains(where: { $0.path == folder }) { return [] }
-        let names = ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).sorted()
-        return names.filter { !$0.hasPrefix(".") && !$0.hasPrefix("_") }.compactMap { entry in
+        let names = ((try? files.names(folder)) ?? []).sorted()
+        return names.filter { !Self.isPassedOver($0) }.compactMap { entry in
             let path = folder + "/" + entry
             if found.contains(where: { $0.path == path || $0.path.hasPrefix(path + "/") }) { return nil }
             if let other = found.first(where: { $0.name == ModelBundle.servedName(of: entry) }) {
                 return "\(entry) (\(other.path) has its name)"
             }
-            var isFolder = false
-            guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
-                return "\(entry) (a link that leads nowhere)"
+            return switch try? files.kind(path) {
+            case .missing, nil: "\(entry) (a link that leads nowhere)"
+            case .folder:
+                "\(entry) (a folder without model.json, saved_model.pb, or numbered versions with one model each)"
+            case .file: "\(entry) (no model file by its name)"
             }
-            return isFolder
-                ? "\(entry) (a folder without model.json, saved_model.pb, or numbered versions with one model each)"
-                : "\(entry) (no model file by its name)"
         }
-    }
-
-    /// What a version's folder serves: itself where it is a bundle, else the only model file in it.
-    private static func versionContent(_ path: String) -> String? {
-        if FileManager.default.fileExists(atPath: path + "/model.json") || ModelBundle.isSavedModel(path) {
-            return path
-        }
-        let files = ((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []).filter(ModelBundle.isModelFile)
-        return files.count == 1 ? path + "/" + files[0] : nil
     }
 }
 
@@ -100,6 +123,10 @@ enum RepositoryScanner {
 public struct RepositoryError: Error, Sendable, CustomStringConvertible {
     /// A sentence a person can act on.
     public let message: String
+
+    init(message: String) { self.message = message }
+
+    init(folder: String, problem: String) { message = "the models folder \(folder) \(problem) (models)" }
 
     /// The message.
     public var description: String { message }

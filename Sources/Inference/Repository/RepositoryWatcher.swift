@@ -10,7 +10,7 @@ public final class RepositoryWatcher: Sendable {
     private let state: Mutex<State>
 
     private struct State {
-        var watch: FolderWatch<BundleStamp>
+        var watch: FolderWatch<ModelRepository.EntryStamp>
         /// What is to be taken in.
         var settled: Set<String> = []
         /// What must not be touched yet.
@@ -27,8 +27,9 @@ public final class RepositoryWatcher: Sendable {
     /// - Returns: whether there is something to take in.
     public func look() throws(RepositoryError) -> Bool {
         let stamps = try repository.stamps()
+        let unreadable = Set(stamps.filter { $0.value.failure != nil }.keys)
         return state.withLock { state in
-            let change = state.watch.look(stamps)
+            let change = state.watch.look(stamps, unreadable: unreadable)
             state.settled.formUnion(change.settled)
             state.unsettled = change.unsettled
             return !state.settled.isEmpty

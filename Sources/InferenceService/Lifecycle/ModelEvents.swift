@@ -19,6 +19,12 @@ enum ModelEvents {
         case .failed(let name, let version, let reason):
             log.error("model \(name) version \(version) could not be loaded: \(reason)")
         case .unchanged(let name, let version): log.info("model \(name) version \(version) is unchanged")
+        case .leftAsItIs(let name, let version, let why):
+            log.warning("model \(name) version \(version) is left as it is: \(why)")
+        case .heldBack(let name, let version):
+            log.notice(
+                "model \(name) version \(version) stays unloaded, as was asked for: POST /v2/repository/models/\(name)/load brings "
+                    + "it back")
         case .leftAlone(let name, let reason):
             log.warning("model \(name) is left alone until its files change again: \(reason)")
         case .unloaded(let name, let version, let why):

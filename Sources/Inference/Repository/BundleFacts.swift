@@ -1,0 +1,37 @@
+/// What the repository has to know of a bundle that it has not loaded: when it wants to be loaded, and what it says it is.
+struct BundleFacts: Sendable {
+    /// `runtime.load`.
+    private(set) var load: LoadPolicy?
+    /// `runtime.idle_unload_seconds`; zero keeps the model.
+    private(set) var idleUnload: Duration?
+    private(set) var version = "1"
+    /// Whether the bundle speaks of one picture in and labels out.
+    private(set) var classifiesPictures = false
+    /// What the files were like; nil where the bundle could not be read.
+    private var stamp: BundleStamp?
+
+    /// What is known of a bundle that cannot be read: nothing.
+    init() {}
+
+    /// Reads what is at a path. A bundle that cannot be read says nothing: loading it then says what is wrong. Blocks.
+    init(path: String) {
+        do throws(InferenceError) {
+            let bundle = try ModelBundle(path: path)
+            stamp = bundle.stamp
+            guard let manifest = bundle.manifest else { return }
+            load = manifest.runtime.load
+            idleUnload = manifest.runtime.idleUnloadSeconds.map { .seconds($0) }
+            version = manifest.version
+            classifiesPictures = manifest.classifiesPictures
+        } catch {
+            return
+        }
+    }
+
+    /// The facts as they are now: a bundle that has been spoilt keeps those that it had, as it keeps its place. Blocks.
+    func readAnew(_ path: String) -> BundleFacts {
+        if let stamp, stamp.isCurrent { return self }
+        let now = BundleFacts(path: path)
+        return now.stamp == nil ? self : now
+    }
+}

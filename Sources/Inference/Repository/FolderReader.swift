@@ -1,0 +1,80 @@
+internal import Glibc
+
+/// How folders with models are looked into: what is not there is told apart from what cannot be looked at, because the one
+/// means that a model is gone and the other does not.
+package struct FolderReader: Sendable {
+    /// What lies at a path, links followed.
+    package enum Kind: Sendable, Hashable {
+        case folder, file, missing
+    }
+
+    /// The names in a folder, without `.` and `..`, in any order. Blocks.
+    package var names: @Sendable (_ folder: String) throws(FileFailure) -> [String]
+    /// What there is at a path. Blocks.
+    package var kind: @Sendable (_ path: String) throws(FileFailure) -> Kind
+
+    /// A reader of one's own.
+    package init(
+        names: @escaping @Sendable (_ folder: String) throws(FileFailure) -> [String],
+        kind: @escaping @Sendable (_ path: String) throws(FileFailure) -> Kind
+    ) {
+        self.names = names
+        self.kind = kind
+    }
+
+    /// The file system's own answers: opendir(3), readdir(3), stat(2).
+    package static let disk = FolderReader(names: names(in:), kind: kind(of:))
+
+    private static func names(in folder: String) throws(FileFailure) -> [String] {
+        guard let stream = opendir(folder) else { throw FileFailure(code: errno) }
+        defer { closedir(stream) }
+        var names: [String] = []
+        while true {
+            // The end and a failure look the same but for errno.
+            errno = 0
+            guard let entry = readdir(stream) else {
+                guard errno == 0 else { throw FileFailure(code: errno) }
+                return names
+            }
+            let name = withUnsafePointer(to: &entry.pointee.d_name) { name in
+                name.withMemoryRebound(to: CChar.self, capacity: MemoryLayout.size(ofValue: name.pointee)) {
+                    String(cString: $0)
+                }
+            }
+            if name != ".", name != ".." { names.append(name) }
+        }
+    }
+
+    private static func kind(of path: String) throws(FileFailure) -> Kind {
+        var status = stat()
+        if stat(path, &status) == 0 { return status.st_mode & S_IFMT == S_IFDIR ? .folder : .file }
+        let failure = FileFailure(code: errno)
+        if failure.isAbsence { return .missing }
+        throw failure
+    }
+}
+
+/// Why the system does not let a file or folder be looked at.
+package struct FileFailure: Error, Sendable, Hashable {
+    /// An errno(3).
+    package let code: Int32
+
+    /// The failure of an errno(3).
+    package init(code: Int32) { self.code = code }
+
+    /// Whether there is nothing; links that lead nowhere, or round in a circle, are nothing.
+    package var isAbsence: Bool { code == ENOENT || code == ENOTDIR || code == ELOOP }
+
+    /// The system's own words, and what can be done: what follows "cannot be read: ".
+    package var reason: String {
+        let text = String(cString: strerror(code))
+        return switch code {
+        case EACCES, EPERM:
+            "\(text) (this user, uid \(geteuid()), needs r and x on it, and x on every folder on the way to it)"
+        case EMFILE: "\(text) (this process has as many files open as it may: raise LimitNOFILE, or ulimit -n)"
+        case ENFILE: "\(text) (the system has as many files open as it may: see fs.file-max)"
+        case EIO, ESTALE, ENOTCONN, ETIMEDOUT: "\(text) (look at the disk, or at what is mounted there)"
+        default: text
+        }
+    }
+}

@@ -1,0 +1,72 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Folders of models that the daemon's user may not look into: what serves goes on, and the reason is told everywhere.
+@Suite(
+    .enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)),
+    .enabled(if: getuid() != 0 || Shell.has("setpriv"), "root may read everything, and setpriv is not there"),
+    .serialized)
+struct UnreadableFolderTests {
+    /// Root is bound by permissions without these capabilities.
+    private static let launcher =
+        getuid() == 0 ? ["setpriv", "--bounding-set=-dac_override,-dac_read_search", "--inh-caps=-all"] : []
+
+    private static func permit(_ mode: Int, _ folder: URL) throws {
+        try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: folder.path)
+    }
+
+    @Test func whatServesGoesOnAndWhatIsNewHasFailed() throws {
+        let files = FileManager.default
+        let folder = files.temporaryDirectory.appendingPathComponent("ocelli-\(UUID().uuidString)")
+        let bundle = SharedData.packageRoot.appendingPathComponent("models/digits")
+        let new = folder.appendingPathComponent("new"), versions = folder.appendingPathComponent("versions")
+        defer {
+            for closed in [folder, new, versions] { try? Self.permit(0o755, closed) }
+            try? files.removeItem(at: folder)
+        }
+        try files.createDirectory(at: versions, withIntermediateDirectories: true)
+        try files.copyItem(at: bundle, to: folder.appendingPathComponent("digits"))
+        try files.copyItem(at: bundle, to: versions.appendingPathComponent("1"))
+        let daemon = try Daemon(["--models", folder.path], launcher: Self.launcher)
+        func reload(_ end: String) throws {
+            let before = daemon.log.count
+            daemon.signal(SIGHUP)
+            #expect(eventually { daemon.log.dropFirst(before).contains(end) }, "\(daemon.log)")
+        }
+        func classify(_ model: String) throws -> Answer {
+            try Curl.post(BadInputTests.seven, to: daemon.url + "/v1/models/\(model)/classify")
+        }
+        try files.copyItem(at: bundle, to: new)
+        for closed in [new, versions] { try Self.permit(0, closed) }
+        try reload("reload: done")
+        #expect(try classify("versions").topLabel == "7", "\(daemon.log)")
+        let why = "\(versions.path) cannot be read: Permission denied (this user, uid \(getuid()), needs r and x on it"
+        #expect(daemon.log.contains("model versions version 1 is left as it is: " + why), "\(daemon.log)")
+        let reason = "\(new.path) cannot be read: Permission denied"
+        #expect(daemon.log.contains("model new version 1 could not be loaded: " + reason), "\(daemon.log)")
+        // Everywhere that somebody may look.
+        #expect(try Curl.run(daemon.url + "/v1/models/new").text.contains(reason))
+        #expect(try Curl.run(daemon.url + "/v2/repository/index", ["-d", ""]).text.contains(reason))
+        #expect(try classify("new").error.contains(reason))
+        #expect(try Curl.run(daemon.url + "/v2/repository/models/new/load", ["-d", ""]).error.contains(reason))
+        #expect(try Curl.run(daemon.url + "/readyz").status == 503)
+        for checked in [folder, new] {
+            let words = Self.launcher + [Daemon.binary.path, "check", checked.path]
+            let check = try Shell.run(words[0], Array(words.dropFirst()))
+            #expect(check.status != 0 && (check.text + check.errors).contains(reason), "\(check.text)\(check.errors)")
+        }
+        // The models folder itself: nothing changes.
+        try Self.permit(0, folder)
+        try reload("nothing has changed")
+        #expect(daemon.log.contains("the models folder \(folder.path) cannot be read: Permission denied"))
+        for model in ["digits", "versions"] { #expect(try classify(model).topLabel == "7") }
+        // All is well again.
+        for open in [folder, new, versions] { try Self.permit(0o755, open) }
+        try reload("reload: done")
+        for model in ["digits", "versions", "new"] { #expect(try classify(model).topLabel == "7") }
+        #expect(try Curl.run(daemon.url + "/readyz").status == 200)
+        #expect(!daemon.log.contains("was unloaded"), "\(daemon.log)")
+        #expect(daemon.stop() == 0)
+    }
+}

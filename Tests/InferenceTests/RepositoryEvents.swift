@@ -1,0 +1,40 @@
+import Inference
+import Synchronization
+
+/// What a repository has told, as text.
+final class RepositoryEvents: Sendable {
+    let list = Mutex<[String]>([])
+    func add(_ event: ModelRepository.Event) {
+        let text =
+            switch event {
+            case .loaded(let name, let version, _): "loaded \(name) \(version)"
+            case .failed(let name, let version, _): "failed \(name) \(version)"
+            case .unchanged(let name, let version): "unchanged \(name) \(version)"
+            case .leftAsItIs(let name, let version, _): "left as it is \(name) \(version)"
+            case .heldBack(let name, let version): "held back \(name) \(version)"
+            case .leftAlone(let name, _): "left alone \(name)"
+            case .unloaded(let name, let version, _): "unloaded \(name) \(version)"
+            }
+        list.withLock { $0.append(text) }
+        switch event {
+        case .failed(_, _, let reason), .leftAlone(_, let reason), .leftAsItIs(_, _, let reason):
+            reasons.withLock { $0.append(reason) }
+        default: break
+        }
+    }
+    /// The reasons that were told of, one a failure or a model left as it is.
+    let reasons = Mutex<[String]>([])
+    var all: [String] { list.withLock { $0 } }
+}
+
+/// Bundles for engines that a test controls.
+enum Bundles {
+    static func manifest(version: String = "1", runtime: String = "{}") -> String {
+        """
+        { "name": "m", "id": "m", "version": "\(version)", "model": { "file": "m.onnx", "backend": "onnx" },
+          "inputs": [ { "name": "x", "type": "array", "shape": [1, 4] } ],
+          "outputs": [ { "name": "y", "type": "array", "shape": [1, 4] } ],
+          "runtime": \(runtime) }
+        """
+    }
+}
