@@ -96,7 +96,7 @@ let package = Package(
             swiftSettings: waiting),
         .testTarget(
             name: "ImagePipelineTests",
-            dependencies: ["ImagePipeline", "TestSupport"],
+            dependencies: ["CResample", "ImagePipeline", "TestSupport"],
             exclude: ["Fixtures"],
             swiftSettings: strict),
         .executableTarget(

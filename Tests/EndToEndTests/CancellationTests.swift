@@ -155,15 +155,19 @@ struct CancellationTests {
         return try await withThrowingTaskGroup(of: (Int, Int).self) { group in
             for lane in 0..<8 {
                 group.addTask {
-                    var random = SplitMix(state: seed &+ UInt64(lane) &* 0x1234_5678_9ABC)
+                    var random = SplitMix(seed: seed &+ UInt64(lane) &* 0x1234_5678_9ABC)
                     var answered = 0, wrong = 0
                     for _ in 0..<aborts / 8 {
                         let client = try RawClient(url)
-                        let part = random.next(8) == 0 ? Int(random.next(UInt64(request.count))) : request.count
+                        let part =
+                            Int.random(in: 0..<8, using: &random) == 0
+                            ? Int.random(in: 0..<request.count, using: &random) : request.count
                         try client.send(request.prefix(part))
-                        let wait = random.next(4) == 0 ? 0 : UInt32(random.next(3_000))
+                        let wait =
+                            Int.random(in: 0..<4, using: &random) == 0
+                            ? 0 : UInt32.random(in: 0..<3_000, using: &random)
                         if wait > 0 { usleep(wait) }
-                        if random.next(8) == 0, part == request.count {
+                        if Int.random(in: 0..<8, using: &random) == 0, part == request.count {
                             client.finish()
                             let text = client.receive(seconds: 60) { _ in false }
                             answered += 1
@@ -171,7 +175,7 @@ struct CancellationTests {
                             // A full queue refuses, and says so.
                             if !served && !text.contains(" 503 ") { wrong += 1 }
                         }
-                        random.next(2) == 0 ? client.close() : client.reset()
+                        Bool.random(using: &random) ? client.close() : client.reset()
                     }
                     return (answered, wrong)
                 }
@@ -180,18 +184,6 @@ struct CancellationTests {
                 sum.0 += one.0
                 sum.1 += one.1
             }
-        }
-    }
-
-    /// SplitMix64, for runs that a printed seed repeats.
-    private struct SplitMix {
-        var state: UInt64
-        mutating func next(_ bound: UInt64) -> UInt64 {
-            state &+= 0x9E37_79B9_7F4A_7C15
-            var z = state
-            z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-            z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-            return (z ^ (z >> 31)) % bound
         }
     }
 }

@@ -1,5 +1,6 @@
 import FlowControl
 import Synchronization
+import TestSupport
 import Testing
 
 /// Thousands of real tasks on real threads. Made for the Thread Sanitizer, and for what only an unlucky schedule shows.
@@ -60,8 +61,8 @@ import Testing
 
     @Test(arguments: OverloadPolicy.allCases)
     func randomCancellationsAtEverySuspensionPoint(policy: OverloadPolicy) async {
-        let seed = SplitMix64.seed(for: "randomCancellationsAtEverySuspensionPoint(\(policy.rawValue))")
-        var random = SplitMix64(seed: seed)
+        let seed = SplitMix.seed(for: "randomCancellationsAtEverySuspensionPoint(\(policy.rawValue))")
+        var random = SplitMix(seed: seed)
         let limit = 3
         let limiter = InFlightLimiter(
             configuration: LimiterConfiguration(
@@ -97,7 +98,7 @@ import Testing
     }
 
     @Test func resizesWhileRequestsComeAndGo() async {
-        var random = SplitMix64(seed: SplitMix64.seed(for: "resizesWhileRequestsComeAndGo"))
+        var random = SplitMix(seed: SplitMix.seed(for: "resizesWhileRequestsComeAndGo"))
         let limiter = InFlightLimiter(configuration: LimiterConfiguration(limit: 2, maxWait: .seconds(600)))
         let tally = Tally()
         await withTaskGroup { group in
@@ -117,7 +118,7 @@ import Testing
     }
 
     @Test func drainsWhileRequestsComeAndGo() async {
-        var random = SplitMix64(seed: SplitMix64.seed(for: "drainsWhileRequestsComeAndGo"))
+        var random = SplitMix(seed: SplitMix.seed(for: "drainsWhileRequestsComeAndGo"))
         for round in 0..<100 {
             let limiter = InFlightLimiter(
                 configuration: LimiterConfiguration(limit: 2, queueCapacity: 30, maxWait: .seconds(600)))

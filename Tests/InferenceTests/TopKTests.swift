@@ -1,4 +1,5 @@
 import Inference
+import TestSupport
 import Testing
 
 @Suite struct TopKTests {
@@ -36,18 +37,5 @@ import Testing
             let expected = scores.indices.sorted { (scores[$1], $0) < (scores[$0], $1) }.prefix(count)
             #expect(top(scores, count) == Array(expected), "seed \(seed)")
         }
-    }
-}
-
-/// A small generator whose seed can be printed.
-struct SplitMix: RandomNumberGenerator {
-    private var state: UInt64
-    init(seed: UInt64) { state = seed }
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var z = state
-        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-        return z ^ (z >> 31)
     }
 }

@@ -47,6 +47,11 @@ struct ResampleWeights: Hashable {
         resampler: Resampler
     ) {
         let scale = boxLength / Double(scaledLength)
+        if scale == 1, boxStart == boxStart.rounded(), outputs.upperBound <= sourceLength - Int(boxStart) {
+            // All filters are 1 in the middle and 0 a pixel further.
+            self = Self(copying: outputs, from: Int32(boxStart))
+            return
+        }
         let filterScale = max(1, scale)
         let support = resampler.support * filterScale
         let taps = resampler == .nearest ? 1 : min(Int(support.rounded(.up)) * 2 + 1, sourceLength)
@@ -100,6 +105,14 @@ struct ResampleWeights: Hashable {
         self.counts = counts
         self.coefficients = coefficients
         self.stride = stride
+    }
+
+    /// Every output is the source pixel at its place, counted from `start` on.
+    private init(copying outputs: Range<Int>, from start: Int32) {
+        starts = outputs.map { start + Int32($0) }
+        counts = [Int32](repeating: 1, count: outputs.count)
+        coefficients = outputs.flatMap { _ in [Self.one, 0] }
+        stride = 2
     }
 
     /// The same for an axis that runs the other way: outputs and source pixels in reverse order.

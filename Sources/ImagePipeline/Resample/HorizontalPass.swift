@@ -17,7 +17,8 @@ struct HorizontalPass {
         even = copies ? nil : EvenTaps(weights, channels: channels)
     }
 
-    /// `source` has the pixels that the weights refer to and 8 readable bytes behind them, `destination` room for all outputs.
+    /// `source` has the pixels that the weights refer to and 15 readable bytes behind them, `destination` room for all outputs and
+    /// for 15 bytes behind them.
     func apply(_ source: UnsafePointer<UInt8>, to destination: UnsafeMutablePointer<UInt8>) {
         if let even {
             even.apply(source, to: destination)

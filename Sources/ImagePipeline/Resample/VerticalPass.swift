@@ -3,6 +3,8 @@ import CResample
 /// Takes rows one after the other and makes rows of outputs of them: keeps no more rows than one output needs.
 struct VerticalPass {
     private let weights: ResampleWeights
+    /// The coefficients in halves: by output and two of them, the high halves and the low ones.
+    private let halves: [Int16]
     private let rowBytes: Int
     /// Rows that are kept.
     private let capacity: Int
@@ -20,6 +22,9 @@ struct VerticalPass {
     ///   - rowBytes: bytes of a row; the passes work on whole vectors, up to 31 bytes further.
     init(weights: ResampleWeights, rowBytes: Int, ring: Memory, result: Memory) throws(ImageError) {
         self.weights = weights
+        halves =
+            weights.isSelection
+            ? [] : CoefficientHalves.array(weights.coefficients, inGroupsOf: Int(CRESAMPLE_ROW_GROUP))
         self.rowBytes = rowBytes
         var end = 0
         var capacity = 1
@@ -61,11 +66,14 @@ struct VerticalPass {
         if count == 1, weights.coefficients[base] == ResampleWeights.one {
             return UnsafePointer(ring + (start % capacity) * stride)
         }
-        weights.coefficients.withUnsafeBufferPointer { coefficients in
-            guard let factors = coefficients.baseAddress else { return }
+        halves.withUnsafeBufferPointer { halves in
+            guard let halves = halves.baseAddress else { return }
             // `stride` is a multiple of 64 not less than `rowBytes`, the ring has `capacity` of them and the result one; the
-            // rows from `start` on, `count <= capacity` of them, have come.
-            cresample_vertical(ring, stride, capacity, start % capacity, factors + base, count, rowBytes, result)
+            // rows from `start` on, `count <= capacity` of them, have come. An output has `weights.stride` coefficients, an even
+            // number not less than `count`.
+            var rows = cresample_rows(
+                ring: ring, stride: stride, capacity: capacity, first: start % capacity, count: count)
+            cresample_vertical(ResampleLevel.best, &rows, halves + base * 2, rowBytes, result)
         }
         return UnsafePointer(result)
     }

@@ -1,3 +1,5 @@
+import CResample
+
 /// Faster ways to write a row of RGBX pixels for the layouts that models take most often. They give the very numbers of the
 /// tables; what they do not handle, `TensorWriter` does by table.
 struct RowPacking: Sendable {
@@ -39,35 +41,12 @@ struct RowPacking: Sendable {
         _ row: UnsafeRawPointer, count: Int, to start: UnsafeMutableRawPointer, channelStep: Int
     ) -> Int {
         switch kind {
-        case .interleavedLevels: return packLevels(row, count, start)
+        case .interleavedLevels:
+            cresample_pack(ResampleLevel.best, row, count, isBGR ? 1 : 0, start)
+            return count
         case .interleavedFloats: return packFloats(row, count - 1, start)
         case .planarFloats: return splitFloats(row, count, start, channelStep)
         }
-    }
-
-    /// Four pixels of four bytes become three words: no store crosses another one.
-    private func packLevels(_ row: UnsafeRawPointer, _ count: Int, _ start: UnsafeMutableRawPointer) -> Int {
-        let whole = count & ~3
-        var index = 0
-        while index < whole {
-            let pixels = row + index &* 4
-            let a = level(pixels.loadUnaligned(as: UInt32.self))
-            let b = level(pixels.loadUnaligned(fromByteOffset: 4, as: UInt32.self))
-            let c = level(pixels.loadUnaligned(fromByteOffset: 8, as: UInt32.self))
-            let d = level(pixels.loadUnaligned(fromByteOffset: 12, as: UInt32.self))
-            let words = start + index &* 3
-            words.storeBytes(of: a | b &<< 24, as: UInt32.self)
-            words.storeBytes(of: b &>> 8 | c &<< 16, toByteOffset: 4, as: UInt32.self)
-            words.storeBytes(of: c &>> 16 | d &<< 8, toByteOffset: 8, as: UInt32.self)
-            index &+= 4
-        }
-        return whole
-    }
-
-    /// A pixel's three bytes in the tensor's order, the first one lowest, as on every processor that Swift on Linux knows.
-    @inline(__always)
-    private func level(_ pixel: UInt32) -> UInt32 {
-        isBGR ? pixel.byteSwapped &>> 8 : pixel & 0xFF_FFFF
     }
 
     private func packFloats(_ row: UnsafeRawPointer, _ count: Int, _ start: UnsafeMutableRawPointer) -> Int {

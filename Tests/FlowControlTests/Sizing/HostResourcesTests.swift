@@ -1,4 +1,5 @@
 import FlowControl
+import TestSupport
 import Testing
 
 @Suite struct HostResourcesTests {
@@ -226,8 +227,8 @@ import Testing
     }
 
     @Test func textsOfNoiseAreSurvived() {
-        let seed = SplitMix64.seed(for: "textsOfNoiseAreSurvived")
-        var random = SplitMix64(seed: seed)
+        let seed = SplitMix.seed(for: "textsOfNoiseAreSurvived")
+        var random = SplitMix(seed: seed)
         let alphabet = Array("0123456789-,:/ \n\\.max=kBMemTotalcgroup2cpuset")
         for _ in 0..<2000 {
             let texts = (0..<8).map { _ in

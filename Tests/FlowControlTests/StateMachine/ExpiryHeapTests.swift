@@ -1,4 +1,5 @@
 import FlowControl
+import TestSupport
 import Testing
 
 /// The heap by itself: its order, and the sweeping of what those leave behind who went before their time.
@@ -12,8 +13,8 @@ import Testing
     }
 
     @Test func theEarliestIsAlwaysFirstBeforeAndAfterSweeps() {
-        let seed = SplitMix64.seed(for: "theEarliestIsAlwaysFirstBeforeAndAfterSweeps")
-        var random = SplitMix64(seed: seed)
+        let seed = SplitMix.seed(for: "theEarliestIsAlwaysFirstBeforeAndAfterSweeps")
+        var random = SplitMix(seed: seed)
         for _ in 0..<200 {
             let all = tickets(Int.random(in: 1...200, using: &random))
             var heap = ExpiryHeap()

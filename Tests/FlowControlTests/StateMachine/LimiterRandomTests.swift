@@ -1,11 +1,12 @@
 import FlowControl
+import TestSupport
 import Testing
 
 /// Random interleavings of everything that can happen to a limiter, against a second, simple-minded account of it.
 @Suite struct LimiterRandomTests {
     @Test func aHundredThousandInterleavings() {
-        let seed = SplitMix64.seed(for: "aHundredThousandInterleavings")
-        var seeds = SplitMix64(seed: seed)
+        let seed = SplitMix.seed(for: "aHundredThousandInterleavings")
+        var seeds = SplitMix(seed: seed)
         var events = 0
         for interleaving in 0..<100_000 {
             let own = seeds.next()

@@ -1,3 +1,4 @@
+import TestSupport
 import FlowControl
 
 /// What the test knows: plain arrays, searched from end to end.
@@ -21,7 +22,7 @@ struct SlowAccount {
 struct RandomRun {
     typealias Machine = LimiterStateMachine<Int>
 
-    var random: SplitMix64
+    var random: SplitMix
     var machine: Machine
     var account = SlowAccount()
     var now = MonotonicInstant(nanoseconds: 5_000)
@@ -33,12 +34,12 @@ struct RandomRun {
     var story: [String]?
 
     init(seed: UInt64, telling: Bool = false) {
-        random = SplitMix64(seed: seed)
+        random = SplitMix(seed: seed)
         story = telling ? [] : nil
         machine = Machine(configuration: Self.configuration(&random))
     }
 
-    static func configuration(_ random: inout SplitMix64) -> LimiterConfiguration {
+    static func configuration(_ random: inout SplitMix) -> LimiterConfiguration {
         LimiterConfiguration(
             limit: Int.random(in: 1...4, using: &random),
             queueCapacity: Int.random(in: 0...6, using: &random),
