@@ -53,4 +53,64 @@ struct EngineBatchTests {
         #expect(items.count == 11 && items.filter { $0["error"] != nil }.count == 1, "\(predicted.text)")
         #expect(daemon.stop() == 0, "\(daemon.log)")
     }
+
+    /// The engine's tensors through `/v2`, once with batches and once without.
+    @Test func aBatchOfV2HasTheTensorsOfSingles() throws {
+        let folder = try folder(runtime: "{ \"batch\": 4 }")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try FileManager.default.copyItem(
+            at: SharedData.packageRoot.appendingPathComponent("models/digits"),
+            to: folder.appendingPathComponent("singles"))
+        let daemon = try Daemon(["--models", folder.path, "--cache-dir", ""])
+        let seed = UInt64.random(in: 1 ... .max)
+        var state = seed
+        let items = 11, size = 64 * 64
+        let floats = (0..<items * size).map { _ in
+            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            return Float(state >> 40) / Float(1 << 24)
+        }
+        let head =
+            "{\"inputs\":[{\"name\":\"image\",\"shape\":[\(items),1,64,64],\"datatype\":\"FP32\","
+            + "\"parameters\":{\"binary_data_size\":\(floats.count * 4)}}]}"
+        func infer(_ model: String, _ body: Data, _ fields: [String] = []) throws -> Answer {
+            try Curl.run(daemon.url + "/v2/models/\(model)/infer", ["--data-binary", "@-"] + fields, input: body)
+        }
+        func data(_ answer: Answer) throws -> (shape: [Int], values: [Double]) {
+            let output = try #require((answer.json["outputs"] as? [[String: Any]])?.first, "\(answer.text)")
+            return (output["shape"] as? [Int] ?? [], output["data"] as? [Double] ?? [])
+        }
+        let body = Data(head.utf8) + floats.withUnsafeBytes { Data($0) }
+        let length = ["-H", "Inference-Header-Content-Length: \(head.utf8.count)"]
+        let together = try data(try infer("digits", body, length)), alone = try data(try infer("singles", body, length))
+        #expect(together.shape == [items, 10] && alone.shape == together.shape)
+        #expect(together.values.count == items * 10)
+        #expect(zip(together.values, alone.values).allSatisfy { abs($0 - $1) < 1e-5 }, "seed \(seed)")
+        #expect(Set(together.values).count > items, "the items are not all the same")
+
+        // Encoded pictures, and one that is none: it is the request's failure.
+        let seven = try Data(contentsOf: BadInputTests.seven).base64EncodedString()
+        func pictures(bad: Int?) -> Data {
+            let texts = (0..<6).map { "\"\($0 == bad ? "bm9uZQ==" : seven)\"" }.joined(separator: ",")
+            return Data(
+                "{\"inputs\":[{\"name\":\"image\",\"shape\":[6],\"datatype\":\"BYTES\",\"data\":[\(texts)]}]}".utf8)
+        }
+        let seen = try data(try infer("digits", pictures(bad: nil)))
+        #expect(seen.shape == [6, 10] && seen.values.count == 60)
+        for row in 0..<6 { #expect((seen.values[row * 10 + 7]) > 0.9) }
+        let refused = try infer("digits", pictures(bad: 4))
+        #expect(refused.status == 415 && refused.error.hasPrefix("item 5 of the batch: "), "\(refused.text)")
+
+        // What the engine has run: no more than four at a time, and some of them together.
+        for (model, most) in [("digits", 4), ("singles", 1)] {
+            let answer = try Curl.run(daemon.url + "/v2/models/\(model)/stats")
+            let stats = try #require((answer.json["model_stats"] as? [[String: Any]])?.first)
+            let batches = try #require(stats["batch_stats"] as? [[String: Any]])
+            let sizes = batches.compactMap { $0["batch_size"] as? Int }
+            let counts = batches.compactMap { ($0["compute_infer"] as? [String: Any])?["count"] as? Int }
+            #expect(sizes.max() == most && sizes.count == counts.count, "\(answer.text)")
+            #expect(stats["execution_count"] as? Int == counts.reduce(0, +), "\(answer.text)")
+            if most == 1 { #expect(stats["inference_count"] as? Int == items && counts == [items], "\(answer.text)") }
+        }
+        #expect(daemon.stop() == 0, "\(daemon.log)")
+    }
 }

@@ -1,6 +1,7 @@
 import FlowControl
 import Foundation
 import Inference
+import Synchronization
 import TestSupport
 import Testing
 
@@ -26,11 +27,11 @@ import Testing
         return try await Model.load(contentsOf: path, configuration: configuration)
     }
 
-    private func engine(outputs: Shape = [-1, 3]) -> FakeEngine {
+    private func engine(outputs: Shape = [-1, 3], mostItems: Int = .max) -> FakeEngine {
         FakeEngine(
             inputs: [TensorPort(name: "image", elementType: .float32, shape: [-1, 2, 2, 3])],
             outputs: [TensorPort(name: "scores", elementType: .float32, shape: outputs)], requestCount: 2,
-            answer: [UInt8](repeating: 0, count: 12))
+            answer: [UInt8](repeating: 0, count: 12), mostItems: mostItems)
     }
 
     @Test(arguments: [
@@ -53,6 +54,21 @@ import Testing
         #expect(model.chunks(of: 6) == [0..<3, 3..<6])
         #expect(model.chunks(of: 11) == [0..<4, 4..<8, 8..<11])
         #expect(try await load("{}", engine: engine()).chunks(of: 3) == [0..<1, 1..<2, 2..<3])
+    }
+
+    /// What compiles need not run: that shows when the model is loaded, not when the first full batch comes.
+    @Test func theLargestBatchIsTriedBeforeTheModelIsReady() async throws {
+        let good = engine(mostItems: 4)
+        _ = try await load("{ \"batch\": 4, \"warmup\": { \"image\": \"a.png\", \"runs\": 2 } }", engine: good)
+        #expect(good.state.withLock { $0.items } == [1, 1, 1, 1, 4, 4])
+        let error = await #expect(throws: InferenceError.self) {
+            _ = try await load("{ \"batch\": 4 }", engine: engine(mostItems: 3))
+        }
+        let message =
+            "runtime.batch: is 4, but the model does not run on 4 items: the engine could not run the inference: "
+            + "too many items: 4"
+        #expect(error?.message.contains(message) == true, "\(error?.message ?? "")")
+        _ = try await load("{ \"batch\": 4, \"warmup\": { \"runs\": 0 } }", engine: engine(mostItems: 3))
     }
 
     @Test func aModelWithoutABatchAxisIsRefused() async throws {

@@ -35,6 +35,34 @@ extension Model {
     package func predictions(
         together items: [any FeatureProvider], options: PredictionOptions, permit: Permit?
     ) async -> [Result<Prediction, InferenceError>] {
+        await run(together: items, options: options, permit: permit) {
+            (outputs, info, times) throws(InferenceError) in
+            try prediction(in: outputs, image: info, times: times)
+        }
+    }
+
+    /// The engine's own tensors for several items in one inference; see
+    /// ``tensors(from:options:permit:read:)`` and ``classifications(together:top:threshold:options:permit:)``.
+    /// - Parameter read: called for each item with its part of the outputs, while the infer request is held: it should only
+    ///   copy.
+    package func tensors<R: Sendable>(
+        together items: [any FeatureProvider], options: PredictionOptions, permit: Permit?,
+        read: ([TensorView], StageTimes) throws(InferenceError) -> R
+    ) async -> [Result<R, InferenceError>] {
+        var options = options
+        options.usesTensors = true
+        return await run(together: items, options: options, permit: permit) {
+            (outputs, _, times) throws(InferenceError) in
+            try Self.views(plan.outputs[...], of: outputs, []) { (views) throws(InferenceError) -> R in
+                try read(views, times)
+            }
+        }
+    }
+
+    private func run<R: Sendable>(
+        together items: [any FeatureProvider], options: PredictionOptions, permit: Permit?,
+        read: (any EngineOutputs, ImageInfo?, StageTimes) throws(InferenceError) -> R
+    ) async -> [Result<R, InferenceError>] {
         do throws(InferenceError) {
             return try await runTogether(items.count, options: options, permit: permit) {
                 (item, input) throws(InferenceError) in
@@ -45,7 +73,7 @@ extension Model {
             } check: { (item) throws(InferenceError) in
                 try checkNames(AnyFeatureProvider(base: items[item]))
             } read: { (outputs, info, times) throws(InferenceError) in
-                try prediction(in: outputs, image: info, times: times)
+                try read(outputs, info, times)
             }
         } catch {
             return items.map { _ in .failure(error) }
@@ -102,12 +130,19 @@ extension Model {
         }
         let arrived = MonotonicInstant.now
         var succeeded: [(times: StageTimes, output: UInt64)] = []
+        /// Nanoseconds of the inference, where there was one.
+        var executed: UInt64?
         defer {
             let now = MonotonicInstant.now
             let total = now.nanoseconds(since: arrived)
             counted.withLock {
                 for item in succeeded {
                     $0.succeeded(item.times, output: item.output, total: total, at: now.nanoseconds)
+                }
+                if let executed, !succeeded.isEmpty {
+                    $0.executed(
+                        count, input: succeeded.reduce(0) { $0 &+ $1.times.decode }, inference: executed,
+                        output: succeeded.reduce(0) { $0 &+ $1.output })
                 }
                 for _ in succeeded.count..<max(count, succeeded.count) { $0.failed(total: total, at: now.nanoseconds) }
             }
@@ -148,7 +183,9 @@ extension Model {
             throw Task.isCancelled ? .cancelled(stage: .inference) : .deadlineExceeded(stage: .inference)
         }
         // Each item's share: the sum over a batch is then the time that it took.
-        let inference = MonotonicInstant.now.nanoseconds(since: started) / UInt64(filled)
+        let whole = MonotonicInstant.now.nanoseconds(since: started)
+        executed = whole
+        let inference = whole / UInt64(filled)
         var results: [Result<R, InferenceError>] = []
         for (index, item) in items.enumerated() {
             if let failure = item.failure {
@@ -171,7 +208,8 @@ extension Model {
         return results
     }
 
-    private func tensors(of batch: BatchVariant, count: Int) throws(InferenceError) -> [any EngineTensor] {
+    /// Tensors for several items, one per input in the plan's order.
+    func tensors(of batch: BatchVariant, count: Int) throws(InferenceError) -> [any EngineTensor] {
         do throws(EngineError) {
             var tensors: [any EngineTensor] = []
             for input in plan.inputs {

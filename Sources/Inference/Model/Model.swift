@@ -152,7 +152,7 @@ public final class Model: Sendable {
     }
 
     /// One output's memory within the next's: each is lent for the time of a call.
-    private static func views<R>(
+    static func views<R>(
         _ rest: ArraySlice<OutputPlan>, of request: any EngineOutputs, _ views: [TensorView],
         _ body: ([TensorView]) throws(InferenceError) -> R
     ) throws(InferenceError) -> R {
@@ -258,6 +258,8 @@ public final class Model: Sendable {
             counted.withLock {
                 if let ended {
                     $0.succeeded(ended.times, output: ended.output, total: total, at: now.nanoseconds)
+                    $0.executed(
+                        1, input: ended.times.decode, inference: ended.times.inference, output: ended.output)
                 } else {
                     $0.failed(total: total, at: now.nanoseconds)
                 }

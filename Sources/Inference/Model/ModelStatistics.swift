@@ -20,11 +20,39 @@ public struct ModelStatistics: Sendable, Hashable {
     public var success = Total(), failure = Total()
     /// The stages of the successful ones: waiting, filling the inputs, the engine, reading the outputs.
     public var queue = Total(), input = Total(), inference = Total(), output = Total()
+    /// What the engine has run, by the items of one inference, in the order in which they first came.
+    public private(set) var batches: [Batch] = []
     /// When the last prediction ended, in nanoseconds of CLOCK_MONOTONIC; 0 for never.
     public var lastEnded: UInt64 = 0
 
+    /// Inferences of one size.
+    public struct Batch: Sendable, Hashable {
+        /// The items of each: 1 for a prediction by itself.
+        public let size: Int
+        /// Filling the inputs of all items, the engine, reading the outputs of all items; counted by inferences.
+        public var input = Total(), inference = Total(), output = Total()
+    }
+
+    /// The inferences of all sizes.
+    public var executions: UInt64 { batches.reduce(0) { $0 &+ $1.inference.count } }
+
     /// Nothing yet.
     public init() {}
+
+    /// One inference of some items has given an answer. Times in nanoseconds.
+    mutating func executed(_ size: Int, input: UInt64, inference: UInt64, output: UInt64) {
+        // As good as always the first: a model has few sizes.
+        let index: Int
+        if let found = batches.firstIndex(where: { $0.size == size }) {
+            index = found
+        } else {
+            index = batches.count
+            batches.append(Batch(size: size))
+        }
+        batches[index].input.add(input)
+        batches[index].inference.add(inference)
+        batches[index].output.add(output)
+    }
 
     mutating func succeeded(_ times: StageTimes, output time: UInt64, total: UInt64, at now: UInt64) {
         success.add(total)

@@ -104,7 +104,46 @@ extension Model {
         } catch {
             throw .engine(error)
         }
+        if let batch { try await self.warmUp(batch, on: warmUp.tensors.first) }
         let time = MonotonicInstant.now.nanoseconds(since: start)
         load.withLock { $0.warmUp = time }
+    }
+
+    /// Runs every infer request for batches once, with as many items as there may be: what compiles need not run, and the
+    /// first full batch is no time to learn of it.
+    /// - Parameter item: the contents of the one input for each of the items; nil for zeros.
+    private func warmUp(_ batch: BatchVariant, on item: [UInt8]?) async throws(InferenceError) {
+        let wholes = try tensors(of: batch, count: batch.limit)
+        for whole in wholes {
+            for index in 0..<batch.limit {
+                let part = BatchItemTensor(index, of: batch.limit, in: whole)
+                if let item, item.count == part.bytes.count {
+                    part.bytes.copyBytes(from: item)
+                } else {
+                    for place in part.bytes.indices { part.bytes[place] = 0 }
+                }
+            }
+        }
+        var taken: [RequestPool.PooledRequest] = []
+        defer { for pooled in taken { batch.requests.release(pooled) } }
+        do throws(AdmissionError) {
+            for _ in 0..<batch.requests.count { taken.append(try await batch.requests.acquire(deadline: nil)) }
+        } catch {
+            throw .cancelled(stage: .queue)
+        }
+        do throws(EngineError) {
+            for pooled in taken {
+                for (position, input) in plan.inputs.enumerated() {
+                    try pooled.request.setInput(input.index, to: wholes[position])
+                }
+                try await Self.infer(pooled.request)
+                let last = BatchItemOutputs(request: pooled.request, item: batch.limit - 1, count: batch.limit)
+                for output in plan.outputs { try last.withOutput(output.index) { _, _ in } }
+            }
+        } catch {
+            let reason = "is \(batch.limit), but the model does not run on \(batch.limit) items: \(error.message)"
+            throw .invalidBundle(
+                name: description.name, problems: [BundleProblem(path: "runtime.batch", reason: reason)])
+        }
     }
 }

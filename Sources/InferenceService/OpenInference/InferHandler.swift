@@ -103,31 +103,59 @@ struct InferHandler: Sendable {
         let result: Result<CopiedOutputs, ServiceError>
     }
 
-    private func outcome(of item: DictionaryFeatureProvider, at index: Int, _ job: Job) async -> ItemOutcome {
+    private func outcomes(
+        of items: [DictionaryFeatureProvider], in chunk: Range<Int>, _ job: Job
+    ) async -> [ItemOutcome] {
+        let slot: Slot
         do throws(ServiceError) {
-            let slot = try await Slot(of: job.model, options: job.options, metrics: metrics)
-            defer { slot.release() }
-            let outputs = try await run(item, job, slot) { views in CopiedOutputs(views) }
-            return ItemOutcome(index: index, result: .success(outputs))
+            slot = try await Slot(of: job.model, options: job.options, metrics: metrics)
         } catch {
-            return ItemOutcome(index: index, result: .failure(error))
+            return chunk.map { ItemOutcome(index: $0, result: .failure(error)) }
+        }
+        defer { slot.release() }
+        if chunk.count > 1 { return await together(items, chunk, job, slot) }
+        let index = chunk.lowerBound
+        do throws(ServiceError) {
+            let outputs = try await run(items[index], job, slot) { views in CopiedOutputs(views) }
+            return [ItemOutcome(index: index, result: .success(outputs))]
+        } catch {
+            return [ItemOutcome(index: index, result: .failure(error))]
+        }
+    }
+
+    /// Several items in one inference, which hold one slot: where the bundle asks for it (`runtime.batch`).
+    private func together(
+        _ items: [DictionaryFeatureProvider], _ chunk: Range<Int>, _ job: Job, _ slot: Slot
+    ) async -> [ItemOutcome] {
+        let results = await slot.runTogether(metrics: metrics) { permit in
+            await job.model.tensors(together: Array(items[chunk]), options: job.options, permit: permit) {
+                (views, times) throws(InferenceError) in
+                var times = times
+                times.queue &+= slot.waited
+                metrics.record(times, recv: job.receiving, encode: 0, model: job.name)
+                return CopiedOutputs(views)
+            }
+        }
+        return zip(chunk, results).map { index, result in
+            ItemOutcome(index: index, result: result.mapError { ServiceError(ofInput: $0) })
         }
     }
 
     /// One answer for all: one item's failure is the request's.
     private func several(_ items: [DictionaryFeatureProvider], _ job: Job) async throws(ServiceError) -> HTTPResponse {
-        let width = max(1, min(items.count, job.model.instances + 1))
-        let outcomes = await withTaskGroup(of: ItemOutcome.self) { group in
+        let chunks = job.model.chunks(of: items.count)
+        let width = max(1, min(chunks.count, job.model.instances + 1))
+        let outcomes = await withTaskGroup(of: [ItemOutcome].self) { group in
             var outcomes: [ItemOutcome] = []
-            for index in 0..<width { group.addTask { await outcome(of: items[index], at: index, job) } }
+            for chunk in chunks[..<width] { group.addTask { await self.outcomes(of: items, in: chunk, job) } }
             var next = width
-            while let outcome = await group.next() {
-                outcomes.append(outcome)
-                if case .failure = outcome.result { break }
-                guard next < items.count else { continue }
-                let index = next
+            while let ended = await group.next() {
+                outcomes += ended
+                if ended.contains(where: { if case .failure = $0.result { true } else { false } }) { break }
+                guard next < chunks.count else { continue }
+                let chunk = chunks[next]
                 next += 1
-                group.addTask { await self.outcome(of: items[index], at: index, job) }
+                group.addTask { await self.outcomes(of: items, in: chunk, job) }
             }
             group.cancelAll()
             return outcomes.sorted { $0.index < $1.index }

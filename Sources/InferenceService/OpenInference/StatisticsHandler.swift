@@ -41,11 +41,11 @@ struct StatisticsHandler: Sendable {
             writer.string(record.version)
             writer.key("last_inference")
             writer.integer(Self.milliseconds(of: statistics.lastEnded))
-            // Every prediction is executed by itself: batches are taken apart.
-            for key in ["inference_count", "execution_count"] {
-                writer.key(key)
-                writer.integer(statistics.success.count)
-            }
+            writer.key("inference_count")
+            writer.integer(statistics.success.count)
+            // Fewer, where several items have gone through the engine together.
+            writer.key("execution_count")
+            writer.integer(statistics.executions)
             writer.key("inference_stats")
             writer.object { writer in
                 for (key, total) in [
@@ -57,13 +57,14 @@ struct StatisticsHandler: Sendable {
             }
             writer.key("batch_stats")
             writer.array { writer in
-                guard statistics.success.count > 0 else { return }
-                writer.object { writer in
-                    writer.key("batch_size")
-                    writer.integer(1)
-                    write("compute_input", statistics.input, to: &writer)
-                    write("compute_infer", statistics.inference, to: &writer)
-                    write("compute_output", statistics.output, to: &writer)
+                for batch in statistics.batches.sorted(by: { $0.size < $1.size }) {
+                    writer.object { writer in
+                        writer.key("batch_size")
+                        writer.integer(batch.size)
+                        write("compute_input", batch.input, to: &writer)
+                        write("compute_infer", batch.inference, to: &writer)
+                        write("compute_output", batch.output, to: &writer)
+                    }
                 }
             }
         }
