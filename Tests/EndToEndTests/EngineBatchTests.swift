@@ -113,4 +113,48 @@ struct EngineBatchTests {
         }
         #expect(daemon.stop() == 0, "\(daemon.log)")
     }
+
+    /// A file whose batch axis is one: the bundle's `runtime.batch` opens it for `/v2` too.
+    @Test func aFixedBatchAxisIsOpened() throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-batch-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let port = "precision=\"FP32\"><dim>1</dim><dim>4</dim></port>"
+        let relu = """
+            <?xml version="1.0"?><net name="m" version="11"><layers>
+            <layer id="0" name="x" type="Parameter" version="opset1"><data shape="1,4" element_type="f32"/>
+            <output><port id="0" names="x" \(port)</output></layer>
+            <layer id="1" name="r" type="ReLU" version="opset1">
+            <input><port id="0" \(port)</input><output><port id="1" names="y" \(port)</output></layer>
+            <layer id="2" name="z" type="Result" version="opset1"><input><port id="0" \(port)</input></layer>
+            </layers><edges><edge from-layer="0" from-port="0" to-layer="1" to-port="0"/>
+            <edge from-layer="1" from-port="1" to-layer="2" to-port="0"/></edges></net>
+            """
+        for (name, runtime) in [("batches", "{ \"batch\": 3 }"), ("singles", "{}")] {
+            let bundle = folder.appendingPathComponent(name)
+            try FileManager.default.createDirectory(at: bundle, withIntermediateDirectories: true)
+            try relu.write(to: bundle.appendingPathComponent("m.xml"), atomically: true, encoding: .utf8)
+            try """
+            { "name": "m", "id": "m", "version": "1", "model": { "file": "m.xml", "backend": "openvino" },
+              "inputs": [ { "name": "x", "type": "array", "shape": [1, 4] } ],
+              "outputs": [ { "name": "y", "type": "array", "shape": [1, 4] } ], "runtime": \(runtime) }
+            """.write(to: bundle.appendingPathComponent("model.json"), atomically: true, encoding: .utf8)
+        }
+        let daemon = try Daemon(["--models", folder.path, "--cache-dir", ""])
+        let items = 7
+        let values = (0..<items * 4).map { Double($0 % 5) - 2 }
+        let body = "{\"inputs\":[{\"name\":\"x\",\"shape\":[\(items),4],\"datatype\":\"FP32\",\"data\":\(values)}]}"
+        func infer(_ model: String) throws -> Answer {
+            try Curl.run(
+                daemon.url + "/v2/models/\(model)/infer", ["--data-binary", "@-"], input: Data(body.utf8))
+        }
+        let answer = try infer("batches")
+        let output = try #require((answer.json["outputs"] as? [[String: Any]])?.first, "\(answer.text)")
+        #expect(output["shape"] as? [Int] == [items, 4])
+        #expect(output["data"] as? [Double] == values.map { max($0, 0) })
+        let inputs = try Curl.run(daemon.url + "/v2/models/batches").json["inputs"] as? [[String: Any]]
+        #expect(inputs?.first?["shape"] as? [Int] == [-1, 4])
+        let refused = try infer("singles")
+        #expect(refused.status == 400 && refused.error.contains("expected shape [1,4], found [7,4]"), "\(refused.text)")
+        #expect(daemon.stop() == 0, "\(daemon.log)")
+    }
 }

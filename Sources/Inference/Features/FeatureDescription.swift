@@ -19,18 +19,29 @@ public struct FeatureDescription: Sendable {
     public let image: ImageConstraint?
     /// For classifications: one label per class; nil where the bundle names none.
     public let labels: [String]?
+    /// Whether the bundle has the batch axis opened that the file fixes at one (`runtime.batch`).
+    private(set) var opensBatch = false
 
     /// The same input as encoded pictures, one element each.
     package var takingPictures: FeatureDescription {
-        FeatureDescription(
+        var pictures = FeatureDescription(
             name: name, elementType: .string, shape: shape, fileShape: fileShape, kind: kind,
             isTransformed: isTransformed,
             image: image, labels: labels)
+        pictures.opensBatch = opensBatch
+        return pictures
     }
 
-    /// Whether the model file takes any number of items, of which one prediction runs one.
+    /// The same with its batch axis opened.
+    var openingBatch: FeatureDescription {
+        var opened = self
+        opened.opensBatch = true
+        return opened
+    }
+
+    /// Whether clients may give any number of items, of which one prediction runs one: the model file says so, or its bundle.
     public var isBatchOpen: Bool {
-        fileShape.dimensions.first == Shape.dynamic && shape.dimensions.first == 1
+        (opensBatch || fileShape.dimensions.first == Shape.dynamic) && shape.dimensions.first == 1
     }
 }
 

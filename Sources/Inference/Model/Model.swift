@@ -55,8 +55,8 @@ public final class Model: Sendable {
             author: manifest?.author ?? "",
             license: manifest?.license ?? "",
             backend: manifest?.backend.rawValue ?? ModelBundle.backend(of: bundle.source.path),
-            inputs: plan.inputs.map(\.description),
-            outputs: plan.outputs.map(\.description))
+            inputs: plan.inputs.map { batch == nil ? $0.description : $0.description.openingBatch },
+            outputs: plan.outputs.map { batch == nil ? $0.description : $0.description.openingBatch })
         isImageClassifier = description.imageInput != nil && description.classificationOutput != nil
         options = manifest?.options
         stamp = bundle.stamp

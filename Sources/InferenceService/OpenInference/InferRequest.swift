@@ -269,7 +269,7 @@ struct InferRequestReader {
                 "input \"\(name)\": \"datatype\" is missing: expected \"\(input.elementType.datatype)\"")
         }
         guard let shape = parts.shape else {
-            throw .invalidInput("input \"\(name)\": \"shape\" is missing: expected \(input.fileShape)")
+            throw .invalidInput("input \"\(name)\": \"shape\" is missing: expected \(Shape(input.metadataShape))")
         }
         let takesPictures = input.kind == .image
         guard datatype == input.elementType.datatype || takesPictures && datatype == "BYTES" else {

@@ -23,8 +23,8 @@ struct InferTensor {
         }
         guard fits else {
             throw .invalidInput(
-                "input \"\(input.name)\": expected shape \(input.fileShape), found \(shape)"
-                    + (input.fileShape.dimensions.contains(Shape.dynamic)
+                "input \"\(input.name)\": expected shape \(Shape(input.metadataShape)), found \(shape)"
+                    + (input.metadataShape.contains(Shape.dynamic)
                         ? " (-1 stands for any number, of 1 at the least)" : ""))
         }
     }
