@@ -131,36 +131,35 @@ cjpeg_decoder *cjpeg_create(void) {
     decoder->errors.output_message = output_message;
     // jpeg_create_decompress keeps err and client_data when it clears the rest.
     decoder->info.client_data = decoder;
-    if (setjmp(decoder->jump)) {
-        jpeg_destroy_decompress(&decoder->info);
-        free(decoder);
-        return NULL;
-    }
-    jpeg_create_decompress(&decoder->info);
     decoder->source.init_source = source_nothing;
     decoder->source.fill_input_buffer = source_fill;
     decoder->source.skip_input_data = source_skip;
     decoder->source.resync_to_restart = jpeg_resync_to_restart;
     decoder->source.term_source = source_nothing;
-    decoder->info.src = &decoder->source;
     decoder->progress.progress_monitor = monitor;
-    decoder->info.progress = &decoder->progress;
     return decoder;
+}
+
+// Libjpeg's own state is made anew for each picture (half a microsecond): jpeg_abort_decompress would keep the tables, and a
+// picture that lacks some, as a camera's MJPEG frames do, would be decoded by those of whoever was served before.
+static void begin(cjpeg_decoder *decoder) {
+    jpeg_create_decompress(&decoder->info);
+    decoder->info.src = &decoder->source;
+    decoder->info.progress = &decoder->progress;
 }
 
 void cjpeg_destroy(cjpeg_decoder *decoder) {
     if (!decoder) {
         return;
     }
-    if (!setjmp(decoder->jump)) {
-        jpeg_destroy_decompress(&decoder->info);
-    }
+    cjpeg_close(decoder);
     free(decoder);
 }
 
 void cjpeg_close(cjpeg_decoder *decoder) {
+    // Also right where nothing is open.
     if (!setjmp(decoder->jump)) {
-        jpeg_abort_decompress(&decoder->info);
+        jpeg_destroy_decompress(&decoder->info);
     }
     decoder->source.next_input_byte = NULL;
     decoder->source.bytes_in_buffer = 0;
@@ -172,6 +171,7 @@ void cjpeg_close(cjpeg_decoder *decoder) {
 
 cjpeg_status cjpeg_open(
     cjpeg_decoder *decoder, const uint8_t *bytes, size_t count, int tolerant, cjpeg_header *header) {
+    cjpeg_close(decoder);
     decoder->source.next_input_byte = bytes;
     decoder->source.bytes_in_buffer = count;
     decoder->count = count;
@@ -184,6 +184,7 @@ cjpeg_status cjpeg_open(
     if (setjmp(decoder->jump)) {
         return decoder->status;
     }
+    begin(decoder);
     jpeg_read_header(&decoder->info, TRUE);
     header->width = decoder->info.image_width;
     header->height = decoder->info.image_height;
