@@ -20,6 +20,11 @@ import Testing
         ("....ftypisom", "an MP4 or QuickTime file"),
         ("II*\0....", "TIFF or a camera's raw file"), ("{\"image\": 1}", "JSON"),
         ("/9j/4AAQSkZJRg", "a JPEG as base64 text: send its bytes"), ("RIFF....AVI ", "a RIFF file that is not WebP"),
+        ("\0\0\0\u{1C}ftypmif1....mif1avif", "AVIF"), ("\0\0\0\u{1C}ftypmif1....mif1heic", "HEIC"),
+        ("\0\0\0\u{14}ftypmif1....mif1avif", "HEIC or AVIF"), ("....mdat", "an MP4 or QuickTime file"),
+        ("<body>", "HTML"), ("{\\rtf1", "a document in rich text format"), ("no picture", "text"),
+        ("UklGRiQAAABXRUJQ", "a WebP as base64 text: send its bytes"),
+        ("data:;base64,", "a data: URL: send the picture's bytes"),
     ])
     func whatIsNotDecodedIsNamed(_ start: String, _ name: String) {
         #expect(throws: ImageError.unsupportedFormat(looksLike: name)) { try ImagePipeline.probe(Array(start.utf8)) }
@@ -52,7 +57,15 @@ import Testing
         for value: UInt16 in [0, 9, 65535] {
             #expect(try ImagePipeline.probe(jpeg(exif: tiff(value: value))).orientation == 1)
         }
-        #expect(try ImagePipeline.probe(jpeg(exif: tiff(count: 2, value: 6))).orientation == 1)
+        for type: UInt16 in [1, 3, 4, 8, 9] {
+            #expect(try ImagePipeline.probe(jpeg(exif: tiff(type: type, value: 6))).orientation == 6)
+        }
+        // Of several the first counts: here, and where they take more than the entry has room for (at byte 26: 6, 0, 0).
+        #expect(try ImagePipeline.probe(jpeg(exif: tiff(count: 2, value: 6))).orientation == 6)
+        #expect(try ImagePipeline.probe(jpeg(exif: tiff(count: 3, value: 26) + [6, 0, 0, 0, 0, 0])).orientation == 6)
+        for (count, value) in [(UInt32(0), UInt16(6)), (3, 6), (3, 65535), (.max, 26)] {
+            #expect(try ImagePipeline.probe(jpeg(exif: tiff(count: count, value: value))).orientation == 1)
+        }
         #expect(try ImagePipeline.probe(jpeg(exif: tiff(type: 7, value: 6))).orientation == 1)
         let whole = tiff(value: 6)
         for length in 0..<whole.count {

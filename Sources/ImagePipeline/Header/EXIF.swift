@@ -19,12 +19,14 @@ enum EXIF {
             let entry = directory + 2 + index * 12
             guard let tag = number16(entry) else { return nil }
             guard tag == 0x0112 else { continue }
-            guard let type = number16(entry + 2), number32(entry + 4) == 1 else { return nil }
+            // There should be one, a SHORT. Of several, which some writers leave, the first counts, as for Pillow.
+            guard let type = number16(entry + 2), let count = number32(entry + 4), count > 0 else { return nil }
+            func place(_ size: Int) -> Int? { count * size <= 4 ? entry + 8 : number32(entry + 8) }
             let value: Int? =
                 switch type {
-                case 1: tiff.byte(entry + 8).map(Int.init)
-                case 3: number16(entry + 8)
-                case 4: number32(entry + 8)
+                case 1: place(1).flatMap(tiff.byte).map(Int.init)
+                case 3, 8: place(2).flatMap(number16)
+                case 4, 9: place(4).flatMap(number32)
                 default: nil
                 }
             return value.flatMap { (1...8).contains($0) ? $0 : nil }

@@ -14,18 +14,23 @@ enum FormatSniffer {
 
     /// ISO base media files, by brand.
     private static func container(_ reader: ByteReader) -> String? {
-        guard reader.has("ftyp", at: 4) else { return nil }
-        for (brand, name) in brands where reader.has(brand, at: 8) {
-            return name
+        let isMovie = reader.has("moov", at: 4) || reader.has("mdat", at: 4) || reader.has("wide", at: 4)
+        guard reader.has("ftyp", at: 4) else { return isMovie ? "an MP4 or QuickTime file" : nil }
+        // The brand, its version, and the brands that it is compatible with, up to the box's end. `mif1` alone says that the
+        // file holds pictures, and the others of which kind.
+        let end = min(reader.big32(0) ?? 0, 256)
+        for offset in [8] + Array(stride(from: 16, to: max(16, end - 3), by: 4)) {
+            for (brand, name) in brands where reader.has(brand, at: offset) {
+                return name
+            }
         }
-        return "an MP4 or QuickTime file"
+        return reader.has("mif1", at: 8) || reader.has("msf1", at: 8) ? "HEIC or AVIF" : "an MP4 or QuickTime file"
     }
 
     private static var brands: [(StaticString, String)] {
         [
             ("avif", "AVIF"), ("avis", "AVIF"), ("heic", "HEIC"), ("heix", "HEIC"), ("heim", "HEIC"), ("heis", "HEIC"),
-            ("hevc", "HEIC"), ("hevx", "HEIC"), ("mif1", "HEIC or AVIF"), ("msf1", "HEIC or AVIF"),
-            ("jxl ", "JPEG XL"), ("crx ", "a Canon raw file"),
+            ("hevc", "HEIC"), ("hevx", "HEIC"), ("jxl ", "JPEG XL"), ("crx ", "a Canon raw file"),
         ]
     }
 
@@ -34,19 +39,39 @@ enum FormatSniffer {
             ("GIF87a", "GIF"), ("GIF89a", "GIF"), ("II*\0", "TIFF or a camera's raw file"),
             ("MM\0*", "TIFF or a camera's raw file"), ("II+\0", "BigTIFF"), ("MM\0+", "BigTIFF"),
             ("\0\0\0\u{0C}jP  ", "JPEG 2000"), ("\0\0\0\u{0C}JXL ", "JPEG XL"), ("8BPS", "a Photoshop document"),
-            ("qoif", "QOI"), ("\0\0\u{01}\0", "an icon"), ("P5", "PNM"), ("P6", "PNM"), ("BM", "BMP"),
+            ("qoif", "QOI"), ("\0\0\u{01}\0", "an icon"), ("\0\0\u{02}\0", "a cursor"), ("P5", "PNM"), ("P6", "PNM"),
+            ("BM", "BMP"), ("DDS ", "DDS"), ("icns", "an icon of macOS"), ("gimp xcf", "a GIMP document"),
+            ("v/1\u{01}", "OpenEXR"), ("#?RADIANCE", "Radiance HDR"), ("SIMPLE  =", "FITS"),
+            ("FUJIFILM", "a camera's raw file"),
+            ("IIU\0", "a camera's raw file"), ("IIRO", "a camera's raw file"), ("AT&TFORM", "DjVu"),
         ]
         for (start, name) in starts where reader.has(start, at: 0) {
             return name
         }
-        if reader.byte(0) == 0xFF, reader.byte(1) == 0x0A { return "JPEG XL" }
+        let first = reader.big32(0) ?? 0
+        if first >> 16 == 0xFF0A { return "JPEG XL" }
+        if first == 0xFF4F_FF51 { return "JPEG 2000" }
+        if first >> 8 == 0x4949BC { return "JPEG XR" }
+        if first == 0x8A4D_4E47 || first == 0x8B4A_4E47 { return "MNG or JNG" }
+        if first == 0x8950_4E47 {
+            return "a PNG whose line ends were changed on its way: it must be sent as binary data"
+        }
+        if reader.has("DICM", at: 128) { return "DICOM" }
         return nil
     }
 
     private static func document(_ reader: ByteReader) -> String? {
         if reader.has("%PDF", at: 0) { return "PDF" }
+        if reader.has("%!PS", at: 0) { return "PostScript" }
         if reader.has("PK\u{03}\u{04}", at: 0) { return "a ZIP archive" }
         if reader.byte(0) == 0x1F, reader.byte(1) == 0x8B { return "gzip" }
+        let archives: [(StaticString, String)] = [
+            ("7z", "a 7-Zip archive"), ("Rar!", "a RAR archive"), ("BZh", "bzip2"), ("OggS", "an Ogg file"),
+            ("FLV", "a Flash video"), ("ID3", "MP3"), ("\0\0\u{01}", "an MPEG video"),
+        ]
+        for (start, name) in archives where reader.has(start, at: 0) {
+            return name
+        }
         if reader.has("RIFF", at: 0) { return "a RIFF file that is not WebP" }
         if reader.byte(0) == 0x1A, reader.byte(1) == 0x45, reader.byte(2) == 0xDF { return "a Matroska or WebM video" }
         return nil
@@ -64,14 +89,19 @@ enum FormatSniffer {
         }
         if start.hasPrefix("/9j/") { return "a JPEG as base64 text: send its bytes" }
         if start.hasPrefix("iVBORw0KGgo") { return "a PNG as base64 text: send its bytes" }
+        if start.hasPrefix("UklGR") { return "a WebP as base64 text: send its bytes" }
+        if start.hasPrefix("R0lGOD") { return "a GIF as base64 text" }
         start = start.lowercased()
-        if start.hasPrefix("<!doctype html") || start.hasPrefix("<html") { return "HTML" }
+        for tag in ["<!doctype html", "<html", "<head", "<body"] where start.hasPrefix(tag) { return "HTML" }
         if start.hasPrefix("<svg") { return "SVG" }
         if start.hasPrefix("<?xml") || start.hasPrefix("<!doctype svg") { return "XML or SVG" }
-        if start.hasPrefix("data:image/") { return "a data: URL: send the picture's bytes" }
+        if start.hasPrefix("<!--") { return "HTML, XML or SVG" }
+        if start.hasPrefix("{\\rtf") { return "a document in rich text format" }
+        if start.hasPrefix("data:") { return "a data: URL: send the picture's bytes" }
         if start.hasPrefix("http://") || start.hasPrefix("https://") { return "a URL: send the picture's bytes" }
         if start.hasPrefix("{") || start.hasPrefix("[") { return "JSON" }
         if start.hasPrefix("--") { return "a multipart body: declare its Content-Type with the boundary" }
-        return nil
+        let isPrintable = start.utf8.allSatisfy { $0 >= 0x20 || (0x09...0x0D).contains($0) }
+        return isPrintable && start.utf8.count >= min(24, max(1, reader.count - offset)) ? "text" : nil
     }
 }
