@@ -13,6 +13,13 @@ struct cpng_decoder {
     const uint8_t *bytes;
     size_t count;
     size_t offset;
+    // Rows of all passes that are still to be read.
+    uint64_t rows_left;
+    // Whether the last of them has no data: the last pass is of odd rows only (from 0).
+    int ends_without_data;
+    // Whether all rows are decompressed, and where in the bytes that was.
+    int is_complete;
+    size_t end;
     cpng_status status;
     char message[200];
 };
@@ -34,14 +41,36 @@ static void on_warning(png_structp png, png_const_charp message) {
     (void)message;
 }
 
+// After the last row libpng reads on to the end of the compressed data, all at once and however long it is: 20 MB of it may
+// expand to 20 GB. No more than so many bytes of what is of no use are read, which takes some 50 ms at the worst.
+static const size_t most_after_end = 16 << 10;
+
 static void on_read(png_structp png, png_bytep destination, size_t count) {
     cpng_decoder *decoder = png_get_io_ptr(png);
+    if (decoder->is_complete && count > most_after_end - (decoder->offset - decoder->end)) {
+        png_longjmp(png, 1);  // with CPNG_OK
+    }
     if (count > decoder->count - decoder->offset) {
         decoder->status = CPNG_TRUNCATED;
         png_error(png, "the data ends before the picture does");
     }
     memcpy(destination, decoder->bytes + decoder->offset, count);
     decoder->offset += count;
+}
+
+static void complete(cpng_decoder *decoder) {
+    decoder->is_complete = 1;
+    decoder->end = decoder->offset;
+}
+
+// Called when a row has been decompressed, and before it is written, for which nothing more is read.
+static void on_row(png_structp png, png_row_infop info, png_bytep row) {
+    (void)info;
+    (void)row;
+    cpng_decoder *decoder = png_get_io_ptr(png);
+    if (decoder->rows_left == 0) {
+        complete(decoder);
+    }
 }
 
 cpng_decoder *cpng_create(const uint8_t *bytes, size_t count) {
@@ -97,6 +126,7 @@ cpng_status cpng_open(cpng_decoder *decoder, uint32_t maximum_width, uint32_t ma
         png_set_filler(png, 0xFF, PNG_FILLER_AFTER);
     }
     int passes = png_set_interlace_handling(png);
+    png_set_read_user_transform_fn(png, on_row);
     png_read_update_info(png, info);
 
     header->width = png_get_image_width(png, info);
@@ -104,6 +134,8 @@ cpng_status cpng_open(cpng_decoder *decoder, uint32_t maximum_width, uint32_t ma
     header->channels = gray ? (alpha ? 2 : 1) : 4;
     header->has_alpha = alpha != 0;
     header->passes = (uint8_t)passes;
+    decoder->rows_left = (uint64_t)header->height * header->passes;
+    decoder->ends_without_data = passes > 1 && header->height % 2 == 1;
     // What the caller's buffers are made by: not assumed, but checked.
     if (png_get_rowbytes(png, info) != (size_t)header->width * header->channels) {
         png_error(png, "a row has an unexpected size");
@@ -116,6 +148,12 @@ cpng_status cpng_read(cpng_decoder *decoder, uint8_t *destination, size_t stride
         return decoder->status;
     }
     for (uint32_t index = 0; index < rows; index++) {
+        if (decoder->rows_left > 0) {
+            decoder->rows_left--;
+        }
+        if (decoder->rows_left == 0 && decoder->ends_without_data) {
+            complete(decoder);
+        }
         png_read_row(decoder->png, destination + (size_t)index * stride, NULL);
     }
     return CPNG_OK;

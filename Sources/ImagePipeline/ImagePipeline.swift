@@ -85,6 +85,8 @@ public final class ImagePipeline: Sendable {
         scratch: Scratch, isCancelled: () -> Bool
     ) throws(ImageError) -> any RowSource {
         let gray = spec.channelOrder == .gray
+        var limits = limits
+        limits.maxScans = limits.scans(ofPixels: header.info.width * header.info.height)
         switch header.info.format {
         case .jpeg:
             let found = try scratch.jpeg.open(bytes, tolerant: limits.tolerateTruncation)
@@ -109,8 +111,9 @@ public final class ImagePipeline: Sendable {
             // The frame's range was cut to the bytes there are.
             let frame = header.frame.map { UnsafeRawBufferPointer(rebasing: bytes[$0.range]) }
             return try WebPRows(
-                frame ?? bytes, canvas: (header.info.width, header.info.height), frame: header.frame, gray: gray,
-                background: spec.background, region: plan.region, limits: limits, whole: scratch.whole,
+                frame ?? bytes, canvas: (header.info.width, header.info.height), frame: header.frame,
+                pixels: header.pixels, gray: gray, background: spec.background, region: plan.region, limits: limits,
+                whole: scratch.whole,
                 isCancelled: isCancelled)
         }
     }

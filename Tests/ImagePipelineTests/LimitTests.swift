@@ -76,6 +76,45 @@ import Testing
         #expect(throws: ImageError.tooManyScans(limit: 100)) { try pipeline.tensor(picture) }
     }
 
+    /// Components apart: two more scans of the last one are legal, hundreds are a bomb, however short each is.
+    @Test func scansOfASequentialPictureAreLimited() throws {
+        let picture = try Fixtures.bytes("scene-apart.jpg")
+        let last = try #require(picture.indices.dropLast().last { picture[$0] == 0xFF && picture[$0 + 1] == 0xDA })
+        let scan = Array(picture[last..<picture.count - 2])
+        let start = Array(picture[..<last])
+        func repeated(_ count: Int) -> [UInt8] { start + (0..<count).flatMap { _ in scan } + [0xFF, 0xD9] }
+        let pipeline = try ImagePipeline(spec: spec)
+        #expect(try pipeline.tensor(repeated(2)) == pipeline.tensor(picture))
+        #expect(throws: ImageError.tooManyScans(limit: 100)) { try pipeline.tensor(repeated(300)) }
+        let strict = try ImagePipeline(spec: spec, limits: ImageLimits(maxPixels: 150 * 113))
+        #expect(throws: ImageError.tooManyScans(limit: 20)) { try strict.tensor(repeated(19)) }
+    }
+
+    /// What stands behind the end marker (a video, another picture), or in a segment, is no scan.
+    @Test func onlyScansAreCounted() throws {
+        let picture = try Fixtures.bytes("scene-progressive.jpg")
+        let pipeline = try ImagePipeline(spec: spec)
+        let whole = try pipeline.tensor(picture)
+        let markers = (0..<300).flatMap { _ in [UInt8](arrayLiteral: 0xFF, 0xDA, 0, 8) }
+        #expect(try pipeline.tensor(picture + markers) == whole)
+        let last = try #require(picture.indices.dropLast().last { picture[$0] == 0xFF && picture[$0 + 1] == 0xDA })
+        let length = markers.count + 2
+        let comment = [0xFF, 0xFE, UInt8(length >> 8), UInt8(length & 255)] + markers
+        #expect(try pipeline.tensor(Array(picture[..<last]) + comment + Array(picture[last...])) == whole)
+    }
+
+    @Test func chunksBeforeThePixelsOfAWebPChangeNothing() throws {
+        let picture = try Fixtures.bytes("scene-lossy.webp")
+        let pixels = Array(picture[12...])
+        let header = Array("VP8X".utf8) + [10, 0, 0, 0, 0, 0, 0, 0, 89, 0, 0, 69, 0, 0]
+        let others = (0..<10_000).flatMap { _ in Array("none\0\0\0\0".utf8) }
+        let length = 4 + header.count + others.count + pixels.count
+        let size = (0..<4).map { UInt8(truncatingIfNeeded: length >> ($0 * 8)) }
+        let larger = Array("RIFF".utf8) + size + Array("WEBP".utf8) + header + others + pixels
+        let pipeline = try ImagePipeline(spec: spec)
+        #expect(try pipeline.tensor(larger) == pipeline.tensor(picture))
+    }
+
     @Test func whatTheAncillaryChunksOfAPNGHoldIsNotRead() throws {
         let picture = try Fixtures.bytes("scene.png")
         // A profile that is no deflate stream, and is said to be 4 MB; its checksum is wrong too.

@@ -12,7 +12,7 @@ public enum ImageError: Error, Sendable, Hashable {
     case tooLarge(pixels: Int, limit: Int, width: Int, height: Int)
     /// Decoding would take more memory than the limit: interlaced or progressive pictures are held whole.
     case tooMuchMemory(bytes: Int, limit: Int, reason: String)
-    /// A progressive JPEG with more scans than the limit.
+    /// A JPEG with more scans than the limit.
     case tooManyScans(limit: Int)
     /// The specification of the tensor contradicts itself; says where. A defect of the caller's, never of the picture.
     case invalidSpec(String)
@@ -42,7 +42,7 @@ extension ImageError {
         case .tooMuchMemory(let bytes, let limit, let reason):
             return "decoding the picture would take \(bytes) bytes of memory (\(reason)); at most \(limit) are used"
         case .tooManyScans(let limit):
-            return "the progressive JPEG has more than \(limit) scans"
+            return "the JPEG has more than \(limit) scans"
         case .invalidSpec(let detail):
             return "the image input is not valid: \(detail)"
         case .wrongSize(let expected, let got):

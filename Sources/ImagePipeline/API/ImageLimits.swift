@@ -5,7 +5,7 @@ public struct ImageLimits: Sendable, Hashable {
     /// Memory beyond the compressed bytes. Rows stream through, so that only pictures that must be held whole come near it:
     /// progressive JPEG (2 bytes a coefficient), interlaced PNG and WebP (4 bytes a pixel that is kept).
     public var maxBytes: Int
-    /// Scans of a progressive JPEG. Encoders write about ten; each costs a walk over the whole picture. Of a large picture
+    /// Scans of a JPEG. Encoders of progressive ones write about ten; each costs a walk over the whole picture. Of a large picture
     /// fewer are taken: see ``scans(ofPixels:)``.
     public var maxScans: Int
     /// Decode what there is of truncated or damaged data instead of refusing it.

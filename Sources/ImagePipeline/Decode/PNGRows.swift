@@ -53,6 +53,12 @@ final class PNGRows: RowSource {
             let converts = conversion.needsRoom ? region.x.count * 4 : 0
             buffer = try scratch.rows.reserve(stride * Self.batch + (converts + 64) * Self.batch)
             converted = buffer + stride * Self.batch
+            while y < region.y.lowerBound {
+                if isCancelled() { throw .cancelled }
+                let count = min(Self.batch, region.y.lowerBound - y)
+                try decoder.read(buffer, stride: stride, rows: count)
+                y += count
+            }
         }
     }
 
@@ -63,11 +69,6 @@ final class PNGRows: RowSource {
             let row = buffer + y * stride + region.x.lowerBound * bytesPerPixel
             y += 1
             return RowBatch(base: conversion.apply(row, count: region.x.count, room: converted), stride: 0, count: 1)
-        }
-        while y < region.y.lowerBound {
-            let count = min(Self.batch, region.y.lowerBound - y)
-            try decoder.read(buffer, stride: stride, rows: count)
-            y += count
         }
         let count = min(Self.batch, region.y.upperBound - y)
         guard count > 0 else { return nil }

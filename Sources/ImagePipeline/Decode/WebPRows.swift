@@ -15,9 +15,11 @@ final class WebPRows: RowSource {
     /// - Parameters:
     ///   - canvas: the size that the header says.
     ///   - frame: of an animation, where the first frame stands on the canvas; `bytes` are then the frame's.
+    ///   - pixels: where they begin in `bytes`. The decoder looks through all that is before them whenever it is offered more.
     ///   - region: in pixels of the canvas.
     init(
-        _ bytes: UnsafeRawBufferPointer, canvas: (width: Int, height: Int), frame: PictureHeader.Frame?, gray: Bool,
+        _ bytes: UnsafeRawBufferPointer, canvas: (width: Int, height: Int), frame: PictureHeader.Frame?,
+        pixels: Int, gray: Bool,
         background: RGBColor, region: Region, limits: ImageLimits, whole: Memory, isCancelled: () -> Bool
     ) throws(ImageError) {
         var header = cwebp_header()
@@ -55,7 +57,7 @@ final class WebPRows: RowSource {
             )
         guard let decoder else { throw .outOfMemory }
         defer { cwebp_destroy(decoder) }
-        var offered = 0
+        var offered = pixels
         var status = CWEBP_MORE
         while offered < bytes.count, status == CWEBP_MORE {
             if isCancelled() { throw .cancelled }

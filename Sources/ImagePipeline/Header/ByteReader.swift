@@ -1,3 +1,9 @@
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Musl
+#endif
+
 /// Reads numbers from bytes that anybody may have written: every access is checked, none traps.
 struct ByteReader {
     let bytes: UnsafeRawBufferPointer
@@ -44,6 +50,14 @@ struct ByteReader {
             return false
         }
         return true
+    }
+
+    /// Where a byte is next, from the offset on.
+    func next(_ byte: UInt8, from offset: Int) -> Int? {
+        guard offset >= 0, offset < bytes.count, let base = bytes.baseAddress,
+            let found = memchr(base + offset, Int32(byte), bytes.count - offset)
+        else { return nil }
+        return UnsafeRawPointer(found) - base
     }
 
     /// A part, cut off at the end of the bytes.

@@ -6,6 +6,7 @@ enum JPEGHeader {
         var orientation: Int?
         var chromaUnevenness = 1.0
         var isProgressive = false
+        var components = 0
         while true {
             let marker = try nextMarker(reader, &offset)
             switch marker {
@@ -27,6 +28,7 @@ enum JPEGHeader {
                 guard width > 0, height > 0 else { throw .corrupt("a JPEG of \(width) x \(height) pixels") }
                 size = (width, height)
                 isProgressive = marker & 3 == 2
+                components = reader.byte(offset + 7).map(Int.init) ?? 0
                 chromaUnevenness = Self.chromaUnevenness(reader, components: offset + 7)
             case 0xE1 where orientation == nil && reader.has("Exif\0", at: offset + 2):
                 orientation = EXIF.orientation(reader.slice(offset + 8, length - 8)) ?? 1
@@ -36,7 +38,8 @@ enum JPEGHeader {
                     format: .jpeg, width: size.width, height: size.height, orientation: orientation ?? 1)
                 var header = PictureHeader(info: info, truncation: missingEnd(reader, scan: offset))
                 header.chromaUnevenness = chromaUnevenness
-                if isProgressive { header.scans = scans(reader, from: offset) }
+                let together = reader.byte(offset + 2).map(Int.init) ?? 0
+                if isProgressive || together < components { header.scans = scans(reader, from: offset) }
                 return header
             default:
                 break
@@ -55,7 +58,6 @@ enum JPEGHeader {
         return marker
     }
 
-    /// Whether the first component has more samples than another across but not down, or the other way round.
     /// How many times fewer samples chroma has one way than the other: 1 of 4:4:4 and 4:2:0, 2 of 4:2:2 and 4:4:0, 4 of 4:1:1.
     private static func chromaUnevenness(_ reader: ByteReader, components: Int) -> Double {
         guard let count = reader.byte(components), count > 1, let first = reader.byte(components + 2) else { return 1 }
@@ -72,15 +74,24 @@ enum JPEGHeader {
         return unevenness
     }
 
-    /// How many scans there are, this one included. Within a scan 0xFF is followed by a byte that makes it harmless, so that
-    /// the marker can only be one; counting them takes a fraction of what decoding one would.
+    /// How many scans there are, this one included, whose length stands at `start`: up to the end marker, as many cameras write a
+    /// video or another picture behind it. Counting them takes a fraction of what decoding one would.
     private static func scans(_ reader: ByteReader, from start: Int) -> Int {
         var count = 1
-        var position = start
-        let bytes = reader.bytes
-        while position + 1 < reader.count {
-            if bytes[position] == 0xFF, bytes[position + 1] == 0xDA { count += 1 }
-            position += 1
+        var offset = start
+        while let length = reader.big16(offset), length >= 2 {
+            // Within a scan 0xFF is followed by a byte that makes it harmless, or is a marker.
+            offset += length
+            var marker: UInt8 = 0
+            while [0x00, 0x01, 0xFF].contains(marker) || (0xD0...0xD7).contains(marker) {
+                guard let found = reader.next(0xFF, from: offset), let code = reader.byte(found + 1) else {
+                    return count
+                }
+                marker = code
+                offset = found + (code == 0xFF ? 1 : 2)
+            }
+            if marker == 0xD9 { return count }
+            if marker == 0xDA { count += 1 }
         }
         return count
     }

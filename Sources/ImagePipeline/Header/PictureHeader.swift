@@ -5,8 +5,10 @@ struct PictureHeader {
     let truncation: String?
     /// How many times fewer chroma samples a JPEG has one way than the other: 2 of 4:2:2, 4 of 4:1:1, else 1.
     var chromaUnevenness = 1.0
-    /// Scans of a progressive JPEG; 1 for everything else.
+    /// Scans of a JPEG, where there may be many: progressive, or components apart. 1 for everything else.
     var scans = 1
+    /// Where the pixels of a WebP that is no animation begin.
+    var pixels = 0
     /// The bytes that hold the pixels, with the size they have: of a WebP animation, one frame.
     var frame: Frame?
 

@@ -8,6 +8,7 @@ enum WebPHeader {
         var still: (width: Int, height: Int)?
         var frame: PictureHeader.Frame?
         var orientation: Int?
+        var pixels = 0
         var offset = 12
         let end = min(reader.count, announced + 8)
         while let length = reader.little32(offset + 4), offset + 8 <= end {
@@ -17,8 +18,10 @@ enum WebPHeader {
                     reader, reader.little24(payload + 4).map { $0 + 1 }, reader.little24(payload + 7).map { $0 + 1 })
             } else if reader.has("VP8 ", at: offset), still == nil {
                 still = try lossySize(reader, payload)
+                pixels = payload
             } else if reader.has("VP8L", at: offset), still == nil {
                 still = try losslessSize(reader, payload)
+                pixels = payload
             } else if reader.has("ANMF", at: offset), frame == nil {
                 frame = try firstFrame(reader, payload, length)
             } else if reader.has("EXIF", at: offset), orientation == nil {
@@ -42,7 +45,9 @@ enum WebPHeader {
         let truncation =
             reader.count < announced + 8
             ? "the WebP ends at byte \(reader.count) of the \(announced + 8) that its header announces" : nil
-        return PictureHeader(info: info, truncation: truncation, frame: still == nil ? frame : nil)
+        var header = PictureHeader(info: info, truncation: truncation, frame: still == nil ? frame : nil)
+        header.pixels = min(pixels, reader.count)
+        return header
     }
 
     /// Both sides, which are nil where they would stand beyond the end.
