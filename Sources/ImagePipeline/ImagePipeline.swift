@@ -97,9 +97,11 @@ public final class ImagePipeline: Sendable {
             if found.multiple_scans != 0, held > limits.maxBytes {
                 throw .tooMuchMemory(bytes: held, limit: limits.maxBytes, reason: "it is progressive")
             }
-            return try JPEGRows(
-                decoder: scratch.jpeg, header: found, gray: gray, scale: plan.scale, region: plan.region,
+            let toGray = gray && found.components == 3
+            let rows = try JPEGRows(
+                decoder: scratch.jpeg, header: found, gray: gray && !toGray, scale: plan.scale, region: plan.region,
                 decodesAllPixels: decodesAllPixels, limits: limits, rows: scratch.rows, isCancelled: isCancelled)
+            return toGray ? try GrayRows(rows, width: plan.region.x.count, memory: scratch.whole) : rows
         case .png:
             let decoder = try PNGDecoder(
                 bytes, width: header.info.width, height: header.info.height,

@@ -61,6 +61,26 @@ enum RowConversion {
         }
     }
 
+    /// RGBX to gray, elsewhere, sixteen pixels at a time.
+    static func gray(_ source: UnsafePointer<UInt8>, to row: UnsafeMutablePointer<UInt8>, count: Int) {
+        let from = UnsafeRawPointer(source)
+        var index = 0
+        while index &+ 16 <= count {
+            let pixels = from.loadUnaligned(fromByteOffset: index &* 4, as: SIMD16<UInt32>.self)
+            let red = (pixels & 0xFF) &* 19595
+            let green = (pixels &>> 8 & 0xFF) &* 38470
+            let blue = (pixels &>> 16 & 0xFF) &* 7471
+            let levels = SIMD16<UInt8>(truncatingIfNeeded: (red &+ green &+ blue &+ 0x8000) &>> 16)
+            UnsafeMutableRawPointer(row).storeBytes(of: levels, toByteOffset: index, as: SIMD16<UInt8>.self)
+            index &+= 16
+        }
+        while index < count {
+            let pixel = source + index &* 4
+            row[index] = luma(UInt32(pixel[0]), UInt32(pixel[1]), UInt32(pixel[2]))
+            index &+= 1
+        }
+    }
+
     /// Adobe's CMYK, which stores 255 minus the ink, to RGBX, in place. All CMYK is taken to be of that kind, as Pillow does:
     /// files that are not are hardly met, and cannot be told for sure.
     static func rgbxFromInvertedCMYK(_ row: UnsafeMutablePointer<UInt8>, count: Int) {
