@@ -184,4 +184,99 @@ import Testing
         }
         #expect(count == 1)
     }
+
+    /// A source of inputs that ends, fails or waits as the test says, and counts what is taken from it.
+    private struct Source: AsyncSequence, Sendable {
+        struct Broken: Error {}
+        let input: DictionaryFeatureProvider
+        /// How many there are; then it fails.
+        let count: Int
+        let taken = Counter()
+        /// Before each element.
+        var wait: @Sendable (Int) async -> Void = { _ in }
+
+        final class Counter: Sendable {
+            let value = Mutex(0)
+        }
+
+        struct AsyncIterator: AsyncIteratorProtocol {
+            let source: Source
+            func next() async throws -> DictionaryFeatureProvider? {
+                let index = source.taken.value.withLock { value in
+                    defer { value += 1 }
+                    return value
+                }
+                await source.wait(index)
+                if Task.isCancelled { return nil }
+                guard index < source.count else { throw Broken() }
+                return source.input
+            }
+        }
+        func makeAsyncIterator() -> AsyncIterator { AsyncIterator(source: self) }
+    }
+
+    /// A camera's next picture may be long in coming, or depend on what became of the last.
+    @Test(.timeLimit(.minutes(1)))
+    func aStreamHandsOnWhatIsThereBeforeTheNextElementComes() async throws {
+        let (model, _) = try await load(FakeEngine())
+        let answered = AsyncStream.makeStream(of: Void.self)
+        let turns = answered.stream
+        let source = Source(input: try input, count: 5) { index in
+            if index > 0 { for await _ in turns { return } }
+        }
+        var count = 0
+        for await result in source.predictionResults(model: model, concurrency: 3) {
+            #expect((try? result.get()) != nil)
+            count += 1
+            answered.continuation.yield()
+        }
+        #expect(count == 5)
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func aStreamReadsNoFurtherAheadThanItMay() async throws {
+        let (model, _) = try await load(FakeEngine())
+        let source = Source(input: try input, count: 1_000)
+        let stream = source.predictionResults(model: model, concurrency: 3)
+        for taken in 0..<20 {
+            var iterator = stream.makeAsyncIterator()
+            #expect(await iterator.next() != nil)
+            try await Task.sleep(for: .milliseconds(2))
+            #expect(source.taken.value.withLock { $0 } <= taken + 1 + 3)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func aStreamThatNobodyHoldsStopsTheWork() async throws {
+        let (model, _) = try await load(FakeEngine())
+        let isCancelled = AsyncStream.makeStream(of: Void.self)
+        let source = Source(input: try input, count: 1_000) { index in
+            guard index == 2 else { return }
+            // Waits until the task is cancelled, as a sleeping source does.
+            try? await Task.sleep(for: .seconds(3_600))
+            isCancelled.continuation.yield()
+        }
+        do {
+            var iterator = source.predictions(droppingFailures: model).makeAsyncIterator()
+            #expect(await iterator.next() != nil)
+        }
+        for await _ in isCancelled.stream { break }
+        // The same where the task is cancelled that iterates.
+        let task = Task { for await _ in source.predictionResults(model: model) {} }
+        task.cancel()
+        await task.value
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func aSourceThatFailsEndsTheStreamAfterWhatItHasGiven() async throws {
+        let (model, _) = try await load(FakeEngine())
+        var count = 0
+        await #expect(throws: Source.Broken.self) {
+            for try await _ in Source(input: try input, count: 4).predictions(model: model) { count += 1 }
+        }
+        #expect(count == 4)
+        for await _ in Source(input: try input, count: 4).predictionResults(model: model) { count += 1 }
+        for await _ in Source(input: try input, count: 4).predictions(droppingFailures: model) { count += 1 }
+        #expect(count == 12)
+    }
 }
