@@ -51,6 +51,18 @@ import Testing
         #expect(ElementConversion.half(from: -2) == 0xC000)
     }
 
+    @Test func brainFloatsRoundToNearestEven() {
+        #expect(roundTrip(1, .bfloat16) == 1)
+        #expect(roundTrip(1 + 0x1p-8, .bfloat16) == 1)
+        #expect(roundTrip(1 + 3 * 0x1p-8, .bfloat16) == 1 + 0x1p-6)
+        #expect(roundTrip(-(1 + 0x1p-8 + 0x1p-20), .bfloat16) == -(1 + 0x1p-7))
+        #expect(roundTrip(Double(Float.greatestFiniteMagnitude), .bfloat16) == .infinity)
+        #expect(roundTrip(-.infinity, .bfloat16) == -.infinity)
+        // Of a NaN whose mark is in the half that is dropped.
+        #expect(roundTrip(Double(Float(bitPattern: 0x7F80_0001)), .bfloat16).isNaN)
+        #expect(roundTrip(.nan, .bfloat16).isNaN)
+    }
+
     @Test func nothingIsWrittenOutside() {
         withUnsafeTemporaryAllocation(byteCount: 8, alignment: 8) { memory in
             for index in memory.indices { memory[index] = 0xAA }

@@ -329,6 +329,42 @@ import Testing
         #expect(try await repository.model(named: "m").description.version == "2")
     }
 
+    /// A broken model that many ask for must not keep the processors busy with loads.
+    @Test(arguments: [LoadPolicy.eager, .lazy])
+    func requestsDoNotBeginTheSameFailingLoadAgainAndAgain(_ policy: LoadPolicy) async throws {
+        let folder = try TemporaryFolder()
+        try folder.write(["m/model.json": "{"])
+        let (repository, events) = try repository(folder, policy: policy)
+        var messages: Set<String> = []
+        for _ in 0..<20 {
+            let error = await #expect(throws: InferenceError.self) { _ = try await repository.model(named: "m") }
+            messages.insert(error?.message ?? "")
+        }
+        #expect(events.all == ["failed m 1"])
+        #expect(messages.count == 1 && messages.first?.contains("not valid JSON") == true, "\(messages)")
+        // Who asks for the load itself gets one.
+        await #expect(throws: InferenceError.self) { try await repository.reload("m") }
+        #expect(events.all == ["failed m 1", "failed m 1"])
+        try folder.write(["m/model.json": Bundles.manifest(), "m/m.onnx": ""])
+        try await repository.reload("m")
+        _ = try await repository.model(named: "m")
+    }
+
+    @Test func loadingByRequestTriesTheHighestVersion() async throws {
+        let folder = try TemporaryFolder()
+        try folder.write(["m/1/m.onnx": ""])
+        let (repository, _) = try repository(folder)
+        await repository.loadEager()
+        try folder.write(["m/2/model.json": "{"])
+        try repository.discover()
+        await #expect(throws: InferenceError.self) { try await repository.reload("m") }
+        #expect(try await repository.model(named: "m").description.version == "1")
+        // It is mended: the next load is of it, not of the older one that answers meanwhile.
+        try folder.write(["m/2/model.json": Bundles.manifest(), "m/2/m.onnx": ""])
+        try await repository.reload("m")
+        #expect(try await repository.model(named: "m").description.version == "2")
+    }
+
     /// When a bundle wants to be loaded is not what the engine is told, and must not be forgotten for that.
     @Test(arguments: [false, true]) func whenABundleWantsToBeLoadedIsReadAnew(byWatching: Bool) async throws {
         let folder = try TemporaryFolder()

@@ -59,11 +59,19 @@ package enum ElementConversion {
         case .int32: integer(Int32.self)
         case .int64: integer(Int64.self)
         case .float16: store(half(from: Float(value)))
-        case .bfloat16: store(UInt16(truncatingIfNeeded: Float(value).bitPattern >> 16))
+        case .bfloat16: store(brain(from: Float(value)))
         case .float32: store(Float(value))
         case .float64: store(value)
         case .string: break
         }
+    }
+
+    /// The nearest brain float, ties to even, as numerical libraries have it.
+    private static func brain(from value: Float) -> UInt16 {
+        let bits = value.bitPattern
+        // What makes a number NaN may be in the half that is dropped.
+        if value.isNaN { return UInt16(truncatingIfNeeded: bits >> 16) | 0x40 }
+        return UInt16(truncatingIfNeeded: (bits &+ 0x7FFF &+ ((bits >> 16) & 1)) >> 16)
     }
 
     #if arch(x86_64)

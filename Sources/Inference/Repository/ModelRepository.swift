@@ -252,7 +252,8 @@ public final class ModelRepository: Sendable {
     /// Loads a model anew beside the old one and switches when it is ready; the old one finishes what it holds. One that was
     /// unloaded is served again, with all its versions.
     public func reload(_ name: String) async throws(InferenceError) {
-        let highest = try find(name, version: nil)
+        // Not the one that answers: where the highest has failed, it is the one to be tried again.
+        let highest = try highest(of: name)
         for slot in versions(of: name) { slot.release() }
         _ = try await load(highest, again: true, bringsBack: true)
     }
@@ -325,18 +326,23 @@ public final class ModelRepository: Sendable {
 
     /// Where the highest version of a model is: its folder or file.
     package func location(of name: String) throws(InferenceError) -> String {
-        try find(name, version: nil).path
+        try highest(of: name).path
     }
 
     private func versions(of name: String) -> [ModelSlot] {
         slots.withLock { $0[name] ?? [] }
     }
 
-    private func find(_ name: String, version: String?) throws(InferenceError) -> ModelSlot {
-        let versions = versions(of: name)
-        guard let highest = versions.max(by: { $0.order < $1.order }) else {
+    private func highest(of name: String) throws(InferenceError) -> ModelSlot {
+        guard let highest = versions(of: name).max(by: { $0.order < $1.order }) else {
             throw .modelNotFound(name: name, known: names)
         }
+        return highest
+    }
+
+    private func find(_ name: String, version: String?) throws(InferenceError) -> ModelSlot {
+        let versions = versions(of: name)
+        let highest = try highest(of: name)
         guard let version else {
             // The highest version that answers: one that failed to load leaves the older ones serving.
             let ready = versions.filter { $0.readyModel != nil }.max { $0.order < $1.order }

@@ -34,6 +34,8 @@ final class ModelSlot: Sendable {
         /// The load that is under way, and what it was begun with.
         var loading: (load: Load, configuration: ModelConfiguration)?
         var failure: String?
+        /// When the last load failed.
+        var failed: MonotonicInstant?
         var isUnloaded = false
         var isHeldBack = false
         /// The bundle's own word counts.
@@ -149,6 +151,10 @@ final class ModelSlot: Sendable {
         let isKept: Bool
     }
 
+    /// For how long requests are told of a load that has failed, and begin no other: loads cost seconds of processors, and
+    /// there may be many requests. Reloads are not held up.
+    private static let respite = Duration.seconds(5)
+
     /// What a call to ``load(again:bringsBack:)`` finds.
     private enum Start {
         case begun(Load)
@@ -199,6 +205,10 @@ final class ModelSlot: Sendable {
         }
         if let (load, configuration) = state.loading { return .joined(load, configuration) }
         if let ready = state.ready, !again { return .ready(ready) }
+        if !again, let failure = state.failure, let failed = state.failed, MonotonicInstant.now < failed + Self.respite
+        {
+            return .impossible(failure)
+        }
         let configuration = state.configuration
         // Not a child of the asking task: the load goes on when that client goes away, for the others who wait.
         let load = Load()
@@ -233,6 +243,7 @@ final class ModelSlot: Sendable {
                 return true
             case .failure(let error):
                 state.failure = error.message
+                state.failed = .now
                 return false
             }
         }
