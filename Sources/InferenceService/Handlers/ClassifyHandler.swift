@@ -128,64 +128,30 @@ struct ClassifyHandler: Sendable {
 
     // MARK: Several
 
-    /// What became of one part. A structure made by a method: see Inference's `IndexedOutcome`.
-    private struct PartOutcome: Sendable {
-        let index: Int
-        let result: Result<ClassificationResult, ServiceError>
-    }
-
-    private func outcomes(of images: [EncodedImage], in chunk: Range<Int>, job: ClassifyJob) async -> [PartOutcome] {
-        if chunk.count > 1 { return await together(images, chunk, job: job) }
-        let index = chunk.lowerBound
-        do throws(ServiceError) {
-            let slot = try await Slot(of: job.model, options: job.options, metrics: metrics)
-            defer { slot.release() }
-            return [PartOutcome(index: index, result: .success(try await classify(images[index], job: job, in: slot)))]
-        } catch {
-            return [PartOutcome(index: index, result: .failure(error))]
+    /// Classifies some of the pictures in a slot, in one inference.
+    private func results(
+        of images: [EncodedImage], _ chunk: Range<Int>, _ job: ClassifyJob, _ slot: Slot
+    ) async -> [Result<ClassificationResult, ServiceError>] {
+        guard chunk.count > 1 else {
+            do throws(ServiceError) {
+                return [.success(try await classify(images[chunk.lowerBound], job: job, in: slot))]
+            } catch {
+                return [.failure(error)]
+            }
         }
-    }
-
-    /// Classifies several pictures in one inference, which hold one slot.
-    private func together(_ images: [EncodedImage], _ chunk: Range<Int>, job: ClassifyJob) async -> [PartOutcome] {
-        let slot: Slot
-        do throws(ServiceError) {
-            slot = try await Slot(of: job.model, options: job.options, metrics: metrics)
-        } catch {
-            return chunk.map { PartOutcome(index: $0, result: .failure(error)) }
-        }
-        defer { slot.release() }
         let results = await slot.runTogether(metrics: metrics) { permit in
             await job.model.classifications(
                 together: Array(images[chunk]), top: job.top, threshold: job.threshold, options: job.options,
                 permit: permit)
         }
-        return zip(chunk, results).map { index, result in
-            switch result {
-            case .success(let result):
-                PartOutcome(index: index, result: .success(result.adding(queue: slot.waited)))
-            case .failure(let error): PartOutcome(index: index, result: .failure(ServiceError(error)))
-            }
-        }
+        return results.map { $0.map { $0.adding(queue: slot.waited) }.mapError { ServiceError($0) } }
     }
 
     private func batch(_ job: ClassifyJob, images: [EncodedImage]) async -> HTTPResponse {
         let started = MonotonicInstant.now
-        // Not more at a time than keep the engine busy: the others' requests have a right to the slots too.
-        let chunks = job.model.chunks(of: images.count)
-        let width = min(chunks.count, job.model.instances + 1)
-        let outcomes = await withTaskGroup(of: [PartOutcome].self) { group in
-            var outcomes: [PartOutcome] = []
-            for chunk in chunks[..<width] { group.addTask { await self.outcomes(of: images, in: chunk, job: job) } }
-            var next = width
-            while let ended = await group.next() {
-                outcomes += ended
-                guard next < chunks.count else { continue }
-                let chunk = chunks[next]
-                next += 1
-                group.addTask { await self.outcomes(of: images, in: chunk, job: job) }
-            }
-            return outcomes.sorted { $0.index < $1.index }
+        let run = BatchRun(model: job.model, options: job.options, metrics: metrics)
+        let outcomes = await run.outcomes(count: images.count) { chunk, slot in
+            await results(of: images, chunk, job, slot)
         }
         let encoding = MonotonicInstant.now
         var sum = StageTimes()

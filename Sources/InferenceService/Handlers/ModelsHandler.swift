@@ -24,16 +24,11 @@ struct ModelsHandler: Sendable {
     }
 
     func describe(_ name: String, version: String?) throws(ServiceError) -> HTTPResponse {
-        var records = repository.records.filter { $0.name == name }
-        guard !records.isEmpty else {
-            throw ServiceError(InferenceError.modelNotFound(name: name, known: repository.names))
-        }
-        if let version {
-            let known = records.map(\.version)
-            records.removeAll { $0.version != version }
-            guard !records.isEmpty else {
-                throw ServiceError(InferenceError.versionNotFound(name: name, version: version, known: known))
-            }
+        let records: [ModelRecord]
+        do throws(InferenceError) {
+            records = try repository.records(of: name, version: version)
+        } catch {
+            throw ServiceError(error)
         }
         var writer = JSONWriter(capacity: 4096)
         write(records, to: &writer)

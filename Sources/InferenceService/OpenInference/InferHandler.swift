@@ -97,36 +97,17 @@ struct InferHandler: Sendable {
 
     // MARK: A batch
 
-    /// What became of one item. A structure made by a method: see Inference's `IndexedOutcome`.
-    private struct ItemOutcome: Sendable {
-        let index: Int
-        let result: Result<CopiedOutputs, ServiceError>
-    }
-
-    private func outcomes(
-        of items: [DictionaryFeatureProvider], in chunk: Range<Int>, _ job: Job
-    ) async -> [ItemOutcome] {
-        let slot: Slot
-        do throws(ServiceError) {
-            slot = try await Slot(of: job.model, options: job.options, metrics: metrics)
-        } catch {
-            return chunk.map { ItemOutcome(index: $0, result: .failure(error)) }
+    /// Runs some of the items in a slot, in one inference: more than one where the bundle asks for it (`runtime.batch`).
+    private func results(
+        of items: [DictionaryFeatureProvider], _ chunk: Range<Int>, _ job: Job, _ slot: Slot
+    ) async -> [Result<CopiedOutputs, ServiceError>] {
+        guard chunk.count > 1 else {
+            do throws(ServiceError) {
+                return [.success(try await run(items[chunk.lowerBound], job, slot) { views in CopiedOutputs(views) })]
+            } catch {
+                return [.failure(error)]
+            }
         }
-        defer { slot.release() }
-        if chunk.count > 1 { return await together(items, chunk, job, slot) }
-        let index = chunk.lowerBound
-        do throws(ServiceError) {
-            let outputs = try await run(items[index], job, slot) { views in CopiedOutputs(views) }
-            return [ItemOutcome(index: index, result: .success(outputs))]
-        } catch {
-            return [ItemOutcome(index: index, result: .failure(error))]
-        }
-    }
-
-    /// Several items in one inference, which hold one slot: where the bundle asks for it (`runtime.batch`).
-    private func together(
-        _ items: [DictionaryFeatureProvider], _ chunk: Range<Int>, _ job: Job, _ slot: Slot
-    ) async -> [ItemOutcome] {
         let results = await slot.runTogether(metrics: metrics) { permit in
             await job.model.tensors(together: Array(items[chunk]), options: job.options, permit: permit) {
                 (views, times) throws(InferenceError) in
@@ -136,29 +117,14 @@ struct InferHandler: Sendable {
                 return CopiedOutputs(views)
             }
         }
-        return zip(chunk, results).map { index, result in
-            ItemOutcome(index: index, result: result.mapError { ServiceError(ofInput: $0) })
-        }
+        return results.map { $0.mapError { ServiceError(ofInput: $0) } }
     }
 
     /// One answer for all: one item's failure is the request's.
     private func several(_ items: [DictionaryFeatureProvider], _ job: Job) async throws(ServiceError) -> HTTPResponse {
-        let chunks = job.model.chunks(of: items.count)
-        let width = max(1, min(chunks.count, job.model.instances + 1))
-        let outcomes = await withTaskGroup(of: [ItemOutcome].self) { group in
-            var outcomes: [ItemOutcome] = []
-            for chunk in chunks[..<width] { group.addTask { await self.outcomes(of: items, in: chunk, job) } }
-            var next = width
-            while let ended = await group.next() {
-                outcomes += ended
-                if ended.contains(where: { if case .failure = $0.result { true } else { false } }) { break }
-                guard next < chunks.count else { continue }
-                let chunk = chunks[next]
-                next += 1
-                group.addTask { await self.outcomes(of: items, in: chunk, job) }
-            }
-            group.cancelAll()
-            return outcomes.sorted { $0.index < $1.index }
+        let run = BatchRun(model: job.model, options: job.options, metrics: metrics)
+        let outcomes = await run.outcomes(count: items.count, stopsAtFailure: true) { chunk, slot in
+            await results(of: items, chunk, job, slot)
         }
         var outputs: [CopiedOutputs] = []
         for outcome in outcomes {

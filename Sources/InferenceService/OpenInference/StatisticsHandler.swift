@@ -8,19 +8,13 @@ struct StatisticsHandler: Sendable {
     let repository: ModelRepository
 
     func respond(_ name: String?, version: String?) throws(ServiceError) -> HTTPResponse {
-        var records = repository.records
-        if let name {
-            records.removeAll { $0.name != name }
-            guard !records.isEmpty else {
-                throw ServiceError(InferenceError.modelNotFound(name: name, known: repository.names))
-            }
-            if let version {
-                let known = records.map(\.version)
-                records.removeAll { $0.version != version }
-                guard !records.isEmpty else {
-                    throw ServiceError(InferenceError.versionNotFound(name: name, version: version, known: known))
-                }
-            }
+        let records: [ModelRecord]
+        do throws(InferenceError) {
+            records =
+                try name.map { (name) throws(InferenceError) in try repository.records(of: name, version: version) }
+                ?? repository.records
+        } catch {
+            throw ServiceError(error)
         }
         var writer = JSONWriter(capacity: 1024)
         writer.object { writer in

@@ -135,65 +135,29 @@ struct PredictHandler: Sendable {
 
     // MARK: Several
 
-    /// What became of one item. A structure made by a method: see Inference's `IndexedOutcome`.
-    private struct ItemOutcome: Sendable {
-        let index: Int
-        let result: Result<Done, ServiceError>
-    }
-
-    private func outcomes(
-        of items: [DictionaryFeatureProvider], in chunk: Range<Int>, _ job: PredictJob
-    ) async -> [ItemOutcome] {
-        if chunk.count > 1 { return await together(items, chunk, job) }
-        let index = chunk.lowerBound
-        do throws(ServiceError) {
-            let slot = try await Slot(of: job.model, options: job.options, metrics: metrics)
-            defer { slot.release() }
-            return [ItemOutcome(index: index, result: .success(try await predict(items[index], job, in: slot)))]
-        } catch {
-            return [ItemOutcome(index: index, result: .failure(error))]
+    /// Predicts some of the items in a slot, in one inference.
+    private func results(
+        of items: [DictionaryFeatureProvider], _ chunk: Range<Int>, _ job: PredictJob, _ slot: Slot
+    ) async -> [Result<Done, ServiceError>] {
+        guard chunk.count > 1 else {
+            do throws(ServiceError) {
+                return [.success(try await predict(items[chunk.lowerBound], job, in: slot))]
+            } catch {
+                return [.failure(error)]
+            }
         }
-    }
-
-    /// Several items in one inference, which hold one slot.
-    private func together(
-        _ items: [DictionaryFeatureProvider], _ chunk: Range<Int>, _ job: PredictJob
-    ) async -> [ItemOutcome] {
-        let slot: Slot
-        do throws(ServiceError) {
-            slot = try await Slot(of: job.model, options: job.options, metrics: metrics)
-        } catch {
-            return chunk.map { ItemOutcome(index: $0, result: .failure(error)) }
-        }
-        defer { slot.release() }
         let results = await slot.runTogether(metrics: metrics) { permit in
             await job.model.predictions(together: Array(items[chunk]), options: job.options, permit: permit)
         }
-        return zip(chunk, results).map { index, result in
-            switch result {
-            case .success(let prediction):
-                ItemOutcome(index: index, result: .success(Done(prediction: prediction, waited: slot.waited)))
-            case .failure(let error): ItemOutcome(index: index, result: .failure(ServiceError(ofInput: error)))
-            }
+        return results.map { result in
+            result.map { Done(prediction: $0, waited: slot.waited) }.mapError { ServiceError(ofInput: $0) }
         }
     }
 
     private func batch(_ job: PredictJob, items: [DictionaryFeatureProvider]) async -> HTTPResponse {
-        // Not more at a time than keep the engine busy: the others' requests have a right to the slots too.
-        let chunks = job.model.chunks(of: items.count)
-        let width = min(chunks.count, job.model.instances + 1)
-        let outcomes = await withTaskGroup(of: [ItemOutcome].self) { group in
-            var outcomes: [ItemOutcome] = []
-            for chunk in chunks[..<width] { group.addTask { await self.outcomes(of: items, in: chunk, job) } }
-            var next = width
-            while let ended = await group.next() {
-                outcomes += ended
-                guard next < chunks.count else { continue }
-                let chunk = chunks[next]
-                next += 1
-                group.addTask { await self.outcomes(of: items, in: chunk, job) }
-            }
-            return outcomes.sorted { $0.index < $1.index }
+        let run = BatchRun(model: job.model, options: job.options, metrics: metrics)
+        let outcomes = await run.outcomes(count: items.count) { chunk, slot in
+            await results(of: items, chunk, job, slot)
         }
         let encoding = MonotonicInstant.now
         var sum = StageTimes()
@@ -212,7 +176,7 @@ struct PredictHandler: Sendable {
     }
 
     private func write(
-        _ outcome: ItemOutcome, _ job: PredictJob, sum: inout StageTimes, encoding: MonotonicInstant,
+        _ outcome: ItemOutcome<Done>, _ job: PredictJob, sum: inout StageTimes, encoding: MonotonicInstant,
         to writer: inout JSONWriter
     ) {
         writer.object { writer in
