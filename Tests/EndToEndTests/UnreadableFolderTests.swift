@@ -46,6 +46,7 @@ struct UnreadableFolderTests {
         let reason = "\(new.path) cannot be read: Permission denied"
         #expect(daemon.log.contains("model new version 1 could not be loaded: " + reason), "\(daemon.log)")
         // Everywhere that somebody may look.
+        #expect((try Curl.run(daemon.url + "/v1/models/versions").json["stale"] as? String)?.hasPrefix(why) == true)
         #expect(try Curl.run(daemon.url + "/v1/models/new").text.contains(reason))
         #expect(try Curl.run(daemon.url + "/v2/repository/index", ["-d", ""]).text.contains(reason))
         #expect(try classify("new").error.contains(reason))
@@ -66,6 +67,7 @@ struct UnreadableFolderTests {
         try reload("reload: done")
         for model in ["digits", "versions", "new"] { #expect(try classify(model).topLabel == "7") }
         #expect(try Curl.run(daemon.url + "/readyz").status == 200)
+        #expect(try Curl.run(daemon.url + "/v1/models/versions").json["stale"] == nil)
         #expect(!daemon.log.contains("was unloaded"), "\(daemon.log)")
         #expect(daemon.stop() == 0)
     }

@@ -113,12 +113,15 @@ import Testing
         await repository.loadEager()
         let old = try await repository.model(named: "m")
         try folder.write(["m/model.json": "{ not JSON"])
+        #expect(repository.records.first?.staleReason == nil)
         await #expect(throws: InferenceError.self) { try await repository.reload("m") }
         #expect(try await repository.model(named: "m") === old)
         #expect(repository.isReady)
+        #expect(repository.records.first?.staleReason?.contains("not valid JSON") == true)
         try folder.write(["m/model.json": Bundles.manifest(version: "2")])
         try await repository.reload("m")
         #expect(try await repository.model(named: "m") !== old)
+        #expect(repository.records.first?.staleReason == nil)
         #expect(repository.records.map(\.version) == ["2"])
         #expect(events.all == ["loaded m 1", "failed m 1", "loaded m 2"])
     }

@@ -132,7 +132,8 @@ final class ModelSlot: Sendable {
                     .unloaded
                 }
             return ModelRecord(
-                name: name, version: version(in: state), state: current, policy: state.policy, model: state.ready)
+                name: name, version: version(in: state), state: current, policy: state.policy, model: state.ready,
+                staleReason: state.ready == nil ? nil : state.failure ?? state.unreadable?.reason)
         }
     }
 

@@ -67,6 +67,10 @@ struct ModelsHandler: Sendable {
             writer.key("reason")
             writer.string(reason)
         }
+        if let reason = record.staleReason {
+            writer.key("stale")
+            writer.string(reason)
+        }
     }
 
     private func write(_ model: Model, to writer: inout JSONWriter) {

@@ -47,9 +47,10 @@ extension OpenAPIDocument {
         "model": {"type": "object", "required": ["name", "version", "state", "versions"], "properties": {
           "name": {"type": "string"}, "version": {"type": "string"}, "state": {"$ref": "#/components/schemas/state"},
           "reason": {"type": "string"},
+          "stale": {"type": "string", "description": "Why a ready model is not what its files now say: its last load failed."},
           "versions": {"type": "array", "items": {"type": "object", "required": ["version", "state"], "properties": {
             "version": {"type": "string"}, "state": {"$ref": "#/components/schemas/state"},
-            "reason": {"type": "string"}}}},
+            "reason": {"type": "string"}, "stale": {"type": "string"}}}},
           "metadata": {"type": "object"},
           "inputs": {"type": "array", "items": {"$ref": "#/components/schemas/feature"}},
           "outputs": {"type": "array", "items": {"$ref": "#/components/schemas/feature"}},
