@@ -53,28 +53,3 @@ package struct FolderReader: Sendable {
         throw failure
     }
 }
-
-/// Why the system does not let a file or folder be looked at.
-package struct FileFailure: Error, Sendable, Hashable {
-    /// An errno(3).
-    package let code: Int32
-
-    /// The failure of an errno(3).
-    package init(code: Int32) { self.code = code }
-
-    /// Whether there is nothing; links that lead nowhere, or round in a circle, are nothing.
-    package var isAbsence: Bool { code == ENOENT || code == ENOTDIR || code == ELOOP }
-
-    /// The system's own words, and what can be done: what follows "cannot be read: ".
-    package var reason: String {
-        let text = String(cString: strerror(code))
-        return switch code {
-        case EACCES, EPERM:
-            "\(text) (this user, uid \(geteuid()), needs r and x on it, and x on every folder on the way to it)"
-        case EMFILE: "\(text) (this process has as many files open as it may: raise LimitNOFILE, or ulimit -n)"
-        case ENFILE: "\(text) (the system has as many files open as it may: see fs.file-max)"
-        case EIO, ESTALE, ENOTCONN, ETIMEDOUT: "\(text) (look at the disk, or at what is mounted there)"
-        default: text
-        }
-    }
-}
