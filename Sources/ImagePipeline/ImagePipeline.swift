@@ -13,8 +13,9 @@ public final class ImagePipeline: Sendable {
     private let packing: RowPacking?
     private let pool = ScratchPool(limit: 16)
 
-    /// The longest side of a picture, of any format: what JPEG can have at most. It bounds the work that a row can cause.
-    package static let maximumSide = 65_535
+    /// The longest side of a picture: what libjpeg decodes at most, and what JPEG can have. It bounds the work that a row can
+    /// cause.
+    private static func maximumSide(_ format: ImageFormat) -> Int { format == .jpeg ? 65_500 : 65_535 }
 
     /// Creates a pipeline.
     ///
@@ -72,8 +73,9 @@ public final class ImagePipeline: Sendable {
             throw .tooLarge(
                 pixels: overflow ? Int.max : pixels, limit: limits.maxPixels, width: info.width, height: info.height)
         }
-        guard max(info.width, info.height) <= Self.maximumSide else {
-            throw .corrupt("a side of \(max(info.width, info.height)) pixels; at most \(Self.maximumSide) are decoded")
+        let side = Self.maximumSide(info.format)
+        guard max(info.width, info.height) <= side else {
+            throw .sideTooLong(limit: side, width: info.width, height: info.height)
         }
         let scans = limits.scans(ofPixels: pixels)
         guard header.scans <= scans else { throw .tooManyScans(limit: scans) }

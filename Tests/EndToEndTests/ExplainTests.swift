@@ -29,6 +29,13 @@ struct ExplainTests {
         #expect(again.topLabel == "7", "\(again.text)")
         let wrong = try Curl.post(BadInputTests.seven, to: url + "everything")
         #expect(wrong.status == 400 && wrong.error.contains("explain"))
+        // One picture at a time.
+        let parts = ["-F", "image=@\(BadInputTests.seven.path)"]
+        let one = try Curl.run(url + "npy", parts)
+        #expect(one.status == 200 && one.body == npy.body)
+        let two = try Curl.run(url + "npy", parts + parts)
+        #expect(
+            two.status == 400 && two.code == "bad_request" && two.error.contains("has 2"), "\(two.text.prefix(300))")
         daemon.stop()
     }
 

@@ -275,6 +275,9 @@ struct HostileRequestsTests {
             predict("nothing", "[1]", "model_not_found", "\"nothing\""),
             predict("number/versions/2", "[1]", "version_not_found", "\"2\"", "\"1\""),
             Case(
+                "/v1/models/picture-quantized-labels/classify", Data("x".utf8), "unsupported_media_type", ["gzip"],
+                arguments: ["-H", "Content-Encoding: gzip"]),
+            Case(
                 "/v1/models/number/predict", Data("[2]".utf8), "unsupported_media_type", ["gzip"],
                 arguments: ["-H", "Content-Encoding: gzip"]),
             Case(

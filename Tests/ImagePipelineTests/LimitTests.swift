@@ -50,6 +50,18 @@ import Testing
             ) { try pipeline.tensor(Fixtures.bytes(file)) }
         }
         #expect(ImageError.tooLarge(pixels: 2, limit: 1, width: 1, height: 2).code == "image_too_large")
+        // Few pixels, but all in a row: more than is decoded, and than libjpeg takes.
+        var long = try Fixtures.bytes("scene.png")
+        long[16...23] = [0, 1, 0, 0, 0, 0, 0, 1]
+        #expect(throws: ImageError.sideTooLong(limit: 65_535, width: 65_536, height: 1)) {
+            try ImagePipeline(spec: spec).tensor(long)
+        }
+        long = try Fixtures.bytes("scene-gray.jpg")
+        let frame = try #require(long.indices.dropLast().first { long[$0] == 0xFF && long[$0 + 1] == 0xC0 })
+        long[frame + 5...frame + 8] = [0, 1, 0xFF, 0xFF]
+        #expect(throws: ImageError.sideTooLong(limit: 65_500, width: 65_535, height: 1)) {
+            try ImagePipeline(spec: spec).tensor(long)
+        }
         // A header that announces the most that its fields can.
         var bomb = try Fixtures.bytes("scene.png")
         bomb[16...23] = [0x7F, 0xFF, 0xFF, 0xFF, 0x7F, 0xFF, 0xFF, 0xFF]

@@ -25,6 +25,7 @@ import Testing
         check(ServiceError(ImageError.truncated("at byte 7")), 400, "invalid_image")
         check(ServiceError(ImageError.corrupt("bad")), 400, "invalid_image")
         check(ServiceError(ImageError.tooManyScans(limit: 100)), 400, "invalid_image")
+        check(ServiceError(ImageError.sideTooLong(limit: 65_535, width: 65_536, height: 1)), 413, "image_too_large")
         check(ServiceError(ImageError.tooLarge(pixels: 9, limit: 4, width: 3, height: 3)), 413, "image_too_large")
         check(ServiceError(ImageError.tooMuchMemory(bytes: 9, limit: 4, reason: "x")), 413, "image_too_large")
         check(ServiceError(ImageError.invalidSpec("x")), 500, "internal")

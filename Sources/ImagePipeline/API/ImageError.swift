@@ -10,6 +10,8 @@ public enum ImageError: Error, Sendable, Hashable {
     case corrupt(String)
     /// The header announces more pixels than the limit.
     case tooLarge(pixels: Int, limit: Int, width: Int, height: Int)
+    /// A side is longer than any picture's of the format may be, though the pixels are few.
+    case sideTooLong(limit: Int, width: Int, height: Int)
     /// Decoding would take more memory than the limit: interlaced or progressive pictures are held whole.
     case tooMuchMemory(bytes: Int, limit: Int, reason: String)
     /// A JPEG with more scans than the limit.
@@ -39,6 +41,8 @@ extension ImageError {
             return "the picture cannot be decoded: \(detail)"
         case .tooLarge(let pixels, let limit, let width, let height):
             return "the picture has \(width) x \(height) = \(pixels) pixels; at most \(limit) are decoded"
+        case .sideTooLong(let limit, let width, let height):
+            return "the picture has \(width) x \(height) pixels; sides of at most \(limit) are decoded"
         case .tooMuchMemory(let bytes, let limit, let reason):
             return "decoding the picture would take \(bytes) bytes of memory (\(reason)); at most \(limit) are used"
         case .tooManyScans(let limit):
@@ -59,20 +63,20 @@ extension ImageError {
         switch self {
         case .unsupportedFormat: "unsupported_media_type"
         case .empty, .truncated, .corrupt, .tooManyScans: "invalid_image"
-        case .tooLarge, .tooMuchMemory: "image_too_large"
+        case .tooLarge, .sideTooLong, .tooMuchMemory: "image_too_large"
         case .invalidSpec, .wrongSize, .outOfMemory: "internal"
         case .cancelled: "cancelled"
         }
     }
 
-    /// A word for metrics: one for each case, whatever the picture.
+    /// A word for metrics, whatever the picture.
     public var label: String {
         switch self {
         case .unsupportedFormat: "unsupported_format"
         case .empty: "empty"
         case .truncated: "truncated"
         case .corrupt: "corrupt"
-        case .tooLarge: "too_large"
+        case .tooLarge, .sideTooLong: "too_large"
         case .tooMuchMemory: "too_much_memory"
         case .tooManyScans: "too_many_scans"
         case .invalidSpec: "invalid_spec"

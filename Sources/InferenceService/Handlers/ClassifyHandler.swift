@@ -12,6 +12,7 @@ struct ClassifyHandler: Sendable {
     func respond(to request: HTTPRequest, model name: String, version: String?) async throws(ServiceError)
         -> HTTPResponse
     {
+        try request.head.refuseContentCodings()
         let query = try ClassifyQuery(request.head.target, settings: settings)
         let options = ClassifyJob.options(query, of: request, settings: settings)
         let model = try await readyModel(name, version: version, deadline: options.deadline)
@@ -34,6 +35,10 @@ struct ClassifyHandler: Sendable {
         }
         let parts = try ImageParts(request.body, boundary: boundary, most: settings.maxBatch).ranges
         if let form = query.explain {
+            guard parts.count == 1 else {
+                throw ServiceError.badRequest(
+                    "query parameter \"explain\" shows one picture at a time: the multipart body has \(parts.count)")
+            }
             return try await explain(job, image: EncodedImage(request.body, parts[0]), form: form)
         }
         guard parts.count > 1 else {
