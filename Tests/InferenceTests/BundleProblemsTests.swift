@@ -52,10 +52,32 @@ import Testing
         ("\"file\": \"m.onnx\"", "\"file\": \"../m.onnx\"", "model.file: ", "inside the bundle"),
         ("[2, 2, 3]", "[2, 2, 4]", "inputs[0].shape: ", "4 channels"),
         ("[2, 2, 3]", "[4, 4, 3]", "inputs[0].shape: ", "[-1,2,2,3]"),
+        ("[2, 2, 3]", "[2, 2, 2, 3]", "inputs[0].shape[0]: ", "found 2"),
+        ("[2, 2, 3]", "[2, 2, 1e400]", "model.json: ", "past the range"),
         ("[2, 2, 3]", "[2, \"2\", 3]", "inputs[0].shape[1]: ", "\"2\""),
         ("[2, 2, 3]", "[2, -1, 3]", "inputs[0].shape[1]: ", "-1"),
         ("\"format\": \"RGB\"", "\"format\": \"RGBA\"", "inputs[0].format: ", "\"RGBA\""),
         (", \"format\": \"RGB\"", "", "inputs[0].format: ", "is missing"),
+        (
+            "\"format\": \"RGB\"", "\"format\": \"RGB\", \"fill_color\": \"#+12345\"", "inputs[0].fill_color: ",
+            "#+12345"
+        ),
+        (
+            "\"format\": \"RGB\"", "\"format\": \"RGB\", \"resize_shorter_side\": 20000",
+            "inputs[0].resize_shorter_side: ", "1 to 16384"
+        ),
+        (
+            "\"format\": \"RGB\"", "\"format\": \"RGB\", \"resize_shorter_side\": 4, \"crop_and_scale\": \"fit\"",
+            "inputs[0].resize_shorter_side: ", "\"fit\""
+        ),
+        (
+            "\"format\": \"RGB\"", "\"format\": \"RGB\", \"normalize\": {\"scale\": 0}",
+            "inputs[0].normalize.scale: ", "must not be 0"
+        ),
+        (
+            "\"format\": \"RGB\"", "\"format\": \"RGB\", \"normalize\": {\"standard\": \"[0,1]\", \"mean\": 1}",
+            "inputs[0].normalize: ", "beside \"standard\""
+        ),
         ("\"format\": \"RGB\"", "\"format\": \"RGB\", \"dtype\": \"uint8\"", "inputs[0].dtype: ", "float32"),
         ("\"format\": \"RGB\"", "\"format\": \"RGB\", \"layout\": \"NCHW\"", "inputs[0].shape: ", "as NCHW"),
         ("\"format\": \"RGB\"", "\"format\": \"RGB\", \"fill_color\": \"white\"", "inputs[0].fill_color: ", "#ffffff"),
@@ -69,7 +91,7 @@ import Testing
         ),
         (
             "\"format\": \"RGB\"", "\"format\": \"RGB\", \"normalize\": {\"mean\": 0, \"std\": [1, 0, 1]}",
-            "inputs[0].normalize.std: ", "must not be 0"
+            "inputs[0].normalize.std: ", "must be greater than 0"
         ),
         ("\"name\": \"image\"", "\"name\": \"picture\"", "inputs[0].name: ", "it has \"image\""),
         ("\"type\": \"image\"", "\"type\": \"video\"", "inputs[0].type: ", "\"video\""),

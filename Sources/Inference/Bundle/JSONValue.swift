@@ -55,7 +55,8 @@ public enum JSONValue: Sendable, Hashable, Codable {
             let detail = JSONMistake.find(in: [UInt8](data)) ?? context.debugDescription
             throw JSONTextError(reason: detail)
         } catch {
-            throw JSONTextError(reason: "\(error)")
+            // The only leaf that has a right form and is none of the types.
+            throw JSONTextError(reason: "a number is past the range of 64-bit floats")
         }
     }
 

@@ -82,6 +82,10 @@ struct LayerParser {
                 problems.add(object.path(of: "shape"), "expected [height, width, channels], found \(shape)")
             }
         }
+        if shape.dimensions.count == 4, let batch = shape.dimensions.first, batch != 1, batch != Shape.dynamic {
+            problems.add(
+                "\(object.path(of: "shape"))[0]", "a picture is one: expected 1 or -1 for the batch, found \(batch)")
+        }
         let order = object.choice("format", ChannelOrder.self)
         if order == nil, !object.has("format") {
             problems.add(object.path(of: "format"), "is missing: expected \"RGB\", \"BGR\" or \"GRAY\"")
@@ -101,11 +105,16 @@ struct LayerParser {
         guard isInput else { return image }
         if let crop = object.choice("crop_and_scale", CropAndScale.self) { image.cropAndScale = crop }
         if let resampler = object.choice("resampler", Resampler.self) { image.resampler = resampler }
-        image.resizeShorterSide = object.integer("resize_shorter_side", in: 1...65_535)
+        image.resizeShorterSide = object.integer("resize_shorter_side", in: 1...ImageTensorSpec.maximumSide)
         if let side = image.resizeShorterSide, dimensions.count == 3, side < min(dimensions[0], dimensions[1]) {
             problems.add(
                 object.path(of: "resize_shorter_side"),
                 "\(side) is smaller than the model's input of \(dimensions[1])x\(dimensions[0])")
+        }
+        if image.resizeShorterSide != nil, image.cropAndScale != .centerCrop {
+            problems.add(
+                object.path(of: "resize_shorter_side"),
+                "is for \"crop_and_scale\": \"center\"; with \"\(image.cropAndScale.rawValue)\" nothing is cut off")
         }
         if let margin = object.number("decode_margin") {
             if margin >= 1 {
@@ -123,7 +132,9 @@ struct LayerParser {
     private func color(_ key: String) -> [UInt8]? {
         guard let text = object.string(key) else { return nil }
         let digits = text.utf8.dropFirst()
-        guard text.hasPrefix("#"), digits.count == 6, let value = UInt32(text.dropFirst(), radix: 16) else {
+        guard text.hasPrefix("#"), digits.count == 6, !digits.contains(UInt8(ascii: "+")),
+            let value = UInt32(text.dropFirst(), radix: 16)
+        else {
             problems.add(object.path(of: key), "expected a colour such as \"#ffffff\", found \"\(text)\"")
             return nil
         }
@@ -143,6 +154,11 @@ struct LayerParser {
         let bias = perChannel(transform, "bias", channels: channels)
         let mean = perChannel(transform, "mean", channels: channels)
         let deviation = perChannel(transform, "std", channels: channels)
+        let hasMoments = transform.has("mean") || transform.has("std")
+        if transform.has("standard"), hasMoments {
+            problems.add(transform.path, "\"mean\" and \"std\" cannot stand beside \"standard\"")
+        }
+        if scale == 0 { problems.add(transform.path(of: "scale"), "must not be 0") }
         if let standard {
             let (scale, bias) = isInput ? standard.normalization : standard.denormalization
             image.scale = [Double](repeating: scale, count: channels)
@@ -155,15 +171,16 @@ struct LayerParser {
             // As training code writes it: (pixel * scale - mean) / std, where scale is 1/255 unless given.
             let mean = mean ?? [Double](repeating: 0, count: channels)
             let deviation = deviation ?? [Double](repeating: 1, count: channels)
-            guard deviation.allSatisfy({ $0 != 0 }) else {
-                problems.add(transform.path(of: "std"), "must not be 0")
+            guard deviation.allSatisfy({ $0 > 0 }) else {
+                problems.add(transform.path(of: "std"), "must be greater than 0")
                 return
             }
             image.scale = deviation.map { (scale ?? 1 / 255) / $0 }
             image.bias = zip(mean, deviation).map { -$0 / $1 }
             if bias != nil { problems.add(transform.path(of: "bias"), "cannot stand beside \"mean\" and \"std\"") }
         } else {
-            if scale == nil, bias == nil {
+            // A value that is wrong has been told of.
+            if !hasMoments, !["standard", "scale", "bias"].contains(where: transform.has) {
                 problems.add(
                     transform.path, "expected \"standard\", or \"scale\" and \"bias\", or \"mean\" and \"std\"")
             }
