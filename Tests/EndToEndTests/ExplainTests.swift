@@ -29,6 +29,11 @@ struct ExplainTests {
         #expect(again.topLabel == "7", "\(again.text)")
         let wrong = try Curl.post(BadInputTests.seven, to: url + "everything")
         #expect(wrong.status == 400 && wrong.error.contains("explain"))
+        // A deadline counts as it does for a prediction: the picture takes longer than a millisecond.
+        let large = SharedData.packageRoot.appendingPathComponent(
+            "Tests/ImagePipelineTests/Fixtures/size-4000x3000.jpg")
+        let late = try Curl.post(large, to: url + "npy&timeout_ms=1")
+        #expect(late.status == 504 && late.code == "deadline_exceeded", "\(late.text.prefix(300))")
         // One picture at a time.
         let parts = ["-F", "image=@\(BadInputTests.seven.path)"]
         let one = try Curl.run(url + "npy", parts)
@@ -44,10 +49,12 @@ struct ExplainTests {
             "ocelli-explain-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
         let result = try Shell.run(
-            Daemon.binary.path, ["classify", "--explain", folder.path, BadInputTests.seven.path],
+            Daemon.binary.path,
+            ["classify", "--explain", folder.path, BadInputTests.seven.path, BadInputTests.seven.path],
             environment: ["XDG_CACHE_HOME": Daemon.cache.path])
         #expect(result.status == 0, "\(result.errors)")
         let names = try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
-        #expect(names == ["seven.png.json", "seven.png.npy", "seven.png.png"])
+        let kinds = ["json", "npy", "png"]
+        #expect(names == kinds.map { "seven.png-2.\($0)" } + kinds.map { "seven.png.\($0)" }, "none replaces another")
     }
 }

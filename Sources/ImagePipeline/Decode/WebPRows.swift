@@ -9,8 +9,11 @@ final class WebPRows: RowSource {
     private let stride: Int
     private var y = 0
 
-    /// Bytes offered to the decoder between two looks at the cancellation.
-    private static let slice = 64 << 10
+    /// Bytes offered to the decoder between two looks at the cancellation: those of some 2 megapixels, were all alike.
+    private static func slice(of count: Int, pixels: Int) -> Int {
+        let (share, overflow) = count.multipliedReportingOverflow(by: 2 << 20)
+        return max(256, min(64 << 10, overflow ? .max : share / max(1, pixels)))
+    }
 
     /// - Parameters:
     ///   - canvas: the size that the header says.
@@ -59,9 +62,10 @@ final class WebPRows: RowSource {
         defer { cwebp_destroy(decoder) }
         var offered = pixels
         var status = CWEBP_MORE
+        let slice = Self.slice(of: bytes.count, pixels: width * height)
         while offered < bytes.count, status == CWEBP_MORE {
             if isCancelled() { throw .cancelled }
-            offered = min(bytes.count, offered + Self.slice)
+            offered = min(bytes.count, offered + slice)
             status = cwebp_update(decoder, start, offered)
         }
         let isWhole = status == CWEBP_OK

@@ -29,10 +29,12 @@ public enum PNGEncoder {
         guard pixels.count == expected, let base = pixels.baseAddress else {
             throw .wrongSize(expected: expected, got: pixels.count)
         }
+        // zlib's 6, its usual one, takes nearly three times as long and saves 6 % of a photograph.
+        let compression: Int32 = 3
         var count = 0
         let encoded = cpng_encode(
             base.assumingMemoryBound(to: UInt8.self), UInt32(clamping: width), UInt32(clamping: height),
-            UInt32(clamping: channels), 6, &count)
+            UInt32(clamping: channels), compression, &count)
         guard let encoded else { throw .outOfMemory }
         defer { free(encoded) }
         return [UInt8](UnsafeBufferPointer(start: encoded, count: count))

@@ -1,3 +1,4 @@
+internal import FlowControl
 public import ImagePipeline
 
 /// What a model would be shown of a picture.
@@ -36,6 +37,8 @@ extension Model {
         var decoding = ImageDecodeOptions()
         decoding.cropAndScale = options.cropAndScale
         decoding.ignoreOrientation = options.ignoresOrientation
+        let deadline = options.deadline
+        let isCancelled = { Task.isCancelled || (deadline.map { MonotonicInstant.now >= $0 } ?? false) }
         var tensor = [UInt8](repeating: 0, count: pipeline.spec.byteCount)
         do throws(ImageError) {
             let report = try image.withUnsafeBytes { (bytes) throws(ImageError) -> PreprocessingReport in
@@ -43,7 +46,7 @@ extension Model {
                     do throws(ImageError) {
                         return .success(
                             try pipeline.prepare(
-                                bytes, into: destination, options: decoding, isCancelled: { Task.isCancelled }))
+                                bytes, into: destination, options: decoding, isCancelled: isCancelled))
                     } catch {
                         return .failure(error)
                     }
@@ -53,7 +56,9 @@ extension Model {
             }
             return PreprocessedImage(report: report, spec: pipeline.spec, tensor: tensor)
         } catch {
-            if case .cancelled = error { throw .cancelled(stage: .decode) }
+            if case .cancelled = error {
+                throw Task.isCancelled ? .cancelled(stage: .decode) : .deadlineExceeded(stage: .decode)
+            }
             throw .image(error, input: input.description.name)
         }
     }

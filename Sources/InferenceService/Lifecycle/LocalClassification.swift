@@ -34,12 +34,18 @@ package enum LocalClassification {
         var options = PredictionOptions()
         options.cropAndScale = request.crop.flatMap { CropAndScale(rawValue: $0) }
         var failed = 0
+        var explained: [String: Int] = [:]
         for (index, file) in request.files.enumerated() {
             if request.files.count > 1 { progress("\(index + 1) of \(request.files.count): \(file)") }
             do {
                 let bytes = try InputFile.read(file, most: settings.maxBody)
                 if let folder = request.explain {
-                    try explain(EncodedImage(bytes), file: file, in: folder, model: model, options: options)
+                    // Files of the same name from several folders are told apart by a number.
+                    let name = file == "-" ? "stdin" : file.split(separator: "/").last.map(String.init) ?? "picture"
+                    explained[name, default: 0] += 1
+                    let path = folder + "/" + name + (explained[name] == 1 ? "" : "-\(explained[name] ?? 0)")
+                    try OutputFile.makeFolder(folder)
+                    try explain(EncodedImage(bytes), file: file, to: path, model: model, options: options)
                 }
                 let start = MonotonicInstant.now
                 let result = try await model.classification(
@@ -65,9 +71,9 @@ package enum LocalClassification {
         return failed
     }
 
-    /// Writes the tensor as NAME.png and NAME.npy, and the steps as NAME.json.
+    /// Writes the tensor as PATH.png and PATH.npy, and the steps as PATH.json.
     private static func explain(
-        _ image: EncodedImage, file: String, in folder: String, model: Model, options: PredictionOptions
+        _ image: EncodedImage, file: String, to path: String, model: Model, options: PredictionOptions
     ) throws {
         let result = try model.preprocess(image, options: options)
         var writer = JSONWriter()
@@ -76,12 +82,9 @@ package enum LocalClassification {
             writer.string(file)
             try PreprocessingAnswer.write(result, to: &writer)
         }
-        try OutputFile.makeFolder(folder)
-        let name =
-            folder + "/" + (file == "-" ? "stdin" : file.split(separator: "/").last.map(String.init) ?? "picture")
-        try OutputFile.write([UInt8](result.png()), to: name + ".png")
-        try OutputFile.write([UInt8](result.npy()), to: name + ".npy")
-        try OutputFile.write(writer.bytes, to: name + ".json")
+        try OutputFile.write([UInt8](result.png()), to: path + ".png")
+        try OutputFile.write([UInt8](result.npy()), to: path + ".npy")
+        try OutputFile.write(writer.bytes, to: path + ".json")
     }
 
     private static func load(_ wanted: String, plan: ServicePlan) async throws -> (String, Model) {
