@@ -58,65 +58,6 @@ static void horizontal(const cresample_weights *weights, const uint8_t *source, 
     }
 }
 
-#if defined(__x86_64__)
-#define AVX2 __attribute__((target("avx2")))
-
-/// The sums of one output, by channel those of the first and of the second pair of each four pixels: R R G G, B B X X.
-///
-/// A product of 16-bit numbers takes a fifth of what one of 32-bit numbers takes, so factors come in halves. All additions are modulo
-/// 2^32, and so exact, since the result fits.
-INLINE AVX2 __m256i sums_avx2(const uint8_t *pixels, const int16_t *halves, size_t fours) {
-    // Of four pixels, both in the low and in the high 16 bytes, to 16-bit numbers: R0 R1 R2 R3 G0 G1 G2 G3, B0 B1 B2 B3 X0 X1 X2 X3.
-    const __m256i channels = _mm256_setr_epi8(
-        0, -1, 4, -1, 8, -1, 12, -1, 1, -1, 5, -1, 9, -1, 13, -1,
-        2, -1, 6, -1, 10, -1, 14, -1, 3, -1, 7, -1, 11, -1, 15, -1);
-    __m256i high = _mm256_setzero_si256();
-    __m256i low = _mm256_setr_epi32(HALF, 0, HALF, 0, HALF, 0, HALF, 0);
-    for (size_t four = 0; four < fours; four++) {
-        __m256i levels = _mm256_shuffle_epi8(
-            _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(const void *)(pixels + four * 16))), channels);
-        __m256i highs = _mm256_broadcastq_epi64(_mm_loadl_epi64((const __m128i *)(const void *)(halves + four * 8)));
-        __m256i lows = _mm256_broadcastq_epi64(_mm_loadl_epi64((const __m128i *)(const void *)(halves + four * 8 + 4)));
-        high = _mm256_add_epi32(high, _mm256_madd_epi16(levels, highs));
-        low = _mm256_add_epi32(low, _mm256_madd_epi16(levels, lows));
-    }
-    return _mm256_add_epi32(_mm256_slli_epi32(high, CRESAMPLE_LOW_BITS), low);
-}
-
-/// With a number of fours that the compiler knows: no branch inside that could be guessed wrongly, once for each output.
-INLINE AVX2 void horizontal_fours_avx2(
-    const cresample_weights *weights, size_t fours, const uint8_t *source, uint8_t *destination) {
-    const int32_t *starts = weights->starts;
-    const int16_t *halves = weights->halves;
-    const size_t step = fours * 8;
-    for (size_t output = 0; output < weights->outputs; output += 4) {
-        __m256i a = sums_avx2(source + (size_t)starts[output] * 4, halves, fours);
-        __m256i b = sums_avx2(source + (size_t)starts[output + 1] * 4, halves + step, fours);
-        __m256i c = sums_avx2(source + (size_t)starts[output + 2] * 4, halves + step * 2, fours);
-        __m256i d = sums_avx2(source + (size_t)starts[output + 3] * 4, halves + step * 3, fours);
-        // Ra Ga Rb Gb, Ba Xa Bb Xb
-        __m256i ab = _mm256_srai_epi32(_mm256_hadd_epi32(a, b), CRESAMPLE_PRECISION);
-        __m256i cd = _mm256_srai_epi32(_mm256_hadd_epi32(c, d), CRESAMPLE_PRECISION);
-        __m256i levels = _mm256_packs_epi32(ab, cd);
-        __m256i bytes = _mm256_packus_epi16(levels, levels);
-        _mm_storeu_si128(
-            (__m128i *)(void *)(destination + output * 4),
-            _mm_unpacklo_epi16(_mm256_castsi256_si128(bytes), _mm256_extracti128_si256(bytes, 1)));
-        halves += step * 4;
-    }
-}
-
-AVX2 static void horizontal_avx2(const cresample_weights *weights, const uint8_t *source, uint8_t *destination) {
-    const size_t fours = weights->taps / CRESAMPLE_PIXEL_GROUP;
-    switch (fours) {
-    case 1: horizontal_fours_avx2(weights, 1, source, destination); return;
-    case 2: horizontal_fours_avx2(weights, 2, source, destination); return;
-    case 3: horizontal_fours_avx2(weights, 3, source, destination); return;
-    default: horizontal_fours_avx2(weights, fours, source, destination); return;
-    }
-}
-#endif
-
 // --- rows of pixels of one byte ----------------------------------------------------------------------------------------
 
 static void horizontal_gray(const cresample_weights *weights, const uint8_t *source, uint8_t *destination) {
@@ -135,51 +76,6 @@ static void horizontal_gray(const cresample_weights *weights, const uint8_t *sou
         destination[output] = (uint8_t)(level > 255 ? 255 : level);
     }
 }
-
-#if defined(__x86_64__)
-/// Eight sums whose sum is that of one output: see `sums_avx2`.
-INLINE AVX2 __m256i gray_sums_avx2(const uint8_t *pixels, const int16_t *halves, size_t groups) {
-    __m256i high = _mm256_setzero_si256();
-    __m256i low = _mm256_setr_epi32(HALF, 0, 0, 0, 0, 0, 0, 0);
-    for (size_t group = 0; group < groups; group++) {
-        __m256i levels = _mm256_cvtepu8_epi16(_mm_loadu_si128((const __m128i *)(const void *)(pixels + group * 16)));
-        const __m256i *factors = (const __m256i *)(const void *)(halves + group * 32);
-        high = _mm256_add_epi32(high, _mm256_madd_epi16(levels, _mm256_loadu_si256(factors)));
-        low = _mm256_add_epi32(low, _mm256_madd_epi16(levels, _mm256_loadu_si256(factors + 1)));
-    }
-    return _mm256_add_epi32(_mm256_slli_epi32(high, CRESAMPLE_LOW_BITS), low);
-}
-
-INLINE AVX2 void horizontal_gray_groups_avx2(
-    const cresample_weights *weights, size_t groups, const uint8_t *source, uint8_t *destination) {
-    const int32_t *starts = weights->starts;
-    const int16_t *halves = weights->halves;
-    const size_t step = groups * 32;
-    for (size_t output = 0; output < weights->outputs; output += 4) {
-        __m256i a = gray_sums_avx2(source + starts[output], halves, groups);
-        __m256i b = gray_sums_avx2(source + starts[output + 1], halves + step, groups);
-        __m256i c = gray_sums_avx2(source + starts[output + 2], halves + step * 2, groups);
-        __m256i d = gray_sums_avx2(source + starts[output + 3], halves + step * 3, groups);
-        // a b c d, a b c d
-        __m256i parts = _mm256_hadd_epi32(_mm256_hadd_epi32(a, b), _mm256_hadd_epi32(c, d));
-        __m128i sums = _mm_add_epi32(_mm256_castsi256_si128(parts), _mm256_extracti128_si256(parts, 1));
-        __m128i levels = _mm_srai_epi32(sums, CRESAMPLE_PRECISION);
-        levels = _mm_packs_epi32(levels, levels);
-        int32_t bytes = _mm_cvtsi128_si32(_mm_packus_epi16(levels, levels));
-        memcpy(destination + output, &bytes, sizeof bytes);
-        halves += step * 4;
-    }
-}
-
-AVX2 static void horizontal_gray_avx2(const cresample_weights *weights, const uint8_t *source, uint8_t *destination) {
-    const size_t groups = weights->taps / CRESAMPLE_GRAY_GROUP;
-    switch (groups) {
-    case 1: horizontal_gray_groups_avx2(weights, 1, source, destination); return;
-    case 2: horizontal_gray_groups_avx2(weights, 2, source, destination); return;
-    default: horizontal_gray_groups_avx2(weights, groups, source, destination); return;
-    }
-}
-#endif
 
 // --- columns -----------------------------------------------------------------------------------------------------------
 
@@ -204,54 +100,6 @@ static void vertical(const cresample_rows *rows, const int16_t *halves, size_t b
     }
 }
 
-#if defined(__x86_64__)
-/// Adds the products of eight levels of one row and eight of the next, by turns, as they stand in the low or high half of each 16 bytes.
-#define ADD_PRODUCTS(name, levels)                                                     \
-    name##_high = _mm256_add_epi32(name##_high, _mm256_madd_epi16(levels, highs));     \
-    name##_low = _mm256_add_epi32(name##_low, _mm256_madd_epi16(levels, lows))
-
-/// What a pixel level is, of both sums.
-INLINE AVX2 __m256i levels_avx2(__m256i high, __m256i low) {
-    return _mm256_srai_epi32(_mm256_add_epi32(_mm256_slli_epi32(high, CRESAMPLE_LOW_BITS), low), CRESAMPLE_PRECISION);
-}
-
-/// Two rows at a time: see `sums_avx2`.
-AVX2 static void vertical_avx2(const cresample_rows *rows, const int16_t *halves, size_t bytes, uint8_t *destination) {
-    const __m256i zero = _mm256_setzero_si256();
-    const __m256i half = _mm256_set1_epi32(HALF);
-    for (size_t offset = 0; offset < bytes; offset += 32) {
-        __m256i a_high = zero, b_high = zero, c_high = zero, d_high = zero;
-        __m256i a_low = half, b_low = half, c_low = half, d_low = half;
-        size_t row = rows->first;
-        const int16_t *pair = halves;
-        for (size_t tap = 0; tap < rows->count; tap += 2) {
-            __m256i one = _mm256_loadu_si256((const __m256i *)(const void *)(rows->ring + row * rows->stride + offset));
-            row = row + 1 == rows->capacity ? 0 : row + 1;
-            // After an odd last row this is any row of the ring: its factor is 0.
-            __m256i other = _mm256_loadu_si256((const __m256i *)(const void *)(rows->ring + row * rows->stride + offset));
-            row = row + 1 == rows->capacity ? 0 : row + 1;
-            int32_t halves_of_two[2];
-            memcpy(halves_of_two, pair, sizeof halves_of_two);
-            __m256i highs = _mm256_set1_epi32(halves_of_two[0]);
-            __m256i lows = _mm256_set1_epi32(halves_of_two[1]);
-            pair += 4;
-            __m256i ab = _mm256_unpacklo_epi8(one, other);
-            __m256i cd = _mm256_unpackhi_epi8(one, other);
-            __m256i a = _mm256_unpacklo_epi8(ab, zero), b = _mm256_unpackhi_epi8(ab, zero);
-            __m256i c = _mm256_unpacklo_epi8(cd, zero), d = _mm256_unpackhi_epi8(cd, zero);
-            ADD_PRODUCTS(a, a);
-            ADD_PRODUCTS(b, b);
-            ADD_PRODUCTS(c, c);
-            ADD_PRODUCTS(d, d);
-        }
-        // Packing works by 16 bytes, as unpacking did: the bytes are in their places again.
-        __m256i ab = _mm256_packs_epi32(levels_avx2(a_high, a_low), levels_avx2(b_high, b_low));
-        __m256i cd = _mm256_packs_epi32(levels_avx2(c_high, c_low), levels_avx2(d_high, d_low));
-        _mm256_storeu_si256((__m256i *)(void *)(destination + offset), _mm256_packus_epi16(ab, cd));
-    }
-}
-#endif
-
 // --- out of four bytes, three ------------------------------------------------------------------------------------------
 
 INLINE void pack(const uint8_t *pixels, size_t count, int reversed, uint8_t *destination) {
@@ -275,18 +123,33 @@ INLINE void pack(const uint8_t *pixels, size_t count, int reversed, uint8_t *des
 // --- which one ---------------------------------------------------------------------------------------------------------
 
 #if defined(__x86_64__)
-// The same source, compiled for the other processor.
-AVX2 static void pack_avx2(const uint8_t *pixels, size_t count, int reversed, uint8_t *destination) {
-    pack(pixels, count, reversed, destination);
-}
+#define TARGET __attribute__((target("avx2")))
+#define NAME(loop) loop##_avx2
+#define ADD_PRODUCTS(sums, a, b) _mm256_add_epi32(sums, _mm256_madd_epi16(a, b))
+#include "loops_x86.h"
+#undef TARGET
+#undef NAME
+#undef ADD_PRODUCTS
 
-#define CALL(name, ...) (level == CRESAMPLE_AVX2 ? name##_avx2(__VA_ARGS__) : name(__VA_ARGS__))
+// One instruction for the two: a third less to do for columns, a quarter for rows.
+#define TARGET __attribute__((target("avx2,avx512vl,avx512vnni")))
+#define NAME(loop) loop##_vnni
+#define ADD_PRODUCTS(sums, a, b) _mm256_dpwssd_epi32(sums, a, b)
+#include "loops_x86.h"
+
+#define CALL(name, ...)                                 \
+    (level == CRESAMPLE_VNNI   ? name##_vnni(__VA_ARGS__) \
+     : level == CRESAMPLE_AVX2 ? name##_avx2(__VA_ARGS__) \
+                               : name(__VA_ARGS__))
 #else
 #define CALL(name, ...) ((void)level, name(__VA_ARGS__))
 #endif
 
 cresample_level cresample_best(void) {
 #if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vnni")) {
+        return CRESAMPLE_VNNI;
+    }
     if (__builtin_cpu_supports("avx2")) {
         return CRESAMPLE_AVX2;
     }

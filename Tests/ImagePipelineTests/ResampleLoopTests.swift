@@ -52,7 +52,9 @@ import Testing
 
     private static func level(_ sum: Int64) -> UInt8 { UInt8(max(0, min(255, (sum + 1 << 21) >> 22))) }
 
-    private static let levels = [CRESAMPLE_PORTABLE, cresample_best()]
+    private static let levels = [CRESAMPLE_PORTABLE, CRESAMPLE_AVX2, CRESAMPLE_VNNI].filter {
+        $0.rawValue <= cresample_best().rawValue
+    }
 
     @Test(arguments: seeds, [1, 4]) func rows(_ seed: UInt64, channels: Int) {
         let group = channels == 1 ? 16 : 4

@@ -20,14 +20,18 @@ enum BenchCommand {
                 }
             }
             let peak = try peakKilobytes(prepare)
-            let ours = try median(rounds, prepare)
-            var fields = ["\"us\": \(ours)", "\"peak_kb\": \(peak)"]
+            var bodies = [prepare]
+            var names = ["us"]
+            var scale = 8
             if picture.first == 0xFF {
                 let outline = try picture.withUnsafeBytes { try pipeline.outline($0, options: options.decoding) }
-                let floor = try median(rounds) { try decodeOnly(picture, outline, cropped: true) }
-                let whole = try median(rounds) { try decodeOnly(picture, outline, cropped: false) }
-                fields += ["\"floor_us\": \(floor)", "\"floor_whole_us\": \(whole)", "\"scale\": \(outline.scale)"]
+                scale = outline.scale
+                bodies.append { try decodeOnly(picture, outline, cropped: true) }
+                bodies.append { try decodeOnly(picture, outline, cropped: false) }
+                names += ["floor_us", "floor_whole_us"]
             }
+            var fields = zip(names, try medians(rounds, bodies)).map { "\"\($0)\": \($1)" }
+            fields += ["\"peak_kb\": \(peak)", "\"scale\": \(scale)"]
             print("{\(fields.joined(separator: ", "))}")
         }
     }
@@ -71,15 +75,17 @@ enum BenchCommand {
         }
     }
 
-    private static func median(_ rounds: Int, _ body: () throws -> Void) rethrows -> Double {
-        var times: [Double] = []
+    /// The median CPU time of each. They take turns, so that a change of the machine's pace hits all.
+    private static func medians(_ rounds: Int, _ bodies: [() throws -> Void]) throws -> [Double] {
+        var times = [[Double]](repeating: [], count: bodies.count)
         for round in 0..<rounds + 2 {
-            let start = cpuMicroseconds()
-            try body()
-            if round >= 2 { times.append(cpuMicroseconds() - start) }
+            for (index, body) in bodies.enumerated() {
+                let start = cpuMicroseconds()
+                try body()
+                if round >= 2 { times[index].append(cpuMicroseconds() - start) }
+            }
         }
-        times.sort()
-        return times[times.count / 2]
+        return times.map { $0.sorted()[$0.count / 2] }
     }
 
     /// CPU time of this thread: what a busy machine does not change.

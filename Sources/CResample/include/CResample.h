@@ -1,5 +1,5 @@
-// The inner loops of resampling, compiled for the baseline of the architecture and, on x86-64, for AVX2 too; which one
-// runs is found out at run time. Swift has SIMD types, but no way to compile one function for another processor, nor the
+// The inner loops of resampling, compiled for the baseline of the architecture and, on x86-64, for AVX2 and VNNI too; which
+// one runs is found out at run time. Swift has SIMD types, but no way to compile one function for another processor, nor the
 // instructions that multiply 16-bit numbers and add pairs of products.
 #pragma once
 
@@ -12,10 +12,12 @@ enum { CRESAMPLE_PRECISION = 22 };
 /// A factor in halves is `high * 2^CRESAMPLE_LOW_BITS + low`, with `low` not negative.
 enum { CRESAMPLE_LOW_BITS = 15 };
 
-/// For which processors a loop was compiled. All give the same bytes.
+/// For which processors a loop was compiled, each asking for more than the one before. All give the same bytes.
 typedef enum cresample_level {
     CRESAMPLE_PORTABLE,
     CRESAMPLE_AVX2,
+    /// AVX-512's neural network instructions, on vectors of 32 bytes.
+    CRESAMPLE_VNNI,
 } cresample_level;
 
 /// The most that this processor can do.
