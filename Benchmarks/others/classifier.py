@@ -1,5 +1,6 @@
 """What the servers of this folder share: the model by OpenVINO, pictures by Pillow, as a Python service would have it."""
 import io
+import json
 import os
 import pathlib
 
@@ -12,25 +13,28 @@ THREADS = int(os.environ.get("OTHERS_THREADS", os.cpu_count()))
 
 
 class Classifier:
-    """MobileNet of ../shared/data. `classify` may be called from several threads."""
+    """A MobileNet of ../shared/data, uint8 or float. `classify` may be called from several threads."""
 
     def __init__(self, hint="THROUGHPUT", threads=THREADS):
         core = openvino.Core()
         properties = {"PERFORMANCE_HINT": hint, "INFERENCE_NUM_THREADS": threads, "INFERENCE_PRECISION_HINT": "f32"}
         self.model = core.compile_model(BUNDLE / "model.tflite", "CPU", properties)
         self.labels = (BUNDLE / "labels.txt").read_text().splitlines()
+        self.quantized = json.loads((BUNDLE / "model.json").read_text())["model"]["quantized"]
 
-    @staticmethod
-    def tensor(data):
+    def tensor(self, data):
         picture = Image.open(io.BytesIO(data))
         picture.draft("RGB", (224, 224))
         picture = ImageOps.exif_transpose(picture).convert("RGB")
-        return numpy.asarray(ImageOps.fit(picture, (224, 224), Image.BILINEAR))[None]
+        pixels = numpy.asarray(ImageOps.fit(picture, (224, 224), Image.BILINEAR))[None]
+        return pixels if self.quantized else pixels * numpy.float32(1 / 127.5) - numpy.float32(1)
 
     def top(self, scores, count=5):
         best = numpy.argsort(scores)[::-1][:count]
         return [
-            {"index": int(index), "label": self.labels[index], "confidence": float(scores[index]) / 256} for index in best]
+            {"index": int(index), "label": self.labels[index], "confidence": float(scores[index]) / (256 if self.quantized else 1)}
+            for index in best
+        ]
 
     def classify(self, data):
         request = self.model.create_infer_request()
