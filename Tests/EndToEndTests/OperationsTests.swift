@@ -62,14 +62,18 @@ struct OperationsTests {
         for (name, text) in [("cpu.max", "150000 100000\n"), ("memory.max", "536870912\n")] {
             try text.write(to: folder.appendingPathComponent(name), atomically: true, encoding: .utf8)
         }
-        // A root without the host's /sys: otherwise the host's own mounts of control groups would be found.
-        var arguments = ["--proc", "/proc", "--dev", "/dev", "--ro-bind", folder.path, "/sys/fs/cgroup"]
+        // A root without the host's /sys, and without folders in which somebody has mounted it once more (a container's root):
+        // otherwise the host's own mounts of control groups would be found. The program is there wherever it lies.
+        let hidden = Set(["proc", "dev", "sys"]).union(try Self.foldersWithControlGroups())
+        var arguments = ["--proc", "/proc", "--dev", "/dev"]
         let top = try FileManager.default.contentsOfDirectory(atPath: "/")
-        for entry in top where !["proc", "dev", "sys"].contains(entry) {
+        for entry in top where !hidden.contains(entry) {
             let path = "/" + entry
             let target = try? FileManager.default.destinationOfSymbolicLink(atPath: path)
             arguments += target.map { ["--symlink", $0, path] } ?? ["--ro-bind", path, path]
         }
+        let project = SharedData.packageRoot.path
+        arguments += ["--ro-bind", project, project, "--ro-bind", folder.path, "/sys/fs/cgroup"]
         let result = try Shell.run("bwrap", arguments + ["--unshare-user", Daemon.binary.path, "limits"])
         #expect(result.status == 0, "\(result.errors)")
         func row(_ name: String) -> String {
@@ -82,6 +86,20 @@ struct OperationsTests {
         #expect(row("threads").contains(" 1 "), "\(result.text)")
         #expect(row("memory").contains("512MiB") && row("memory").contains("memory.max"), "\(result.text)")
         #expect(row("max_total_body").contains("64MiB"), "\(result.text)")
+    }
+
+    /// The folders of the root below which a control group file system is mounted (proc_pid_mountinfo(5): the type is the
+    /// first word after the dash).
+    private static func foldersWithControlGroups() throws -> Set<String> {
+        var folders: Set<String> = []
+        for line in try String(contentsOfFile: "/proc/self/mountinfo", encoding: .utf8).split(separator: "\n") {
+            let fields = line.split(separator: " ")
+            guard fields.count > 4, let dash = fields.lastIndex(of: "-"), dash + 1 < fields.count,
+                fields[dash + 1].hasPrefix("cgroup"), let top = fields[4].split(separator: "/").first
+            else { continue }
+            folders.insert(String(top))
+        }
+        return folders
     }
 
     /// The same with a real group, where one can be made (version 1 of the CPU controller, as root).
