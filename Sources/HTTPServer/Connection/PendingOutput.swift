@@ -6,6 +6,9 @@ struct PendingOutput {
 
     var isEmpty: Bool { pieces.isEmpty }
 
+    /// How many bytes are left.
+    var count: Int { pieces.reduce(0) { $0 + $1.count } - (pieces.isEmpty ? 0 : offset) }
+
     /// Adds bytes, of which the first `sent` are gone already.
     mutating func append(_ bytes: [UInt8], sent: Int = 0) {
         guard sent < bytes.count else { return }

@@ -25,8 +25,28 @@ extension EventLoop {
     func timerFired(_ id: Int32) {
         guard let connection = connections[Int(id)] else { return }
         connection.timerAt = 0
+        lookOnceMore(connection)
         perform(connection.machine.timerFired(policy: context.policy, now: now), on: connection)
         settle(connection)
+    }
+
+    /// Whether the client is late is for the socket to say: what it has sent, or taken, may not have been announced yet. It is
+    /// so after the process stood still (SIGCONT ends epoll_wait without events), and where more events are due than one
+    /// turn fetches.
+    private func lookOnceMore(_ connection: Connection) {
+        guard let deadline = connection.machine.deadline, now >= deadline else { return }
+        switch connection.machine.phase {
+        case .idle, .head, .body, .skipping, .lingering:
+            connection.readable = true
+            advance(connection)
+        case .answering:
+            let left = connection.output.count
+            let isSent = flushOutput(connection)
+            guard isSent || connection.output.count < left else { return }
+            answered(connection, sent: isSent)
+            advance(connection)
+        case .waiting, .handling, .closed: break
+        }
     }
 
     /// Closes the socket, cancels the handler, and tells the observer what was lost.

@@ -46,6 +46,48 @@ struct TimeoutTests {
         try probe.expectRest(extraKiB: 32 << 10)
     }
 
+    /// Whoever did in time what was due is served, though the server could not see it: it, or the machine, stood still.
+    @Test("a standstill of the server is not held against its clients")
+    func standstill() throws {
+        let limit: UInt64 = 2000
+        let probe = try Probe(
+            "headerTimeout=\(limit)", "idleTimeout=\(limit)", "bodyGrace=\(limit)", "writeTimeout=\(limit)",
+            "minBodyRate=1000")
+        for attempt in 1... {
+            let start = DispatchTime.now().uptimeNanoseconds
+            let kept = try RawClient(port: probe.port)
+            try kept.send("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+            #expect(try kept.response().status == 200)
+            let fresh = try RawClient(port: probe.port)
+            let inHead = try RawClient(port: probe.port)
+            try inHead.send("GET /healthz HTTP/1.1\r\nHo")
+            let inBody = try RawClient(port: probe.port)
+            try inBody.send("POST /length HTTP/1.1\r\nHost: x\r\nContent-Length: 5000\r\n\r\n1")
+            let inAnswer = try RawClient(port: probe.port, receiveBuffer: 4096)
+            try inAnswer.send("GET /big?n=16000000 HTTP/1.1\r\nHost: x\r\n\r\n")
+            try waitUntil("they are all there") { try probe.statistic("open") == 6 }
+            usleep(100_000)
+            kill(probe.pid, SIGSTOP)
+            defer { kill(probe.pid, SIGCONT) }
+            // On a busy machine it may be too late already: then they are made anew.
+            guard DispatchTime.now().uptimeNanoseconds - start < limit * 1_000_000 * 3 / 4 else {
+                try #require(attempt < 5, "the machine is too busy")
+                continue
+            }
+            for client in [kept, fresh] { try client.send("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n") }
+            try inHead.send("st: x\r\n\r\n")
+            try inBody.send([UInt8](repeating: 0x31, count: 4999))
+            inAnswer.receive(seconds: 1) { _ in false }
+            usleep(UInt32(limit) * 1000)
+            kill(probe.pid, SIGCONT)
+            for client in [kept, fresh, inHead, inBody] { #expect(try client.response().status == 200) }
+            #expect(try inAnswer.response().body.count == 16_000_000)
+            for client in [kept, fresh, inHead, inBody, inAnswer] { client.close() }
+            break
+        }
+        try probe.expectRest(extraKiB: 32 << 10)
+    }
+
     @Test("past the connection limit the oldest idle ones make room")
     func eviction() throws {
         let probe = try Probe("maxConnections=10")
