@@ -25,8 +25,12 @@ final class Mailbox: Sendable {
 
     /// Delivers a message, from any thread.
     func post(_ message: LoopMessage) {
-        messages.withLock { $0.append(message) }
-        count.add(1, ordering: .sequentiallyConsistent)
+        // Counted with the lock held, so that the count is never less than what is there: a poster that loses its processor
+        // in between would hide the messages of others.
+        messages.withLock {
+            $0.append(message)
+            count.add(1, ordering: .sequentiallyConsistent)
+        }
         if asleep.exchange(false, ordering: .sequentiallyConsistent) { csys_eventfd_signal(descriptor) }
     }
 
@@ -42,7 +46,9 @@ final class Mailbox: Sendable {
     func collect(into empty: inout [LoopMessage]) {
         asleep.store(false, ordering: .relaxed)
         guard count.load(ordering: .acquiring) > 0 else { return }
-        messages.withLock { swap(&$0, &empty) }
-        count.subtract(empty.count, ordering: .relaxed)
+        messages.withLock {
+            swap(&$0, &empty)
+            count.store(0, ordering: .relaxed)
+        }
     }
 }
