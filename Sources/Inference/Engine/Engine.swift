@@ -52,6 +52,8 @@ public struct CompileOptions: Sendable, Hashable {
     public var precision = InferencePrecision.float32
     /// Where compiled models are kept for the next start; nil keeps none.
     public var cacheDirectory: String?
+    /// Whether callers bring shapes to axes that are open, which are checked then: the engine keeps the model for it.
+    public var checksShapes = true
     /// Whether the engine measures each layer.
     public var profiling = false
     /// New shapes by the index of the input, whose axes may be dynamic; inputs that are not named keep theirs.
@@ -113,6 +115,11 @@ public protocol CompiledModel: Sendable {
     /// How it runs there.
     var execution: ExecutionProperties { get }
 
+    /// Checks, before an inference, whether the model takes these shapes of inputs whose axes are open. A moment's work for
+    /// shapes that were not checked before.
+    /// - Parameter shapes: by the index of the input; every axis fixed.
+    func check(_ shapes: [Int: Shape]) throws(EngineError)
+
     /// Makes one request: the room for one inference at a time.
     func makeRequest() throws(EngineError) -> any InferRequest
 
@@ -123,6 +130,9 @@ public protocol CompiledModel: Sendable {
 extension CompiledModel {
     /// An engine need not tell.
     public var execution: ExecutionProperties { ExecutionProperties() }
+
+    /// An engine may leave it to the inference.
+    public func check(_ shapes: [Int: Shape]) throws(EngineError) {}
 }
 
 /// Memory of the engine for one input.

@@ -270,6 +270,7 @@ public final class Model: Sendable {
         let admitted = MonotonicInstant.now
         times.queue = admitted.nanoseconds(since: arrived)
 
+        try check(shapes)
         let filled: InputTensors
         do throws(EngineError) {
             filled = try tensors.take(shapes: shapes)

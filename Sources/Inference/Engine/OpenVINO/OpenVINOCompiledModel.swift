@@ -3,6 +3,7 @@ internal import COpenVINO
 /// A model compiled by OpenVINO.
 final class OpenVINOCompiledModel: CompiledModel {
     private let handle: OpenVINOHandle
+    private let shapes: OpenVINOShapes?
     let inputs: [TensorPort]
     let outputs: [TensorPort]
     let optimalRequestCount: Int
@@ -10,8 +11,12 @@ final class OpenVINOCompiledModel: CompiledModel {
     let executionDevices: String
     let execution: ExecutionProperties
 
-    init(_ handle: OpenVINOHandle, inputs: [TensorPort], outputs: [TensorPort]) throws(EngineError) {
+    /// - Parameter shapes: what checks the shapes that callers bring; nil where they are not checked.
+    init(
+        _ handle: OpenVINOHandle, inputs: [TensorPort], outputs: [TensorPort], shapes: OpenVINOShapes?
+    ) throws(EngineError) {
         self.handle = handle
+        self.shapes = shapes
         self.inputs = inputs
         self.outputs = outputs
         func property(_ key: String) -> String? {
@@ -30,6 +35,8 @@ final class OpenVINOCompiledModel: CompiledModel {
         execution.streams = property("NUM_STREAMS").flatMap { Int($0) }
         self.execution = execution
     }
+
+    func check(_ shapes: [Int: Shape]) throws(EngineError) { try self.shapes?.check(shapes) }
 
     func makeRequest() throws(EngineError) -> any InferRequest {
         try OpenVINORequest(

@@ -42,7 +42,7 @@ final class OpenVINOModelFile: ModelFile {
     }
 
     func compile(_ options: CompileOptions) throws(EngineError) -> any CompiledModel {
-        try reshape(to: options.inputShapes)
+        try OpenVINOShapes.reshape(model, to: options.inputShapes)
         do throws(EngineError) {
             return try compileOnce(options)
         } catch {
@@ -51,29 +51,6 @@ final class OpenVINOModelFile: ModelFile {
             var uncached = options
             uncached.cacheDirectory = nil
             return try compileOnce(uncached)
-        }
-    }
-
-    private func reshape(to shapes: [Int: Shape]) throws(EngineError) {
-        guard !shapes.isEmpty else { return }
-        let indexes = shapes.keys.sorted()
-        var partials: [ov_partial_shape_t] = []
-        defer { for index in partials.indices { ov_partial_shape_free(&partials[index]) } }
-        for index in indexes {
-            let dimensions = (shapes[index]?.dimensions ?? []).map { extent in
-                // -1 for both is OpenVINO's own way to say that an axis is open.
-                extent == Shape.dynamic
-                    ? ov_dimension_t(min: -1, max: -1) : ov_dimension_t(min: Int64(extent), max: Int64(extent))
-            }
-            var partial = ov_partial_shape_t()
-            try checked("describe a shape") {
-                ov_partial_shape_create(Int64(dimensions.count), dimensions, &partial)
-            }
-            partials.append(partial)
-        }
-        let text = indexes.compactMap { shapes[$0]?.description }.joined(separator: ", ")
-        try checked("give the model's inputs the shape \(text)", kind: .invalidModel) {
-            ov_model_reshape_by_port_indexes(model.pointer, indexes, partials, indexes.count)
         }
     }
 
@@ -97,8 +74,11 @@ final class OpenVINOModelFile: ModelFile {
                     core.pointer, model.pointer, options.device, $0.count, $0.baseAddress, &pointer)
             }
         }
+        let inputs = try Self.inputs(of: model)
+        let bringsShapes = options.checksShapes && inputs.contains { !$0.shape.isStatic }
         return try OpenVINOCompiledModel(
-            compiled, inputs: Self.inputs(of: model), outputs: Self.outputs(of: model))
+            compiled, inputs: inputs, outputs: Self.outputs(of: model),
+            shapes: bringsShapes ? OpenVINOShapes(model) : nil)
     }
 
     /// Lends the pairs out as C strings.

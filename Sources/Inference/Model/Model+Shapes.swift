@@ -1,0 +1,17 @@
+extension Model {
+    /// Shapes that do not go together are the caller's mistake, and not for the engine to stumble over.
+    func check(_ shapes: [Int: Shape]) throws(InferenceError) {
+        guard !shapes.isEmpty else { return }
+        do throws(EngineError) {
+            try compiled.check(
+                Dictionary(shapes.map { (plan.inputs[$0].index, $1) }, uniquingKeysWith: { first, _ in first }))
+        } catch {
+            let (position, shape) = shapes.min { $0.key < $1.key } ?? (0, [])
+            let others = shapes.filter { $0.key != position }.sorted { $0.key < $1.key }
+                .map { " and \"\(plan.inputs[$0.key].description.name)\" of \($0.value)" }.joined()
+            throw .invalidInput(
+                name: plan.inputs[position].description.name,
+                reason: "the model does not take shape \(shape)\(others): \(error.detail)")
+        }
+    }
+}
