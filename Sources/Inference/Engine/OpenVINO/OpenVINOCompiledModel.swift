@@ -3,6 +3,7 @@ internal import COpenVINO
 /// A model compiled by OpenVINO.
 final class OpenVINOCompiledModel: CompiledModel {
     private let handle: OpenVINOHandle
+    private let isDynamic: Bool
     private let shapes: OpenVINOShapes?
     let inputs: [TensorPort]
     let outputs: [TensorPort]
@@ -11,11 +12,14 @@ final class OpenVINOCompiledModel: CompiledModel {
     let executionDevices: String
     let execution: ExecutionProperties
 
-    /// - Parameter shapes: what checks the shapes that callers bring; nil where they are not checked.
+    /// - Parameters:
+    ///   - isDynamic: whether the shape of anything within the model is known only when it runs.
+    ///   - shapes: what checks the shapes that callers bring; nil where they are not checked.
     init(
-        _ handle: OpenVINOHandle, inputs: [TensorPort], outputs: [TensorPort], shapes: OpenVINOShapes?
+        _ handle: OpenVINOHandle, inputs: [TensorPort], outputs: [TensorPort], isDynamic: Bool, shapes: OpenVINOShapes?
     ) throws(EngineError) {
         self.handle = handle
+        self.isDynamic = isDynamic
         self.shapes = shapes
         self.inputs = inputs
         self.outputs = outputs
@@ -42,7 +46,7 @@ final class OpenVINOCompiledModel: CompiledModel {
         try OpenVINORequest(
             .make("make an infer request", free: ov_infer_request_free) {
                 ov_compiled_model_create_infer_request(handle.pointer, &$0)
-            })
+            }, canStopEarly: !isDynamic)
     }
 
     func makeTensor(elementType: ElementType, shape: Shape) throws(EngineError) -> any EngineTensor {

@@ -78,7 +78,7 @@ final class OpenVINOModelFile: ModelFile {
         let bringsShapes = options.checksShapes && inputs.contains { !$0.shape.isStatic }
         return try OpenVINOCompiledModel(
             compiled, inputs: inputs, outputs: Self.outputs(of: model),
-            shapes: bringsShapes ? OpenVINOShapes(model) : nil)
+            isDynamic: ov_model_is_dynamic(model.pointer), shapes: bringsShapes ? OpenVINOShapes(model) : nil)
     }
 
     /// Lends the pairs out as C strings.

@@ -10,8 +10,14 @@ final class OpenVINORequest: InferRequest, @unchecked Sendable {
     private let callback = CallbackBox()
     private let function: UnsafeMutablePointer<ov_callback_t>
 
-    init(_ handle: OpenVINOHandle) throws(EngineError) {
+    private let canStopEarly: Bool
+
+    /// - Parameter canStopEarly: not where shapes are known only when the model runs: an inference that the CPU plugin stops
+    ///   between two layers leaves those before with the shapes of this run and those behind with the shapes of the one before,
+    ///   and the stream's next inferences, which may be anybody's, fail.
+    init(_ handle: OpenVINOHandle, canStopEarly: Bool) throws(EngineError) {
         self.handle = handle
+        self.canStopEarly = canStopEarly
         // OpenVINO keeps the address of the structure, not a copy of it: it must live as long as the request.
         function = .allocate(capacity: 1)
         function.initialize(
@@ -58,6 +64,7 @@ final class OpenVINORequest: InferRequest, @unchecked Sendable {
     }
 
     func cancel() {
+        guard canStopEarly else { return }
         // Best effort by contract: a request that has just ended has nothing to cancel, and says so.
         _ = ov_infer_request_cancel(handle.pointer)
     }
