@@ -49,6 +49,42 @@ struct BenchTests {
         #expect(daemon.stop() == 0)
     }
 
+    /// What was answered while the generator could not look was answered in time; and what it sends late is waited for.
+    @Test func aStandstillOfTheGeneratorIsNotTheServers() throws {
+        let daemon = try Daemon()
+        let loads = try [["--connections", "8"], ["--rate", "10"]].map { loop in
+            let process = Process(), output = Pipe()
+            process.executableURL = Daemon.binary
+            process.arguments =
+                ["bench", daemon.url, "--seconds", "1s", "--warm-up", "0s", "--timeout", "2s", "--json", "-"] + loop
+            process.standardOutput = output
+            process.standardError = FileHandle.nullDevice
+            try process.run()
+            return (process, output, loop)
+        }
+        let began = try eventually(every: 0.01) {
+            let counted = try Curl.run(daemon.url + "/v1/models/digits").json["predictions"] as? [String: Any]
+            return counted?["succeeded"] as? Int ?? 0 > 20
+        }
+        #expect(began)
+        // Past the end of the loads, and past the time for which answers are waited for after it.
+        for (process, _, _) in loads { kill(process.processIdentifier, SIGSTOP) }
+        usleep(3_200_000)
+        for (process, _, _) in loads { kill(process.processIdentifier, SIGCONT) }
+        for (process, output, loop) in loads {
+            let data = output.fileHandleForReading.readDataToEndOfFile()
+            process.waitUntilExit()
+            let json = try JSONSerialization.jsonObject(with: data) as? [String: Any] ?? [:]
+            let step = (json["steps"] as? [[String: Any]])?.first ?? [:]
+            let due = try #require(step["due"] as? Int, "\(loop): \(json)")
+            #expect(
+                step["failures"] as? [String: Int] == [:] && step["statuses"] as? [String: Int] == ["200": due],
+                "\(step)")
+            #expect(process.terminationStatus == 0, "\(loop)")
+        }
+        #expect(daemon.stop() == 0)
+    }
+
     @Test func aSweepIsDrawn() throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-bench-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

@@ -75,7 +75,8 @@ final class LoadRunner {
         measureFrom = start &+ Self.nanoseconds(plan.warmUp)
         end = measureFrom &+ Self.nanoseconds(plan.seconds)
         if case .open(let rate) = plan.loop { schedule = SendSchedule(start: start, rate: rate) }
-        let last = end &+ Self.nanoseconds(min(plan.timeout, 10))
+        /// Answers are waited for until then; known at the end.
+        var last = UInt64.max
         var events = [csys_event](repeating: csys_event(), count: 256)
         var cpuFrom: UInt64?
         var nextLook = start
@@ -91,6 +92,8 @@ final class LoadRunner {
                 let measuredEnd = min(now, end)
                 result.measuredSeconds = measuredEnd > measureFrom ? Double(measuredEnd - measureFrom) / 1e9 : 0
                 end = measuredEnd
+                // From now, not from the end that was planned: a loop that comes late to it has just sent requests.
+                last = now &+ Self.nanoseconds(min(plan.timeout, 10))
             }
             if isEnding, busyCount == 0 || now >= last { break }
             if now >= nextLook {
@@ -108,7 +111,7 @@ final class LoadRunner {
     }
 
     private func finish() {
-        for case let connection? in connections where connection.request != nil {
+        for case let connection? in connections where isUnanswered(connection) {
             fail(connection, .unanswered, "no answer when the run was over")
         }
         guard case .open = plan.loop else {
@@ -129,9 +132,19 @@ final class LoadRunner {
     private func giveUpLate() {
         let limit = Self.nanoseconds(plan.timeout)
         for case let connection? in connections {
-            guard let request = connection.request, now > request.sentAt, now - request.sentAt > limit else { continue }
+            guard let request = connection.request, now > request.sentAt, now - request.sentAt > limit,
+                isUnanswered(connection)
+            else { continue }
             fail(connection, .timeout, "no answer within \(NumberText.decimal(plan.timeout)) s")
         }
+    }
+
+    /// Whether the answer has not come yet. The socket is looked at once more, for what has come may not have been announced:
+    /// so it is after this process stood still (SIGCONT ends epoll_wait without events), or where more is due than one wait
+    /// fetches.
+    private func isUnanswered(_ connection: ClientConnection) -> Bool {
+        if connection.request != nil, connection.phase != .connecting { advance(connection) }
+        return connection.request != nil
     }
 
     // MARK: Sending
