@@ -46,14 +46,17 @@ public struct HTTPServerConfiguration: Sendable {
     /// From the client's FIN on, how often a pending HTTP/1.1 request's connection is probed with 102 (Processing).
     public var probeInterval: Duration = .seconds(1)
 
-    /// Connections at once. At the limit the ones idle for longest make room; if none is idle, the rest wait in the
-    /// kernel's backlog.
+    /// Connections at once, in equal shares for the event loops (one each at the least). At the limit the ones idle for
+    /// longest make room; if none is idle, the rest wait in the kernel's backlog.
     public var maxConnections = 4096
     /// Requests answered on one connection before it is closed.
     public var maxRequestsPerConnection = 100_000
 
     /// The contract's defaults.
     public init() {}
+
+    /// The connections of one event loop at once.
+    var maxConnectionsPerLoop: Int { max(1, maxConnections / max(1, eventLoops)) }
 
     /// The defaults, listening on the given addresses.
     public init(listeners: [ListenerAddress]) {

@@ -23,7 +23,7 @@ extension EventLoop {
     /// Accepts everybody who has connected, before the listeners are closed: at most as many as may have been waiting.
     func acceptAll() {
         for index in context.listeners.indices {
-            for _ in 0...context.configuration.backlog / 64 {
+            for _ in 0...max(0, context.configuration.backlog) / 64 {
                 guard listenerReady(index, events: 0) else { break }
             }
         }
@@ -40,7 +40,7 @@ extension EventLoop {
             return false
         }
         for turn in 0..<64 {
-            if openCount >= context.configuration.maxConnections {
+            if openCount >= context.configuration.maxConnectionsPerLoop {
                 // One connection is known to wait, no more: nobody is closed for one that may not exist.
                 guard turn == 0 else { return false }
                 guard evictOne() else {
@@ -159,7 +159,9 @@ extension EventLoop {
         if let until = pause.until {
             guard now >= until else { return }
         } else {
-            guard openCount < context.configuration.maxConnections || idle.count + heads.count > 0 else { return }
+            guard openCount < context.configuration.maxConnectionsPerLoop || idle.count + heads.count > 0 else {
+                return
+            }
         }
         acceptPause = nil
         _ = armListeners()

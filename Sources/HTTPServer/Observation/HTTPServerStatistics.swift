@@ -4,6 +4,8 @@ public struct HTTPServerStatistics: Sendable, Hashable {
     public var openConnections = 0
     /// Open connections that wait for a request.
     public var idleConnections = 0
+    /// The bound of `openConnections`.
+    public var connectionsLimit = 0
     /// Connections accepted since the start.
     public var acceptedConnections = 0
     /// Connections closed at once, because the process had no descriptor left for them.

@@ -87,6 +87,7 @@ public final class HTTPServer: Sendable {
     public var statistics: HTTPServerStatistics {
         var statistics = HTTPServerStatistics()
         for loop in state.withLock({ $0.loops }) { loop.counters.add(to: &statistics) }
+        statistics.connectionsLimit = configuration.maxConnectionsPerLoop * max(1, configuration.eventLoops)
         statistics.bodyBytes = budget.used
         statistics.bodyBytesLimit = budget.total
         return statistics

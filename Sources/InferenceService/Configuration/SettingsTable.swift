@@ -154,7 +154,8 @@ package enum SettingsTable {
                 "write_timeout", \.writeTimeout, 0.01...3600, "How long a client may take no byte of its answer."),
             .integer(
                 "max_connections", \.maxConnections, 1...1_000_000,
-                "Connections at once; past it the ones that are idle longest are closed for new ones."),
+                "Connections at once, in equal shares for the event_loops; past it the ones that are idle longest are closed "
+                    + "for new ones."),
             .integer(
                 "max_requests_per_connection", \.maxRequestsPerConnection, 1...1_000_000_000,
                 "Requests after which a connection is closed, so that balancers can spread clients anew."),

@@ -197,7 +197,7 @@ struct MetricsPage {
         text.single("ocelli_connections_open", .gauge, "Open connections.", server.openConnections)
         text.single(
             "ocelli_connections_idle", .gauge, "Open connections that wait for a request.", server.idleConnections)
-        text.single("ocelli_connections_limit", .gauge, "The most connections at once.", settings.maxConnections)
+        text.single("ocelli_connections_limit", .gauge, "The most connections at once.", server.connectionsLimit)
         text.single(
             "ocelli_connections_accepted_total", .counter, "Connections accepted.", server.acceptedConnections)
         text.single(

@@ -127,6 +127,26 @@ struct TimeoutTests {
         try probe.expectRest()
     }
 
+    @Test("the connection limit is that of all event loops together, and who waits for a place is served")
+    func sharedLimit() throws {
+        let probe = try Probe("loops=4", "maxConnections=8")
+        // Nobody makes room for another: each has sent its request before the next one connects.
+        let clients = try (0..<24).map { _ in
+            let client = try RawClient(port: probe.port)
+            try client.send("GET /sleep?ms=300 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+            return client
+        }
+        var most = 0
+        for _ in 0..<10 {
+            most = max(most, probe.usage.descriptors - probe.baseline.descriptors)
+            usleep(10_000)
+        }
+        #expect((1...8).contains(most), "\(most) connections at once")
+        for client in clients { #expect(try client.response().text == "slept\n") }
+        for client in clients { client.close() }
+        try probe.expectRest()
+    }
+
     @Test("bodies past the budget wait for their turn, and all are served")
     func budget() throws {
         let probe = try Probe("maxBody=1000000", "maxTotalBody=2000000")
