@@ -1,6 +1,7 @@
 import CSystem
 import Glibc
 import HTTPServer
+import HTTPWire
 
 /// Settings of the probe, as `name=value`. Times are in milliseconds.
 enum ProbeSettings {
@@ -36,6 +37,8 @@ enum ProbeSettings {
             case "writeTimeout": configuration.writeTimeout = time
             case "lingerTimeout": configuration.lingerTimeout = time
             case "probeInterval": configuration.probeInterval = time
+            case "maxRequestLine": configuration.wireLimits.requestLineBytes = number
+            case "maxHeader": configuration.wireLimits.headerBytes = number
             case "readAhead": configuration.maxReadAheadBytes = number
             case "backlog": configuration.backlog = number
             case "drain": drain = time

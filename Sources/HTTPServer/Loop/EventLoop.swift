@@ -12,7 +12,8 @@ import HTTPWire
 /// announced, which a further read then confirms. Listeners are level-triggered: they are few, and a backlog that is
 /// left for the next turn must not be forgotten.
 ///
-/// The class is split by what it deals with: `EventLoop+Accepting`, `+Receiving`, `+Bodies`, `+Answering`, `+Closing`.
+/// The class is split by what it deals with: `EventLoop+Accepting`, `+Receiving`, `+Bodies`, `+Answering`, `+Sending`,
+/// `+Closing`.
 final class EventLoop {
     let context: LoopContext
     let epoll: Int32
@@ -21,8 +22,9 @@ final class EventLoop {
     var openCount = 0
     var lastRegistration: UInt32 = 0
 
-    /// Heads are received here, whichever connection they are of; what is not consumed is copied out.
-    let scratch = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 64)
+    /// Heads are received here, whichever connection they are of; what is not consumed is copied out. It always has room for
+    /// what a connection may keep, and for `receiveSize` bytes more.
+    let scratch: UnsafeMutableRawBufferPointer
     /// Room in `scratch` for what is received in one go, beside the beginning of a head that was kept.
     let receiveSize = 64 << 10
     var answers: AnswerWriter
@@ -57,11 +59,22 @@ final class EventLoop {
         self.context = context
         self.epoll = epoll
         let configuration = context.configuration
+        scratch = .allocate(byteCount: Self.largestLeftover(configuration) + receiveSize, alignment: 64)
         answers = AnswerWriter(serverName: configuration.serverName)
         parser = RequestParser(limits: configuration.wireLimits)
         now = csys_monotonic()
         wheel = TimerWheel(now: now)
         reserve = csys_open_reserve()
+    }
+
+    /// The most bytes that a connection keeps between two reads: the largest head but its last byte, or what is read ahead
+    /// while a request runs. Never less than 192 KiB, which the usual limits stay far below. (`WireLimits`: no limit of bytes
+    /// counts for more than 2^28.)
+    private static func largestLeftover(_ configuration: HTTPServerConfiguration) -> Int {
+        func bounded(_ bytes: Int) -> Int { min(max(bytes, 0), 1 << 28) }
+        let limits = configuration.wireLimits
+        let head = bounded(limits.requestLineBytes) + bounded(limits.headerBytes) + 16
+        return max(head, bounded(configuration.maxReadAheadBytes), 192 << 10)
     }
 
     deinit {

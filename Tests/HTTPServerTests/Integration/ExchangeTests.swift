@@ -46,6 +46,23 @@ struct ExchangeTests {
         try probe.expectRest()
     }
 
+    @Test("heads and pipelined requests may be as large as the settings say")
+    func largeLimits() throws {
+        let probe = try Probe("maxHeader=1048576", "maxRequestLine=1048576", "readAhead=1048576")
+        let client = try RawClient(port: probe.port)
+        let fields = (0..<90).map { "X-\($0): \(String(repeating: "v", count: 10_000))\r\n" }.joined()
+        let line = "GET /healthz?\(String(repeating: "q", count: 900_000)) HTTP/1.1\r\n"
+        try client.send(line + "Host: x\r\n" + fields + "\r\n")
+        #expect(try client.response().text == #"{"status":"ok"}"#)
+        let body = String(repeating: "b", count: 700_000)
+        try client.send("GET /sleep?ms=200 HTTP/1.1\r\nHost: x\r\n\r\n")
+        try client.send("POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)")
+        #expect(try client.response().text == "slept\n")
+        #expect(try client.response().text == body)
+        client.close()
+        try probe.expectRest()
+    }
+
     @Test("takes requests in pieces of any size")
     func pieces() throws {
         let probe = try Probe()
