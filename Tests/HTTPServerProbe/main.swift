@@ -1,5 +1,6 @@
 // The server as a process of its own, for tests and benchmarks: routes that show what the server does, settings by
-// `name=value` arguments. Prints the bound addresses, then `ready`; ends when standard input does.
+// `name=value` arguments. Prints the bound addresses, then `ready`; ends when standard input does. With the argument `survive`
+// it does not end when the server fails.
 
 import CSystem
 import Glibc
@@ -8,7 +9,8 @@ import HTTPServer
 var configuration = HTTPServerConfiguration(listeners: [.tcp(host: "127.0.0.1", port: 0)])
 var drain = Duration.seconds(5)
 do {
-    try ProbeSettings.apply(CommandLine.arguments.dropFirst(), to: &configuration, drain: &drain)
+    try ProbeSettings.apply(
+        CommandLine.arguments.dropFirst().filter { $0 != "survive" }, to: &configuration, drain: &drain)
 } catch {
     print("probe: \(error)")
     exit(2)
@@ -32,9 +34,10 @@ let failure = Task {
     guard error != .stopped else { return }
     print("failed: \(error)")
     fflush(nil)
-    exit(3)
+    if !CommandLine.arguments.contains("survive") { exit(3) }
 }
-// Commands by line: "lameduck", "break" (the listening sockets), "shutdown"; the end of the input is a shutdown, too.
+// Commands by line: "lameduck", "break" (the listening sockets), "break loops", "shutdown"; the end of the input is a
+// shutdown, too.
 let commands = Task.detached {
     var input = CommandInput()
     while let line = input.next() {
@@ -44,6 +47,7 @@ let commands = Task.detached {
                 Glibc.shutdown(descriptor, Int32(SHUT_RDWR))
             }
         }
+        if line == "break loops" { EventLoopBreaker.run() }
         if line == "shutdown" { break }
     }
     let report = await server.shutdown(within: drain)

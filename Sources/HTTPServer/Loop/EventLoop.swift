@@ -107,17 +107,19 @@ final class EventLoop {
     // MARK: The turn
 
     private func run() {
+        if register() { serve() }
+        closeAll()
+        if !isStopped { answerMail() }
+    }
+
+    private func serve() {
         var events = [csys_event](repeating: csys_event(), count: 256)
         var messages: [LoopMessage] = []
         var expired: [Int32] = []
-        guard register() else { return }
         while !isStopped {
             let count = wait(&events)
             now = csys_monotonic()
-            guard count >= 0 else {
-                context.reportFailure(.system(operation: "epoll_wait", errno: -count))
-                break
-            }
+            guard count >= 0 else { return context.reportFailure(.system(operation: "epoll_wait", errno: -count)) }
             // Mail first: it holds answers, which make room for what the sockets bring.
             context.mailbox.collect(into: &messages)
             for message in messages { receive(message) }
@@ -132,7 +134,19 @@ final class EventLoop {
             expired.removeAll(keepingCapacity: true)
             resumeAccepting()
         }
-        closeAll()
+    }
+
+    /// What is left to do after a failure: the server's shutdown waits for an answer of every loop, and gets it as from one
+    /// without connections.
+    private func answerMail() {
+        var messages: [LoopMessage] = []
+        while !isStopped {
+            if context.mailbox.prepareToSleep() { _ = csys_wait_readable(context.mailbox.descriptor, -1) }
+            csys_eventfd_clear(context.mailbox.descriptor)
+            context.mailbox.collect(into: &messages)
+            for message in messages { receive(message) }
+            messages.removeAll(keepingCapacity: true)
+        }
     }
 
     private func wait(_ events: inout [csys_event]) -> Int32 {

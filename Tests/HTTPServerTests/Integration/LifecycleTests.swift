@@ -135,6 +135,18 @@ struct LifecycleTests {
         #expect(end.status == 3)
     }
 
+    @Test("a server whose event loops have failed can be shut down all the same")
+    func deadLoops() throws {
+        let probe = try Probe("loops=2", "survive")
+        try probe.command("break loops")
+        // Wakes the loops, which find their epoll gone the next time.
+        for _ in 0..<20 { try RawClient(port: probe.port).close() }
+        let end = try probe.stop()
+        #expect(end.said.contains("epoll_wait failed"))
+        #expect(end.said.hasSuffix("lost 0"))
+        #expect(end.status == 0)
+    }
+
     @Test(
         "takes the sockets that systemd passes",
         .enabled(if: Program.find("python3") != nil, "python3 is not installed"),

@@ -79,6 +79,10 @@ final class Probe {
     /// Asks the process to shut down (or, with its input left open, waits for it to end by itself) and returns what it said of it, and its exit status (66: a sanitizer found something).
     func stop(closingInput: Bool = true) throws -> (said: String, status: Int32) {
         if closingInput { try input.fileHandleForWriting.close() }
+        if !eventually(within: 60, every: 0.002, { !process.isRunning }) {
+            Issue.record("the probe did not end within a minute: it is killed")
+            kill(pid, SIGKILL)
+        }
         process.waitUntilExit()
         // Not to the end of the file: children of other tests that were started meanwhile may hold the pipe open.
         let descriptor = output.fileHandleForReading.fileDescriptor
