@@ -330,10 +330,12 @@ int csys_file_identity(const char *path, uint64_t *device, uint64_t *inode, bool
     return 0;
 }
 
+/// A user's or group's number: digits alone, and not the highest, which chown(2) takes for "leave it as it is".
 static bool parse_id(const char *text, unsigned *id) {
-    char *end = NULL;
-    unsigned long value = strtoul(text, &end, 10);
-    if (*text == 0 || end == NULL || *end != 0) return false;
+    if (*text == 0 || text[strspn(text, "0123456789")] != 0) return false;
+    errno = 0;
+    unsigned long long value = strtoull(text, NULL, 10);
+    if (errno != 0 || value >= UINT32_MAX) return false;
     *id = (unsigned)value;
     return true;
 }
@@ -357,7 +359,8 @@ int csys_chown(const char *path, const char *owner) {
         if (found == NULL) return -ENOENT;
         gid = found->gr_gid;
     }
-    return chown(path, uid, gid) < 0 ? -errno : 0;
+    // The file itself, should somebody have put a link in its place.
+    return lchown(path, uid, gid) < 0 ? -errno : 0;
 }
 
 void *csys_map(size_t bytes) {

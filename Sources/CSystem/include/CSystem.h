@@ -184,6 +184,8 @@ int csys_set_abortive_close(int fd);
 int csys_open_reserve(void);
 /// Device and inode of a path, to know one's own socket file again. `is_socket` tells what it is.
 int csys_file_identity(const char *path, uint64_t *device, uint64_t *inode, bool *is_socket);
+/// Gives a file to `owner`: `user`, `user:group` or `:group`, by name or number. -ENOENT for a name that nobody has (numbers
+/// too large for one are names), -EINVAL for one of 64 bytes or more.
 int csys_chown(const char *path, const char *owner);
 /// Anonymous memory, zero pages until written; NULL when the kernel refuses.
 void *csys_map(size_t bytes);

@@ -15,17 +15,22 @@ struct UnixSocketFile: Sendable {
         try removeStale(path)
         let descriptor = csys_listen_unix(path, mode, backlog)
         guard descriptor >= 0 else { throw .listen(address: "unix:\(path)", errno: -descriptor) }
-        if let owner {
-            let changed = csys_chown(path, owner)
-            guard changed >= 0 else {
-                csys_close(descriptor)
-                unlink(path)
-                throw .listen(address: "unix:\(path) (owner \(owner))", errno: -changed)
+        do throws(HTTPServerError) {
+            if let owner {
+                let changed = csys_chown(path, owner)
+                guard changed >= 0 else {
+                    throw .listen(address: "unix:\(path) (owner \(owner))", errno: -changed)
+                }
             }
+            var (device, inode, isSocket) = (UInt64(0), UInt64(0), false)
+            let found = csys_file_identity(path, &device, &inode, &isSocket)
+            guard found >= 0 else { throw .listen(address: "unix:\(path)", errno: -found) }
+            return (descriptor, UnixSocketFile(path: path, device: device, inode: inode))
+        } catch {
+            csys_close(descriptor)
+            unlink(path)
+            throw error
         }
-        var (device, inode, isSocket) = (UInt64(0), UInt64(0), false)
-        _ = csys_file_identity(path, &device, &inode, &isSocket)
-        return (descriptor, UnixSocketFile(path: path, device: device, inode: inode))
     }
 
     private static func removeStale(_ path: String) throws(HTTPServerError) {

@@ -117,6 +117,17 @@ struct LifecycleTests {
         try FileManager.default.removeItem(atPath: path)
     }
 
+    @Test(
+        "refuses owners of a socket file that there cannot be",
+        arguments: ["-1", "+1", "4294967295", "99999999999", "99999999999999999999999", ":-1", "nobody-of-that-name"])
+    func wrongOwner(owner: String) throws {
+        let path = temporaryPath("owner")
+        let probe = try Probe("listen=unix:\(path)?owner=\(owner)")
+        #expect(probe.addresses.joined().contains("(owner \(owner))"))
+        #expect(try probe.stop().status == 1)
+        #expect(!FileManager.default.fileExists(atPath: path))
+    }
+
     @Test("says which address it cannot have")
     func portInUse() throws {
         let probe = try Probe()
