@@ -1,3 +1,5 @@
+import Glibc
+
 /// Why a server could not start, or cannot go on.
 public enum HTTPServerError: Error, Sendable, Hashable {
     /// An address could not be listened on.
@@ -22,6 +24,8 @@ extension HTTPServerError: CustomStringConvertible {
     /// A sentence for the log.
     public var description: String {
         switch self {
+        case .listen(let address, ENOENT) where !address.hasPrefix("unix:"):
+            "cannot listen on \(address): the name cannot be resolved"
         case .listen(let address, let errno): "cannot listen on \(address): \(errorText(errno))"
         case .pathInUse(let path, let reason): "cannot listen on unix:\(path): \(reason)"
         case .noPassedSocket(let name): "systemd passed no listening socket for '\(name)' (LISTEN_FDS, LISTEN_PID)"

@@ -31,7 +31,7 @@ enum StartupAdvice {
             "ports below 1024 are for root: take a higher one (listen), let ocelli.socket pass the port, or give "
                 + "AmbientCapabilities=CAP_NET_BIND_SERVICE"
         case EADDRNOTAVAIL: "no interface of this machine has that address; `ip address` lists those that there are"
-        case ENOENT: "the host's name cannot be resolved; an address works without (listen)"
+        case ENOENT: "give its address instead of its name (listen)"
         default: ""
         }
     }
