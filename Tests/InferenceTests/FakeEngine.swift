@@ -15,6 +15,8 @@ final class FakeEngine: Engine {
     let mostItems: Int
     /// Called while a model file is read.
     let onRead: @Sendable () -> Void
+    /// Called when a compiled model is let go of, by the thread that does so.
+    let onFree: @Sendable () -> Void
     let state = Mutex(State())
 
     struct State {
@@ -36,7 +38,8 @@ final class FakeEngine: Engine {
         inputs: [TensorPort] = [TensorPort(name: "x", elementType: .float32, shape: [1, 4])],
         outputs: [TensorPort] = [TensorPort(name: "y", elementType: .float32, shape: [1, 4])],
         requestCount: Int = 2, answer: [UInt8] = [UInt8](repeating: 0, count: 16), endsAtOnce: Bool = true,
-        mostItems: Int = .max, onRead: @escaping @Sendable () -> Void = {}
+        mostItems: Int = .max, onRead: @escaping @Sendable () -> Void = {},
+        onFree: @escaping @Sendable () -> Void = {}
     ) {
         self.inputs = inputs
         self.outputs = outputs
@@ -45,6 +48,7 @@ final class FakeEngine: Engine {
         self.endsAtOnce = endsAtOnce
         self.mostItems = mostItems
         self.onRead = onRead
+        self.onFree = onFree
     }
 
     func availableDevices() throws(EngineError) -> [ComputeDevice] {
@@ -85,8 +89,10 @@ private struct FakeFile: ModelFile {
     }
 }
 
-private struct FakeModel: CompiledModel {
+private final class FakeModel: CompiledModel {
     let engine: FakeEngine
+    init(engine: FakeEngine) { self.engine = engine }
+    deinit { engine.onFree() }
     var inputs: [TensorPort] { engine.inputs }
     var outputs: [TensorPort] { engine.outputs }
     var optimalRequestCount: Int { engine.requestCount }

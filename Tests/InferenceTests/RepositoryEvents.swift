@@ -1,3 +1,4 @@
+import Foundation
 import Inference
 import Synchronization
 
@@ -27,8 +28,23 @@ final class RepositoryEvents: Sendable {
     var all: [String] { list.withLock { $0 } }
 }
 
-/// Bundles for engines that a test controls.
+/// Bundles for engines that a test controls, and repositories of them.
 enum Bundles {
+    /// A repository of the bundles in a folder, which has been looked into, and what it tells.
+    static func repository(
+        _ folder: TemporaryFolder, engine: FakeEngine = FakeEngine(), policy: LoadPolicy = .eager,
+        idle: Duration = .zero
+    ) throws -> (ModelRepository, RepositoryEvents) {
+        var configuration = ModelConfiguration()
+        configuration.engine = engine
+        configuration.idleUnload = idle
+        let events = RepositoryEvents()
+        let repository = ModelRepository(
+            folders: [folder.url.path], configuration: configuration, defaultPolicy: policy, onEvent: events.add)
+        try repository.discover()
+        return (repository, events)
+    }
+
     static func manifest(version: String = "1", runtime: String = "{}") -> String {
         """
         { "name": "m", "id": "m", "version": "\(version)", "model": { "file": "m.onnx", "backend": "onnx" },

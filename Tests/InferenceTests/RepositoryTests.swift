@@ -7,20 +7,6 @@ import Testing
 
 /// Finding, loading, swapping and letting go of models, over an engine that the test controls.
 @Suite struct RepositoryTests {
-    private func repository(
-        _ folder: TemporaryFolder, engine: FakeEngine = FakeEngine(), policy: LoadPolicy = .eager,
-        idle: Duration = .zero
-    ) throws -> (ModelRepository, RepositoryEvents) {
-        var configuration = ModelConfiguration()
-        configuration.engine = engine
-        configuration.idleUnload = idle
-        let events = RepositoryEvents()
-        let repository = ModelRepository(
-            folders: [folder.url.path], configuration: configuration, defaultPolicy: policy, onEvent: events.add)
-        try repository.discover()
-        return (repository, events)
-    }
-
     @Test func everyKindOfEntryIsFound() throws {
         let folder = try TemporaryFolder()
         try folder.write([
@@ -30,7 +16,7 @@ import Testing
             "numbered/notes/readme.txt": "", "bare.onnx": "", "notes.txt": "", ".hidden/model.json": "",
             "_copy/model.json": "",
         ])
-        let (repository, _) = try repository(folder)
+        let (repository, _) = try Bundles.repository(folder)
         #expect(repository.names == ["bare", "bundle", "numbered", "tensorio"])
         #expect(repository.records.filter { $0.name == "numbered" }.map(\.version) == ["1", "2"])
     }
@@ -39,7 +25,7 @@ import Testing
         let folder = try TemporaryFolder()
         // As TensorFlow Serving has them, and alone.
         try folder.write(["a/1/saved_model.pb": "", "a/2/saved_model.pb": "", "b/saved_model.pb": ""])
-        let (repository, events) = try repository(folder)
+        let (repository, events) = try Bundles.repository(folder)
         await repository.loadEager()
         #expect(events.all == ["loaded a 2", "loaded b 1"])
         #expect(try await repository.model(named: "b").description.backend == "tensorflow")
@@ -58,7 +44,7 @@ import Testing
             "two/1/a.onnx": "",
             "two/1/b.onnx": "", "net.pt": "", ".hidden": "", "_copy/x": "",
         ])
-        let (repository, _) = try repository(folder)
+        let (repository, _) = try Bundles.repository(folder)
         #expect(repository.names == ["m"])
         let told = repository.leftOut
         #expect(told.map { $0.prefix { $0 != " " } } == ["m.onnx", "misspelt", "net.pt", "two"])
@@ -78,7 +64,7 @@ import Testing
             "m/2/model.json": Bundles.manifest(), "m/2/m.onnx": "", "m/10/model.json": Bundles.manifest(),
             "m/10/m.onnx": "",
         ])
-        let (repository, events) = try repository(folder)
+        let (repository, events) = try Bundles.repository(folder)
         await repository.loadEager()
         #expect(events.all == ["loaded m 10"])
         #expect(repository.isReady)
@@ -95,7 +81,7 @@ import Testing
         let folder = try TemporaryFolder()
         try folder.write(["m/model.json": Bundles.manifest(), "m/m.onnx": ""])
         let engine = FakeEngine()
-        let (repository, events) = try repository(folder, engine: engine, policy: .lazy)
+        let (repository, events) = try Bundles.repository(folder, engine: engine, policy: .lazy)
         await repository.loadEager()
         #expect(events.all == [])
         #expect(repository.isReady, "a lazy model does not keep the daemon from being ready")
@@ -109,7 +95,7 @@ import Testing
     @Test func aFailedReloadLeavesTheOldModelServing() async throws {
         let folder = try TemporaryFolder()
         try folder.write(["m/model.json": Bundles.manifest(), "m/m.onnx": ""])
-        let (repository, events) = try repository(folder)
+        let (repository, events) = try Bundles.repository(folder)
         await repository.loadEager()
         let old = try await repository.model(named: "m")
         try folder.write(["m/model.json": "{ not JSON"])
@@ -133,7 +119,7 @@ import Testing
             "bare.onnx": "", "bare.weights": "1",
         ])
         let engine = FakeEngine()
-        let (repository, events) = try repository(folder, engine: engine)
+        let (repository, events) = try Bundles.repository(folder, engine: engine)
         await repository.loadEager()
         let before = try await repository.model(named: "a")
         func reload() async -> [String] {
@@ -176,7 +162,7 @@ import Testing
             "m/1/model.json": Bundles.manifest(version: "7"), "m/1/m.onnx": "",
             "m/2/model.json": Bundles.manifest(version: "7"), "m/2/m.onnx": "",
         ])
-        let (repository, events) = try repository(folder)
+        let (repository, events) = try Bundles.repository(folder)
         await repository.loadEager()
         let old = try await repository.model(named: "m", version: "1")
         // The folder's number is the version, whatever the bundle says.
@@ -191,7 +177,7 @@ import Testing
     @Test func aWatchedFolderIsTakenInWhenItIsWholeAndAtRest() async throws {
         let folder = try TemporaryFolder()
         try folder.write(["a/model.json": Bundles.manifest(), "a/m.onnx": "1"])
-        let (repository, events) = try repository(folder)
+        let (repository, events) = try Bundles.repository(folder)
         let watcher = try RepositoryWatcher(repository)
         await repository.loadEager()
         func look() async throws -> [String] {
@@ -274,7 +260,7 @@ import Testing
     @Test func anUnloadedModelComesBackOnlyWhenItIsLoaded() async throws {
         let folder = try TemporaryFolder()
         try folder.write(["m/model.json": Bundles.manifest(), "m/m.onnx": ""])
-        let (repository, events) = try repository(folder)
+        let (repository, events) = try Bundles.repository(folder)
         await repository.loadEager()
         try repository.unload("m")
         #expect(repository.records.first?.state == .unloaded)
@@ -294,7 +280,7 @@ import Testing
     @Test func allVersionsOfAnUnloadedModelStayAwayAndComeBackTogether() async throws {
         let folder = try TemporaryFolder()
         try folder.write(["m/1/m.onnx": "", "m/2/m.onnx": ""])
-        let (repository, events) = try repository(folder)
+        let (repository, events) = try Bundles.repository(folder)
         await repository.loadEager()
         _ = try await repository.model(named: "m", version: "1")
         try repository.unload("m")
@@ -316,7 +302,7 @@ import Testing
     @Test func anOlderVersionServesWhereANewLazyOneFails() async throws {
         let folder = try TemporaryFolder()
         try folder.write(["m/1/m.onnx": ""])
-        let (repository, events) = try repository(folder, policy: .lazy)
+        let (repository, events) = try Bundles.repository(folder, policy: .lazy)
         let old = try await repository.model(named: "m")
         try folder.write(["m/2/model.json": "{"])
         try repository.discover()
@@ -337,7 +323,7 @@ import Testing
     func requestsDoNotBeginTheSameFailingLoadAgainAndAgain(_ policy: LoadPolicy) async throws {
         let folder = try TemporaryFolder()
         try folder.write(["m/model.json": "{"])
-        let (repository, events) = try repository(folder, policy: policy)
+        let (repository, events) = try Bundles.repository(folder, policy: policy)
         var messages: Set<String> = []
         for _ in 0..<20 {
             let error = await #expect(throws: InferenceError.self) { _ = try await repository.model(named: "m") }
@@ -356,7 +342,7 @@ import Testing
     @Test func loadingByRequestTriesTheHighestVersion() async throws {
         let folder = try TemporaryFolder()
         try folder.write(["m/1/m.onnx": ""])
-        let (repository, _) = try repository(folder)
+        let (repository, _) = try Bundles.repository(folder)
         await repository.loadEager()
         try folder.write(["m/2/model.json": "{"])
         try repository.discover()
@@ -375,7 +361,7 @@ import Testing
             try folder.write(["m/model.json": Bundles.manifest(runtime: runtime), "m/m.onnx": ""])
         }
         try write(#"{ "load": "lazy" }"#)
-        let (repository, events) = try repository(folder)
+        let (repository, events) = try Bundles.repository(folder)
         await repository.loadEager()
         #expect(events.all == [])
         let watcher = try RepositoryWatcher(repository)
@@ -413,7 +399,7 @@ import Testing
             inputs: [TensorPort(name: "x", elementType: .float32, shape: [-1, 4])],
             outputs: [TensorPort(name: "y", elementType: .float32, shape: [-1, 4])])
         try folder.write(["m/model.json": Bundles.manifest(), "m/m.onnx": ""])
-        let (repository, _) = try repository(folder, engine: engine)
+        let (repository, _) = try Bundles.repository(folder, engine: engine)
         await repository.loadEager()
         typealias Effect = @Sendable (Model, FakeEngine.State) -> Bool
         let effects: [(runtime: String, effect: Effect)] = [
@@ -435,107 +421,10 @@ import Testing
         }
     }
 
-    /// Lets loads go on one by one.
-    private final class Gate: Sendable {
-        private let reads = AsyncStream.makeStream(of: Void.self)
-        private let open = DispatchSemaphore(value: 0)
-
-        /// To be called where a model file is read: blocks until ``pass()``.
-        func wait() {
-            reads.continuation.yield()
-            open.wait()
-        }
-        func pass() { open.signal() }
-        /// Returns when a load has come to the gate.
-        func arrival() async { for await _ in reads.stream { return } }
-    }
-
-    @Test(.timeLimit(.minutes(1)))
-    func aModelThatIsLoadedAgainAfterItWasUnloadedWhileLoadingIsReady() async throws {
-        let folder = try TemporaryFolder()
-        try folder.write(["m/model.json": Bundles.manifest(), "m/m.onnx": ""])
-        let gate = Gate()
-        let (repository, _) = try repository(folder, engine: FakeEngine(onRead: gate.wait))
-        async let first: Void = repository.reload("m")
-        await gate.arrival()
-        try repository.unload("m")
-        // A request does not bring back what somebody has unloaded, not even while it is still loading.
-        await #expect(throws: InferenceError.self) { _ = try await repository.model(named: "m") }
-        async let second: Void = repository.reload("m")
-        // The second finds the first under way, or comes after it: both must end well.
-        try await Task.sleep(for: .milliseconds(50))
-        gate.pass()
-        gate.pass()
-        try await first
-        try await second
-        #expect(repository.records.first?.state == .ready)
-        _ = try await repository.model(named: "m")
-    }
-
-    @Test(.timeLimit(.minutes(1)))
-    func aModelThatIsUnloadedWhileLoadingIsNotKept() async throws {
-        let folder = try TemporaryFolder()
-        try folder.write(["m/model.json": Bundles.manifest(), "m/m.onnx": ""])
-        let gate = Gate()
-        let (repository, events) = try repository(folder, engine: FakeEngine(onRead: gate.wait))
-        async let load: Void = repository.reload("m")
-        await gate.arrival()
-        try repository.unload("m")
-        gate.pass()
-        try await load
-        #expect(repository.records.first?.state == .unloaded)
-        #expect(events.all == ["loaded m 1", "unloaded m 1"], "the log and the metrics tell what has become of it")
-    }
-
-    /// A reload that finds a load under way must not take the settings and files for new that it was begun with.
-    @Test(.timeLimit(.minutes(1)))
-    func aReloadDuringALoadTakesTheNewConfiguration() async throws {
-        let folder = try TemporaryFolder()
-        try folder.write(["m/model.json": Bundles.manifest(), "m/m.onnx": ""])
-        let gate = Gate()
-        let engine = FakeEngine(onRead: gate.wait)
-        let (repository, _) = try repository(folder, engine: engine)
-        async let load: Void = repository.loadEager()
-        await gate.arrival()
-        var configuration = ModelConfiguration()
-        configuration.engine = engine
-        configuration.queueCapacity = 3
-        try repository.reconfigure(folders: [folder.url.path], configuration: configuration, defaultPolicy: .eager)
-        async let reload: Void = repository.reloadAll()
-        gate.pass()
-        gate.pass()
-        await load
-        await reload
-        #expect(try await repository.model(named: "m").limiter.snapshot.queueCapacity == 3)
-    }
-
-    /// Who waits for a load waits no longer than there is time, and not after going away; the load goes on and is told of.
-    @Test(.timeLimit(.minutes(1)))
-    func aLoadIsNotWaitedForLongerThanTheDeadline() async throws {
-        let folder = try TemporaryFolder()
-        try folder.write(["m/model.json": Bundles.manifest(), "m/m.onnx": ""])
-        let gate = Gate()
-        let (repository, events) = try repository(folder, engine: FakeEngine(onRead: gate.wait), policy: .lazy)
-        let late = await #expect(throws: InferenceError.self) {
-            _ = try await repository.model(named: "m", deadline: .now + .milliseconds(20))
-        }
-        guard case .deadlineExceeded(.load)? = late else {
-            Issue.record("\(late?.message ?? "")")
-            return gate.pass()
-        }
-        let waiting = Task { try await repository.model(named: "m") }
-        waiting.cancel()
-        await #expect(throws: InferenceError.self) { _ = try await waiting.value }
-        #expect(repository.records.first?.state == .loading)
-        gate.pass()
-        _ = try await repository.model(named: "m")
-        #expect(events.all == ["loaded m 1"])
-    }
-
     @Test func aLazyModelThatNobodyAsksIsLetGo() async throws {
         let folder = try TemporaryFolder()
         try folder.write(["m/model.json": Bundles.manifest(), "m/m.onnx": ""])
-        let (repository, events) = try repository(folder, policy: .lazy, idle: .nanoseconds(1))
+        let (repository, events) = try Bundles.repository(folder, policy: .lazy, idle: .nanoseconds(1))
         _ = try await repository.model(named: "m")
         try await Task.sleep(for: .milliseconds(2))
         repository.unloadIdle()
@@ -547,7 +436,7 @@ import Testing
     @Test func anEagerModelIsKept() async throws {
         let folder = try TemporaryFolder()
         try folder.write(["m/model.json": Bundles.manifest(runtime: #"{ "idle_unload_seconds": 1 }"#), "m/m.onnx": ""])
-        let (repository, events) = try repository(folder, idle: .nanoseconds(1))
+        let (repository, events) = try Bundles.repository(folder, idle: .nanoseconds(1))
         await repository.loadEager()
         try await Task.sleep(for: .milliseconds(2))
         repository.unloadIdle()
@@ -557,7 +446,7 @@ import Testing
     @Test func modelsThatAreGoneAreDroppedAndNewOnesFound() async throws {
         let folder = try TemporaryFolder()
         try folder.write(["a/model.json": Bundles.manifest(), "a/m.onnx": ""])
-        let (repository, events) = try repository(folder)
+        let (repository, events) = try Bundles.repository(folder)
         await repository.loadEager()
         try FileManager.default.removeItem(at: folder.url.appendingPathComponent("a"))
         try folder.write(["b/model.json": Bundles.manifest(), "b/m.onnx": ""])
@@ -578,7 +467,7 @@ import Testing
         try folder.write(["m/model.json": Bundles.manifest(), "m/m.onnx": ""])
         let file = folder.url.appendingPathComponent("m/m.onnx")
         let engine = FakeEngine(onRead: { try? Data("more".utf8).write(to: file) })
-        let (repository, _) = try repository(folder, engine: engine)
+        let (repository, _) = try Bundles.repository(folder, engine: engine)
         let error = await #expect(throws: InferenceError.self) { _ = try await repository.model(named: "m") }
         #expect(error?.message.contains("being copied") == true, "\(error?.message ?? "")")
     }

@@ -232,22 +232,26 @@ final class ModelSlot: Sendable {
 
     /// Takes in how a load went; tells whether there is a model that is kept.
     private func settle(_ result: Result<Model, InferenceError>, _ configuration: ModelConfiguration) -> Bool {
-        state.withLock { state in
+        let (isKept, replaced) = state.withLock { state -> (Bool, Model?) in
             state.loading = nil
             switch result {
             case .success(let model):
                 state.failure = nil
                 // Unloaded while it was loading: the model is not kept.
-                guard !state.isUnloaded else { return false }
-                state.ready = model
+                guard !state.isUnloaded else { return (false, nil) }
+                defer { state.ready = model }
                 state.readyConfiguration = configuration
-                return true
+                return (true, state.ready)
             case .failure(let error):
                 state.failure = error.message
                 state.failed = .now
-                return false
+                return (false, nil)
             }
         }
+        // A model that nobody uses any more ends here and not under the lock: an engine takes its time to let go of one, and
+        // every request asks for the lock.
+        withExtendedLifetime(replaced) {}
+        return isKept
     }
 
     /// Whether the model is ready, its last load succeeded, and a load now would give the same: neither its files nor its
@@ -295,12 +299,14 @@ final class ModelSlot: Sendable {
     /// Lets go of the model; predictions that it is working on keep it alive until they end. Tells whether it was loaded.
     /// - Parameter holdsBack: whether requests for it must not load it again.
     func unload(holdsBack: Bool = false) -> Bool {
-        state.withLock { state in
+        let unloaded = state.withLock { state -> Model? in
             state.isUnloaded = true
             state.isHeldBack = state.isHeldBack || holdsBack
             state.failure = nil
             defer { state.ready = nil }
-            return state.ready != nil
+            return state.ready
         }
+        // As in `settle`: not under the lock.
+        return withExtendedLifetime(unloaded) { unloaded != nil }
     }
 }

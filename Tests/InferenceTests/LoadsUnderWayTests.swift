@@ -1,0 +1,132 @@
+import FlowControl
+import Foundation
+import Inference
+import Synchronization
+import TestSupport
+import Testing
+
+/// What is asked of a repository while it loads a model, or lets go of one.
+@Suite struct LoadsUnderWayTests {
+    /// Lets loads go on one by one.
+    private final class Gate: Sendable {
+        private let reads = AsyncStream.makeStream(of: Void.self)
+        private let open = DispatchSemaphore(value: 0)
+
+        /// To be called where a model file is read: blocks until ``pass()``.
+        func wait() {
+            reads.continuation.yield()
+            open.wait()
+        }
+        func pass() { open.signal() }
+        /// Returns when a load has come to the gate.
+        func arrival() async { for await _ in reads.stream { return } }
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func aModelThatIsLoadedAgainAfterItWasUnloadedWhileLoadingIsReady() async throws {
+        let folder = try TemporaryFolder()
+        try folder.write(["m/model.json": Bundles.manifest(), "m/m.onnx": ""])
+        let gate = Gate()
+        let (repository, _) = try Bundles.repository(folder, engine: FakeEngine(onRead: gate.wait))
+        async let first: Void = repository.reload("m")
+        await gate.arrival()
+        try repository.unload("m")
+        // A request does not bring back what somebody has unloaded, not even while it is still loading.
+        await #expect(throws: InferenceError.self) { _ = try await repository.model(named: "m") }
+        async let second: Void = repository.reload("m")
+        // The second finds the first under way, or comes after it: both must end well.
+        try await Task.sleep(for: .milliseconds(50))
+        gate.pass()
+        gate.pass()
+        try await first
+        try await second
+        #expect(repository.records.first?.state == .ready)
+        _ = try await repository.model(named: "m")
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func aModelThatIsUnloadedWhileLoadingIsNotKept() async throws {
+        let folder = try TemporaryFolder()
+        try folder.write(["m/model.json": Bundles.manifest(), "m/m.onnx": ""])
+        let gate = Gate()
+        let (repository, events) = try Bundles.repository(folder, engine: FakeEngine(onRead: gate.wait))
+        async let load: Void = repository.reload("m")
+        await gate.arrival()
+        try repository.unload("m")
+        gate.pass()
+        try await load
+        #expect(repository.records.first?.state == .unloaded)
+        #expect(events.all == ["loaded m 1", "unloaded m 1"], "the log and the metrics tell what has become of it")
+    }
+
+    /// A reload that finds a load under way must not take the settings and files for new that it was begun with.
+    @Test(.timeLimit(.minutes(1)))
+    func aReloadDuringALoadTakesTheNewConfiguration() async throws {
+        let folder = try TemporaryFolder()
+        try folder.write(["m/model.json": Bundles.manifest(), "m/m.onnx": ""])
+        let gate = Gate()
+        let engine = FakeEngine(onRead: gate.wait)
+        let (repository, _) = try Bundles.repository(folder, engine: engine)
+        async let load: Void = repository.loadEager()
+        await gate.arrival()
+        var configuration = ModelConfiguration()
+        configuration.engine = engine
+        configuration.queueCapacity = 3
+        try repository.reconfigure(folders: [folder.url.path], configuration: configuration, defaultPolicy: .eager)
+        async let reload: Void = repository.reloadAll()
+        gate.pass()
+        gate.pass()
+        await load
+        await reload
+        #expect(try await repository.model(named: "m").limiter.snapshot.queueCapacity == 3)
+    }
+
+    /// Who waits for a load waits no longer than there is time, and not after going away; the load goes on and is told of.
+    @Test(.timeLimit(.minutes(1)))
+    func aLoadIsNotWaitedForLongerThanTheDeadline() async throws {
+        let folder = try TemporaryFolder()
+        try folder.write(["m/model.json": Bundles.manifest(), "m/m.onnx": ""])
+        let gate = Gate()
+        let (repository, events) = try Bundles.repository(folder, engine: FakeEngine(onRead: gate.wait), policy: .lazy)
+        let late = await #expect(throws: InferenceError.self) {
+            _ = try await repository.model(named: "m", deadline: .now + .milliseconds(20))
+        }
+        guard case .deadlineExceeded(.load)? = late else {
+            Issue.record("\(late?.message ?? "")")
+            return gate.pass()
+        }
+        let waiting = Task { try await repository.model(named: "m") }
+        waiting.cancel()
+        await #expect(throws: InferenceError.self) { _ = try await waiting.value }
+        #expect(repository.records.first?.state == .loading)
+        gate.pass()
+        _ = try await repository.model(named: "m")
+        #expect(events.all == ["loaded m 1"])
+    }
+
+    /// An engine may take long to let go of a model. Until it has, everybody must be able to ask for the next one.
+    @Test func aModelEndsWhileTheRepositoryAnswers() async throws {
+        let folder = try TemporaryFolder()
+        try folder.write(["m/model.json": Bundles.manifest(), "m/m.onnx": ""])
+        let asked = Mutex<(repository: ModelRepository?, answers: [Bool])>((nil, []))
+        let engine = FakeEngine(onFree: {
+            guard let repository = asked.withLock({ $0.repository }) else { return }
+            let answered = DispatchSemaphore(value: 0)
+            DispatchQueue.global().async {
+                _ = repository.records
+                answered.signal()
+            }
+            // Times out only where the repository does not answer.
+            let isAnswered = answered.wait(timeout: .now() + .seconds(10)) == .success
+            asked.withLock { $0.answers.append(isAnswered) }
+        })
+        let (repository, _) = try Bundles.repository(folder, engine: engine)
+        asked.withLock { $0.repository = repository }
+        try await repository.reload("m")
+        try await repository.reload("m")
+        try repository.unload("m")
+        // Those who have waited for the load may be the last to hold the model.
+        #expect(eventually { asked.withLock { $0.answers } == [true, true] })
+        asked.withLock { $0.repository = nil }
+    }
+}
