@@ -39,6 +39,15 @@ enum JSONProbe {
         return floats
     }
 
+    /// The text as numbers of a type, as they lie in memory.
+    static func bytes(_ text: [UInt8], as type: ElementType) throws -> [UInt8] {
+        let reader = TensorReader(name: "x", elementType: type, count: nil)
+        let found = try read(text) { (scanner: inout JSONScanner) throws(ServiceError) in try reader.read(&scanner) }
+        var bytes: [UInt8] = []
+        try found.array.tensor(type, shape: [found.count]).withUnsafeBytes { bytes = [UInt8]($0) }
+        return bytes
+    }
+
     private static func read<R>(
         _ text: [UInt8], _ body: (inout JSONScanner) throws(ServiceError) -> R
     ) throws(ServiceError) -> R {

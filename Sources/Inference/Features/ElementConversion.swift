@@ -67,7 +67,7 @@ package enum ElementConversion {
     }
 
     /// The nearest brain float, ties to even, as numerical libraries have it.
-    private static func brain(from value: Float) -> UInt16 {
+    package static func brain(from value: Float) -> UInt16 {
         let bits = value.bitPattern
         // What makes a number NaN may be in the half that is dropped.
         if value.isNaN { return UInt16(truncatingIfNeeded: bits >> 16) | 0x40 }

@@ -36,7 +36,8 @@ package struct TensorReader {
         case .bfloat16:
             return try numbers(&scanner, "a number that a 16-bit brain float can hold", { _, _ in nil }) {
                 (scanner, text) throws(ServiceError) -> UInt16? in
-                try scanner.number().float(in: text).map { UInt16(truncatingIfNeeded: $0.bitPattern >> 16) }
+                try scanner.number().float(in: text).map { ElementConversion.brain(from: $0) }
+                    .flatMap { $0 & 0x7FFF == 0x7F80 ? nil : $0 }
             }
         case .uint8: return try integers(&scanner, UInt8.self)
         case .uint16: return try integers(&scanner, UInt16.self)
