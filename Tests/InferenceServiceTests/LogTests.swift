@@ -118,6 +118,18 @@ import Testing
         #expect(log.lostLines == 1)
     }
 
+    /// What a client has sent can neither end its field nor look like another one.
+    @Test(arguments: [
+        ("/plain%41", "/plain%41"), ("/a b id=x", "\"/a b id=x\""), ("/\"", "\"/\\\"\""),
+        ("/\u{9B}1m", "\"/\u{9B}1m\""),
+        ("/\n", "\"/\\n\""), ("", ""),
+    ])
+    func valuesFromOutsideKeepToTheirField(_ value: String, _ expected: String) {
+        var text = LogText()
+        text.add(" path=", quotingIfNeeded: value)
+        #expect(String(decoding: text.bytes, as: UTF8.self) == " path=" + expected)
+    }
+
     @Test func timesAreRounded() {
         var text = LogText()
         for time: UInt64 in [0, 4_999, 5_000, 1_004_999, 1_005_000, 999_995_000, 60_000_000_000] {

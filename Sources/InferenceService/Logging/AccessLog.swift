@@ -60,7 +60,7 @@ final class AccessLog: Sendable {
         field(" ", method(of: record))
         field(" ", route)
         field(" ", status == 0 ? "-" : String(status))
-        if let path { field(" path=", path) }
+        if let path { text.add(" path=", quotingIfNeeded: path) }
         if record.outcome != .answered { field(" ", name(of: record.outcome)) }
         if let note { field(" model=", note.model) }
         text.add(" in=")
@@ -71,8 +71,7 @@ final class AccessLog: Sendable {
         if let note {
             for stage in stages(note) { milliseconds(stage.name, stage.time) }
             if let label = note.topLabel {
-                field(" top=\"", label)
-                text.add("\"")
+                text.add(" top=", quoting: label)
             }
         }
         field(" id=", record.requestID)

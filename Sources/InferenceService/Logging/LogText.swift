@@ -11,6 +11,18 @@ package struct LogText: Sendable {
 
     package mutating func add(_ text: String) { bytes.append(contentsOf: text.utf8) }
 
+    /// A name and its value in quotes, which the value cannot end: with the escapes of JSON.
+    package mutating func add(_ name: String, quoting value: String) {
+        add(name)
+        JSONText.appendString(value, to: &bytes)
+    }
+
+    /// The same without the quotes where the value is one word of visible ASCII.
+    package mutating func add(_ name: String, quotingIfNeeded value: String) {
+        let isWord = value.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "\"") }
+        if isWord { add(name + value) } else { add(name, quoting: value) }
+    }
+
     package mutating func add(_ number: some BinaryInteger) {
         // Digit by digit: a string for each number would be most of a line's cost.
         guard let positive = UInt64(exactly: number) else { return add(String(number)) }
