@@ -79,13 +79,18 @@ struct ControlGroup {
     }
 
     /// `/proc/self/mountinfo` (proc_pid_mountinfo(5)): `id parent dev root point options fields... - type source super`.
+    ///
+    /// What is mounted at the usual place comes first: a second mount elsewhere is somebody else's (the host's `/sys` shown to a
+    /// container that watches the host, the root of a container below a folder).
     private static func mounts(_ files: HostFiles) -> [Mount] {
-        (files.text("/proc/self/mountinfo") ?? "").split(separator: "\n").compactMap { line in
+        let all: [Mount] = (files.text("/proc/self/mountinfo") ?? "").split(separator: "\n").compactMap { line in
             let words = line.split(separator: " ")
             guard let dash = words.firstIndex(of: "-"), dash >= 6, words.count >= dash + 4 else { return nil }
             return Mount(
                 root: unescaped(words[3]), point: unescaped(words[4]), type: words[dash + 1], options: words[dash + 3])
         }
+        let usual = all.filter { $0.point.hasPrefix("/sys/fs/cgroup") }
+        return usual + all.filter { !$0.point.hasPrefix("/sys/fs/cgroup") }
     }
 
     /// Blanks in paths are written as `\040`, and three other characters likewise.

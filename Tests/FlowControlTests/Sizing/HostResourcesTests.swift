@@ -108,6 +108,23 @@ import Testing
         #expect(resources.cpus.value == 1)
     }
 
+    @Test func aSecondMountElsewhereIsNotLookedAt() {
+        let resources = HostResources(
+            HostFiles.server.with(
+                """
+                == /proc/self/cgroup
+                0::/docker/c0ffee
+                == /proc/self/mountinfo
+                24 22 0:23 / /host/sys/fs/cgroup ro - cgroup2 cgroup2 ro
+                25 22 0:23 /docker/c0ffee /sys/fs/cgroup ro - cgroup2 cgroup2 ro
+                == /host/sys/fs/cgroup/docker/c0ffee/cpu.max
+                600000 100000
+                == /sys/fs/cgroup/cpu.max
+                300000 100000
+                """))
+        #expect(resources.cpus.value == 3)
+    }
+
     @Test func withoutMountinfoTheUsualPlaceIsTried() {
         let files = HostFiles.server.with(
             """
