@@ -54,16 +54,43 @@ public final class ImagePipeline: Sendable {
         }
         let header = try PictureHeader.read(bytes)
         try judge(header)
-        let plan = DecodePlan(header: header, spec: spec, options: options)
         let scratch = pool.take()
         defer { pool.give(scratch) }
         defer { scratch.jpeg.close() }
+        let plan = plan(bytes, header: header, options: options, scratch: scratch)
         let rows = try open(
             bytes, header: header, plan: plan, decodesAllPixels: options.decodesAllPixels, scratch: scratch,
             isCancelled: isCancelled)
         try write(rows, plan: plan, scratch: scratch, output: output, isCancelled: isCancelled)
         return header.info
     }
+
+    /// What will be done to a picture. One that would be decoded at a part of its size is tried first, where the margin promises
+    /// that this can hardly be told, and decoded in full if it can.
+    private func plan(
+        _ bytes: UnsafeRawBufferPointer, header: PictureHeader, options: ImageDecodeOptions, scratch: Scratch
+    ) -> DecodePlan {
+        let plan = DecodePlan(header: header, spec: spec, options: options)
+        guard plan.scale < 8, spec.decodeMargin >= Self.triedMargin,
+            let distortion = ScaleTrial.distortion(
+                of: bytes, scale: plan.scale, decoder: scratch.jpeg, memory: scratch.rows)
+        else { return plan }
+        var options = options
+        options.fullDecode = true
+        var full = DecodePlan(header: header, spec: spec, options: options)
+        full.distortion = distortion
+        return full
+    }
+
+    /// As `prepare` would, for those who only want to know.
+    func plan(_ bytes: UnsafeRawBufferPointer, header: PictureHeader, options: ImageDecodeOptions) -> DecodePlan {
+        let scratch = pool.take()
+        defer { pool.give(scratch) }
+        return plan(bytes, header: header, options: options, scratch: scratch)
+    }
+
+    /// Who asks for a smaller margin has chosen speed.
+    private static let triedMargin = 2.0
 
     /// The limits that the header alone can break.
     func judge(_ header: PictureHeader) throws(ImageError) {

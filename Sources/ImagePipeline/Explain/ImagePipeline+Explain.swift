@@ -1,5 +1,5 @@
 extension ImagePipeline {
-    /// What `prepare` does to a picture, by its header; nothing is decoded.
+    /// What `prepare` does to a picture, by its header and a JPEG's first rows; no more is decoded.
     ///
     /// - Throws: what `prepare` throws for a header.
     public func explain(
@@ -7,15 +7,16 @@ extension ImagePipeline {
     ) throws(ImageError) -> PreprocessingReport {
         let header = try PictureHeader.read(bytes)
         try judge(header)
-        let plan = DecodePlan(header: header, spec: spec, options: options)
-        var steps = [
-            PreprocessingStep(
-                operation: "decode",
-                parameters: [
-                    "format": .text(header.info.format.rawValue), "scale": .text("\(plan.scale)/8"),
-                    "width": .number(Double(plan.decodedWidth)), "height": .number(Double(plan.decodedHeight)),
-                ])
+        let plan = plan(bytes, header: header, options: options)
+        var decoding: [String: PreprocessingValue] = [
+            "format": .text(header.info.format.rawValue), "scale": .text("\(plan.scale)/8"),
+            "width": .number(Double(plan.decodedWidth)), "height": .number(Double(plan.decodedHeight)),
         ]
+        if let distortion = plan.distortion {
+            let levels = (distortion * 10).rounded() / 10
+            decoding["in_full_because"] = .text("decoded smaller, its colours would be off by \(levels) of 255 levels")
+        }
+        var steps = [PreprocessingStep(operation: "decode", parameters: decoding)]
         if header.info.orientation != 1 {
             let applied = options.ignoreOrientation ? "ignored" : "applied"
             steps.append(

@@ -9,11 +9,11 @@ package struct DecodeOutline: Sendable, Hashable {
 }
 
 extension ImagePipeline {
-    /// The plan for a picture, by its header.
+    /// The plan for a picture that is within the limits.
     package func outline(
         _ bytes: UnsafeRawBufferPointer, options: ImageDecodeOptions
     ) throws(ImageError) -> DecodeOutline {
-        let plan = DecodePlan(header: try PictureHeader.read(bytes), spec: spec, options: options)
+        let plan = plan(bytes, header: try PictureHeader.read(bytes), options: options)
         return DecodeOutline(scale: plan.scale, x: plan.region.x, y: plan.region.y)
     }
 }

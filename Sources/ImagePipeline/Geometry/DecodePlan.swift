@@ -4,6 +4,8 @@ struct DecodePlan {
     let framing: Framing
     /// Eighths of the stored size that a JPEG is decoded at; 8 for everything else.
     let scale: Int
+    /// How far a JPEG that would otherwise be decoded smaller would have been off, in levels of 255: why it is decoded in full.
+    var distortion: Double?
     /// The size of the whole decoded picture.
     let decodedWidth: Int
     let decodedHeight: Int

@@ -1,0 +1,74 @@
+import CJPEG
+
+/// What decoding a JPEG at a part of its size does to its colours, found out by its first rows.
+///
+/// A full decode cuts what lies outside of 0 to 255 off each pixel, and then pixels are averaged; libjpeg's smaller sizes average
+/// first. Where chroma has fewer samples than luma, fine patterns of saturated colours (screenshots, drawings, test pictures)
+/// have many such pixels, and come out up to 20 levels brighter or darker. In photographs it is a tenth of a level.
+enum ScaleTrial {
+    /// Rows that are tried: those of one MCU. (At full size libjpeg reads two, since chroma is interpolated across their border.)
+    /// Pictures that are large enough to be decoded smaller have a hundred and more.
+    private static let rows = 16
+
+    /// The side of the blocks that are compared: a DCT block's, the finest that has a whole pixel at each scale.
+    private static let block = 8
+
+    /// Levels in the mean above which a picture is decoded in full: twice what any photograph showed, and less than any pattern
+    /// did that was off by more than two levels in a tensor.
+    private static let tolerance = 0.6
+
+    /// The mean difference, in levels of 255, of blocks of 8 x 8 pixels at full size and at `scale` eighths; nil where it is
+    /// tolerable, or cannot be told without decoding the whole picture (progressive files) or at all (damaged ones).
+    ///
+    /// The decoder is left closed, the memory is used.
+    static func distortion(
+        of bytes: UnsafeRawBufferPointer, scale: Int, decoder: JPEGDecoder, memory: Memory
+    ) -> Double? {
+        defer { decoder.close() }
+        // A failure here is one of the picture: it is found again, and told, when the picture is decoded.
+        guard let full = try? sums(of: bytes, scale: 8, decoder: decoder, memory: memory),
+            let part = try? sums(of: bytes, scale: scale, decoder: decoder, memory: memory),
+            full.count == part.count, !full.isEmpty
+        else { return nil }
+        // A block has (8 / scale)² times as many pixels at full size.
+        let ratio = SIMD4(repeating: UInt32(clamping: 64 / (scale * scale)))
+        var total: UInt64 = 0
+        for (whole, scaled) in zip(full, part) {
+            let scaled = scaled &* ratio
+            let difference = pointwiseMax(whole, scaled) &- pointwiseMin(whole, scaled)
+            total += UInt64(difference.x) + UInt64(difference.y) + UInt64(difference.z)
+        }
+        let mean = Double(total) / Double(full.count * block * block * 3)
+        return mean > tolerance ? mean : nil
+    }
+
+    /// The sums of red, green and blue of each whole block in the first rows, at `scale` eighths of the size; none where that
+    /// would need the whole picture.
+    private static func sums(
+        of bytes: UnsafeRawBufferPointer, scale: Int, decoder: JPEGDecoder, memory: Memory
+    ) throws(ImageError) -> [SIMD4<UInt32>] {
+        let header = try decoder.open(bytes, tolerant: false)
+        guard header.components == 3, header.multiple_scans == 0, header.height >= UInt32(rows) else { return [] }
+        let size = try decoder.start(scale: scale, output: CJPEG_RGBX, maxScans: 1, isCancelled: { false })
+        // A block has scale x scale pixels of what comes out.
+        let height = rows / block * scale
+        let stride = size.width * 4
+        let pixels = try memory.reserve(stride * height)
+        try decoder.read(pixels, stride: stride, rows: height)
+        let across = Int(header.width) / block
+        var sums = [SIMD4<UInt32>](repeating: .zero, count: across * (rows / block))
+        for y in 0..<height {
+            var pixel = UnsafeRawPointer(pixels + y * stride)
+            let first = y / scale * across
+            for index in first..<first + across {
+                var sum = sums[index]
+                for _ in 0..<scale {
+                    sum &+= SIMD4<UInt32>(truncatingIfNeeded: pixel.loadUnaligned(as: SIMD4<UInt8>.self))
+                    pixel += 4
+                }
+                sums[index] = sum
+            }
+        }
+        return sums
+    }
+}

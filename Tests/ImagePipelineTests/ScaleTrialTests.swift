@@ -1,0 +1,62 @@
+import ImagePipeline
+import Testing
+
+/// A JPEG is decoded smaller only where that can hardly be told. (That the results are then Pillow's, GoldenTests say.)
+@Suite struct ScaleTrialTests {
+    private static let spec = ImageTensorSpec(width: 32, height: 32)
+
+    private func decoding(
+        _ file: String, _ spec: ImageTensorSpec = Self.spec, options: ImageDecodeOptions = ImageDecodeOptions()
+    ) throws -> [String: PreprocessingValue] {
+        let pipeline = try ImagePipeline(spec: spec)
+        let report = try Fixtures.bytes(file).withUnsafeBytes { try pipeline.explain($0, options: options) }
+        return try #require(report.steps.first { $0.operation == "decode" }).parameters
+    }
+
+    @Test(arguments: [2, 3, 8]) func finePatternsOfSaturatedColoursAreDecodedInFull(_ cell: Int) throws {
+        let parameters = try decoding("large-checkers-\(cell).jpg")
+        #expect(parameters["scale"] == "8/8")
+        guard case .text(let reason) = parameters["in_full_because"] else {
+            Issue.record("no reason: \(parameters)")
+            return
+        }
+        #expect(reason.hasPrefix("decoded smaller, its colours would be off by "), "\(reason)")
+    }
+
+    /// Smooth colours; no colours at all; and what could not be told without decoding all of it.
+    @Test(arguments: [
+        ("size-4000x3000.jpg", "1/8"), ("large-checkers-gray.jpg", "2/8"), ("large-progressive.jpg", "2/8"),
+    ])
+    func whatCanHardlyBeToldApartIsDecodedSmaller(_ file: String, _ scale: String) throws {
+        let parameters = try decoding(file)
+        #expect(parameters["scale"] == .text(scale) && parameters["in_full_because"] == nil, "\(parameters)")
+    }
+
+    @Test func whoAsksForASmallMarginHasChosenSpeed() throws {
+        var spec = Self.spec
+        spec.decodeMargin = 1.2
+        #expect(try decoding("large-checkers-8.jpg", spec)["scale"] == "1/8")
+    }
+
+    @Test func whatIsDecodedInFullAnywayIsNotTried() throws {
+        let parameters = try decoding("large-checkers-8.jpg", options: ImageDecodeOptions(fullDecode: true))
+        #expect(parameters["scale"] == "8/8" && parameters["in_full_because"] == nil)
+    }
+
+    /// The trial meets the damage first; what is told is what decoding the picture says.
+    @Test func aDamagedPictureIsToldOfAsBefore() throws {
+        let picture = try Fixtures.bytes("large-checkers-8.jpg")
+        let pipeline = try ImagePipeline(spec: Self.spec)
+        for count in [1_000, picture.count / 2] {
+            var messages: [String] = []
+            for full in [false, true] {
+                do {
+                    _ = try pipeline.tensor(Array(picture.prefix(count)), options: ImageDecodeOptions(fullDecode: full))
+                } catch {
+                    messages.append("\(error)")
+                }
+            }
+            #expect(messages.count == 2 && messages.first == messages.last, "\(messages)")
+        }
+    }
+}
