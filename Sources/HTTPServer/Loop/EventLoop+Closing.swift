@@ -130,7 +130,8 @@ extension EventLoop {
     /// Closes what is idle, a moment later where an answer has just been sent; `whenEmpty` is called once no request is in progress.
     func drain(_ whenEmpty: @escaping @Sendable () -> Void) {
         for case let connection? in connections {
-            // A request may have arrived with the last look at the socket still to come.
+            // A request may have arrived that has not been announced yet: the socket is looked at.
+            if connection.machine.phase == .idle { connection.readable = true }
             advance(connection)
             perform(connection.machine.drain(policy: context.policy, now: now), on: connection)
             settle(connection)

@@ -52,6 +52,26 @@ struct LifecycleTests {
         #expect(answered > 0)
     }
 
+    @Test("requests that came before a shutdown are answered, also where the server has not seen them yet")
+    func unseen() throws {
+        let probe = try Probe()
+        // Many more than one turn of the loop fetches.
+        let clients = try (0..<2_000).map { _ in try RawClient(port: probe.port) }
+        for client in clients { try client.send("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n") }
+        for client in clients { #expect(try client.response().status == 200) }
+        // Longer than the moment for which an answered connection is kept in a shutdown.
+        usleep(200_000)
+        kill(probe.pid, SIGSTOP)
+        defer { kill(probe.pid, SIGCONT) }
+        for client in clients { try client.send("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n") }
+        try probe.command("shutdown")
+        kill(probe.pid, SIGCONT)
+        let answered = clients.count { (try? $0.response().status) == 200 }
+        #expect(answered == clients.count)
+        for client in clients { client.close() }
+        #expect(try probe.stop().said == "lost 0")
+    }
+
     @Test("shutdown cancels what has not ended by its deadline, and says how much that was")
     func deadline() throws {
         let probe = try Probe("drain=200")
