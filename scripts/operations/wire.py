@@ -48,14 +48,17 @@ def multipart(parts):
 
 class Connection:
     def __init__(self, port, timeout=30, receive_buffer=None, host="127.0.0.1"):
-        self.socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        """`port`: a number, or the path of a Unix-domain socket."""
+        is_unix = isinstance(port, str)
+        self.socket = socket.socket(socket.AF_UNIX if is_unix else socket.AF_INET, socket.SOCK_STREAM)
         if receive_buffer:
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
         self.socket.settimeout(timeout)
-        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if not is_unix:
+            self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.rest = b""
         try:
-            self.socket.connect((host, port))
+            self.socket.connect(port if is_unix else (host, port))
         except OSError:
             self.socket.close()
             raise
