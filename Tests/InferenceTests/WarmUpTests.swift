@@ -22,6 +22,11 @@ import Testing
                 at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
             try FileManager.default.copyItem(at: seven, to: file)
         }
+        try Data().write(to: folder.url.appendingPathComponent("empty.png"))
+        // One byte more than is read, and none of them on the disk.
+        let large = folder.url.appendingPathComponent("large.png").path
+        #expect(FileManager.default.createFile(atPath: large, contents: nil) && truncate(large, (64 << 20) + 1) == 0)
+        #expect(mkfifo(folder.url.appendingPathComponent("pipe.png").path, 0o600) == 0)
         var configuration = ModelConfiguration()
         configuration.engine = engine
         return try await Model.load(contentsOf: path, configuration: configuration)
@@ -44,6 +49,21 @@ import Testing
         let engine = engine()
         _ = try await load(runtime, engine: engine)
         #expect(engine.started == inferences)
+    }
+
+    /// What is wrong with a picture is said as it is: a file that cannot be read is not an empty one.
+    @Test func picturesThatCannotBeUsedAreToldWithTheirReason() async throws {
+        for (name, reason) in [
+            ("large.png", "has 67108865 bytes: expected at most 67108864"), ("empty.png", "the picture is empty"),
+            ("pipe.png", "cannot be read: is it a plain file?"),
+        ] {
+            let error = await #expect(throws: InferenceError.self) {
+                _ = try await load("{ \"warmup\": { \"image\": \"\(name)\" } }", engine: engine())
+            }
+            let message = "runtime.warmup.image: \"\(name)\""
+            #expect(error?.message.contains(message) == true, "\(error?.message ?? "")")
+            #expect(error?.message.contains(reason) == true, "\(error?.message ?? "")")
+        }
     }
 
     @Test func aBatchIsDividedAmongTheRequests() async throws {

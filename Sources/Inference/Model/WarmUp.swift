@@ -1,6 +1,5 @@
 internal import FlowControl
 internal import FoundationEssentials
-internal import Glibc
 internal import ImagePipeline
 internal import Synchronization
 
@@ -12,7 +11,7 @@ struct WarmUp: Sendable {
     /// How often each runs on each infer request.
     let runs: Int
 
-    /// A picture's file may be this large.
+    /// The largest file of a picture, in bytes.
     private static let largestFile = 64 << 20
 
     /// Decodes the pictures; everything that is wrong with them is a problem.
@@ -31,20 +30,21 @@ struct WarmUp: Sendable {
         }
         var tensors: [[UInt8]] = []
         for (path, file) in pictures {
-            do throws(ImageError) {
-                tensors.append(try Self.tensor(of: file, pipeline: pipeline))
-            } catch {
-                let name = file.split(separator: "/").last.map(String.init) ?? file
-                problems.add(path, "\"\(name)\" cannot be used: \(error.message)")
+            let name = file.split(separator: "/").last.map(String.init) ?? file
+            switch BundleFile.read(file, most: largestFile) {
+            case .failure(let problem): problems.add(path, "\"\(name)\" \(problem.reason)")
+            case .success(let data):
+                do throws(ImageError) {
+                    tensors.append(try Self.tensor(of: data, pipeline: pipeline))
+                } catch {
+                    problems.add(path, "\"\(name)\" cannot be used: \(error.message)")
+                }
             }
         }
         return tensors
     }
 
-    private static func tensor(of file: String, pipeline: ImagePipeline) throws(ImageError) -> [UInt8] {
-        var status = stat()
-        let isRead = stat(file, &status) == 0 && status.st_size <= largestFile
-        let data = isRead ? FileManager.default.contents(atPath: file) ?? Data() : Data()
+    private static func tensor(of data: Data, pipeline: ImagePipeline) throws(ImageError) -> [UInt8] {
         var tensor = [UInt8](repeating: 0, count: pipeline.spec.byteCount)
         let outcome = tensor.withUnsafeMutableBytes { destination in
             data.withUnsafeBytes { bytes -> Result<ImageInfo, ImageError> in
