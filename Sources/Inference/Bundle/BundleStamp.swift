@@ -18,7 +18,8 @@ struct BundleStamp: Sendable, Hashable {
         init(_ time: timespec) { (seconds, nanoseconds) = (time.tv_sec, time.tv_nsec) }
     }
 
-    private var roots: [String]
+    /// Where the bundle is.
+    private let path: String
     private var entries: Set<Entry> = []
 
     /// The same as text, to be kept: whether the files are still those that were looked at on another day.
@@ -35,13 +36,7 @@ struct BundleStamp: Sendable, Hashable {
     /// Looks at a bundle's folder; or at a bare model file, and what lies beside it and is no model: its weights may be in
     /// files of any name. Blocks.
     init(path: String) {
-        roots = []
-        add(path)
-    }
-
-    /// Looks at a further file. Blocks.
-    mutating func add(_ path: String) {
-        roots.append(path)
+        self.path = path
         look(path, depth: 0)
         var status = stat()
         guard stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFDIR, let slash = path.lastIndex(of: "/") else {
@@ -49,9 +44,7 @@ struct BundleStamp: Sendable, Hashable {
         }
         let folder = String(path[..<slash])
         for name in ((try? FolderReader.disk.names(folder.isEmpty ? "/" : folder)) ?? []).sorted()
-        where !name.hasPrefix(".") && !name.hasPrefix("_")
-            && !ModelBundle.fileExtensions.contains(where: { name.hasSuffix($0) })
-        {
+        where !name.hasPrefix(".") && !name.hasPrefix("_") && !ModelBundle.isModelFile(name) {
             let beside = folder + "/" + name
             guard stat(beside, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { continue }
             insert(beside, status)
@@ -59,13 +52,7 @@ struct BundleStamp: Sendable, Hashable {
     }
 
     /// Whether everything still looks the same. Blocks.
-    var isCurrent: Bool {
-        var now = self
-        now.roots = []
-        now.entries = []
-        for root in roots { now.add(root) }
-        return now == self
-    }
+    var isCurrent: Bool { BundleStamp(path: path) == self }
 
     private mutating func look(_ path: String, depth: Int) {
         guard depth <= 8 else { return }

@@ -56,7 +56,7 @@ package struct ModelBundle: Sendable {
         }
         self.path = path
         self.name = name
-        var stamp = BundleStamp(path: path)
+        let stamp = BundleStamp(path: path)
         let json = path + "/model.json"
         guard isFolder, FileManager.default.fileExists(atPath: json) || !Self.isSavedModel(path) else {
             guard isFolder || Self.isModelFile(path) else {
@@ -100,8 +100,6 @@ package struct ModelBundle: Sendable {
         guard problems.problems.isEmpty else { throw .invalidBundle(name: name, problems: problems.problems) }
         self.manifest = manifest
         source = ModelSource(path: file.isEmpty ? path : path + "/" + file)
-        // A bundle may name a model file that lies elsewhere.
-        if file.contains("..") { stamp.add(source.path) }
         self.stamp = stamp
     }
 
