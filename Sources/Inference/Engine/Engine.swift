@@ -147,6 +147,11 @@ public protocol EngineTensor: AnyObject, Sendable {
     var bytes: UnsafeMutableRawBufferPointer { get }
 }
 
+extension EngineTensor {
+    /// Fills the memory with zeros. (What was never written may be numbers that make slow arithmetic.)
+    func zero() { _ = bytes.initializeMemory(as: UInt8.self, repeating: 0) }
+}
+
 /// What an inference gave, in the engine's memory.
 public protocol EngineOutputs: Sendable {
     /// Calls `body` with the memory of an output after a successful inference; valid only meanwhile.

@@ -66,10 +66,7 @@ extension Model {
         do throws(InferenceError) {
             return try await runTogether(items.count, options: options, permit: permit) {
                 (item, input) throws(InferenceError) in
-                guard let value = items[item].featureValue(for: input.description.name) else {
-                    throw .invalidInput(name: input.description.name, reason: "is missing")
-                }
-                return value
+                try Self.value(of: input, in: AnyFeatureProvider(base: items[item]))
             } check: { (item) throws(InferenceError) in
                 try checkNames(AnyFeatureProvider(base: items[item]))
             } read: { (outputs, info, times) throws(InferenceError) in
@@ -174,9 +171,7 @@ extension Model {
         let started = MonotonicInstant.now
         queue += started.nanoseconds(since: prepared)
         do throws(EngineError) {
-            for (position, input) in plan.inputs.enumerated() {
-                try pooled.request.setInput(input.index, to: wholes[position])
-            }
+            try setInputs(of: pooled.request, to: wholes)
             try await Self.infer(pooled.request, deadline: options.deadline)
         } catch {
             guard error.kind == .cancelled else { throw .engine(error) }
@@ -254,7 +249,7 @@ extension Model {
                 }
                 result.failure = error
                 // Nobody reads what becomes of it; but numbers that were never written make slow arithmetic.
-                for index in part.bytes.indices { part.bytes[index] = 0 }
+                part.zero()
             }
         }
         result.decode = MonotonicInstant.now.nanoseconds(since: start)

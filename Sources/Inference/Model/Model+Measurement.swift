@@ -70,15 +70,9 @@ extension Model {
         for input in plan.inputs {
             let tensor = try compiled.makeTensor(
                 elementType: input.description.elementType, shape: input.description.shape)
-            for index in tensor.bytes.indices { tensor.bytes[index] = 0 }
+            tensor.zero()
             tensors.append(tensor)
         }
         return tensors
-    }
-
-    private func setInputs(of request: any InferRequest, to tensors: [any EngineTensor]) throws(EngineError) {
-        for (position, input) in plan.inputs.enumerated() {
-            try request.setInput(input.index, to: tensors[position])
-        }
     }
 }

@@ -79,9 +79,7 @@ extension Model {
         }
         do throws(EngineError) {
             let filled = try tensors.take()
-            for tensor in filled.tensors {
-                for index in tensor.bytes.indices { tensor.bytes[index] = 0 }
-            }
+            for tensor in filled.tensors { tensor.zero() }
             for round in 0..<max(1, warmUp.tensors.count) {
                 if round < warmUp.tensors.count, let tensor = filled.tensors.first,
                     tensor.bytes.count == warmUp.tensors[round].count
@@ -89,9 +87,7 @@ extension Model {
                     tensor.bytes.copyBytes(from: warmUp.tensors[round])
                 }
                 for pooled in taken {
-                    for (position, input) in plan.inputs.enumerated() {
-                        try pooled.request.setInput(input.index, to: filled.tensors[position])
-                    }
+                    try setInputs(of: pooled.request, to: filled.tensors)
                     for _ in 0..<warmUp.runs {
                         try await Self.infer(pooled.request)
                         load.withLock {
@@ -120,7 +116,7 @@ extension Model {
                 if let item, item.count == part.bytes.count {
                     part.bytes.copyBytes(from: item)
                 } else {
-                    for place in part.bytes.indices { part.bytes[place] = 0 }
+                    part.zero()
                 }
             }
         }
@@ -133,9 +129,7 @@ extension Model {
         }
         do throws(EngineError) {
             for pooled in taken {
-                for (position, input) in plan.inputs.enumerated() {
-                    try pooled.request.setInput(input.index, to: wholes[position])
-                }
+                try setInputs(of: pooled.request, to: wholes)
                 try await Self.infer(pooled.request)
                 let last = BatchItemOutputs(request: pooled.request, item: batch.limit - 1, count: batch.limit)
                 for output in plan.outputs { try last.withOutput(output.index) { _, _ in } }

@@ -1,0 +1,215 @@
+internal import FlowControl
+internal import ImagePipeline
+internal import Synchronization
+
+/// The way of one prediction: a slot, the inputs, an infer request, the engine, the outputs.
+extension Model {
+    /// A place among what runs at once: the caller's own, or the next that is free before the deadline.
+    func admit(_ given: Permit?, until deadline: MonotonicInstant?) async throws(InferenceError) -> Permit {
+        if let given { return given }
+        do throws(AdmissionError) {
+            return try await limiter.acquire(deadline: deadline)
+        } catch {
+            if case .cancelled = error { throw .cancelled(stage: .queue) }
+            throw .refused(error)
+        }
+    }
+
+    /// The end of what ``admit(_:until:)`` began: a place that is the caller's stays with the caller.
+    func leave(_ permit: Permit, given: Permit?) {
+        lastUse.store(MonotonicInstant.now.nanoseconds, ordering: .relaxed)
+        if given == nil { permit.release() }
+    }
+
+    func run<R: Sendable>(
+        options: PredictionOptions,
+        permit given: Permit?,
+        shapes: [Int: Shape],
+        value: (Int, InputPlan) throws(InferenceError) -> FeatureValue,
+        read: (any EngineOutputs, ImageInfo?, StageTimes) throws(InferenceError) -> R
+    ) async throws(InferenceError) -> R {
+        var times = StageTimes()
+        let arrived = MonotonicInstant.now
+        var ended: (times: StageTimes, output: UInt64)?
+        defer {
+            let now = MonotonicInstant.now
+            let total = now.nanoseconds(since: arrived)
+            counted.withLock {
+                if let ended {
+                    $0.succeeded(ended.times, output: ended.output, total: total, at: now.nanoseconds)
+                    $0.executed(
+                        1, input: ended.times.decode, inference: ended.times.inference, output: ended.output)
+                } else {
+                    $0.failed(total: total, at: now.nanoseconds)
+                }
+            }
+        }
+        let permit = try await admit(given, until: options.deadline)
+        defer { leave(permit, given: given) }
+        let admitted = MonotonicInstant.now
+        times.queue = admitted.nanoseconds(since: arrived)
+
+        try check(shapes)
+        let filled: InputTensors
+        do throws(EngineError) {
+            filled = try tensors.take(shapes: shapes)
+        } catch {
+            throw .engine(error)
+        }
+        // The engine has let go of them by then: whatever became of the task, the inference was waited for.
+        defer { tensors.giveBack(filled) }
+
+        var image: ImageInfo?
+        let deadline = options.deadline
+        let filler = InputFiller(options: options) {
+            Task.isCancelled || (deadline.map { MonotonicInstant.now >= $0 } ?? false)
+        }
+        for (position, input) in plan.inputs.enumerated() {
+            do throws(InferenceError) {
+                let info = try filler.fill(filled.tensors[position], with: try value(position, input), plan: input)
+                image = info ?? image
+            } catch {
+                if case .image(.cancelled, _) = error {
+                    throw Task.isCancelled ? .cancelled(stage: .decode) : .deadlineExceeded(stage: .decode)
+                }
+                throw error
+            }
+        }
+        let prepared = MonotonicInstant.now
+        times.decode = prepared.nanoseconds(since: admitted)
+
+        let pooled: RequestPool.PooledRequest
+        do throws(AdmissionError) {
+            pooled = try await requests.acquire(deadline: options.deadline)
+        } catch {
+            if case .cancelled = error { throw .cancelled(stage: .queue) }
+            throw .refused(error)
+        }
+        defer { requests.release(pooled) }
+        let started = MonotonicInstant.now
+        times.queue += started.nanoseconds(since: prepared)
+        do throws(EngineError) {
+            try setInputs(of: pooled.request, to: filled.tensors)
+            try await Self.infer(pooled.request, deadline: deadline)
+        } catch {
+            guard error.kind == .cancelled else { throw .engine(error) }
+            throw Task.isCancelled ? .cancelled(stage: .inference) : .deadlineExceeded(stage: .inference)
+        }
+        let inferred = MonotonicInstant.now
+        times.inference = inferred.nanoseconds(since: started)
+        let result = try read(pooled.request, image, times)
+        ended = (times, MonotonicInstant.now.nanoseconds(since: inferred))
+        return result
+    }
+
+    /// Runs the model once on zeros, to show that it works. Takes no slot of ``limiter``: a model that is merely busy is
+    /// shown to work too, in its turn among those that have one. Does nothing where an input's shape is open.
+    public func canary() async throws(InferenceError) {
+        guard hasZeros else { return }
+        do throws(EngineError) {
+            let filled = try tensors.take()
+            defer { tensors.giveBack(filled) }
+            for tensor in filled.tensors { tensor.zero() }
+            let pooled: RequestPool.PooledRequest
+            do throws(AdmissionError) { pooled = try await requests.acquire(deadline: nil) } catch { return }
+            defer { requests.release(pooled) }
+            try setInputs(of: pooled.request, to: filled.tensors)
+            try await Self.infer(pooled.request)
+        } catch {
+            throw .engine(error)
+        }
+    }
+
+    /// Starts the inference and waits for the engine's callback; a cancelled task or a deadline asks the engine to stop,
+    /// and still waits: neither the request nor its slot may be used before the engine has let go.
+    static func infer(
+        _ request: any InferRequest, deadline: MonotonicInstant? = nil
+    ) async throws(EngineError) {
+        let timer = deadline.map { DeadlineTimer.shared.schedule(at: $0) { request.cancel() } }
+        defer { if let timer { DeadlineTimer.shared.remove(timer) } }
+        let failure: EngineError? = await withTaskCancellationHandler {
+            await withUnsafeContinuation { continuation in
+                do throws(EngineError) {
+                    try request.start { continuation.resume(returning: nil) }
+                } catch {
+                    continuation.resume(returning: error)
+                    return
+                }
+                // A cancellation before the start found nothing to stop.
+                if Task.isCancelled { request.cancel() }
+            }
+        } onCancel: {
+            request.cancel()
+        }
+        if let failure { throw failure }
+        try request.finish()
+    }
+
+    static func output<R>(
+        _ index: Int, of request: any EngineOutputs,
+        _ body: (Shape, UnsafeRawBufferPointer) throws(InferenceError) -> R
+    ) throws(InferenceError) -> R {
+        let result: Result<R, InferenceError>
+        do throws(EngineError) {
+            result = try request.withOutput(index) { shape, raw in
+                do throws(InferenceError) {
+                    return .success(try body(shape, raw))
+                } catch {
+                    return .failure(error)
+                }
+            }
+        } catch {
+            throw .engine(error)
+        }
+        return try result.get()
+    }
+
+    /// Names that the model does not have are mistakes that would otherwise go unseen.
+    func checkNames(_ features: some FeatureProvider) throws(InferenceError) {
+        let known = plan.inputs.map(\.description.name)
+        for name in features.featureNames where !known.contains(name) {
+            throw .invalidInput(name: name, reason: "the model has no input of this name; it has \(known.listed)")
+        }
+    }
+
+    /// The extents of inputs whose shape the model leaves open.
+    func dynamicShapes(_ features: some FeatureProvider) throws(InferenceError) -> [Int: Shape] {
+        var shapes: [Int: Shape] = [:]
+        for (position, input) in plan.inputs.enumerated() where !input.description.shape.isStatic {
+            let shape: Shape
+            switch features.featureValue(for: input.description.name) {
+            case .multiArray(let array)?: shape = array.shape
+            case .lentArray(let array)?: shape = array.shape
+            default: continue
+            }
+            let expected = input.description.shape.dimensions, found = shape.dimensions
+            let fits =
+                expected.count == found.count
+                && zip(expected, found).allSatisfy { $0 == Shape.dynamic || $0 == $1 }
+            guard fits else {
+                throw .invalidInput(
+                    name: input.description.name,
+                    reason: "expected shape \(input.description.shape), found \(shape)")
+            }
+            shapes[position] = shape
+        }
+        return shapes
+    }
+
+    /// The value of an input.
+    static func value(
+        of input: InputPlan, in features: some FeatureProvider
+    ) throws(InferenceError) -> FeatureValue {
+        guard let value = features.featureValue(for: input.description.name) else {
+            throw .invalidInput(name: input.description.name, reason: "is missing")
+        }
+        return value
+    }
+
+    /// Hands tensors, one for each input in the plan's order, to a request.
+    func setInputs(of request: any InferRequest, to tensors: [any EngineTensor]) throws(EngineError) {
+        for (position, input) in plan.inputs.enumerated() {
+            try request.setInput(input.index, to: tensors[position])
+        }
+    }
+}
