@@ -21,6 +21,20 @@ struct InferenceCancellationTests {
         try #require(try eventually(every: 0.01, condition), "\(what): it never came to that")
     }
 
+    /// Whatever asks for a model that is still to be loaded waits for it no longer than a request may take.
+    @Test func metadataOfALazyModelKeepToTheDeadline() throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-slow-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try SlowModel.write(into: folder, layers: 40, warmUpRuns: 1)
+        let daemon = try Daemon([
+            "--models", folder.path, "--load", "lazy", "--load-trial=false", "--deadline", "100ms", "--cache-dir", "",
+        ])
+        let answer = try Curl.run(daemon.url + "/v2/models/slow")
+        #expect(answer.status == 504 && answer.code == "deadline_exceeded", "\(answer.text)")
+        #expect(try Curl.run(daemon.url + "/v1/models/slow").json["state"] as? String == "loading")
+        #expect(daemon.stop() == 0, "\(daemon.log)")
+    }
+
     @Test func anUploadAbortedWhileTheEngineRunsFreesItsSlot() throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-slow-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }

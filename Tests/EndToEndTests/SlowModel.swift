@@ -4,8 +4,10 @@ import Foundation
 /// OpenVINO's own format. An engine that is asked to stop can do so between two of them.
 enum SlowModel {
     /// Writes the bundle `slow` into a folder of models.
-    /// - Parameter layers: poolings, each about a twentieth of a second on one processor.
-    static func write(into folder: URL, layers: Int) throws {
+    /// - Parameters:
+    ///   - layers: poolings, each about a twentieth of a second on one processor.
+    ///   - warmUpRuns: how often it runs before it is ready.
+    static func write(into folder: URL, layers: Int, warmUpRuns: Int = 0) throws {
         let bundle = folder.appendingPathComponent("slow")
         try FileManager.default.createDirectory(at: bundle, withIntermediateDirectories: true)
         try Data(model(layers: layers).utf8).write(to: bundle.appendingPathComponent("slow.xml"))
@@ -17,7 +19,7 @@ enum SlowModel {
             { "name": "Slow", "id": "slow", "version": "1", "model": { "file": "slow.xml", "backend": "openvino" },
               "inputs": [ { "name": "image", "type": "image", "shape": [\(side), \(side), 3], "format": "RGB", "layout": "NCHW" } ],
               "outputs": [ { "name": "mean", "type": "array", "shape": [1, 3], "labels": "labels.txt" } ],
-              "runtime": { "warmup": { "runs": 0 } } }
+              "runtime": { "warmup": { "runs": \(warmUpRuns) } } }
             """
         try Data(json.utf8).write(to: bundle.appendingPathComponent("model.json"))
     }

@@ -1,3 +1,4 @@
+internal import FlowControl
 internal import HTTPServer
 internal import HTTPWire
 internal import Inference
@@ -59,7 +60,8 @@ struct MetadataHandler: Sendable {
     func model(_ name: String, version: String?) async throws(ServiceError) -> HTTPResponse {
         let model: Model
         do throws(InferenceError) {
-            model = try await repository.model(named: name, version: version)
+            model = try await repository.model(
+                named: name, version: version, deadline: .now + .seconds(settings.deadline))
         } catch {
             throw ServiceError(error)
         }
@@ -96,9 +98,9 @@ struct MetadataHandler: Sendable {
         switch backend {
         case "onnx": "onnx_onnxv1"
         case "tflite": "tensorflow_lite"
-        case "tensorflow", "pb": "tensorflow_savedmodel"
-        case "openvino", "xml": "openvino_ir"
-        case "paddle", "pdmodel": "paddle_inference"
+        case "tensorflow": "tensorflow_savedmodel"
+        case "openvino": "openvino_ir"
+        case "paddle": "paddle_inference"
         default: backend
         }
     }
