@@ -1,11 +1,11 @@
 internal import Dispatch
 internal import Glibc
 
-/// Work that blocks for long, on a thread that ends with it.
+/// Work that blocks for long (loading a model, reading folders), on a thread that ends with it.
 ///
 /// Not a pool's thread: a load takes seconds, and requests wait for pool threads; a pool that sees one blocked starts another,
 /// and keeps it afterwards.
-enum LoaderThread {
+package enum LoaderThread {
     /// What a thread is started with.
     private final class Job: Sendable {
         let body: @Sendable () -> Void
@@ -14,7 +14,7 @@ enum LoaderThread {
     }
 
     /// Does the work and returns what it gives; the calling task only waits.
-    static func run<Value: Sendable>(_ work: @escaping @Sendable () -> Value) async -> Value {
+    package static func run<Value: Sendable>(_ work: @escaping @Sendable () -> Value) async -> Value {
         await withCheckedContinuation { continuation in
             let job = Job { continuation.resume(returning: work()) }
             // Where there can be no thread more, one that there is has to do.

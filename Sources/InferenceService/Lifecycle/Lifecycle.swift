@@ -74,7 +74,10 @@ final class Lifecycle: Sendable {
             Task {
                 await watch.takeIn()
                 let now = settings.withLock { $0 }
-                CompiledModelsLimit.keep(ServicePlan(settings: now, environment: reloader.environment), log)
+                let plan = await LoaderThread.run { [environment = reloader.environment] in
+                    ServicePlan(settings: now, environment: environment)
+                }
+                await CompiledModelsLimit.keep(plan, log)
                 handle(.reloaded)
             }
         case .reload(.everything):
@@ -112,7 +115,7 @@ final class Lifecycle: Sendable {
     private func load() async {
         // Listening comes first: the port is taken and health is answered while models load; /readyz says when they have.
         await manager.patiently("loading models") { await self.repository.loadEager() }
-        CompiledModelsLimit.keep(plan, log)
+        await CompiledModelsLimit.keep(plan, log)
         DefaultModel.warn(plan.settings, repository.names, log)
         let named = plan.settings.defaultModel.isEmpty ? repository.defaultClassifier : plan.settings.defaultModel
         log.info(

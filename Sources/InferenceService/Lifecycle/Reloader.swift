@@ -16,29 +16,26 @@ struct Reloader: Sendable {
     /// - Returns: the settings in force from now on.
     func reload(from current: Settings) async -> Settings {
         log.notice("SIGHUP: reading the configuration and the models anew")
-        let settings: Settings, plan: ServicePlan
-        do {
-            let (wanted, ignored) = SettingsTable.merge(try source(), into: current)
-            let access = try AccessControl.configured(by: wanted, log: log)
-            plan = ServicePlan(settings: wanted, environment: environment)
-            try adopt(plan)
-            // From here on nothing fails.
-            settings = wanted
-            service.use(LiveSettings(settings: wanted, access: access))
-            log.use(level: wanted.level, format: wanted.format)
-            accessLog.use(isEnabled: wanted.accessLog)
-            if !ignored.isEmpty {
-                log.warning("reload: changed, but needing a restart: \(ignored.joined(separator: ", "))")
-            }
+        let next: Next
+        do throws(StartupError) {
+            next = try await LoaderThread.run { read(from: current) }.get()
         } catch {
             metrics.add(.reloadsFailed)
             metrics.set(.lastReloadSucceeded, 0)
-            log.error("reload: \(Self.message(of: error)); nothing has changed")
+            log.error("reload: \(error); nothing has changed")
             return current
         }
-        LeftOut.log(repository, to: log)
+        // From here on nothing fails.
+        let settings = next.plan.settings
+        service.use(LiveSettings(settings: settings, access: next.access))
+        log.use(level: settings.level, format: settings.format)
+        accessLog.use(isEnabled: settings.accessLog)
+        if !next.ignored.isEmpty {
+            log.warning("reload: changed, but needing a restart: \(next.ignored.joined(separator: ", "))")
+        }
+        await LoaderThread.run { LeftOut.log(repository, to: log) }
         await repository.reloadAll()
-        CompiledModelsLimit.keep(plan, log)
+        await CompiledModelsLimit.keep(next.plan, log)
         DefaultModel.warn(settings, repository.names, log)
         metrics.add(.reloadsSucceeded)
         metrics.set(.lastReloadSucceeded, 1)
@@ -46,13 +43,26 @@ struct Reloader: Sendable {
         return settings
     }
 
-    private func adopt(_ plan: ServicePlan) throws(RepositoryError) {
-        try repository.reconfigure(
-            folders: plan.folders, configuration: plan.servingConfiguration, defaultPolicy: plan.loadPolicy)
-        try repository.discover()
+    /// What a reload has found, all of it in order.
+    private struct Next: Sendable {
+        let plan: ServicePlan
+        let access: AccessControl
+        /// Settings that have changed, and count only after a restart.
+        let ignored: [String]
     }
 
-    private static func message(of error: any Error) -> String {
-        (error as? RepositoryError)?.message ?? "\(error)"
+    /// Reads the files and looks into the folders: blocks. Where something is wrong, nothing has changed.
+    private func read(from current: Settings) -> Result<Next, StartupError> {
+        do {
+            let (wanted, ignored) = SettingsTable.merge(try source(), into: current)
+            let access = try AccessControl.configured(by: wanted, log: log)
+            let plan = ServicePlan(settings: wanted, environment: environment)
+            try repository.reconfigure(
+                folders: plan.folders, configuration: plan.servingConfiguration, defaultPolicy: plan.loadPolicy)
+            try repository.discover()
+            return .success(Next(plan: plan, access: access, ignored: ignored))
+        } catch {
+            return .failure(StartupError("\(error)"))
+        }
     }
 }
