@@ -82,7 +82,9 @@ struct MetricsPage {
         }
         perModel("ocelli_model_load_failures_total", "Loads of a model that failed.", .loadFailures, known, &text)
         perModel("ocelli_model_unloads_total", "Unloads of a model.", .unloads, known, &text)
-        perModel("ocelli_pictures_total", "Pictures classified.", .pictures, known, &text)
+        perModel(
+            "ocelli_pictures_total", "Predictions that gave an answer; each picture, or item, of a batch counts.",
+            .pictures, known, &text)
     }
 
     private var ready: [(ModelRecord, Model)] {
@@ -136,7 +138,7 @@ struct MetricsPage {
     private func writeStages(to text: inout MetricsText) {
         text.family(
             "ocelli_stage_duration_seconds", .histogram,
-            "Time of each stage of a classified picture: recv (first to last byte of the request), queue, decode, infer, "
+            "Time of each stage of a prediction: recv (first to last byte of the request), queue, decode, infer, "
                 + "encode, and total.")
         for (name, model) in metrics.models.all(where: { $0[.pictures] > 0 }) {
             for stage in Stage.allCases {
