@@ -84,7 +84,7 @@ struct RepositoryHandler: Sendable {
     private func authorize(_ request: HTTPRequest) throws(ServiceError) {
         let remote = request.remote
         let isLocal =
-            remote == "unix" || remote.hasPrefix("unix") || remote.hasPrefix("127.") || remote.hasPrefix("[::1]")
+            remote == "unix" || remote.hasPrefix("127.") || remote.hasPrefix("[::1]")
             || remote.hasPrefix("[::ffff:127.")
         switch settings.repositoryControl {
         case "all": return

@@ -51,8 +51,10 @@ final class LoadRunner {
         result = StepResult(plan: plan)
         epoll = csys_epoll_create()
         timer = csys_timerfd()
-        guard epoll >= 0, timer >= 0, csys_epoll_add(epoll, timer, CSYS_EPOLL_IN, Self.timerData) >= 0 else {
-            throw LoadError("epoll and a timer cannot be had: \(String(cString: strerror(-min(epoll, timer))))")
+        let made = min(epoll, timer)
+        let ready = made < 0 ? made : csys_epoll_add(epoll, timer, CSYS_EPOLL_IN, Self.timerData)
+        guard ready >= 0 else {
+            throw LoadError("epoll and a timer cannot be had: \(String(cString: strerror(-ready)))")
         }
     }
 
