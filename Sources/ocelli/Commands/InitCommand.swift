@@ -7,9 +7,10 @@ enum InitCommand: Command {
     static let help = """
         Usage: ocelli init MODELFILE [--stdout] [--force]
 
-        Reads a model file (.onnx, .tflite, .xml, or a TensorFlow SavedModel's folder) and writes model.json beside it:
-        names, types and shapes are the file's; what only the model's maker knows (how pictures are normalized, the order
-        of colours, labels) is guessed and marked with "$decide". Look at each, then run `ocelli check FOLDER`.
+        Reads a model file (.onnx, .tflite, .xml, .pdmodel, .pb, or a TensorFlow SavedModel's folder) and writes
+        model.json beside it: names, types and shapes are the file's; what only the model's maker knows (how pictures are
+        normalized, the order of colours, labels) is guessed and marked with "$decide". Look at each, then run
+        `ocelli check FOLDER`.
 
           --stdout   Print it instead.
           --force    Overwrite a model.json that is there.
