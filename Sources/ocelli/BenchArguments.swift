@@ -33,7 +33,12 @@ struct BenchArguments {
             case .word(let word): words.append(word)
             case .flag("--json", let value):
                 // A load's report goes to a file; that of the ceilings is the output.
-                if isLoad { load.jsonFile = try reader.value(of: "--json", value) } else { ceilings.isJSON = true }
+                if isLoad {
+                    load.jsonFile = try reader.value(of: "--json", value)
+                } else {
+                    guard value == nil else { throw UsageError("--json takes a file only for a load test, with a URL") }
+                    ceilings.isJSON = true
+                }
             case .flag("--seconds", let value):
                 let bounds = isLoad ? LoadPlan.secondsBounds : CeilingRequest.secondsBounds
                 let seconds = try Self.duration("--seconds", try reader.value(of: "--seconds", value), bounds)
@@ -82,7 +87,7 @@ struct BenchArguments {
 
     private mutating func finishCeilings(_ words: [String]) throws {
         for word in words {
-            if Self.isModel(word) {
+            if CeilingRequest.isModel(word) {
                 guard ceilings.model == nil else { throw UsageError("\"\(word)\": one model at a time") }
                 ceilings.model = word
             } else {
@@ -147,13 +152,6 @@ struct BenchArguments {
                     + "\(Units.duration(range.upperBound)), found \"\(text)\"")
         }
         return seconds
-    }
-
-    /// Folders, and files of the engine's formats.
-    private static func isModel(_ word: String) -> Bool {
-        var isFolder: Bool = false
-        guard FileManager.default.fileExists(atPath: word, isDirectory: &isFolder) else { return false }
-        return isFolder || [".onnx", ".tflite", ".xml", ".pdmodel"].contains { word.hasSuffix($0) }
     }
 
     private static func isFile(_ word: String) -> Bool { FileManager.default.fileExists(atPath: word) }

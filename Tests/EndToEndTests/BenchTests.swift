@@ -144,6 +144,7 @@ struct BenchTests {
         (["http://localhost:1", "--header", "Host: x"], "generator's own"),
         (["--rate", "5"], "needs a URL"),
         (["--concurrency", "0"], "from 1 to 256"),
+        (["--json=report.json"], "--json takes a file only"),
         (["--sweeep", "5"], "--sweep"),
     ])
     func whatCannotBeMeantIsSaid(_ arguments: [String], _ words: String) throws {
@@ -154,6 +155,14 @@ struct BenchTests {
 
     @Test func whatIsNotThereIsNamed() throws {
         #expect(try bench("--model", "nothing").errors.contains("\"nothing\""))
+        // Each format's file is a model, and not a picture.
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-bench-\(UUID().uuidString).pb")
+        defer { try? FileManager.default.removeItem(at: file) }
+        try Data("no model".utf8).write(to: file)
+        let errors = try bench(file.path).errors
+        #expect(errors.contains("model \"\(file.deletingPathExtension().lastPathComponent)\""), "\(errors)")
+        let text = SharedData.packageRoot.appendingPathComponent("README.md").path
+        #expect(try bench(text).errors.contains("README.md: this looks like text"))
         #expect(try bench("missing.jpg").errors.contains("missing.jpg: cannot be read: there is no such file"))
         #expect(try bench("http://127.0.0.1:1/x").errors.contains("nobody answers at http://127.0.0.1:1/x"))
     }

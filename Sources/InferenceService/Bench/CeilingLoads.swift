@@ -27,13 +27,22 @@ struct CeilingLoads: Sendable {
             }
         case .decode:
             return try await repeated(threads, seconds: seconds) { index in
-                try model.decode(EncodedImage(pictures[index % pictures.count].bytes))
+                let picture = pictures[index % pictures.count]
+                do throws(InferenceError) {
+                    try model.decode(EncodedImage(picture.bytes))
+                } catch {
+                    throw StartupError("\(picture.name): \(error)")
+                }
             }
         case .pipeline:
             let top = min(5, model.description.classificationOutput?.labels?.count ?? 1)
             return try await repeated(concurrency, seconds: seconds) { index in
-                _ = try await model.classification(
-                    of: EncodedImage(pictures[index % pictures.count].bytes), top: top)
+                let picture = pictures[index % pictures.count]
+                do throws(InferenceError) {
+                    _ = try await model.classification(of: EncodedImage(picture.bytes), top: top)
+                } catch {
+                    throw StartupError("\(picture.name): \(error)")
+                }
             }
         case .socket: return try await throughSocket(seconds)
         }
