@@ -13,9 +13,11 @@ enum ScaleTrial {
     /// The side of the blocks that are compared: a DCT block's, the finest that has a whole pixel at each scale.
     private static let block = 8
 
-    /// Levels in the mean above which a picture is decoded in full: twice what any photograph showed, and less than any pattern
-    /// did that was off by more than two levels in a tensor.
-    private static let tolerance = 0.6
+    /// Levels in the mean above which a picture is decoded in full: half more than any photograph showed (0.16, 0.30 and 0.50 at
+    /// 4, 2 and 1 eighths), and less than any pattern did that was far more than two levels off in a tensor.
+    private static func tolerance(scale: Int) -> Double {
+        scale >= 4 ? 0.3 : scale == 2 ? 0.5 : 0.75
+    }
 
     /// The mean difference, in levels of 255, of blocks of 8 x 8 pixels at full size and at `scale` eighths; nil where it is
     /// tolerable, or cannot be told without decoding the whole picture (progressive files) or at all (damaged ones).
@@ -39,7 +41,7 @@ enum ScaleTrial {
             total += UInt64(difference.x) + UInt64(difference.y) + UInt64(difference.z)
         }
         let mean = Double(total) / Double(full.count * block * block * 3)
-        return mean > tolerance ? mean : nil
+        return mean > tolerance(scale: scale) ? mean : nil
     }
 
     /// The sums of red, green and blue of each whole block in the first rows, at `scale` eighths of the size; none where that
