@@ -83,6 +83,22 @@ import Testing
         #expect(result.firstTrouble == "503 busy")
     }
 
+    /// Before anything is measured, too.
+    @Test(arguments: [60.0, 0.0]) func aRunThatIsCancelledEndsEarly(_ warmUp: Double) async throws {
+        let server = try ScriptedServer(.answer(Self.fine))
+        defer { server.stop() }
+        let target = try LoadTarget(parsing: "http://127.0.0.1:\(server.port)/x")
+        let address = try ServerAddress(of: target)
+        let request = RequestBytes(target: target, body: nil, keepAlive: true)
+        let plan = LoadPlan(loop: .open(rate: 100), connections: 2, seconds: 60, warmUp: warmUp)
+        let load = Task { try await LoadThread.run(plan, to: address, requests: [request]) }
+        try await Task.sleep(for: .milliseconds(50))
+        load.cancel()
+        let result = try await load.value
+        #expect(result.measuredSeconds < 60 && result.due == result.sent && result.failures == [:])
+        #expect(warmUp == 0 || result.measuredSeconds == 0 && result.due == 0 && result.generatorCPUSeconds == 0)
+    }
+
     @Test func aServerThatIsNotThereIsNamed() async throws {
         let target = try LoadTarget(parsing: "unix:/nonexistent/ocelli.sock")
         #expect {

@@ -90,7 +90,8 @@ final class LoadRunner {
             if !isEnding { sendDue() }
             if !isEnding, now >= end || isStopped() {
                 isEnding = true
-                result.generatorCPUSeconds = Double(csys_thread_cpu() - (cpuFrom ?? csys_thread_cpu())) / 1e9
+                let cpu = csys_thread_cpu()
+                result.generatorCPUSeconds = Double(cpu &- (cpuFrom ?? cpu)) / 1e9
                 let measuredEnd = min(now, end)
                 result.measuredSeconds = measuredEnd > measureFrom ? Double(measuredEnd - measureFrom) / 1e9 : 0
                 end = measuredEnd
