@@ -22,6 +22,32 @@ struct OperationsTests {
         try run("activation.py", ["--kills", "3"])
     }
 
+    /// Neither the daemon, nor the two programs that only take processor time.
+    @Test func aTrialThatIsEndedLeavesNothingBehind() throws {
+        let trial = Process()
+        trial.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        trial.arguments = ["python3", Self.scripts.appendingPathComponent("chaos.py").path, "600", "--no-bench"]
+        trial.environment = ProcessInfo.processInfo.environment.merging(["TEST_BINARY": Daemon.binary.path]) { $1 }
+        trial.standardOutput = FileHandle.nullDevice
+        try trial.run()
+        let pid = trial.processIdentifier
+        var children: [pid_t] = []
+        // Bounded, and generous: the machine may be busy with the other tests.
+        for _ in 0..<1200 where children.count < 3 {
+            usleep(50_000)
+            let text = try String(contentsOfFile: "/proc/\(pid)/task/\(pid)/children", encoding: .utf8)
+            children = text.split(separator: " ").compactMap { pid_t($0) }
+        }
+        trial.terminate()
+        for _ in 0..<1200 where trial.isRunning { usleep(50_000) }
+        if trial.isRunning { kill(pid, SIGKILL) }
+        trial.waitUntilExit()
+        #expect(children.count == 3 && trial.terminationStatus == 128 + SIGTERM, "\(trial.terminationStatus)")
+        let left = children.filter { kill($0, 0) == 0 }
+        #expect(left == [])
+        for child in left { kill(child, SIGKILL) }
+    }
+
     /// config/nginx.conf and config/haproxy.cfg before two daemons: a drain loses nothing, a kill next to nothing.
     @Test(.enabled(if: Self.hasProxy, "neither nginx nor haproxy is installed"))
     func proxiesHideDaemonsThatComeAndGo() throws {

@@ -1,9 +1,12 @@
 """The real binary under test: started, watched through /proc, and ended by its pid."""
 
+import atexit
 import os
 import pathlib
 import re
+import signal
 import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -12,6 +15,11 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples"
 # The examples' file names begin with the digit that they show.
 DIGITS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
+
+# SIGTERM ends a script as Ctrl-C does, with nothing left behind; by itself it would end here and now. Programs whose threads block
+# it, as Swift's tests do, hand that on to what they start.
+signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
+signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
 
 
 def binary():
@@ -42,6 +50,7 @@ class Daemon:
         self.process = subprocess.Popen(
             (command or []) + [binary(), "serve"] + arguments, env=variables, pass_fds=pass_fds,
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        atexit.register(self.kill)
         self.pid = self.process.pid
         self.lines = 0
         self.notable = []

@@ -6,8 +6,8 @@ import subprocess
 import sys
 import threading
 
-# A program that never waits for anything.
-HOG = [sys.executable, "-c", "while True: pass"]
+# A program that never waits for anything; it ends with the one that started it, however that ends.
+HOG = [sys.executable, "-c", "import os; parent = os.getppid()\nwhile os.getppid() == parent: pass"]
 
 
 class Tormentor(threading.Thread):
