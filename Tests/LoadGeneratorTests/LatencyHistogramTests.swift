@@ -15,6 +15,14 @@ import Testing
         }
     }
 
+    /// 999 of 1000 values are at most 1: so is the percentile 99.9.
+    @Test(arguments: [1, 2, 10, 41]) func aPercentileThatFallsOnAValueIsThatValue(_ thousands: Int) {
+        var histogram = LatencyHistogram()
+        for _ in 0..<thousands * 999 { histogram.record(1) }
+        for _ in 0..<thousands { histogram.record(200) }
+        #expect(histogram.percentile(99.9) == 1 && histogram.percentile(99.91) == 200)
+    }
+
     @Test func percentilesAreThoseOfTheSortedValues() {
         let seed = UInt64.random(in: 1...UInt64.max)
         var state = seed
@@ -30,8 +38,9 @@ import Testing
             histogram.record(value)
         }
         values.sort()
-        for percent in [0.1, 1, 50, 90, 99, 99.9, 100] {
-            let exact = values[min(max(Int((percent / 100 * 5000).rounded(.up)), 1), 5000) - 1]
+        for tenths in [1, 10, 500, 900, 990, 999, 1000] {
+            let percent = Double(tenths) / 10
+            let exact = values[(tenths * 5000 + 999) / 1000 - 1]
             let told = histogram.percentile(percent)
             #expect(told >= exact, "seed \(seed), p\(percent)")
             #expect(Double(told) <= Double(exact) * (1 + 1.0 / 128) + 1, "seed \(seed), p\(percent)")
