@@ -57,6 +57,10 @@ import Testing
         #expect(try keeps("HTTP/1.0 200 OK\r\nConnection: keep-alive") == true)
     }
 
+    @Test func whiteSpaceRoundAValueIsNoPartOfIt() throws {
+        #expect(try parse("HTTP/1.1 200 OK\r\nContent-Length:\t2 \t\r\n\r\nok")?.bodyCount == 2)
+    }
+
     @Test func statusesWithoutABodyNeedNoLength() throws {
         #expect(try parse("HTTP/1.1 204 No Content\r\n\r\n")?.status == 204)
         #expect(try parse("HTTP/1.1 304 Not Modified\r\nContent-Length: 10\r\n\r\n")?.bodyCount == 0)

@@ -96,7 +96,9 @@ package struct ResponseParser: Sendable {
             guard let colon = line.firstIndex(of: ":") else {
                 throw LoadError("a field of the answer has no colon: \"\(line.prefix(60))\"")
             }
-            let value = line[line.index(after: colon)...].drop { $0 == " " || $0 == "\t" }
+            // White space on either side is no part of the value (RFC 9112, 5.1).
+            var value = line[line.index(after: colon)...].drop { $0 == " " || $0 == "\t" }
+            while value.last == " " || value.last == "\t" { value.removeLast() }
             switch line[..<colon].lowercased() {
             case "content-length":
                 guard let count = Int(value), count >= 0, count < 1 << 40, length == nil || length == count else {
