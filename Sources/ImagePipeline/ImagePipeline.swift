@@ -124,7 +124,7 @@ public final class ImagePipeline: Sendable {
             }
             let held = Int(clamping: found.coefficient_bytes)
             if found.multiple_scans != 0, held > limits.maxBytes {
-                throw .tooMuchMemory(bytes: held, limit: limits.maxBytes, reason: "it is progressive")
+                throw .tooMuchMemory(bytes: held, limit: limits.maxBytes, reason: "it comes in several scans")
             }
             let toGray = gray && found.components == 3
             let rows = try JPEGRows(

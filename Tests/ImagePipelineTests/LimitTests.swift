@@ -68,11 +68,14 @@ import Testing
         #expect(throws: ImageError.self) { try ImagePipeline(spec: spec).tensor(bomb) }
     }
 
-    @Test(arguments: ["rgb-8-interlaced.png", "scene-progressive.jpg", "scene-lossy.webp"])
-    func memoryIsLimited(_ file: String) throws {
+    @Test(arguments: [
+        ("rgb-8-interlaced.png", "it is interlaced"), ("scene-progressive.jpg", "it comes in several scans"),
+        ("scene-apart.jpg", "it comes in several scans"), ("scene-lossy.webp", "a WebP is decoded whole"),
+    ])
+    func memoryIsLimited(_ file: String, _ reason: String) throws {
         let pipeline = try ImagePipeline(spec: spec, limits: ImageLimits(maxBytes: 1000))
         let error = #expect(throws: ImageError.self) { try pipeline.tensor(Fixtures.bytes(file)) }
-        #expect(error?.label == "too_much_memory")
+        #expect(error?.label == "too_much_memory" && error?.message.contains(reason) == true, "\(error?.message ?? "")")
     }
 
     @Test func scansAreLimited() throws {
