@@ -75,5 +75,5 @@ void cjpeg_close(cjpeg_decoder *decoder);
 /// The reason of the last failure, in libjpeg's words; empty when there was none.
 const char *cjpeg_message(const cjpeg_decoder *decoder);
 
-/// How many bytes had been consumed when it was last asked or failed.
+/// How many bytes had been consumed at the last failure; 0 when there was none.
 size_t cjpeg_offset(const cjpeg_decoder *decoder);

@@ -29,7 +29,8 @@ cwebp_status cwebp_probe(const uint8_t *bytes, size_t count, cwebp_header *heade
 typedef struct cwebp_decoder cwebp_decoder;
 
 /// Decodes the rectangle, whose `x` and `y` must be even, to red, green, blue, alpha (not premultiplied) rows in
-/// `destination`, which must stay, hold `height * stride` bytes, and is written by `cwebp_update`. NULL when there is no memory.
+/// `destination`, which must stay, hold `height - 1` times `stride` and the last row's `width * 4` bytes, and is written by
+/// `cwebp_update`. NULL when there is no memory.
 cwebp_decoder *cwebp_create(
     uint32_t x, uint32_t y, uint32_t width, uint32_t height, uint8_t *destination, size_t stride);
 void cwebp_destroy(cwebp_decoder *decoder);

@@ -86,7 +86,8 @@ struct Framing: Hashable {
             destination: 0)
     }
 
-    /// As Pillow's ImageOps.contain: the side that decides is exact, the other rounded.
+    /// As Pillow's ImageOps.contain: the side that decides is exact, the other rounded; but a line of pixels is left of a picture
+    /// so thin that Pillow leaves nothing.
     private static func fittingSize(width: Int, height: Int, into spec: ImageTensorSpec) -> (width: Int, height: Int) {
         let across = width * spec.height
         let down = height * spec.width
