@@ -36,7 +36,7 @@ run: build ## build, and serve the embedded model on 127.0.0.1:8080 (ARGS="--lis
 	$(BINARY) serve $(ARGS)
 
 test: deps ## build, and run all tests (those that match with TESTS="regex")
-	scripts/test $(TESTS)
+	scripts/test $(if $(TESTS),'$(TESTS)')
 
 test-asan: deps ## the parsers and decoders under AddressSanitizer
 	OCELLI_ONLY=HTTPWireTests,ImagePipelineTests swift test --sanitize=address --disable-xctest --scratch-path .build/asan --no-parallel \
