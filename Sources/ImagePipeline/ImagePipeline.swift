@@ -71,7 +71,7 @@ public final class ImagePipeline: Sendable {
         _ bytes: UnsafeRawBufferPointer, header: PictureHeader, options: ImageDecodeOptions, scratch: Scratch
     ) -> DecodePlan {
         let plan = DecodePlan(header: header, spec: spec, options: options)
-        guard plan.scale < 8, spec.decodeMargin >= Self.triedMargin,
+        guard plan.scale < 8, spec.decodeMargin >= Self.triedMargin, header.pixels <= ScaleTrial.mostBeforePixels,
             let distortion = ScaleTrial.distortion(
                 of: bytes, scale: plan.scale, decoder: scratch.jpeg, memory: scratch.rows)
         else { return plan }

@@ -43,6 +43,18 @@ import Testing
         #expect(parameters["scale"] == "8/8" && parameters["in_full_because"] == nil)
     }
 
+    /// It is read once, then, and not three times.
+    @Test func aHeaderOfHundredsOfThousandsOfSegmentsIsNotTried() throws {
+        let picture = try Fixtures.bytes("large-checkers-8.jpg")
+        let pipeline = try ImagePipeline(spec: Self.spec)
+        for (comments, scale) in [(1_000, "8/8"), (270_000, "2/8")] {
+            let emptyComment: [UInt8] = [0xFF, 0xFE, 0, 2]
+            let long = picture[..<2] + (0..<comments).flatMap { _ in emptyComment } + picture[2...]
+            let report = try Array(long).withUnsafeBytes { try pipeline.explain($0) }
+            #expect(report.steps.first?.parameters["scale"] == .text(scale), "\(comments) comments")
+        }
+    }
+
     /// The trial meets the damage first; what is told is what decoding the picture says.
     @Test func aDamagedPictureIsToldOfAsBefore() throws {
         let picture = try Fixtures.bytes("large-checkers-8.jpg")

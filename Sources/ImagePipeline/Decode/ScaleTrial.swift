@@ -10,6 +10,10 @@ enum ScaleTrial {
     /// Pictures that are large enough to be decoded smaller have a hundred and more.
     private static let rows = 16
 
+    /// Bytes before the first scan up to which a picture is tried: they are read twice more. Profiles and previews take a tenth of
+    /// it; a header can be millions of empty segments.
+    static let mostBeforePixels = 1 << 20
+
     /// The side of the blocks that are compared: a DCT block's, the finest that has a whole pixel at each scale.
     private static let block = 8
 

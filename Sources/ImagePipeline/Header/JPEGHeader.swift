@@ -38,6 +38,7 @@ enum JPEGHeader {
                     format: .jpeg, width: size.width, height: size.height, orientation: orientation ?? 1)
                 var header = PictureHeader(info: info, truncation: missingEnd(reader, scan: offset))
                 header.chromaUnevenness = chromaUnevenness
+                header.pixels = offset
                 let together = reader.byte(offset + 2).map(Int.init) ?? 0
                 if isProgressive || together < components { header.scans = scans(reader, from: offset) }
                 return header

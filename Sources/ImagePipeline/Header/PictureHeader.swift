@@ -7,7 +7,7 @@ struct PictureHeader {
     var chromaUnevenness = 1.0
     /// Scans of a JPEG, where there may be many: progressive, or components apart. 1 for everything else.
     var scans = 1
-    /// Where the pixels of a WebP that is no animation begin.
+    /// Where the pixels begin: a JPEG's first scan, the image data of a WebP that is no animation.
     var pixels = 0
     /// The bytes that hold the pixels, with the size they have: of a WebP animation, one frame.
     var frame: Frame?
