@@ -77,14 +77,8 @@ def classify(c):
 
 def classify_chunked(c):
     data, digit = c.picture()
-    body, at = b"", 0
-    while at < len(data):
-        size = c.random.randint(1, 4000)
-        part = data[at : at + size]
-        body += b"%x\r\n%s\r\n" % (len(part), part)
-        at += size
     head = b"POST /v1/classify HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
-    answer = c.ask(head + body + b"0\r\n\r\n")
+    answer = c.ask(head + wire.chunked(data, c.random))
     if expect(answer, 200) and answer.json["classifications"][0]["label"] != digit:
         raise Wrong(f"expected {digit}: {answer.body[:300]!r}")
 

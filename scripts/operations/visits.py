@@ -186,17 +186,11 @@ def in_pieces(c):
     if c.random.random() < 0.5:
         right(c.ask("POST", "/v1/classify", data, send=send), digit)
         return
-    # wire.request adds a length: chunked requests are put together here.
-    body, at = b"", 0
-    while at < len(data):
-        size = c.random.randint(1, 4000)
-        part = data[at : at + size]
-        body += b"%x\r\n%s\r\n" % (len(part), part)
-        at += size
 
     def send_chunked(connection, whole):
+        # The head comes with a length, which the chunks replace.
         head = whole[: whole.index(b"\r\n\r\n") + 2].replace(b"Content-Length: 0\r\n", b"")
-        send(connection, head + b"Transfer-Encoding: chunked\r\n\r\n" + body + b"0\r\n\r\n")
+        send(connection, head + b"Transfer-Encoding: chunked\r\n\r\n" + wire.chunked(data, c.random))
 
     right(c.ask("POST", "/v1/classify", send=send_chunked), digit)
 

@@ -46,6 +46,16 @@ def multipart(parts):
     return body + f"--{boundary}--\r\n".encode(), f"multipart/form-data; boundary={boundary}"
 
 
+def chunked(data, random):
+    """A body in chunks of random sizes."""
+    body, at = b"", 0
+    while at < len(data):
+        part = data[at : at + random.randint(1, 4000)]
+        body += b"%x\r\n%s\r\n" % (len(part), part)
+        at += len(part)
+    return body + b"0\r\n\r\n"
+
+
 class Connection:
     def __init__(self, port, timeout=30, receive_buffer=None, host="127.0.0.1"):
         """`port`: a number, or the path of a Unix-domain socket."""
