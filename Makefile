@@ -15,7 +15,7 @@ QUIET := 2>&1 | grep --line-buffered -v "warning: the use of .mktemp. is dangero
 
 .DEFAULT_GOAL := help
 
-.PHONY: help setup setup-tests deps build run test test-asan test-tsan fuzz bench format lint install uninstall deb clean env
+.PHONY: help setup setup-tests deps build run test quick test-asan test-tsan fuzz bench format lint install uninstall deb clean env
 
 help: ## list these commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | column -t -s '|'
@@ -37,6 +37,9 @@ run: build ## build, and serve the embedded model on 127.0.0.1:8080 (ARGS="--lis
 
 test: deps ## build, and run all tests (those that match with TESTS="regex")
 	scripts/test $(if $(TESTS),'$(TESTS)')
+
+quick: deps ## build in debug mode, incrementally, and run one target's tests (TESTS="FlowControlTests")
+	scripts/quick $(if $(TESTS),'$(TESTS)')
 
 test-asan: deps ## the parsers and decoders under AddressSanitizer
 	OCELLI_ONLY=HTTPWireTests,ImagePipelineTests swift test --sanitize=address --disable-xctest --scratch-path .build/asan --no-parallel \

@@ -59,6 +59,11 @@ let package = Package(
         .target(name: "HTTPServer", dependencies: ["CSystem", "HTTPWire"], swiftSettings: strict),
         .target(name: "ImagePipeline", dependencies: ["CJPEG", "CPNG", "CResample", "CWebP"], swiftSettings: strict),
         .target(name: "FlowControl", swiftSettings: strict),
+        // What model files and the files beside them say.
+        .target(name: "CoreMLImport", swiftSettings: strict),
+        .target(name: "ModelFacts", swiftSettings: strict),
+        // What raw outputs mean: boxes, masks, keypoints, embeddings.
+        .target(name: "Observations", swiftSettings: strict),
         // The other end of the wire: a client that measures.
         .target(name: "LoadGenerator", dependencies: ["CSystem"], swiftSettings: strict),
         .target(
@@ -78,6 +83,10 @@ let package = Package(
             linkerSettings: findEngine + carryRuntime),
 
         // Tests.
+        .testTarget(
+            name: "CoreMLImportTests", dependencies: ["CoreMLImport", "TestSupport"], swiftSettings: waiting),
+        .testTarget(name: "ModelFactsTests", dependencies: ["ModelFacts", "TestSupport"], swiftSettings: waiting),
+        .testTarget(name: "ObservationsTests", dependencies: ["Observations", "TestSupport"], swiftSettings: strict),
         .target(name: "TestSupport", dependencies: ["CSystem"], path: "Tests/TestSupport", swiftSettings: waiting),
         .testTarget(
             name: "HTTPWireTests",
