@@ -39,6 +39,7 @@ let package = Package(
     name: "ocelli",
     products: [
         .executable(name: "ocelli", targets: ["ocelli"]),
+        .library(name: "SystemSupport", targets: ["SystemSupport"]),
         .library(name: "HTTPWire", targets: ["HTTPWire"]),
         .library(name: "HTTPServer", targets: ["HTTPServer"]),
         .library(name: "ImagePipeline", targets: ["ImagePipeline"]),
@@ -54,26 +55,31 @@ let package = Package(
         .target(name: "CResample"),
         .systemLibrary(name: "COpenVINO", pkgConfig: "openvino-ocelli"),
 
+        // Swift over CSystem: threads, clocks, guarded values, errors of system calls.
+        .target(name: "SystemSupport", dependencies: ["CSystem"], swiftSettings: strict),
+
         // The libraries, in the order of the way of one request.
         .target(name: "HTTPWire", swiftSettings: strict),
-        .target(name: "HTTPServer", dependencies: ["CSystem", "HTTPWire"], swiftSettings: strict),
+        .target(
+            name: "HTTPServer", dependencies: ["CSystem", "HTTPWire", "SystemSupport"], swiftSettings: strict),
         .target(name: "ImagePipeline", dependencies: ["CJPEG", "CPNG", "CResample", "CWebP"], swiftSettings: strict),
-        .target(name: "FlowControl", swiftSettings: strict),
+        .target(name: "FlowControl", dependencies: ["SystemSupport"], swiftSettings: strict),
         // What model files and the files beside them say.
         .target(name: "CoreMLImport", swiftSettings: strict),
         .target(name: "ModelFacts", swiftSettings: strict),
         // What raw outputs mean: boxes, masks, keypoints, embeddings.
         .target(name: "Observations", swiftSettings: strict),
         // The other end of the wire: a client that measures.
-        .target(name: "LoadGenerator", dependencies: ["CSystem"], swiftSettings: strict),
+        .target(name: "LoadGenerator", dependencies: ["CSystem", "SystemSupport"], swiftSettings: strict),
         .target(
             name: "Inference",
-            dependencies: ["COpenVINO", "ImagePipeline", "FlowControl"],
+            dependencies: ["COpenVINO", "ImagePipeline", "FlowControl", "SystemSupport"],
             swiftSettings: strict),
         .target(
             name: "InferenceService",
             dependencies: [
                 "CSystem", "HTTPWire", "HTTPServer", "ImagePipeline", "FlowControl", "Inference", "LoadGenerator",
+                "SystemSupport",
             ],
             swiftSettings: strict),
         .executableTarget(
@@ -96,7 +102,7 @@ let package = Package(
         .target(name: "CMallocCounter", path: "Tests/CMallocCounter"),
         .executableTarget(
             name: "HTTPServerProbe",
-            dependencies: ["HTTPServer", "HTTPWire", "CSystem", "CMallocCounter"],
+            dependencies: ["HTTPServer", "HTTPWire", "CSystem", "CMallocCounter", "SystemSupport"],
             path: "Tests/HTTPServerProbe",
             swiftSettings: strict),
         .testTarget(
@@ -114,22 +120,23 @@ let package = Package(
         .target(name: "CSanitizerSupport", path: "Tests/CSanitizerSupport"),
         .testTarget(
             name: "FlowControlTests",
-            dependencies: ["FlowControl", "TestSupport", "CSanitizerSupport"],
+            dependencies: ["FlowControl", "SystemSupport", "TestSupport", "CSanitizerSupport"],
             swiftSettings: strict),
         .testTarget(
             name: "InferenceTests",
-            dependencies: ["FlowControl", "Inference", "TestSupport"],
+            dependencies: ["FlowControl", "Inference", "SystemSupport", "TestSupport"],
             swiftSettings: waiting,
             linkerSettings: findEngine),
         .testTarget(
             name: "InferenceServiceTests",
             dependencies: [
                 "InferenceService", "Inference", "HTTPServer", "HTTPWire", "FlowControl", "ImagePipeline",
-                "TestSupport",
+                "SystemSupport", "TestSupport",
             ],
             swiftSettings: waiting),
         .executableTarget(
-            name: "modelbench", dependencies: ["Inference", "FlowControl"], path: "Benchmarks/inference/ModelBench",
+            name: "modelbench", dependencies: ["Inference", "FlowControl", "SystemSupport"],
+            path: "Benchmarks/inference/ModelBench",
             swiftSettings: strict, linkerSettings: findEngine),
         .testTarget(
             name: "EndToEndTests", dependencies: ["ImagePipeline", "InferenceService", "TestSupport"],

@@ -1,3 +1,5 @@
+internal import SystemSupport
+
 /// Why a request was given no slot.
 public enum AdmissionError: Error, Sendable, Hashable {
     /// Every slot is taken, and the queue holds as many as it may: in number, or in time, which is when the predicted

@@ -1,4 +1,5 @@
 internal import Synchronization
+public import SystemSupport
 
 /// Bounds how many requests are in work at once; the others wait their turn, or are refused.
 ///

@@ -1,4 +1,5 @@
 internal import Synchronization
+public import SystemSupport
 
 /// One slot of an `InFlightLimiter`.
 ///

@@ -1,5 +1,6 @@
 import FlowControl
 import Foundation
+import SystemSupport
 import Testing
 
 /// What a permit costs. Prints, and asserts nothing: `OCELLI_BENCH=1 swift test -c release --filter AcquireBenchmark`.

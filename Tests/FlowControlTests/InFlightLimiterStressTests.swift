@@ -1,5 +1,6 @@
 import FlowControl
 import Synchronization
+import SystemSupport
 import TestSupport
 import Testing
 

@@ -1,4 +1,5 @@
 import FlowControl
+import SystemSupport
 import Testing
 
 /// The one timer of a limiter: how often it is set, and that it keeps nothing alive.

@@ -1,4 +1,5 @@
 import HTTPServer
+import SystemSupport
 
 /// Remembers how the last requests ended.
 final class ExchangeJournal: HTTPServerObserver {

@@ -2,6 +2,7 @@ import CMallocCounter
 import HTTPServer
 import HTTPWire
 import Synchronization
+import SystemSupport
 
 /// The probe's routes:
 ///

@@ -2,6 +2,7 @@ import FlowControl
 import Foundation
 import Inference
 import Synchronization
+import SystemSupport
 import TestSupport
 import Testing
 

@@ -2,6 +2,7 @@ import Dispatch
 import FlowControl
 import Inference
 import Synchronization
+import SystemSupport
 import Testing
 
 /// The model wrapper over an engine that the test controls.

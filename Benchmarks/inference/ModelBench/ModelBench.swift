@@ -1,6 +1,7 @@
 import FlowControl
 import Foundation
 import Inference
+import SystemSupport
 
 /// Measures `Model` in process; the scripts of Benchmarks/inference call it.
 ///

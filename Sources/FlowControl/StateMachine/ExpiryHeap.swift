@@ -1,3 +1,5 @@
+package import SystemSupport
+
 /// Which waiter must leave first: a binary heap by instant, with lazy deletion.
 ///
 /// Waiters that got a slot or were cancelled stay behind as stale entries, which are dropped when they come to the top,

@@ -1,3 +1,5 @@
+package import SystemSupport
+
 /// A slot given: what `Permit` must remember to give it back.
 package struct Grant: Sendable, Hashable {
     /// When the slot was taken.

@@ -1,3 +1,5 @@
+package import SystemSupport
+
 /// What the shell has to do after an event, once it has let go of the lock.
 package struct LimiterEffects<Waiter> {
     /// Waiters whose wait has ended, in the order in which it ended.

@@ -1,3 +1,5 @@
+package import SystemSupport
+
 extension LimiterStateMachine {
     /// What is wrong with this state, or nil. To be called after an event, with its instant. For tests: O(n).
     package func invariantViolation(at now: MonotonicInstant) -> String? {

@@ -1,3 +1,5 @@
+package import SystemSupport
+
 /// The decisions of `InFlightLimiter`, without waiting, locks or a clock: each event comes with the present instant, and
 /// returns what is to be done.
 ///

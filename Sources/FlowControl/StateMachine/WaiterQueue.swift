@@ -1,3 +1,5 @@
+package import SystemSupport
+
 /// Names one waiter for as long as it waits: a place in the queue's array and how often that place was used before, so
 /// that a ticket which outlives its waiter names nothing instead of a stranger.
 package struct WaiterTicket: Sendable, Hashable {

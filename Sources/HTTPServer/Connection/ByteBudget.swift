@@ -1,3 +1,5 @@
+internal import SystemSupport
+
 /// The bytes of all bodies together, over all event loops.
 ///
 /// Bodies take room as their bytes arrive, not by what they announce: a client that announces much and sends little

@@ -1,5 +1,6 @@
 import CSystem
 import Glibc
+import SystemSupport
 
 /// The file of a Unix-domain socket that this server made: removed at the end, if it is still the same one.
 struct UnixSocketFile: Sendable {
@@ -42,7 +43,7 @@ struct UnixSocketFile: Sendable {
         let answer = csys_unix_probe(path)
         guard answer != 0 else { throw .pathInUse(path, reason: "another process answers on it") }
         guard answer == -ECONNREFUSED else {
-            throw .pathInUse(path, reason: "it cannot be told whether it is in use: \(errorText(-answer))")
+            throw .pathInUse(path, reason: "it cannot be told whether it is in use: \(SystemError.text(-answer))")
         }
         unlink(path)
     }

@@ -1,5 +1,6 @@
 import CSystem
 import HTTPWire
+import SystemSupport
 
 extension EventLoop {
     // MARK: From head to handler

@@ -1,6 +1,7 @@
 import CSystem
 import Glibc
 import HTTPWire
+import SystemSupport
 
 /// One thread, one epoll: accepts, receives, parses, answers and times out, and never blocks anywhere but in epoll_wait.
 ///
@@ -87,20 +88,11 @@ final class EventLoop {
     static func start(_ context: LoopContext) throws(HTTPServerError) {
         let epoll = csys_epoll_create()
         guard epoll >= 0 else { throw .system(operation: "epoll_create1", errno: -epoll) }
-        let body = ThreadBody {
-            EventLoop(context, epoll: epoll).run()
-        }
-        let box = Unmanaged.passRetained(body)
-        let started = csys_thread_start(
-            context.name,
-            { argument in
-                guard let argument else { return }
-                Unmanaged<ThreadBody>.fromOpaque(argument).takeRetainedValue().run()
-            }, box.toOpaque())
-        guard started >= 0 else {
-            box.release()
+        do throws(SystemError) {
+            try SystemThread.start(context.name) { EventLoop(context, epoll: epoll).run() }
+        } catch {
             csys_close(epoll)
-            throw .system(operation: "pthread_create", errno: -started)
+            throw .system(operation: error.call, errno: error.number)
         }
     }
 
@@ -225,11 +217,5 @@ final class EventLoop {
             advance(connection)
             settle(connection)
         }
-    }
-
-    /// A closure that can be handed to a thread.
-    private final class ThreadBody: Sendable {
-        let run: @Sendable () -> Void
-        init(_ run: @escaping @Sendable () -> Void) { self.run = run }
     }
 }

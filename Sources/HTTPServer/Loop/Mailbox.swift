@@ -1,5 +1,6 @@
 import CSystem
 import Synchronization
+import SystemSupport
 
 /// The queue of messages to an event loop, and the eventfd that wakes it.
 ///

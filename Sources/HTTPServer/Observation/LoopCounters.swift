@@ -1,4 +1,5 @@
 import Synchronization
+import SystemSupport
 
 /// What one event loop counts. Only the loop writes, so that a plain load and store does; anybody may read.
 final class LoopCounters: Sendable {

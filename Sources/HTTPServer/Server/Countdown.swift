@@ -1,3 +1,5 @@
+internal import SystemSupport
+
 /// Lets one task wait until something has happened a number of times.
 final class Countdown: Sendable {
     private struct State {

@@ -1,5 +1,6 @@
 import CSystem
 import Glibc
+import SystemSupport
 
 /// An HTTP/1.1 server on raw sockets.
 ///

@@ -1,4 +1,5 @@
 import Glibc
+import SystemSupport
 
 /// Why a server could not start, or cannot go on.
 public enum HTTPServerError: Error, Sendable, Hashable {
@@ -26,12 +27,12 @@ extension HTTPServerError: CustomStringConvertible {
         switch self {
         case .listen(let address, ENOENT) where !address.hasPrefix("unix:"):
             "cannot listen on \(address): the name cannot be resolved"
-        case .listen(let address, let errno): "cannot listen on \(address): \(errorText(errno))"
+        case .listen(let address, let errno): "cannot listen on \(address): \(SystemError.text(errno))"
         case .pathInUse(let path, let reason): "cannot listen on unix:\(path): \(reason)"
         case .noPassedSocket(let name): "systemd passed no listening socket for '\(name)' (LISTEN_FDS, LISTEN_PID)"
         case .noListener: "there is no address to listen on"
-        case .listenerFailed(let address, let errno): "the listener on \(address) failed: \(errorText(errno))"
-        case .system(let operation, let errno): "\(operation) failed: \(errorText(errno))"
+        case .listenerFailed(let address, let errno): "the listener on \(address) failed: \(SystemError.text(errno))"
+        case .system(let operation, let errno): "\(operation) failed: \(SystemError.text(errno))"
         case .alreadyStarted: "the server was started before"
         case .stopped: "the server was shut down"
         }

@@ -1,3 +1,5 @@
+internal import SystemSupport
+
 /// The event loops of a server, told to end together.
 struct LoopGroup: Sendable {
     private let loops: [LoopContext]

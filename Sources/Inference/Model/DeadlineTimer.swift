@@ -1,6 +1,7 @@
 internal import Dispatch
 internal import FlowControl
 internal import Synchronization
+internal import SystemSupport
 
 /// Does something when a deadline passes, unless it is told before that it need not.
 ///

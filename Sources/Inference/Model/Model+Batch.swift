@@ -1,6 +1,7 @@
 package import FlowControl
 internal import ImagePipeline
 internal import Synchronization
+internal import SystemSupport
 
 /// Several items in one inference of the engine, where the bundle asks for it (`runtime.batch`).
 extension Model {

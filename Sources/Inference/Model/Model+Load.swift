@@ -1,4 +1,5 @@
 internal import FlowControl
+internal import SystemSupport
 
 extension Model {
     /// Loads a bundle or a bare model file: reads, checks, compiles and warms it up.

@@ -1,5 +1,6 @@
 internal import FlowControl
 public import ImagePipeline
+internal import SystemSupport
 
 /// What a model would be shown of a picture.
 public struct PreprocessedImage: Sendable {

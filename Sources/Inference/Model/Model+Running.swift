@@ -1,6 +1,7 @@
 internal import FlowControl
 internal import ImagePipeline
 internal import Synchronization
+internal import SystemSupport
 
 /// The way of one prediction: a slot, the inputs, an infer request, the engine, the outputs.
 extension Model {

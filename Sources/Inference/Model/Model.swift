@@ -1,6 +1,7 @@
 public import FlowControl
 internal import ImagePipeline
 internal import Synchronization
+internal import SystemSupport
 
 /// A model that is loaded and ready (Core ML's `MLModel`).
 ///

@@ -1,5 +1,6 @@
-public import FlowControl
+internal import FlowControl
 public import ImagePipeline
+public import SystemSupport
 
 /// What a prediction is to do beside the model's own description.
 public struct PredictionOptions: Sendable {

@@ -1,5 +1,6 @@
 internal import FlowControl
 internal import Synchronization
+internal import SystemSupport
 
 /// The infer requests of a model: whoever needs one waits its turn.
 final class RequestPool: Sendable {

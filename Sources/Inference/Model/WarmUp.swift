@@ -2,6 +2,7 @@ internal import FlowControl
 internal import FoundationEssentials
 internal import ImagePipeline
 internal import Synchronization
+internal import SystemSupport
 
 /// What a model is run on before it is called ready: the pictures that its bundle names, as the tensors that they become, or
 /// zeros.

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import SystemSupport
 
 /// Why the system does not let a file or folder be looked at.
 package struct FileFailure: Error, Sendable, Hashable {
@@ -13,7 +14,7 @@ package struct FileFailure: Error, Sendable, Hashable {
 
     /// The system's own words, and what can be done: what follows "cannot be read: ".
     package var reason: String {
-        let text = String(cString: strerror(code))
+        let text = SystemError.words(code)
         return switch code {
         case EACCES, EPERM:
             "\(text) (this user, uid \(geteuid()), needs r and x on it, and x on every folder on the way to it)"

@@ -1,5 +1,6 @@
 internal import FlowControl
 internal import Synchronization
+internal import SystemSupport
 
 /// One who waits for a ``PendingLoad``: until it is there, the deadline has come, or the waiting task is cancelled.
 final class LoadWait<Value: Sendable>: Sendable {

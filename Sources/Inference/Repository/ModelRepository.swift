@@ -1,5 +1,6 @@
-public import FlowControl
+internal import FlowControl
 internal import Synchronization
+public import SystemSupport
 
 /// The models of some folders, by name and version: finds them, loads them when they are wanted, and hands them out.
 ///

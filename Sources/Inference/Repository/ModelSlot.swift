@@ -2,6 +2,7 @@ internal import Dispatch
 internal import FlowControl
 internal import FoundationEssentials
 internal import Synchronization
+internal import SystemSupport
 
 /// One version of a model in the repository: not loaded, loading, ready or failed.
 ///

@@ -1,5 +1,6 @@
 internal import FlowControl
 internal import Synchronization
+internal import SystemSupport
 
 /// What a load will give, for any number who wait for it. Whoever gives up waiting leaves nothing behind, however long the load
 /// takes and however many come and go meanwhile.

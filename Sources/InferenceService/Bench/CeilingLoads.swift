@@ -2,6 +2,7 @@ internal import CSystem
 internal import FlowControl
 internal import Inference
 internal import LoadGenerator
+internal import SystemSupport
 
 /// Keeps one side busy for a time, and counts.
 struct CeilingLoads: Sendable {

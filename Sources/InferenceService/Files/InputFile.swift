@@ -1,5 +1,6 @@
 internal import CSystem
 internal import Glibc
+internal import SystemSupport
 
 /// A picture file that somebody has named on the command line: a plain file, a pipe, or "-" for standard input.
 ///
@@ -27,7 +28,7 @@ enum InputFile {
         while true {
             let count = csys_read(descriptor, &buffer, buffer.count)
             guard count >= 0 else {
-                throw StartupError("cannot be read: \(String(cString: strerror(Int32(clamping: -count))))")
+                throw StartupError("cannot be read: \(SystemError.words(Int32(clamping: -count)))")
             }
             guard count > 0 else { return bytes }
             guard bytes.count + count <= most else { throw tooLarge("more than \(Units.bytes(most))", most) }

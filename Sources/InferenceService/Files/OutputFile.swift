@@ -1,5 +1,6 @@
 internal import FoundationEssentials
 internal import Glibc
+internal import SystemSupport
 
 /// A file that somebody has asked to be written.
 enum OutputFile {
@@ -58,6 +59,6 @@ enum OutputFile {
         guard let cause = (error as? CocoaError)?.userInfo["NSUnderlyingError"] as? POSIXError else {
             return "\(error)"
         }
-        return String(cString: strerror(cause.code.rawValue))
+        return SystemError.words(cause.code.rawValue)
     }
 }

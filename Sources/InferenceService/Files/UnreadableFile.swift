@@ -1,5 +1,6 @@
 internal import FoundationEssentials
 internal import Glibc
+internal import SystemSupport
 
 /// Why a file that somebody has named cannot be read, in words that say what to do.
 enum UnreadableFile {
@@ -11,7 +12,7 @@ enum UnreadableFile {
             case ENOENT: "there is no such file"
             case EACCES: "a folder on the way to it may not be entered by this user (uid \(getuid()))"
             case ENOTDIR: "something on the way to it is not a folder"
-            default: String(cString: strerror(errno))
+            default: SystemError.words(errno)
             }
         }
         if status.st_mode & S_IFMT == S_IFDIR { return "it is a folder, not a file" }

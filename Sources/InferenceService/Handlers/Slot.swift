@@ -1,5 +1,6 @@
 internal import FlowControl
 internal import Inference
+internal import SystemSupport
 
 /// A slot of a model, taken for one prediction. What becomes of those who wait for one is counted here, for every route.
 struct Slot: Sendable {

@@ -2,6 +2,7 @@ internal import FlowControl
 internal import FoundationEssentials
 internal import HTTPServer
 internal import Inference
+internal import SystemSupport
 
 /// The daemon: its parts put together.
 package enum Daemon {

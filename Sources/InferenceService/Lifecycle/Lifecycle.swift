@@ -3,6 +3,7 @@ internal import Glibc
 internal import HTTPServer
 internal import Inference
 internal import Synchronization
+internal import SystemSupport
 
 /// The daemon's life, from listening to the end: does what ``LifecycleMachine`` decides.
 final class Lifecycle: Sendable {

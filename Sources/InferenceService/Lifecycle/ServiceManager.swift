@@ -1,5 +1,6 @@
 internal import FlowControl
 internal import Glibc
+internal import SystemSupport
 
 /// Tells the service manager how the daemon does: sd_notify(3), without its library.
 ///

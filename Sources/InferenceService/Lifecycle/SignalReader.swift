@@ -1,5 +1,6 @@
 internal import CSystem
 internal import Glibc
+internal import SystemSupport
 
 /// Receives signals on a thread of its own, from a signalfd(2).
 ///
@@ -51,25 +52,24 @@ final class SignalReader: Sendable {
     ) throws(StartupError) {
         let numbers = Signal.allCases.map(\.number)
         let descriptor = csys_signalfd(numbers, Int32(numbers.count), false)
-        guard descriptor >= 0 else { throw StartupError("signals cannot be received: signalfd: errno \(-descriptor)") }
-        let reader = Unmanaged.passRetained(SignalReader(descriptor, deliver: deliver, fail: fail))
-        let started = csys_thread_start(
-            "signals",
-            { argument in
-                guard let argument else { return }
-                Unmanaged<SignalReader>.fromOpaque(argument).takeRetainedValue().run()
-            }, reader.toOpaque())
-        guard started >= 0 else {
-            reader.release()
+        guard descriptor >= 0 else {
+            throw StartupError("cannot receive signals: \(SystemError("signalfd", number: -descriptor).message)")
+        }
+        let reader = SignalReader(descriptor, deliver: deliver, fail: fail)
+        do throws(SystemError) {
+            try SystemThread.start("signals") { reader.run() }
+        } catch {
             csys_close(descriptor)
-            throw StartupError("signals cannot be received: pthread_create: errno \(-started)")
+            throw StartupError("cannot receive signals: \(error.message)")
         }
     }
 
     private func run() {
         while true {
             let number = csys_signalfd_read(descriptor)
-            guard number >= 0 else { return fail("signals cannot be received any more: errno \(-number)") }
+            guard number >= 0 else {
+                return fail("can no longer receive signals: \(SystemError("read", number: -number).message)")
+            }
             if let signal = Signal.allCases.first(where: { $0.number == number }) { deliver(signal) }
         }
     }

@@ -1,5 +1,6 @@
 internal import FlowControl
 internal import Synchronization
+internal import SystemSupport
 
 /// Log lines on standard error: for journald with priority prefixes, for terminals without, or as JSON objects. A thread of
 /// its own writes them: see ``LogWriter``.

@@ -3,6 +3,7 @@ internal import Dispatch
 internal import FlowControl
 internal import Glibc
 internal import Synchronization
+internal import SystemSupport
 
 /// Writes log lines to a descriptor on a thread of its own: who logs never waits for who reads.
 ///
@@ -68,17 +69,12 @@ package final class LogWriter: Sendable {
     package init(
         descriptor: Int32, capacity: Int = LogWriter.capacity, notice: @escaping @Sendable (UInt64) -> [UInt8]
     ) throws(StartupError) {
-        core = Core(descriptor: descriptor, capacity: capacity, notice: notice)
-        let box = Unmanaged.passRetained(core)
-        let started = csys_thread_start(
-            "log",
-            { argument in
-                guard let argument else { return }
-                Unmanaged<Core>.fromOpaque(argument).takeRetainedValue().run()
-            }, box.toOpaque())
-        guard started >= 0 else {
-            box.release()
-            throw StartupError("there can be no thread for the log: pthread_create: errno \(-started)")
+        let core = Core(descriptor: descriptor, capacity: capacity, notice: notice)
+        self.core = core
+        do throws(SystemError) {
+            try SystemThread.start("log") { core.run() }
+        } catch {
+            throw StartupError("cannot start a thread for the log: \(error.message)")
         }
     }
 

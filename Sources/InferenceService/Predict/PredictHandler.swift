@@ -2,6 +2,7 @@ internal import FlowControl
 internal import HTTPServer
 internal import HTTPWire
 internal import Inference
+internal import SystemSupport
 
 /// Answers `POST /v1/models/{name}/predict`: any model, by what its `model.json` says.
 struct PredictHandler: Sendable {

@@ -1,5 +1,6 @@
 internal import FlowControl
 internal import Inference
+internal import SystemSupport
 
 /// Keeps a model busy with a number of predictions at once, on inputs of its own making.
 struct PredictionLoad: Sendable {

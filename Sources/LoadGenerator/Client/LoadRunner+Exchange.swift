@@ -1,5 +1,6 @@
 internal import CSystem
 internal import Glibc
+internal import SystemSupport
 
 extension LoadRunner {
     /// Sends and receives as far as it goes.
@@ -31,7 +32,8 @@ extension LoadRunner {
             let count = csys_receive(connection.descriptor, buffer.baseAddress, buffer.count)
             if count == -Int(EAGAIN) { return }
             guard count > 0 else {
-                let reason = count == 0 ? "the server closed the connection" : String(cString: strerror(Int32(-count)))
+                let reason =
+                    count == 0 ? "the server closed the connection" : SystemError.words(Int32(clamping: -count))
                 return fail(connection, .closed, "no whole answer: \(reason)")
             }
             let answer: ResponseParser.Answer?

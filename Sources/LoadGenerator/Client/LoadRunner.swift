@@ -1,5 +1,6 @@
 internal import CSystem
 internal import Glibc
+internal import SystemSupport
 
 /// Makes one load: one thread, one epoll, all connections. Blocks the thread that calls ``run()`` for the whole time.
 ///
@@ -54,7 +55,7 @@ final class LoadRunner {
         let made = min(epoll, timer)
         let ready = made < 0 ? made : csys_epoll_add(epoll, timer, CSYS_EPOLL_IN, Self.timerData)
         guard ready >= 0 else {
-            throw LoadError("epoll and a timer cannot be had: \(String(cString: strerror(-ready)))")
+            throw LoadError("epoll and a timer cannot be had: \(SystemError.words(-ready))")
         }
     }
 
@@ -209,7 +210,7 @@ final class LoadRunner {
     /// There is no socket to be had: the request goes on waiting for one, and a moment passes before the next try.
     private func connectFailed(_ error: Int32) {
         connectAfter = now &+ 10_000_000
-        if result.firstTrouble == nil { result.firstTrouble = "no connection: \(String(cString: strerror(error)))" }
+        if result.firstTrouble == nil { result.firstTrouble = "no connection: \(SystemError.words(error))" }
     }
 
     /// Puts a request on a connection. Its answer is read when epoll announces it, so that no connection's quick answers
@@ -246,7 +247,7 @@ final class LoadRunner {
         if connection.phase == .connecting {
             let error = csys_socket_error(connection.descriptor)
             guard error == 0 else {
-                fail(connection, .connect, "no connection: \(String(cString: strerror(-error)))")
+                fail(connection, .connect, "no connection: \(SystemError.words(-error))")
                 connectAfter = now &+ 10_000_000
                 return
             }

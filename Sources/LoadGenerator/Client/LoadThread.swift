@@ -1,5 +1,5 @@
-internal import CSystem
 internal import Synchronization
+internal import SystemSupport
 
 /// Runs loads on a thread of their own, so that no task's thread is blocked and the processor time is theirs alone.
 package enum LoadThread {
@@ -10,33 +10,22 @@ package enum LoadThread {
         let isStopped = Flag()
         let outcome: Result<StepResult, LoadError> = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                let work = Work {
-                    continuation.resume(
-                        returning: Result { () throws(LoadError) in
-                            try LoadRunner(plan: plan, address: address, requests: requests) { isStopped.isSet }.run()
-                        })
-                }
-                let box = Unmanaged.passRetained(work)
-                let started = csys_thread_start(
-                    "load",
-                    { argument in
-                        guard let argument else { return }
-                        Unmanaged<Work>.fromOpaque(argument).takeRetainedValue().body()
-                    }, box.toOpaque())
-                if started < 0 {
-                    box.release()
-                    continuation.resume(returning: .failure(LoadError("a thread cannot be started: error \(-started)")))
+                do throws(SystemError) {
+                    try SystemThread.start("load") {
+                        continuation.resume(
+                            returning: Result { () throws(LoadError) in
+                                try LoadRunner(plan: plan, address: address, requests: requests) { isStopped.isSet }
+                                    .run()
+                            })
+                    }
+                } catch {
+                    continuation.resume(returning: .failure(LoadError("cannot start a thread: \(error.message)")))
                 }
             }
         } onCancel: {
             isStopped.set()
         }
         return try outcome.get()
-    }
-
-    private final class Work: Sendable {
-        let body: @Sendable () -> Void
-        init(_ body: @escaping @Sendable () -> Void) { self.body = body }
     }
 
     private final class Flag: Sendable {

@@ -1,5 +1,6 @@
 internal import CSystem
 internal import Glibc
+internal import SystemSupport
 
 /// A target's address, found once: name resolution is not what is measured.
 package struct ServerAddress: Sendable {
@@ -14,7 +15,7 @@ package struct ServerAddress: Sendable {
             case .unix(let path): csys_find_unix_server(path, &address)
             }
         guard result == 0 else {
-            let reason = -result == ENOENT ? "there is no such host or socket" : String(cString: strerror(-result))
+            let reason = -result == ENOENT ? "there is no such host or socket" : SystemError.words(-result)
             throw LoadError("nobody answers at \(target.description): \(reason)")
         }
         self.address = address

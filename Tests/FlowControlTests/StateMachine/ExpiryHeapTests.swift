@@ -1,4 +1,5 @@
 import FlowControl
+import SystemSupport
 import TestSupport
 import Testing
 

@@ -1,4 +1,5 @@
 import FlowControl
+import SystemSupport
 import Testing
 
 /// The predicted wait, and what is decided by it.

@@ -1,4 +1,5 @@
 import FlowControl
+import SystemSupport
 import Testing
 
 /// A state machine with its clock, whose waiters are letters, for tests in which each event is one line.

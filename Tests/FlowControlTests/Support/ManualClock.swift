@@ -1,5 +1,6 @@
 import FlowControl
 import Synchronization
+import SystemSupport
 
 /// A clock that stands still until it is told to move. Sleepers wake when their instant has come, in its order.
 final class ManualClock: Sendable {

@@ -7,7 +7,7 @@ public struct MonotonicInstant: InstantProtocol, Hashable, Sendable {
     public var nanoseconds: UInt64
 
     /// The instant `nanoseconds` after the clock's start.
-    public init(nanoseconds: UInt64) {
+    @inlinable public init(nanoseconds: UInt64) {
         self.nanoseconds = nanoseconds
     }
 
@@ -15,7 +15,7 @@ public struct MonotonicInstant: InstantProtocol, Hashable, Sendable {
     public static let distantFuture = MonotonicInstant(nanoseconds: .max)
 
     /// This instant moved by `duration`, which may be negative. Saturates.
-    public func advanced(by duration: Duration) -> MonotonicInstant {
+    @inlinable public func advanced(by duration: Duration) -> MonotonicInstant {
         let delta = duration.saturatedNanoseconds
         let (sum, overflow) =
             delta >= 0
@@ -26,42 +26,42 @@ public struct MonotonicInstant: InstantProtocol, Hashable, Sendable {
     }
 
     /// The time from here to `other`: negative where `other` is earlier. Saturates at 292 years.
-    public func duration(to other: MonotonicInstant) -> Duration {
+    @inlinable public func duration(to other: MonotonicInstant) -> Duration {
         other >= self
             ? .nanoseconds(Int64(clamping: other.nanoseconds &- nanoseconds))
             : .nanoseconds(-Int64(clamping: nanoseconds &- other.nanoseconds))
     }
 
     /// Whether this instant comes before `right`.
-    public static func < (left: MonotonicInstant, right: MonotonicInstant) -> Bool {
+    @inlinable public static func < (left: MonotonicInstant, right: MonotonicInstant) -> Bool {
         left.nanoseconds < right.nanoseconds
     }
 
     /// `instant` moved by `duration`. Saturates.
-    public static func + (instant: MonotonicInstant, duration: Duration) -> MonotonicInstant {
+    @inlinable public static func + (instant: MonotonicInstant, duration: Duration) -> MonotonicInstant {
         instant.advanced(by: duration)
     }
 
     /// `instant` moved back by `duration`. Saturates.
-    public static func - (instant: MonotonicInstant, duration: Duration) -> MonotonicInstant {
+    @inlinable public static func - (instant: MonotonicInstant, duration: Duration) -> MonotonicInstant {
         instant.advanced(by: .zero - duration)
     }
 
     /// The time from `right` to `left`.
-    public static func - (left: MonotonicInstant, right: MonotonicInstant) -> Duration {
+    @inlinable public static func - (left: MonotonicInstant, right: MonotonicInstant) -> Duration {
         right.duration(to: left)
     }
 
     /// Nanoseconds since `earlier`; 0 where `earlier` is in fact later. Threads read the clock before they take a lock,
     /// so that instants may arrive out of order by a few microseconds.
-    package func nanoseconds(since earlier: MonotonicInstant) -> UInt64 {
+    @inlinable package func nanoseconds(since earlier: MonotonicInstant) -> UInt64 {
         nanoseconds > earlier.nanoseconds ? nanoseconds &- earlier.nanoseconds : 0
     }
 }
 
 extension Duration {
     /// This duration in whole nanoseconds, rounded towards zero, saturated at the ends of `Int64`.
-    package var saturatedNanoseconds: Int64 {
+    @inlinable package var saturatedNanoseconds: Int64 {
         let (seconds, attoseconds) = components
         let (whole, tooLong) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
         guard !tooLong else { return seconds < 0 ? .min : .max }
@@ -70,7 +70,7 @@ extension Duration {
     }
 
     /// A duration of `count` nanoseconds, saturated at 292 years.
-    package static func nanoseconds(clamping count: UInt64) -> Duration {
+    @inlinable package static func nanoseconds(clamping count: UInt64) -> Duration {
         .nanoseconds(Int64(clamping: count))
     }
 }

@@ -1,4 +1,4 @@
-import Glibc
+package import Glibc
 
 /// A value behind a lock.
 ///
@@ -8,8 +8,8 @@ import Glibc
 package final class Guarded<Value>: @unchecked Sendable {
     // Safe to share: `value` is touched only in `withLock`, with the mutex held. What is put in or taken out crosses
     // threads, which is why both are `sending`.
-    private var value: Value
-    private let mutex: UnsafeMutablePointer<pthread_mutex_t>
+    @usableFromInline var value: Value
+    @usableFromInline let mutex: UnsafeMutablePointer<pthread_mutex_t>
 
     /// A lock round `value`.
     package init(_ value: sending Value) {
@@ -25,7 +25,8 @@ package final class Guarded<Value>: @unchecked Sendable {
     }
 
     /// Calls `body` with the lock held. It must not block, nor take the same lock.
-    package func withLock<Result>(_ body: (inout sending Value) -> sending Result) -> sending Result {
+    // Inlinable: callers in other modules get it specialized, as the event loop needs it.
+    @inlinable package func withLock<Result>(_ body: (inout sending Value) -> sending Result) -> sending Result {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
         return body(&value)

@@ -1,4 +1,4 @@
-import Glibc
+internal import Glibc
 
 /// Where time comes from: `CLOCK_MONOTONIC`, or a test's own.
 ///

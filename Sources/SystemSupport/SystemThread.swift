@@ -1,0 +1,28 @@
+internal import CSystem
+
+/// A thread of the process's own, outside Swift's pool: for event loops, and for work that blocks.
+package enum SystemThread {
+    /// What a thread runs.
+    private final class Body: Sendable {
+        let run: @Sendable () -> Void
+        init(_ run: @escaping @Sendable () -> Void) { self.run = run }
+    }
+
+    /// Starts a detached thread that ends when `body` returns. Signals from outside are blocked in it.
+    /// - Parameters:
+    ///   - name: as `ps -T` shows it; the first 15 bytes count.
+    ///   - body: called once, on the new thread. It is released, uncalled, when no thread can be started.
+    package static func start(_ name: String, _ body: @escaping @Sendable () -> Void) throws(SystemError) {
+        let box = Unmanaged.passRetained(Body(body))
+        let result = csys_thread_start(
+            name,
+            { argument in
+                guard let argument else { return }
+                Unmanaged<Body>.fromOpaque(argument).takeRetainedValue().run()
+            }, box.toOpaque())
+        guard result >= 0 else {
+            box.release()
+            throw SystemError("pthread_create", number: -result)
+        }
+    }
+}
