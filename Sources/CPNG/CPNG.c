@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include <png.h>
+#include <zlib.h>
 
 struct cpng_decoder {
     png_structp png;
@@ -160,6 +161,24 @@ cpng_status cpng_read(cpng_decoder *decoder, uint8_t *destination, size_t stride
 }
 
 const char *cpng_message(const cpng_decoder *decoder) { return decoder->message; }
+
+// --- text chunks -----------------------------------------------------------------------------------------------------
+
+size_t cpng_inflate(const uint8_t *bytes, size_t count, void *destination, size_t capacity) {
+    z_stream stream = {0};
+    if (count > UINT32_MAX || capacity > UINT32_MAX || inflateInit(&stream) != Z_OK) {
+        return 0;
+    }
+    // zlib only reads what is behind this pointer.
+    stream.next_in = (Bytef *)(uintptr_t)bytes;
+    stream.avail_in = (uInt)count;
+    stream.next_out = destination;
+    stream.avail_out = (uInt)capacity;
+    int result = inflate(&stream, Z_SYNC_FLUSH);
+    size_t produced = capacity - stream.avail_out;
+    inflateEnd(&stream);
+    return result == Z_OK || result == Z_STREAM_END || result == Z_BUF_ERROR ? produced : 0;
+}
 
 // --- encoding --------------------------------------------------------------------------------------------------------
 

@@ -52,7 +52,7 @@ public final class ImagePipeline: Sendable {
         guard destination.count == spec.byteCount, let output = destination.baseAddress else {
             throw .wrongSize(expected: spec.byteCount, got: destination.count)
         }
-        let header = try PictureHeader.read(bytes)
+        let header = try PictureHeader.read(bytes, isCancelled: isCancelled)
         try judge(header)
         let scratch = pool.take()
         defer { pool.give(scratch) }

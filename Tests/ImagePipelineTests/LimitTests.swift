@@ -169,6 +169,45 @@ import Testing
         #expect(try pipeline.tensor(picture) == whole, "after a cancelled picture comes a whole one")
     }
 
+    /// 20 MB hold millions of empty segments or chunks.
+    @Test(arguments: ["scene-420.jpg", "scene.png", "scene-progressive.jpg"])
+    func readingALongHeaderStopsWhenItIsCancelled(_ file: String) throws {
+        let picture = try Fixtures.bytes(file)
+        let isJPEG = file.hasSuffix(".jpg")
+        let start = isJPEG ? 2 : 33
+        let empty: [UInt8] = isJPEG ? [0xFF, 0xFE, 0, 2] : [0, 0, 0, 0] + Array("noNe".utf8) + [0, 0, 0, 0]
+        let long = Array(picture[..<start]) + (0..<20_000).flatMap { _ in empty } + Array(picture[start...])
+        // The limit of pixels is judged when the header has been read.
+        let pipeline = try ImagePipeline(spec: spec, limits: ImageLimits(maxPixels: 1))
+        var asked = 0
+        #expect(throws: ImageError.cancelled) {
+            try pipeline.tensor(
+                long,
+                isCancelled: {
+                    asked += 1
+                    return asked == 4
+                })
+        }
+        #expect(asked == 4)
+    }
+
+    /// The crop is the middle quarter of 900 x 600 pixels: 187 rows are passed over, and 225 are read, 8 at a time.
+    @Test(arguments: [false, true])
+    func passingOverRowsLooksAtTheCancellation(_ decodesAllPixels: Bool) throws {
+        let picture = try Fixtures.bytes("large-420.jpg")
+        let pipeline = try ImagePipeline(spec: ImageTensorSpec(width: 16, height: 4, decodeMargin: 100))
+        var options = ImageDecodeOptions()
+        options.decodesAllPixels = decodesAllPixels
+        var asked = 0
+        _ = try pipeline.tensor(
+            picture, options: options,
+            isCancelled: {
+                asked += 1
+                return false
+            })
+        #expect(asked >= 225 / 8 + 187 / (decodesAllPixels ? 8 : 64) + 1)
+    }
+
     @Test func manyThreadsShareAPipeline() async throws {
         let pipeline = try ImagePipeline(spec: spec)
         let files = try ["large-420.jpg", "scene.png", "scene-lossy.webp", "scene-progressive.jpg"].map(Fixtures.bytes)

@@ -37,4 +37,32 @@ import Testing
         let ignored = try pipeline.tensor(picture, options: ImageDecodeOptions(ignoreOrientation: true))
         #expect(try ignored != pipeline.tensor(picture))
     }
+
+    /// Wherever a picture may state its orientation: EXIF, EXIF in text, XMP; in each format, and in every order.
+    @Test(arguments: Fixtures.orientations)
+    func orientationIsReadWherePillowReadsIt(_ file: String, _ orientation: Int) throws {
+        #expect(try ImagePipeline.probe(Fixtures.bytes("orientation/\(file)")).orientation == orientation)
+    }
+
+    @Test func thereAreCasesOfEveryFormat() {
+        for ending in [".png", ".jpg", ".webp"] {
+            #expect(Fixtures.orientations.count { $0.0.hasSuffix(ending) } > 10)
+        }
+    }
+
+    /// Every cut and every changed byte of text that is inflated, or read as hexadecimal, gives some orientation, and no crash.
+    @Test(arguments: ["raw-compressed.png", "raw-6.png", "xmp-compressed.png", "exif-in-two-segments.jpg", "xmp.webp"])
+    func damagedMetadataIsHarmless(_ file: String) throws {
+        let picture = try Fixtures.bytes("orientation/\(file)")
+        for index in picture.indices {
+            for value: UInt8 in [0, 0x39, 0xFF] {
+                var damaged = picture
+                damaged[index] = value
+                if let info = try? ImagePipeline.probe(damaged) { #expect((1...8).contains(info.orientation)) }
+            }
+            if let info = try? ImagePipeline.probe(Array(picture[..<index])) {
+                #expect((1...8).contains(info.orientation))
+            }
+        }
+    }
 }

@@ -26,6 +26,10 @@ typedef struct cpng_header {
     uint8_t passes;
 } cpng_header;
 
+/// Decompresses a zlib stream into `destination`, at most `capacity` bytes of it. Returns how many came: fewer of a stream that
+/// is cut off, 0 of one that is damaged.
+size_t cpng_inflate(const uint8_t *bytes, size_t count, void *destination, size_t capacity);
+
 /// One decoder, for one picture.
 typedef struct cpng_decoder cpng_decoder;
 

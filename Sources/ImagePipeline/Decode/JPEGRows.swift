@@ -10,11 +10,13 @@ final class JPEGRows: RowSource {
     private let isCMYK: Bool
     private let buffer: UnsafeMutablePointer<UInt8>
     private let stride: Int
-    private let skips: Bool
     private var y: Int
 
     /// Rows decoded together: enough to make calls cheap, few enough to stay in the cache.
     private static let batch = 8
+
+    /// Rows passed over together: whole rows of MCUs, whatever the sampling and the scale.
+    private static let skippedBatch = 64
 
     /// Columns beside the region that are decoded too: smooth chroma upsampling looks one chroma sample further, and takes the
     /// edge of what is decoded for the edge of the picture.
@@ -44,24 +46,26 @@ final class JPEGRows: RowSource {
         }
         let wanted = max(0, region.x.lowerBound - Self.margin)..<min(size.width, region.x.upperBound + Self.margin)
         decodedX = wanted.count < size.width && !decodesAllPixels ? try decoder.crop(wanted) : 0..<size.width
-        skips = !decodesAllPixels
+        let skips = !decodesAllPixels
         guard decodedX.lowerBound <= region.x.lowerBound, decodedX.upperBound >= region.x.upperBound else {
             throw .corrupt("a JPEG of another size than its header says")
         }
         stride = (decodedX.count * bytesPerPixel + 63) & ~63
         buffer = try rows.reserve(stride * Self.batch + Self.misalignment) + Self.misalignment
         y = 0
+        while y < region.y.lowerBound {
+            if isCancelled() { throw .cancelled }
+            let count = min(skips ? Self.skippedBatch : Self.batch, region.y.lowerBound - y)
+            if skips {
+                try decoder.skip(rows: count)
+            } else {
+                try decoder.read(buffer, stride: stride, rows: count)
+            }
+            y += count
+        }
     }
 
     func next() throws(ImageError) -> RowBatch? {
-        if skips, y < region.y.lowerBound {
-            try decoder.skip(rows: region.y.lowerBound - y)
-            y = region.y.lowerBound
-        }
-        while y < region.y.lowerBound {
-            try decoder.read(buffer, stride: stride, rows: 1)
-            y += 1
-        }
         let count = min(Self.batch, region.y.upperBound - y)
         guard count > 0 else { return nil }
         try decoder.read(buffer, stride: stride, rows: count)

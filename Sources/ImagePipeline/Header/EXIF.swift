@@ -1,7 +1,12 @@
 /// The one thing that is needed of EXIF: tag 0x0112 of the first directory of a TIFF structure.
 enum EXIF {
-    /// 1 to 8; nil where there is none, or none that is valid.
-    static func orientation(_ tiff: ByteReader) -> Int? {
+    /// The orientation that EXIF data state, with or without the prefix that JPEG has.
+    ///
+    /// 1 to 8; 1 where the tag has another value; nil where there is no tag, or none that can be read, so that XMP counts.
+    static func orientation(_ data: ByteReader) -> Int? {
+        var tiff = data
+        // Some writers keep the prefix in the other formats, and some write it twice.
+        for _ in 0..<2 where tiff.has("Exif\0\0", at: 0) { tiff = tiff.slice(6, tiff.count - 6) }
         let little: Bool
         if tiff.has("II*\0", at: 0) {
             little = true
@@ -18,19 +23,34 @@ enum EXIF {
             // Offsets are of 32 bits and entries of 16: no sum overflows.
             let entry = directory + 2 + index * 12
             guard let tag = number16(entry) else { return nil }
-            guard tag == 0x0112 else { continue }
+            guard tag == 0x0112, let type = number16(entry + 2), let size = Self.size(type: type),
+                let count = number32(entry + 4), count > 0
+            else { continue }
+            let bytes = count * size
+            guard let place = bytes <= 4 ? entry + 8 : number32(entry + 8), place <= tiff.count - bytes else {
+                continue
+            }
             // There should be one, a SHORT. Of several, which some writers leave, the first counts, as for Pillow.
-            guard let type = number16(entry + 2), let count = number32(entry + 4), count > 0 else { return nil }
-            func place(_ size: Int) -> Int? { count * size <= 4 ? entry + 8 : number32(entry + 8) }
             let value: Int? =
                 switch type {
-                case 1: place(1).flatMap(tiff.byte).map(Int.init)
-                case 3, 8: place(2).flatMap(number16)
-                case 4, 9: place(4).flatMap(number32)
+                case 1: tiff.byte(place).map(Int.init)
+                case 3, 8: number16(place)
+                case 4, 9: number32(place)
                 default: nil
                 }
-            return value.flatMap { (1...8).contains($0) ? $0 : nil }
+            return value.flatMap { (1...8).contains($0) ? $0 : nil } ?? 1
         }
         return nil
+    }
+
+    /// The bytes of a value of a type of TIFF 6.0, section 2; nil of an unknown type, whose entries do not count.
+    private static func size(type: Int) -> Int? {
+        switch type {
+        case 1, 2, 6, 7: 1
+        case 3, 8: 2
+        case 4, 9, 11, 13: 4
+        case 5, 10, 12, 16: 8
+        default: nil
+        }
     }
 }

@@ -1,13 +1,18 @@
 /// Walks a JPEG's marker segments up to the first scan.
 enum JPEGHeader {
-    static func read(_ reader: ByteReader) throws(ImageError) -> PictureHeader {
+    /// - Parameter isCancelled: asked between batches of segments.
+    static func read(_ reader: ByteReader, isCancelled: () -> Bool) throws(ImageError) -> PictureHeader {
         var offset = 2
         var size: (width: Int, height: Int)?
-        var orientation: Int?
+        var exif: [ByteReader] = []
+        var xmp: ByteReader?
+        var segments = 0
         var chromaUnevenness = 1.0
         var isProgressive = false
         var components = 0
         while true {
+            segments += 1
+            if segments.isMultiple(of: PictureHeader.batch), isCancelled() { throw .cancelled }
             let marker = try nextMarker(reader, &offset)
             switch marker {
             case 0xD8, 0x01, 0xD0...0xD7:
@@ -30,23 +35,40 @@ enum JPEGHeader {
                 isProgressive = marker & 3 == 2
                 components = reader.byte(offset + 7).map(Int.init) ?? 0
                 chromaUnevenness = Self.chromaUnevenness(reader, components: offset + 7)
-            case 0xE1 where orientation == nil && reader.has("Exif\0", at: offset + 2):
-                orientation = EXIF.orientation(reader.slice(offset + 8, length - 8)) ?? 1
+            case 0xE1 where reader.has("Exif\0\0", at: offset + 2):
+                if exif.count < mostEXIF { exif.append(reader.slice(offset + 8, length - 8)) }
+            case 0xE1 where reader.has(xmpName, at: offset + 2):
+                let name = 2 + xmpName.utf8CodeUnitCount
+                xmp = reader.slice(offset + name, length - name)
             case 0xDA:
                 guard let size else { throw .corrupt("a JPEG without a frame header") }
                 let info = ImageInfo(
-                    format: .jpeg, width: size.width, height: size.height, orientation: orientation ?? 1)
+                    format: .jpeg, width: size.width, height: size.height,
+                    orientation: orientation(exif) ?? xmp.flatMap(XMP.orientation) ?? 1)
                 var header = PictureHeader(info: info, truncation: missingEnd(reader, scan: offset))
                 header.chromaUnevenness = chromaUnevenness
                 header.pixels = offset
                 let together = reader.byte(offset + 2).map(Int.init) ?? 0
-                if isProgressive || together < components { header.scans = scans(reader, from: offset) }
+                if isProgressive || together < components {
+                    header.scans = try scans(reader, from: offset, isCancelled: isCancelled)
+                }
                 return header
             default:
                 break
             }
             offset += length
         }
+    }
+
+    private static let xmpName: StaticString = "http://ns.adobe.com/xap/1.0/\0"
+    /// Segments of EXIF data that are looked at: 1 MiB of it.
+    private static let mostEXIF = 16
+
+    /// Data that fill more than a segment go on in the next, each with the prefix.
+    private static func orientation(_ exif: [ByteReader]) -> Int? {
+        guard exif.count > 1 else { return exif.first.flatMap(EXIF.orientation) }
+        let joined = exif.flatMap { Array($0.bytes) }
+        return joined.withUnsafeBytes { EXIF.orientation(ByteReader($0)) }
     }
 
     /// The code after the next 0xFF; leaves the offset behind it.
@@ -77,10 +99,15 @@ enum JPEGHeader {
 
     /// How many scans there are, this one included, whose length stands at `start`: up to the end marker, as many cameras write a
     /// video or another picture behind it. Counting them takes a fraction of what decoding one would.
-    private static func scans(_ reader: ByteReader, from start: Int) -> Int {
+    private static func scans(
+        _ reader: ByteReader, from start: Int, isCancelled: () -> Bool
+    ) throws(ImageError) -> Int {
         var count = 1
+        var segments = 0
         var offset = start
         while let length = reader.big16(offset), length >= 2 {
+            segments += 1
+            if segments.isMultiple(of: PictureHeader.batch), isCancelled() { throw .cancelled }
             // Within a scan 0xFF is followed by a byte that makes it harmless, or is a marker.
             offset += length
             var marker: UInt8 = 0

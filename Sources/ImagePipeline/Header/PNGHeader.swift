@@ -1,6 +1,7 @@
 /// Walks a PNG's chunks.
 enum PNGHeader {
-    static func read(_ reader: ByteReader) throws(ImageError) -> PictureHeader {
+    /// - Parameter isCancelled: asked between batches of chunks.
+    static func read(_ reader: ByteReader, isCancelled: () -> Bool) throws(ImageError) -> PictureHeader {
         guard let length = reader.big32(8), let width = reader.big32(16), let height = reader.big32(20),
             reader.byte(32) != nil
         else {
@@ -12,11 +13,14 @@ enum PNGHeader {
             throw .corrupt("a PNG of \(width) x \(height) pixels")
         }
 
-        var orientation: Int?
+        var orientation = PNGOrientation()
+        var chunks = 0
         var truncation: String?
         var offset = 33
-        // An eXIf chunk may stand behind the pixels too.
+        // What states the orientation may stand after the pixels too.
         while true {
+            chunks += 1
+            if chunks.isMultiple(of: PictureHeader.batch), isCancelled() { throw .cancelled }
             guard let length = reader.big32(offset) else {
                 truncation = "the PNG ends at byte \(reader.count), before its end chunk"
                 break
@@ -26,12 +30,11 @@ enum PNGHeader {
                 break
             }
             if reader.has("IEND", at: offset + 4) { break }
-            if orientation == nil, reader.has("eXIf", at: offset + 4) {
-                orientation = EXIF.orientation(reader.slice(offset + 8, length)) ?? 1
-            }
+            orientation.note(reader, type: offset + 4, data: reader.slice(offset + 8, length))
             offset += 12 + length
         }
-        let info = ImageInfo(format: .png, width: width, height: height, orientation: orientation ?? 1)
+        let info = ImageInfo(
+            format: .png, width: width, height: height, orientation: orientation.orientation() ?? 1)
         return PictureHeader(info: info, truncation: truncation)
     }
 }

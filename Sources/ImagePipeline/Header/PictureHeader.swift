@@ -26,14 +26,21 @@ struct PictureHeader {
         self.frame = frame
     }
 
+    /// Segments or chunks that are read between two looks at the cancellation: some microseconds' worth.
+    static let batch = 4096
+
     /// Sniffs and reads.
-    static func read(_ bytes: UnsafeRawBufferPointer) throws(ImageError) -> PictureHeader {
+    ///
+    /// - Parameter isCancelled: asked between batches of segments or chunks, of which 20 MB hold millions.
+    static func read(
+        _ bytes: UnsafeRawBufferPointer, isCancelled: () -> Bool = { false }
+    ) throws(ImageError) -> PictureHeader {
         guard !bytes.isEmpty else { throw .empty }
         let reader = ByteReader(bytes)
         switch FormatSniffer.format(reader) {
-        case .jpeg: return try JPEGHeader.read(reader)
-        case .png: return try PNGHeader.read(reader)
-        case .webp: return try WebPHeader.read(reader)
+        case .jpeg: return try JPEGHeader.read(reader, isCancelled: isCancelled)
+        case .png: return try PNGHeader.read(reader, isCancelled: isCancelled)
+        case .webp: return try WebPHeader.read(reader, isCancelled: isCancelled)
         case nil: throw .unsupportedFormat(looksLike: FormatSniffer.resemblance(reader))
         }
     }

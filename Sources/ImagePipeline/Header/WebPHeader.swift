@@ -1,19 +1,26 @@
-/// Walks a WebP file's chunks (RFC 9649, section 2).
+/// Walks a WebP file's chunks (RFC 9649, section 2). Metadata count where the header announces them, as for libwebp.
 enum WebPHeader {
-    static func read(_ reader: ByteReader) throws(ImageError) -> PictureHeader {
+    /// - Parameter isCancelled: asked between batches of chunks.
+    static func read(_ reader: ByteReader, isCancelled: () -> Bool) throws(ImageError) -> PictureHeader {
         guard let announced = reader.little32(4) else {
             throw .truncated("the WebP ends at byte \(reader.count), in its header")
         }
         var canvas: (width: Int, height: Int)?
         var still: (width: Int, height: Int)?
         var frame: PictureHeader.Frame?
-        var orientation: Int?
+        var flags: UInt8 = 0
+        var exif: ByteReader?
+        var xmp: ByteReader?
+        var chunks = 0
         var pixels = 0
         var offset = 12
         let end = min(reader.count, announced + 8)
         while let length = reader.little32(offset + 4), offset + 8 <= end {
+            chunks += 1
+            if chunks.isMultiple(of: PictureHeader.batch), isCancelled() { throw .cancelled }
             let payload = offset + 8
             if reader.has("VP8X", at: offset), canvas == nil {
+                flags = reader.byte(payload) ?? 0
                 canvas = try size(
                     reader, reader.little24(payload + 4).map { $0 + 1 }, reader.little24(payload + 7).map { $0 + 1 })
             } else if reader.has("VP8 ", at: offset), still == nil {
@@ -24,10 +31,10 @@ enum WebPHeader {
                 pixels = payload
             } else if reader.has("ANMF", at: offset), frame == nil {
                 frame = try firstFrame(reader, payload, length)
-            } else if reader.has("EXIF", at: offset), orientation == nil {
-                // Some writers keep the prefix that JPEG has.
-                let skip = reader.has("Exif\0", at: payload) ? 6 : 0
-                orientation = EXIF.orientation(reader.slice(payload + skip, length - skip)) ?? 1
+            } else if reader.has("EXIF", at: offset), flags & 0x08 != 0, exif == nil {
+                exif = reader.slice(payload, length)
+            } else if reader.has("XMP ", at: offset), flags & 0x04 != 0, xmp == nil {
+                xmp = reader.slice(payload, length)
             }
             offset = payload + length + (length & 1)
         }
@@ -41,7 +48,8 @@ enum WebPHeader {
                 ? .truncated("the WebP ends at byte \(reader.count), before its pixels")
                 : .corrupt("a WebP without a picture")
         }
-        let info = ImageInfo(format: .webp, width: size.width, height: size.height, orientation: orientation ?? 1)
+        let orientation = exif.flatMap(EXIF.orientation) ?? xmp.flatMap(XMP.orientation) ?? 1
+        let info = ImageInfo(format: .webp, width: size.width, height: size.height, orientation: orientation)
         let truncation =
             reader.count < announced + 8
             ? "the WebP ends at byte \(reader.count) of the \(announced + 8) that its header announces" : nil

@@ -15,6 +15,15 @@ enum Fixtures {
         let all = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
         return all.filter { $0.hasSuffix(".jpg") || $0.hasSuffix(".png") || $0.hasSuffix(".webp") }.sorted()
     }()
+
+    /// Pictures of scripts/make-orientation-goldens, with the orientation that Pillow reads.
+    static let orientations: [(String, Int)] = {
+        guard let text = try? bytes("orientation/cases.txt") else { return [] }
+        return String(decoding: text, as: UTF8.self).split(separator: "\n").filter { !$0.hasPrefix("#") }.compactMap {
+            let words = $0.split(separator: " ")
+            return words.count == 2 ? Int(words[1]).map { (String(words[0]), $0) } : nil
+        }
+    }()
 }
 
 extension ImagePipeline {
