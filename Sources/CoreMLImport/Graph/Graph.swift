@@ -1,0 +1,94 @@
+/// A computation as OpenVINO knows it: operations of its opsets, joined by values. Knows no Core ML.
+///
+/// Made by a `GraphBuilder`, written by an `IRWriter`.
+package struct Graph: Sendable {
+    /// In the order in which they were added: every input of a node comes from a node before it.
+    package internal(set) var nodes: [Node] = []
+
+    /// The types of elements, by the names of OpenVINO's IR.
+    package enum ElementType: String, Sendable {
+        case f32, f16, f64, i8, u8, i16, u16, i32, i64, u32, u64, boolean
+
+        /// Bytes of one element.
+        package var width: Int {
+            switch self {
+            case .i8, .u8, .boolean: 1
+            case .f16, .i16, .u16: 2
+            case .f32, .i32, .u32: 4
+            case .f64, .i64, .u64: 8
+            }
+        }
+
+        package var isFloat: Bool { self == .f32 || self == .f16 || self == .f64 }
+    }
+
+    /// An output of a node: what a later node takes as an input. Of use only with the builder that gave it.
+    package struct Value: Sendable {
+        let node: Int
+        let port: Int
+        package let type: ElementType
+        /// The extents; `nil` for those that are known only when the model runs. The rank is always known.
+        package let shape: [Int?]
+
+        package var rank: Int { shape.count }
+        /// The shape, where all of its extents are known.
+        package var staticShape: [Int]? {
+            let known = shape.compactMap { $0 }
+            return known.count == shape.count ? known : nil
+        }
+    }
+
+    struct Output: Sendable {
+        var type: ElementType
+        var shape: [Int?]
+        /// The names of a tensor that callers ask for: inputs and results.
+        var names: [String] = []
+    }
+
+    package struct Node: Sendable {
+        var name: String
+        var type: String
+        var opset: Int
+        var attributes: [(key: String, value: Attribute)]
+        var inputs: [Value]
+        var outputs: [Output]
+        /// What a constant holds, little-endian.
+        var data: Bytes?
+    }
+
+    /// The value of an attribute, as the IR writes it.
+    package enum Attribute: Sendable, ExpressibleByStringLiteral, ExpressibleByIntegerLiteral,
+        ExpressibleByBooleanLiteral,
+        ExpressibleByFloatLiteral, ExpressibleByArrayLiteral
+    {
+        case text(String)
+        case integer(Int)
+        case integers([Int])
+        case float(Float)
+        case floats([Float])
+        case texts([String])
+        case bool(Bool)
+
+        package init(stringLiteral value: String) { self = .text(value) }
+        package init(integerLiteral value: Int) { self = .integer(value) }
+        package init(booleanLiteral value: Bool) { self = .bool(value) }
+        package init(floatLiteral value: Float) { self = .float(value) }
+        package init(arrayLiteral elements: Int...) { self = .integers(elements) }
+    }
+
+    /// Inputs in the order in which they were added: name, type, shape.
+    package var parameters: [(name: String, type: ElementType, shape: [Int?])] {
+        nodes.compactMap { node in
+            guard node.type == "Parameter", let output = node.outputs.first else { return nil }
+            return (output.names.first ?? node.name, output.type, output.shape)
+        }
+    }
+
+    /// Results in the order in which they were added: name, type, shape as far as it is known.
+    package var results: [(name: String, type: ElementType, shape: [Int?])] {
+        nodes.compactMap { node in
+            guard node.type == "Result", let value = node.inputs.first else { return nil }
+            return (node.name, value.type, value.shape)
+        }
+    }
+}

@@ -1,0 +1,149 @@
+/// Builds a graph node by node. Operations are named as in OpenVINO's opsets
+/// (https://docs.openvino.ai, "Available Operations"); the most used ones are methods in `Operations*.swift`, which also
+/// tell the shape of what they give.
+///
+/// One thread at a time. Operations do not check what the engine will check when it reads the graph.
+package final class GraphBuilder {
+    package private(set) var graph = Graph()
+    private var constants: [ConstantKey: Graph.Value] = [:]
+    /// Where the file speaks of what is being added, for the names of nodes: engines' messages and profiles show them.
+    package var place = ""
+
+    /// Small constants (axes, scalars, shapes) are stored once.
+    private struct ConstantKey: Hashable {
+        let type: Graph.ElementType
+        let shape: [Int]
+        let bytes: [UInt8]
+    }
+    private static let sharedConstantBytes = 64
+
+    package init() {}
+
+    /// Adds an operation of several outputs, each with its type and shape. `opset` is the version of the operation.
+    package func operation(
+        _ type: String, _ opset: Int, _ inputs: [Graph.Value],
+        _ attributes: KeyValuePairs<String, Graph.Attribute> = [:],
+        outputs: [(type: Graph.ElementType, shape: [Int?])]
+    ) -> [Graph.Value] {
+        nodes(type, opset, inputs, attributes.map { ($0.key, $0.value) }, outputs: outputs)
+    }
+
+    /// Adds an operation of one output. Without `type` it has the type of the first input.
+    package func operation(
+        _ type: String, _ opset: Int, _ inputs: [Graph.Value],
+        _ attributes: KeyValuePairs<String, Graph.Attribute> = [:],
+        type elementType: Graph.ElementType? = nil, shape: [Int?]
+    ) -> Graph.Value {
+        nodes(
+            type, opset, inputs, attributes.map { ($0.key, $0.value) },
+            outputs: [(elementType ?? inputs.first?.type ?? .f32, shape)])[0]
+    }
+
+    /// Adds a node whose attributes are put together in parts.
+    func nodes(
+        _ type: String, _ opset: Int, _ inputs: [Graph.Value], _ attributes: [(key: String, value: Graph.Attribute)],
+        outputs: [(type: Graph.ElementType, shape: [Int?])]
+    ) -> [Graph.Value] {
+        let node = graph.nodes.count
+        // An extent that no memory holds is left to the engine, and no arithmetic on extents overflows.
+        let outputs = outputs.map { output in
+            (type: output.type, shape: output.shape.map { $0.flatMap { $0 > Int(Int32.max) ? nil : $0 } })
+        }
+        graph.nodes.append(
+            Graph.Node(
+                name: place, type: type, opset: opset, attributes: attributes, inputs: inputs,
+                outputs: outputs.map { Graph.Output(type: $0.type, shape: $0.shape) }))
+        return outputs.enumerated().map { port, output in
+            Graph.Value(node: node, port: port, type: output.type, shape: output.shape)
+        }
+    }
+
+    /// Adds an input of the graph. `nil` extents are open: they come with each request.
+    package func parameter(_ name: String, type: Graph.ElementType, shape: [Int?]) -> Graph.Value {
+        let value = operation("Parameter", 1, [], type: type, shape: shape)
+        graph.nodes[value.node].name = name
+        graph.nodes[value.node].outputs[0].names = [name]
+        return value
+    }
+
+    /// Adds an output of the graph. The same value may be the result of several names.
+    package func result(_ name: String, _ value: Graph.Value) {
+        var value = value
+        // A tensor with two names would be found by either, and call itself by one of them. A conversion to the type that
+        // it has makes another tensor of it, and costs nothing.
+        if graph.nodes[value.node].type == "Parameter" || !graph.nodes[value.node].outputs[value.port].names.isEmpty {
+            value = operation(
+                "Convert", 1, [value], ["destination_type": .text(value.type.rawValue)], shape: value.shape)
+        }
+        graph.nodes[value.node].outputs[value.port].names = [name]
+        _ = operation("Result", 1, [value], outputs: [])
+        graph.nodes[graph.nodes.count - 1].name = name
+    }
+
+    /// Adds a constant of `shape` ([] for a scalar) with its elements' memory, little-endian.
+    ///
+    /// Throws where the memory does not fit the shape.
+    package func constant(_ type: Graph.ElementType, shape: [Int], bytes: Bytes) throws(Problem) -> Graph.Value {
+        guard let count = elementCount(shape), let size = checkedProduct(count, type.width) else {
+            throw Problem("a constant of shape \(shape) is too large")
+        }
+        guard size == bytes.count else {
+            throw Problem("a constant of shape \(shape) takes \(size) bytes as \(type), and has \(bytes.count)")
+        }
+        return add(type, shape, bytes)
+    }
+
+    /// 32-bit floats from a file: f32 as they are; f16 half as large, with a `Convert` that the engine folds.
+    package func floats(_ type: Graph.ElementType, shape: [Int], bytes: Bytes) throws(Problem) -> Graph.Value {
+        let value = try constant(type, shape: shape, bytes: bytes)
+        return type == .f32 ? value : convert(value, to: .f32)
+    }
+
+    /// A constant of as many floats as `shape` says; a list of the floats without one. Throws where they do not fit.
+    package func floats(_ values: [Float], shape: [Int]) throws(Problem) -> Graph.Value {
+        try constant(.f32, shape: shape, bytes: Bytes(of: values))
+    }
+
+    /// A list of floats, of shape [count].
+    package func floats(_ values: [Float]) -> Graph.Value { add(.f32, [values.count], Bytes(of: values)) }
+    /// A float of shape [].
+    package func scalar(_ value: Float) -> Graph.Value { add(.f32, [], Bytes(of: [value])) }
+    /// An integer of shape [], an i64 unless said otherwise.
+    package func scalar(_ value: Int, type: Graph.ElementType = .i64) -> Graph.Value {
+        type == .i32
+            ? add(.i32, [], Bytes(of: [Int32(clamping: value)])) : add(.i64, [], Bytes(of: [Int64(value)]))
+    }
+    /// A list of i64, of shape [count]: axes, shapes, permutations.
+    package func integers(_ values: [Int]) -> Graph.Value {
+        add(.i64, [values.count], Bytes(of: values.map { Int64($0) }))
+    }
+
+    private func add(_ type: Graph.ElementType, _ shape: [Int], _ bytes: Bytes) -> Graph.Value {
+        var key: ConstantKey?
+        if bytes.count <= Self.sharedConstantBytes {
+            let lookup = ConstantKey(type: type, shape: shape, bytes: bytes.elements())
+            if let value = constants[lookup] { return value }
+            key = lookup
+        }
+        let value = operation("Const", 1, [], type: type, shape: shape)
+        graph.nodes[value.node].data = bytes
+        if let key { constants[key] = value }
+        return value
+    }
+}
+
+/// The number of elements of a shape; `nil` where an extent is negative, or the number is beyond 2^62.
+package func elementCount(_ shape: [Int]) -> Int? {
+    var count = 1
+    for extent in shape {
+        guard extent >= 0, let product = checkedProduct(count, extent) else { return nil }
+        count = product
+    }
+    return count
+}
+
+/// The product of two numbers, neither negative; `nil` beyond 2^62.
+package func checkedProduct(_ left: Int, _ right: Int) -> Int? {
+    let (product, overflow) = left.multipliedReportingOverflow(by: right)
+    return overflow || product < 0 || product > 1 << 62 ? nil : product
+}

@@ -1,0 +1,153 @@
+/// Writes a graph as OpenVINO's intermediate representation, version 11: XML that names the operations, and one block of
+/// memory with the constants.
+///
+/// The engine infers types and shapes on reading; only parameters and constants carry theirs.
+package struct IRWriter {
+    private let graph: Graph
+    private let name: String
+    /// For each node with constants: where they are in the weights.
+    private var offsets: [Int?] = []
+    /// Bytes of the weights.
+    package let weightsSize: Int
+
+    /// Constants begin at multiples of this.
+    private static let alignment = 64
+
+    /// `name` is the model's, for the engine's messages.
+    package init(_ graph: Graph, name: String = "model") {
+        self.graph = graph
+        self.name = name
+        var end = 0
+        for node in graph.nodes {
+            guard let data = node.data else {
+                offsets.append(nil)
+                continue
+            }
+            let start = (end + Self.alignment - 1) / Self.alignment * Self.alignment
+            offsets.append(start)
+            end = start + data.count
+        }
+        // The engine wants weights of at least a byte.
+        weightsSize = max(end, 1)
+    }
+
+    /// Copies the constants into memory of at least `weightsSize` bytes. What lies between them is not written.
+    package func writeWeights(into memory: UnsafeMutableRawBufferPointer) {
+        for (node, offset) in zip(graph.nodes, offsets) {
+            guard let data = node.data, let offset, offset + data.count <= memory.count else { continue }
+            data.withUnsafeBytes {
+                UnsafeMutableRawBufferPointer(rebasing: memory[offset...]).copyMemory(from: $0)
+            }
+        }
+    }
+
+    /// The constants in memory of their own.
+    package func weights() -> Bytes { Bytes(count: weightsSize, fill: writeWeights) }
+
+    /// The XML as UTF-8.
+    package func xml() -> [UInt8] {
+        var text = "<?xml version=\"1.0\"?>\n<net name=\"\(escaped(name))\" version=\"11\">\n<layers>\n"
+        text.reserveCapacity(graph.nodes.count * 256)
+        for (id, node) in graph.nodes.enumerated() { append(node, id: id, to: &text) }
+        text += "</layers>\n<edges>\n"
+        for (id, node) in graph.nodes.enumerated() {
+            for (port, input) in node.inputs.enumerated() {
+                let source = graph.nodes[input.node].inputs.count + input.port
+                text +=
+                    "<edge from-layer=\"\(input.node)\" from-port=\"\(source)\" to-layer=\"\(id)\" to-port=\"\(port)\"/>\n"
+            }
+        }
+        text += "</edges>\n</net>\n"
+        return Array(text.utf8)
+    }
+
+    private func append(_ node: Graph.Node, id: Int, to text: inout String) {
+        let isBoundary = node.type == "Parameter" || node.type == "Result"
+        let name = isBoundary || node.name.isEmpty ? node.name : "\(node.name)/\(id)"
+        text +=
+            "<layer id=\"\(id)\" name=\"\(escaped(name.isEmpty ? "\(node.type)_\(id)" : name))\" type=\"\(node.type)\""
+        text += " version=\"opset\(node.opset)\">\n"
+        if let output = node.outputs.first, node.type == "Parameter" || node.type == "Const" {
+            text += "<data element_type=\"\(output.type.rawValue)\" shape=\""
+            text += output.shape.map { $0.map(String.init) ?? "?" }.joined(separator: ",") + "\""
+            if let data = node.data, let offset = offsets[id] { text += " offset=\"\(offset)\" size=\"\(data.count)\"" }
+            text += "/>\n"
+        } else if !node.attributes.isEmpty {
+            text += "<data"
+            for (key, value) in node.attributes { text += " \(key)=\"\(escaped(value.text))\"" }
+            text += "/>\n"
+        }
+        if !node.inputs.isEmpty {
+            text += "<input>"
+            for port in node.inputs.indices { text += "<port id=\"\(port)\"/>" }
+            text += "</input>\n"
+        }
+        if !node.outputs.isEmpty {
+            text += "<output>"
+            for (port, output) in node.outputs.enumerated() {
+                append(output, port: node.inputs.count + port, to: &text)
+            }
+            text += "</output>\n"
+        }
+        text += "</layer>\n"
+    }
+
+    private func append(_ output: Graph.Output, port: Int, to text: inout String) {
+        text += "<port id=\"\(port)\" precision=\"\(output.type.precision)\""
+        if !output.names.isEmpty {
+            // Commas separate names; one that belongs to a name has a backslash before it.
+            let names = output.names.map { name in
+                name.unicodeScalars.reduce(into: "") { $0 += $1 == "," ? "\\," : String($1) }
+            }
+            text += " names=\"\(escaped(names.joined(separator: ",")))\""
+        }
+        text += "/>"
+    }
+
+    /// Text within the quotes of an XML attribute. Characters that XML cannot hold become U+FFFD.
+    private func escaped(_ text: String) -> String {
+        var result = ""
+        result.reserveCapacity(text.utf8.count)
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "&": result += "&amp;"
+            case "<": result += "&lt;"
+            case ">": result += "&gt;"
+            case "\"": result += "&quot;"
+            case "\t": result += "&#9;"
+            case "\n": result += "&#10;"
+            case "\r": result += "&#13;"
+            case "\u{0}"..."\u{1F}", "\u{FFFE}", "\u{FFFF}": result += "\u{FFFD}"
+            default: result.unicodeScalars.append(scalar)
+            }
+        }
+        return result
+    }
+}
+
+extension Graph.ElementType {
+    /// The name on ports, which differs from that of `element_type`.
+    fileprivate var precision: String {
+        switch self {
+        case .f32: "FP32"
+        case .f16: "FP16"
+        case .f64: "FP64"
+        case .boolean: "BOOL"
+        default: rawValue.uppercased()
+        }
+    }
+}
+
+extension Graph.Attribute {
+    fileprivate var text: String {
+        switch self {
+        case .text(let text): text
+        case .integer(let value): String(value)
+        case .integers(let values): values.map(String.init).joined(separator: ",")
+        case .float(let value): "\(value)"
+        case .floats(let values): values.map { "\($0)" }.joined(separator: ",")
+        case .texts(let values): values.joined(separator: ",")
+        case .bool(let value): value ? "true" : "false"
+        }
+    }
+}

@@ -1,0 +1,218 @@
+/// One input or output (Model.proto: FeatureDescription; FeatureTypes.proto).
+package struct FeatureSpecification: Sendable {
+    package var name: String
+    package var shortDescription: String
+    package var type: FeatureType
+    package var isOptional: Bool
+
+    package init(name: String, shortDescription: String = "", type: FeatureType, isOptional: Bool = false) {
+        self.name = name
+        self.shortDescription = shortDescription
+        self.type = type
+        self.isOptional = isOptional
+    }
+
+    init(_ message: Message) throws(Problem) {
+        name = try message.string(1)
+        shortDescription = try message.string(2)
+        let type = try message.message(3) ?? .empty
+        self.type = try FeatureType(type)
+        isOptional = try type.bool(1000)
+    }
+
+    static func list(_ fields: [Field], _ what: String) throws(Problem) -> [FeatureSpecification] {
+        var list: [FeatureSpecification] = []
+        for (index, field) in fields.enumerated() {
+            list.append(
+                try located("\(what)[\(index)]") { () throws(Problem) in try FeatureSpecification(field.message()) })
+        }
+        return list
+    }
+}
+
+/// FeatureTypes.proto: FeatureType.
+package enum FeatureType: Sendable, Equatable {
+    case int64
+    case double
+    case string
+    case image(ImageFeature)
+    case multiArray(ArrayFeature)
+    case dictionary(key: KeyType)
+    case sequence
+    case state(ArrayFeature)
+    /// The file does not say.
+    case unset
+
+    package enum KeyType: Sendable, Equatable {
+        case int64
+        case string
+    }
+
+    init(_ message: Message) throws(Problem) {
+        self = .unset
+        for field in message.fields {
+            switch field.number {
+            case 1: self = .int64
+            case 2: self = .double
+            case 3: self = .string
+            case 4: self = .image(try ImageFeature(field.message()))
+            case 5: self = .multiArray(try ArrayFeature(field.message()))
+            case 6: self = .dictionary(key: try field.message().has(1) ? .int64 : .string)
+            case 7: self = .sequence
+            case 8: self = .state(try ArrayFeature(field.message().message(1) ?? .empty))
+            default: break
+            }
+        }
+    }
+
+    /// What it is called in messages.
+    package var name: String {
+        switch self {
+        case .int64: "int64"
+        case .double: "double"
+        case .string: "string"
+        case .image: "image"
+        case .multiArray: "multi-array"
+        case .dictionary: "dictionary"
+        case .sequence: "sequence"
+        case .state: "state"
+        case .unset: "unset type"
+        }
+    }
+}
+
+/// The sizes that an extent may have. `upper` -1: no limit.
+package struct ExtentRange: Sendable, Equatable {
+    package var lower: Int
+    package var upper: Int
+
+    package init(lower: Int, upper: Int) {
+        self.lower = lower
+        self.upper = upper
+    }
+
+    init(_ message: Message?) throws(Problem) {
+        lower = try message?.integer(1) ?? 0
+        upper = try message?.integer(2) ?? 0
+    }
+}
+
+/// FeatureTypes.proto: ImageFeatureType. Pixels.
+package struct ImageFeature: Sendable, Equatable {
+    package var width: Int
+    package var height: Int
+    package var colorSpace: ColorSpace
+    package var flexibility: Flexibility = .none
+
+    package enum ColorSpace: Int, Sendable {
+        case invalid = 0
+        case grayscale = 10
+        case rgb = 20
+        case bgr = 30
+        /// Gray, as 16-bit floats; its values are not limited to 0...255.
+        case grayscaleFloat16 = 40
+
+        package var channels: Int { self == .rgb || self == .bgr ? 3 : 1 }
+    }
+
+    package enum Flexibility: Sendable, Equatable {
+        case none
+        case sizes([Size])
+        case range(width: ExtentRange, height: ExtentRange)
+    }
+
+    package struct Size: Sendable, Equatable {
+        package var width: Int
+        package var height: Int
+    }
+
+    package init(width: Int, height: Int, colorSpace: ColorSpace) {
+        self.width = width
+        self.height = height
+        self.colorSpace = colorSpace
+    }
+
+    init(_ message: Message) throws(Problem) {
+        width = try message.integer(1)
+        height = try message.integer(2)
+        let space = try message.integer(3)
+        guard let known = ColorSpace(rawValue: space) else { throw Problem("the color space \(space) is not known") }
+        colorSpace = known
+        if let sizes = try message.message(21) {
+            var list: [Size] = []
+            for size in try sizes.messages(1) {
+                list.append(Size(width: try size.integer(1), height: try size.integer(2)))
+            }
+            flexibility = .sizes(list)
+        } else if let range = try message.message(31) {
+            flexibility = .range(
+                width: try ExtentRange(range.message(1)), height: try ExtentRange(range.message(2)))
+        }
+    }
+}
+
+/// FeatureTypes.proto: ArrayFeatureType.
+package struct ArrayFeature: Sendable, Equatable {
+    /// May be empty: the file does not say. Extents are positive in files that are sound, which is not checked here.
+    package var shape: [Int]
+    package var dataType: DataType
+    package var flexibility: Flexibility = .none
+    /// What an optional input holds that is left out.
+    package var defaultValue: Double?
+
+    package enum DataType: Int, Sendable {
+        case invalid = 0
+        case float16 = 65552
+        case float32 = 65568
+        case double = 65600
+        case int8 = 131080
+        case int32 = 131104
+
+        package var isInteger: Bool { self == .int8 || self == .int32 }
+    }
+
+    package enum Flexibility: Sendable, Equatable {
+        case none
+        case shapes([[Int]])
+        /// One range an axis.
+        case ranges([ExtentRange])
+    }
+
+    package init(shape: [Int], dataType: DataType) {
+        self.shape = shape
+        self.dataType = dataType
+    }
+
+    init(_ message: Message) throws(Problem) {
+        shape = try message.integers(1)
+        let type = try message.integer(2)
+        guard let known = DataType(rawValue: type) else { throw Problem("the array data type \(type) is not known") }
+        dataType = known
+        if let shapes = try message.message(21) {
+            var list: [[Int]] = []
+            for shape in try shapes.messages(1) { list.append(try shape.integers(1)) }
+            flexibility = .shapes(list)
+        } else if let range = try message.message(31) {
+            var list: [ExtentRange] = []
+            for size in try range.messages(1) { list.append(try ExtentRange(size)) }
+            flexibility = .ranges(list)
+        }
+        if message.has(41) { defaultValue = Double(try message.integer(41)) }
+        if message.has(51) { defaultValue = Double(try message.float(51)) }
+        if message.has(61) { defaultValue = try message.double(61) }
+    }
+
+    /// The extents of an input; `nil` for those that requests may choose. Files leave the shape out where it is flexible.
+    package var extents: [Int?] {
+        switch flexibility {
+        case .none: return shape
+        case .shapes(let shapes):
+            let known = shape.isEmpty ? shapes.first ?? [] : shape
+            return known.indices.map { axis in
+                shapes.allSatisfy { $0.count == known.count && $0[axis] == known[axis] } ? known[axis] : nil
+            }
+        case .ranges(let ranges):
+            return ranges.map { $0.lower == $0.upper ? $0.lower : nil }
+        }
+    }
+}

@@ -1,0 +1,67 @@
+/// What a model says of its inputs and outputs (Model.proto: ModelDescription).
+package struct ModelDescription: Sendable {
+    package var inputs: [FeatureSpecification] = []
+    package var outputs: [FeatureSpecification] = []
+    /// State that lasts from one prediction to the next (iOS 18).
+    package var states: [FeatureSpecification] = []
+    /// A classifier's output for the label; a regressor's for the number. Empty: none.
+    package var predictedFeatureName = ""
+    /// A classifier's output for the dictionary of labels and probabilities. Empty: none.
+    package var predictedProbabilitiesName = ""
+    package var metadata = ModelMetadata()
+    /// ML Programs of several functions (iOS 18). Usually empty: `inputs` and `outputs` are those of "main".
+    package var functions: [FunctionSpecification] = []
+    package var defaultFunctionName = ""
+
+    package init() {}
+
+    init(_ message: Message) throws(Problem) {
+        inputs = try FeatureSpecification.list(message.all(1), "input")
+        outputs = try FeatureSpecification.list(message.all(10), "output")
+        states = try FeatureSpecification.list(message.all(13), "state")
+        predictedFeatureName = try message.string(11)
+        predictedProbabilitiesName = try message.string(12)
+        if let metadata = try message.message(100) { self.metadata = try ModelMetadata(metadata) }
+        for function in try message.messages(20) { functions.append(try FunctionSpecification(function)) }
+        defaultFunctionName = try message.string(21)
+    }
+}
+
+/// One of several functions of an ML Program.
+package struct FunctionSpecification: Sendable {
+    package var name: String
+    package var inputs: [FeatureSpecification]
+    package var outputs: [FeatureSpecification]
+    package var states: [FeatureSpecification]
+    package var predictedFeatureName: String
+    package var predictedProbabilitiesName: String
+
+    init(_ message: Message) throws(Problem) {
+        name = try message.string(1)
+        inputs = try FeatureSpecification.list(message.all(2), "input")
+        outputs = try FeatureSpecification.list(message.all(3), "output")
+        states = try FeatureSpecification.list(message.all(6), "state")
+        predictedFeatureName = try message.string(4)
+        predictedProbabilitiesName = try message.string(5)
+    }
+}
+
+/// Who made a model, and what for.
+package struct ModelMetadata: Sendable {
+    package var shortDescription = ""
+    package var version = ""
+    package var author = ""
+    package var license = ""
+    /// In the order of the file.
+    package var userDefined: [(key: String, value: String)] = []
+
+    package init() {}
+
+    init(_ message: Message) throws(Problem) {
+        shortDescription = try message.string(1)
+        version = try message.string(2)
+        author = try message.string(3)
+        license = try message.string(4)
+        for entry in try message.messages(100) { userDefined.append((try entry.string(1), try entry.string(2))) }
+    }
+}
