@@ -5,10 +5,11 @@ import Testing
 @Suite struct GoldenTests {
     @Test func thereAreCases() {
         #expect(GoldenCase.all.count >= 150)
-        #expect(GoldenCase.all.allSatisfy { $0.expected.count == $0.spec.byteCount })
+        #expect(GoldenCase.resampled.count >= 80)
+        #expect((GoldenCase.all + GoldenCase.resampled).allSatisfy { $0.expected.count == $0.spec.byteCount })
     }
 
-    @Test(arguments: GoldenCase.all)
+    @Test(arguments: GoldenCase.all + GoldenCase.resampled)
     func theTensorIsPillows(_ golden: GoldenCase) throws {
         let pipeline = try ImagePipeline(spec: golden.spec)
         let tensor = try pipeline.tensor(Fixtures.bytes(golden.file), options: golden.options)

@@ -18,6 +18,8 @@ public struct ImageTensorSpec: Sendable, Hashable, Codable {
     public var scale: [Float]
     /// By channel, as `scale`.
     public var bias: [Float]
+    /// Mean and standard deviation instead of `scale` and `bias`, in the arithmetic of training code.
+    public var normalization: PixelNormalization?
     /// How the picture's shape becomes the tensor's.
     public var cropAndScale: CropAndScale
     /// How pixels are made from others.
@@ -25,9 +27,17 @@ public struct ImageTensorSpec: Sendable, Hashable, Codable {
     /// With `centerCrop`: scale the picture so that its shorter side has this many pixels, then cut the tensor's size from
     /// its middle, as torchvision's `Resize(256)`, `CenterCrop(224)` do. Nil: as much of the picture as the shape allows.
     public var resizeShorterSide: Int?
+    /// With `centerCrop`: scale both sides to this size, whatever the picture's shape, then cut the tensor's size from the middle.
+    public var resizeExactly: ImageSize?
+    /// With `centerCrop`: cut the tensor's size from the middle of the picture as it is.
+    public var keepsSize: Bool
+    /// Where an odd pixel goes when something is centred: a crop, or what `scaleFit` leaves free.
+    public var centering: Centering
+    /// Where `scaleFit` puts the picture.
+    public var alignment: FitAlignment
     /// What lies behind transparent pixels.
     public var background: RGBColor
-    /// What `scaleFit` leaves free, and `resizeShorterSide` where it is smaller than the tensor.
+    /// What `scaleFit` leaves free, and `centerCrop` where the scaled picture is smaller than the tensor.
     public var fill: RGBColor
 
     /// How many times the pixels that are needed, along each axis, a JPEG has at least after libjpeg made it smaller while
@@ -56,6 +66,11 @@ public struct ImageTensorSpec: Sendable, Hashable, Codable {
         self.resizeShorterSide = resizeShorterSide
         self.background = background
         self.fill = fill
+        normalization = nil
+        resizeExactly = nil
+        keepsSize = false
+        centering = .halfEven
+        alignment = .center
         self.decodeMargin = decodeMargin
     }
 
@@ -82,6 +97,23 @@ public struct ImageTensorSpec: Sendable, Hashable, Codable {
                     "\(name) has \(values.count) values, expected \(channels) for \(channelOrder.rawValue)")
             }
             guard values.allSatisfy(\.isFinite) else { throw .invalidSpec("\(name) has a value that is not finite") }
+        }
+        if let normalization {
+            for (name, values) in [("mean", normalization.mean), ("std", normalization.std)]
+            where values.count != channels {
+                throw .invalidSpec(
+                    "\(name) has \(values.count) values, expected \(channels) for \(channelOrder.rawValue)")
+            }
+            let (scale, bias) = normalization.linear
+            guard (scale + bias).allSatisfy(\.isFinite) else {
+                throw .invalidSpec("the normalization has a value that is not finite")
+            }
+        }
+        if let size = resizeExactly {
+            for (name, side) in [("width", size.width), ("height", size.height)]
+            where !(1...Self.maximumSide).contains(side) {
+                throw .invalidSpec("the scaled \(name) is \(side), expected 1 to \(Self.maximumSide)")
+            }
         }
         guard decodeMargin >= 1 else { throw .invalidSpec("the decode margin is \(decodeMargin), expected 1 or more") }
         if let side = resizeShorterSide, !(1...Self.maximumSide).contains(side) {

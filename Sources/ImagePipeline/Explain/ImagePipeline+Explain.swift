@@ -39,13 +39,7 @@ extension ImagePipeline {
                     "to": .text(spec.channelOrder == .gray ? "gray (BT.601 luma), 8 bits" : "RGB, 8 bits a channel")
                 ]))
         steps += geometry(plan.framing)
-        steps.append(
-            PreprocessingStep(
-                operation: "normalize",
-                parameters: [
-                    "value": "pixel * scale + bias", "scale": .numbers(spec.scale.map(Double.init)),
-                    "bias": .numbers(spec.bias.map(Double.init)),
-                ]))
+        steps.append(PreprocessingStep(operation: "normalize", parameters: normalization))
         steps.append(
             PreprocessingStep(
                 operation: "tensor",
@@ -54,6 +48,22 @@ extension ImagePipeline {
                     "order": .text(spec.channelOrder.rawValue), "element": .text(spec.element.rawValue),
                 ]))
         return PreprocessingReport(image: header.info, steps: steps)
+    }
+
+    private var normalization: [String: PreprocessingValue] {
+        guard let normalization = spec.normalization else {
+            return [
+                "value": "pixel * scale + bias", "scale": .numbers(spec.scale.map(Double.init)),
+                "bias": .numbers(spec.bias.map(Double.init)),
+            ]
+        }
+        let again = normalization.dividesTwice ? " / std" : ""
+        return [
+            "value": .text("(pixel * rescale + offset - mean) / std\(again)"),
+            "rescale": .number(normalization.rescale),
+            "offset": .number(normalization.offset), "mean": .numbers(normalization.mean),
+            "std": .numbers(normalization.std),
+        ]
     }
 
     /// Crop, resize, cut and pad; coordinates are those of the oriented picture at its full size.

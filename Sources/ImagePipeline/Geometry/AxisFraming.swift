@@ -30,21 +30,30 @@ struct Framing: Hashable {
             y = Self.whole(height, to: spec.height)
         case .scaleFit:
             let size = Self.fittingSize(width: width, height: height, into: spec)
-            x = Self.letterboxed(width, to: size.width, on: spec.width)
-            y = Self.letterboxed(height, to: size.height, on: spec.height)
+            x = Self.letterboxed(width, to: size.width, on: spec.width, spec: spec)
+            y = Self.letterboxed(height, to: size.height, on: spec.height, spec: spec)
         case .centerCrop:
-            if let side = spec.resizeShorterSide {
-                // torchvision: the longer side is rounded down.
-                let scaledWidth = width <= height ? side : max(1, side * width / height)
-                let scaledHeight = height <= width ? side : max(1, side * height / width)
-                x = Self.cut(width, scaledTo: scaledWidth, to: spec.width)
-                y = Self.cut(height, scaledTo: scaledHeight, to: spec.height)
+            if let size = Self.scaledSize(width: width, height: height, spec: spec) {
+                x = Self.cut(width, scaledTo: size.width, to: spec.width, spec.centering)
+                y = Self.cut(height, scaledTo: size.height, to: spec.height, spec.centering)
             } else {
                 let size = Self.largestSize(width: width, height: height, ofShapeOf: spec)
                 x = Self.middle(size.width, of: width, to: spec.width)
                 y = Self.middle(size.height, of: height, to: spec.height)
             }
         }
+    }
+
+    /// The size that the picture is scaled to before the tensor's is cut from its middle; nil where as much of the picture as the
+    /// shape allows is cut first.
+    private static func scaledSize(width: Int, height: Int, spec: ImageTensorSpec) -> ImageSize? {
+        if spec.keepsSize { return ImageSize(width: width, height: height) }
+        if let size = spec.resizeExactly { return size }
+        guard let side = spec.resizeShorterSide else { return nil }
+        // torchvision, timm and Hugging Face: the longer side is rounded down.
+        return ImageSize(
+            width: width <= height ? side : max(1, side * width / height),
+            height: height <= width ? side : max(1, side * height / width))
     }
 
     /// Whether some of the tensor is not covered by the picture.
@@ -66,38 +75,53 @@ struct Framing: Hashable {
             wholeLength: length, source: 0..<Double(length), scaledLength: target, outputs: 0..<target, destination: 0)
     }
 
-    private static func letterboxed(_ length: Int, to scaled: Int, on target: Int) -> AxisFraming {
+    private static func letterboxed(_ length: Int, to scaled: Int, on target: Int, spec: ImageTensorSpec) -> AxisFraming
+    {
+        let start: Int
+        switch (spec.alignment, spec.centering) {
+        case (.topLeft, _): start = 0
         // Halves to even, as Python's round() in Pillow's ImageOps.pad.
-        let start = Int((Double(target - scaled) / 2).rounded(.toNearestOrEven))
+        case (.center, .halfEven): start = Int((Double(target - scaled) / 2).rounded(.toNearestOrEven))
+        // Ultralytics' round(free / 2 - 0.1).
+        case (.center, .floor): start = (target - scaled) / 2
+        }
         return AxisFraming(
             wholeLength: length, source: 0..<Double(length), scaledLength: scaled, outputs: 0..<scaled,
             destination: start)
     }
 
-    private static func cut(_ length: Int, scaledTo scaled: Int, to target: Int) -> AxisFraming {
+    private static func cut(_ length: Int, scaledTo scaled: Int, to target: Int, _ centering: Centering) -> AxisFraming
+    {
+        let whole = 0..<Double(length)
         guard scaled > target else {
+            let free = target - scaled
+            // torchvision pads by the half that is rounded down, Hugging Face by the other.
             return AxisFraming(
-                wholeLength: length, source: 0..<Double(length), scaledLength: scaled, outputs: 0..<scaled,
-                destination: (target - scaled) / 2)
+                wholeLength: length, source: whole, scaledLength: scaled, outputs: 0..<scaled,
+                destination: centering == .floor ? (free + 1) / 2 : free / 2)
         }
-        let start = Int((Double(scaled - target) / 2).rounded(.toNearestOrEven))
+        let start =
+            centering == .floor
+            ? (scaled - target) / 2 : Int((Double(scaled - target) / 2).rounded(.toNearestOrEven))
         return AxisFraming(
-            wholeLength: length, source: 0..<Double(length), scaledLength: scaled, outputs: start..<start + target,
-            destination: 0)
+            wholeLength: length, source: whole, scaledLength: scaled, outputs: start..<start + target, destination: 0)
     }
 
-    /// As Pillow's ImageOps.contain: the side that decides is exact, the other rounded; but a line of pixels is left of a picture
-    /// so thin that Pillow leaves nothing.
+    /// As Pillow's ImageOps.contain, or as Ultralytics' LetterBox: the side that decides is exact, the other rounded; but a line of
+    /// pixels is left of a picture so thin that Pillow leaves nothing.
     private static func fittingSize(width: Int, height: Int, into spec: ImageTensorSpec) -> (width: Int, height: Int) {
+        func side(_ scaled: Double, _ most: Int) -> Int { max(1, min(most, Int(scaled.rounded(.toNearestOrEven)))) }
+        if spec.centering == .floor {
+            let ratio = min(Double(spec.height) / Double(height), Double(spec.width) / Double(width))
+            return (side(Double(width) * ratio, spec.width), side(Double(height) * ratio, spec.height))
+        }
         let across = width * spec.height
         let down = height * spec.width
         if across == down { return (spec.width, spec.height) }
         if across > down {
-            let scaled = Double(height) / Double(width) * Double(spec.width)
-            return (spec.width, max(1, min(spec.height, Int(scaled.rounded(.toNearestOrEven)))))
+            return (spec.width, side(Double(height) / Double(width) * Double(spec.width), spec.height))
         }
-        let scaled = Double(width) / Double(height) * Double(spec.height)
-        return (max(1, min(spec.width, Int(scaled.rounded(.toNearestOrEven)))), spec.height)
+        return (side(Double(width) / Double(height) * Double(spec.height), spec.width), spec.height)
     }
 
     private static func largestSize(

@@ -29,15 +29,18 @@ struct DecodePlan {
         let across = orientation.transposes ? framing.y : framing.x
         let down = orientation.transposes ? framing.x : framing.y
         let scale =
-            info.format == .jpeg && !options.fullDecode && spec.resampler != .nearest
+            info.format == .jpeg && !options.fullDecode && !spec.resampler.samples
                 && info.width * info.height >= Self.smallestScaled
             ? Self.scale(across: across, down: down, margin: spec.decodeMargin * header.chromaUnevenness) : 8
         self.scale = scale
         decodedWidth = Self.scaled(info.width, scale)
         decodedHeight = Self.scaled(info.height, scale)
 
-        var x = Self.weights(across, scale: scale, flips: orientation.flipsX, resampler: spec.resampler)
-        var y = Self.weights(down, scale: scale, flips: orientation.flipsY, resampler: spec.resampler)
+        let enlarges = [across, down].contains { Double($0.scaledLength) > $0.length }
+        var x = Self.weights(
+            across, scale: scale, flips: orientation.flipsX, resampler: spec.resampler, enlarges: enlarges)
+        var y = Self.weights(
+            down, scale: scale, flips: orientation.flipsY, resampler: spec.resampler, enlarges: enlarges)
         region = Region(x: x.sourceRange, y: y.sourceRange)
         x.rebase(by: -region.x.lowerBound)
         y.rebase(by: -region.y.lowerBound)
@@ -78,7 +81,7 @@ struct DecodePlan {
     ///
     /// They are computed along the oriented axis and mirrored, so that all orientations of a picture have the very same ones.
     private static func weights(
-        _ axis: AxisFraming, scale: Int, flips: Bool, resampler: Resampler
+        _ axis: AxisFraming, scale: Int, flips: Bool, resampler: Resampler, enlarges: Bool
     ) -> ResampleWeights {
         let decoded = scaled(axis.wholeLength, scale)
         let factor = Double(scale) / 8
@@ -89,7 +92,8 @@ struct DecodePlan {
         let length = Double(Float(axis.source.upperBound) - start)
         var weights = ResampleWeights(
             boxStart: Double(start) * factor + offset, boxLength: length * factor, sourceLength: decoded,
-            scaledLength: axis.scaledLength, outputs: axis.outputs, resampler: resampler)
+            scaledLength: axis.scaledLength, outputs: axis.outputs, resampler: resampler,
+            enlarges: enlarges)
         if flips { weights.mirror(sourceLength: decoded) }
         return weights
     }

@@ -42,14 +42,21 @@ struct ResampleWeights: Hashable {
     ///   - sourceLength: source pixels there are: none from outside is used.
     ///   - scaledLength: pixels that the box is scaled to.
     ///   - outputs: which of those are wanted.
+    ///   - enlarges: whether either axis of the picture gets longer.
     init(
         boxStart: Double, boxLength: Double, sourceLength: Int, scaledLength: Int, outputs: Range<Int>,
-        resampler: Resampler
+        resampler: Resampler, enlarges: Bool = false
     ) {
         let scale = boxLength / Double(scaledLength)
         if scale == 1, boxStart == boxStart.rounded(), outputs.upperBound <= sourceLength - Int(boxStart) {
             // All filters are 1 in the middle and 0 a pixel further.
             self = Self(copying: outputs, from: Int32(boxStart))
+            return
+        }
+        if resampler == .linear || resampler == .area {
+            let rule: PlainRule = resampler == .linear ? .linear : enlarges ? .areaEnlarged : .area
+            self = Self.plain(
+                rule, boxStart: boxStart, scale: scale, sourceLength: sourceLength, outputs: outputs)
             return
         }
         let filterScale = max(1, scale)
@@ -107,6 +114,13 @@ struct ResampleWeights: Hashable {
         self.stride = stride
     }
 
+    init(starts: [Int32], counts: [Int32], coefficients: [Int32], stride: Int) {
+        self.starts = starts
+        self.counts = counts
+        self.coefficients = coefficients
+        self.stride = stride
+    }
+
     /// Every output is the source pixel at its place, counted from `start` on.
     private init(copying outputs: Range<Int>, from start: Int32) {
         starts = outputs.map { start + Int32($0) }
@@ -135,33 +149,6 @@ struct ResampleWeights: Hashable {
     mutating func rebase(by offset: Int) {
         for output in starts.indices {
             starts[output] += Int32(offset)
-        }
-    }
-}
-
-extension Resampler {
-    /// How far the filter reaches, in source pixels when not made smaller.
-    fileprivate var support: Double {
-        switch self {
-        case .nearest: 0.5
-        case .bilinear: 1
-        case .bicubic: 2
-        }
-    }
-
-    /// The filter.
-    fileprivate func weight(_ distance: Double) -> Double {
-        let x = abs(distance)
-        switch self {
-        case .nearest:
-            return 1
-        case .bilinear:
-            return x < 1 ? 1 - x : 0
-        case .bicubic:
-            let a = -0.5
-            if x < 1 { return ((a + 2) * x - (a + 3)) * x * x + 1 }
-            if x < 2 { return (((x - 5) * x + 8) * x - 4) * a }
-            return 0
         }
     }
 }

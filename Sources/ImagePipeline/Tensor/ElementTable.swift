@@ -9,7 +9,10 @@ struct ElementTable<Bits: FixedWidthInteger & Sendable>: Sendable {
         for position in 0..<spec.channels {
             let channel = spec.channelOrder == .bgr ? 2 - position : position
             for level in 0..<256 {
-                bits.append(convert(Float(level) * spec.scale[channel] + spec.bias[channel]))
+                bits.append(
+                    convert(
+                        spec.normalization?.value(level, channel: channel)
+                            ?? (Float(level) * spec.scale[channel] + spec.bias[channel])))
             }
         }
         self.bits = bits

@@ -34,9 +34,10 @@ public struct PixelReconstruction: Sendable, Hashable {
 
     /// Undoes what an input's specification does: the pixels that the model was shown.
     public init(undoing spec: ImageTensorSpec) {
+        let (scale, bias) = spec.normalization?.linear ?? (spec.scale, spec.bias)
         self.init(
             width: spec.width, height: spec.height, channelOrder: spec.channelOrder, layout: spec.layout,
-            element: spec.element, scale: spec.scale.map { $0 == 0 ? 0 : 1 / $0 }, bias: spec.bias.map { -$0 })
+            element: spec.element, scale: scale.map { $0 == 0 ? 0 : 1 / $0 }, bias: bias.map { -$0 })
     }
 
     /// The pixels: 3 bytes each (red, green, blue), or 1 for gray; row by row.

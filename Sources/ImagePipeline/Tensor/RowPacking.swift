@@ -17,7 +17,7 @@ struct RowPacking: Sendable {
 
     /// Nil where the tensor's form has no faster way.
     init?(_ spec: ImageTensorSpec) {
-        guard spec.channels == 3 else { return nil }
+        guard spec.channels == 3, spec.normalization == nil else { return nil }
         switch (spec.element, spec.layout) {
         case (.uint8, .nhwc):
             guard spec.scale.allSatisfy({ $0 == 1 }), spec.bias.allSatisfy({ $0 == 0 }) else { return nil }

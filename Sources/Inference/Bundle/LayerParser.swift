@@ -105,17 +105,7 @@ struct LayerParser {
         guard isInput else { return image }
         if let crop = object.choice("crop_and_scale", CropAndScale.self) { image.cropAndScale = crop }
         if let resampler = object.choice("resampler", Resampler.self) { image.resampler = resampler }
-        image.resizeShorterSide = object.integer("resize_shorter_side", in: 1...ImageTensorSpec.maximumSide)
-        if let side = image.resizeShorterSide, dimensions.count == 3, side < min(dimensions[0], dimensions[1]) {
-            problems.add(
-                object.path(of: "resize_shorter_side"),
-                "\(side) is smaller than the model's input of \(dimensions[1])x\(dimensions[0])")
-        }
-        if image.resizeShorterSide != nil, image.cropAndScale != .centerCrop {
-            problems.add(
-                object.path(of: "resize_shorter_side"),
-                "is for \"crop_and_scale\": \"center\"; with \"\(image.cropAndScale.rawValue)\" nothing is cut off")
-        }
+        PictureGeometryParser(object: object, dimensions: dimensions).parse(into: &image)
         if let margin = object.number("decode_margin") {
             if margin >= 1 {
                 image.decodeMargin = margin
@@ -154,6 +144,10 @@ struct LayerParser {
         let bias = perChannel(transform, "bias", channels: channels)
         let mean = perChannel(transform, "mean", channels: channels)
         let deviation = perChannel(transform, "std", channels: channels)
+        let offset = transform.number("offset"), twice = transform.bool("divide_by_std_twice")
+        for key in ["offset", "divide_by_std_twice"] where transform.has(key) && mean == nil && deviation == nil {
+            problems.add(transform.path(of: key), "is for \"mean\" and \"std\", which are missing")
+        }
         let hasMoments = transform.has("mean") || transform.has("std")
         if transform.has("standard"), hasMoments {
             problems.add(transform.path, "\"mean\" and \"std\" cannot stand beside \"standard\"")
@@ -168,15 +162,20 @@ struct LayerParser {
                 problems.add(transform.path, "\"mean\" and \"std\" are for inputs; outputs take \"scale\" and \"bias\"")
                 return
             }
-            // As training code writes it: (pixel * scale - mean) / std, where scale is 1/255 unless given.
+            // As training code writes it: (pixel * scale + offset - mean) / std, where scale is 1/255 unless given.
             let mean = mean ?? [Double](repeating: 0, count: channels)
             let deviation = deviation ?? [Double](repeating: 1, count: channels)
             guard deviation.allSatisfy({ $0 > 0 }) else {
                 problems.add(transform.path(of: "std"), "must be greater than 0")
                 return
             }
-            image.scale = deviation.map { (scale ?? 1 / 255) / $0 }
-            image.bias = zip(mean, deviation).map { -$0 / $1 }
+            let normalization = PixelNormalization(
+                rescale: scale ?? 1 / 255, offset: offset ?? 0, mean: mean, std: deviation,
+                dividesTwice: twice ?? false)
+            let divisors = deviation.map { normalization.dividesTwice ? $0 * $0 : $0 }
+            image.normalization = normalization
+            image.scale = divisors.map { normalization.rescale / $0 }
+            image.bias = zip(mean, divisors).map { (normalization.offset - $0) / $1 }
             if bias != nil { problems.add(transform.path(of: "bias"), "cannot stand beside \"mean\" and \"std\"") }
         } else {
             // A value that is wrong has been told of.

@@ -68,7 +68,15 @@ package struct ModelManifest: Sendable {
         package var scale: [Double], bias: [Double]
         package var cropAndScale = CropAndScale.centerCrop
         package var resampler = Resampler.bilinear
+        /// Mean and standard deviation, where the bundle gives those; scale and bias are then the nearest ones.
+        package var normalization: PixelNormalization?
         package var resizeShorterSide: Int?
+        /// Scale both sides to this before the crop.
+        package var resizeExactly: ImageSize?
+        /// Crop the picture as it is.
+        package var keepsSize = false
+        package var centering = Centering.halfEven
+        package var alignment = FitAlignment.center
         package var decodeMargin = 3.0
         package var fillColor: [UInt8] = [0, 0, 0]
         package var backgroundColor: [UInt8] = [255, 255, 255]

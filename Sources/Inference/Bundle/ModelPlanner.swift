@@ -170,7 +170,12 @@ struct ModelPlanner {
         spec.bias = bias.map { Float($0) }
         spec.cropAndScale = image.cropAndScale
         spec.resampler = image.resampler
+        spec.normalization = layer.linear == nil ? image.normalization : nil
         spec.resizeShorterSide = image.resizeShorterSide
+        spec.resizeExactly = image.resizeExactly
+        spec.keepsSize = image.keepsSize
+        spec.centering = image.centering
+        spec.alignment = image.alignment
         spec.decodeMargin = image.decodeMargin
         spec.background = rgb(image.backgroundColor)
         spec.fill = rgb(image.fillColor)

@@ -13,9 +13,13 @@ struct GoldenCase: CustomStringConvertible {
     let maximum: Int
     let expected: [UInt8]
 
-    static let all: [GoldenCase] = {
-        guard let text = try? String(contentsOf: Fixtures.folder.appendingPathComponent("cases.txt"), encoding: .utf8),
-            let tensors = try? Fixtures.bytes("tensors.bin")
+    static let all = read("cases.txt", "tensors.bin")
+    /// Of scripts/make-resample-goldens: filters and geometry against Pillow, OpenCV, TensorFlow and Hugging Face.
+    static let resampled = read("resample-cases.txt", "resample-tensors.bin")
+
+    private static func read(_ cases: String, _ bytes: String) -> [GoldenCase] {
+        guard let text = try? String(contentsOf: Fixtures.folder.appendingPathComponent(cases), encoding: .utf8),
+            let tensors = try? Fixtures.bytes(bytes)
         else { return [] }
         var offset = 0
         return text.split(separator: "\n").filter { !$0.hasPrefix("#") }.map { line in
@@ -23,7 +27,7 @@ struct GoldenCase: CustomStringConvertible {
             offset += golden.spec.byteCount
             return golden
         }
-    }()
+    }
 
     private init(_ line: String, _ tensors: [UInt8], _ offset: Int) {
         description = line
@@ -47,6 +51,11 @@ struct GoldenCase: CustomStringConvertible {
             resampler: Resampler(rawValue: values["resampler"] ?? "bilinear") ?? .bilinear,
             resizeShorterSide: values["shorter"].flatMap(Int.init), background: color("background", .white),
             fill: color("fill", .black))
+        let exact = (values["exact"] ?? "").split(separator: "x").compactMap { Int($0) }
+        if exact.count == 2 { spec.resizeExactly = ImageSize(width: exact[0], height: exact[1]) }
+        spec.keepsSize = values["size"] == "kept"
+        spec.centering = Centering(rawValue: values["centering"] ?? "half_even") ?? .halfEven
+        spec.alignment = FitAlignment(rawValue: values["alignment"] ?? "center") ?? .center
         if let margin = values["margin"].flatMap(Double.init) { spec.decodeMargin = margin }
         self.spec = spec
         options = ImageDecodeOptions(

@@ -1,0 +1,30 @@
+/// A size in pixels.
+public struct ImageSize: Sendable, Hashable, Codable {
+    /// Columns.
+    public var width: Int
+    /// Rows.
+    public var height: Int
+
+    /// Creates a size.
+    public init(width: Int, height: Int) {
+        self.width = width
+        self.height = height
+    }
+}
+
+/// Where an odd pixel goes when something is put in the middle, and how a fitted side is rounded.
+public enum Centering: String, Sendable, Hashable, CaseIterable, Codable {
+    /// Half a pixel is rounded to the even number, as torchvision and Pillow's `ImageOps` do.
+    case halfEven = "half_even"
+    /// A crop begins at the pixel before the middle, as in Hugging Face's processors; a picture that is fitted is placed as in
+    /// Ultralytics' `LetterBox`.
+    case floor
+}
+
+/// Where a fitted picture stands in the tensor.
+public enum FitAlignment: String, Sendable, Hashable, CaseIterable, Codable {
+    /// In the middle.
+    case center
+    /// At the top left; what is free is below and to the right.
+    case topLeft = "top_left"
+}

@@ -1,0 +1,67 @@
+internal import ImagePipeline
+
+/// Reads the keys of an image input that say how a picture's shape becomes the tensor's.
+struct PictureGeometryParser {
+    let object: ManifestObject
+    /// Height, width and channels of the input, where its shape is right.
+    let dimensions: [Int]
+
+    private var problems: ProblemList { object.problems }
+
+    private enum Resize: String, CaseIterable {
+        case none
+    }
+
+    func parse(into image: inout ModelManifest.ImageLayer) {
+        let sides = 1...ImageTensorSpec.maximumSide
+        image.resizeShorterSide = object.integer("resize_shorter_side", in: sides)
+        if let centering = object.choice("centering", Centering.self) { image.centering = centering }
+        if let alignment = object.choice("fit_alignment", FitAlignment.self) { image.alignment = alignment }
+        image.keepsSize = object.choice("resize", Resize.self) == Resize.none
+        if let share = object.number("crop_pct") { cropShare(share, of: &image) }
+        if let elements = object.elements("resize_exactly") {
+            let sizes = elements.compactMap { element -> Int? in
+                if case .integer(let side) = element, sides.contains(side) { side } else { nil }
+            }
+            if sizes.count == 2, elements.count == 2 {
+                image.resizeExactly = ImageSize(width: sizes[1], height: sizes[0])
+            } else {
+                problems.add(
+                    object.path(of: "resize_exactly"),
+                    "expected [height, width], both from 1 to \(ImageTensorSpec.maximumSide)")
+            }
+        }
+        let given = ["resize_shorter_side", "crop_pct", "resize_exactly", "resize"].filter(object.has)
+        if given.count > 1 {
+            problems.add(
+                object.path(of: given[1]), "cannot stand beside \"\(given[0])\": one of them says how to scale")
+        }
+        if let key = given.first, image.cropAndScale != .centerCrop {
+            problems.add(
+                object.path(of: key),
+                "is for \"crop_and_scale\": \"center\"; with \"\(image.cropAndScale.rawValue)\" nothing is cut off")
+        }
+        if object.has("fit_alignment"), image.cropAndScale != .scaleFit {
+            problems.add(
+                object.path(of: "fit_alignment"),
+                "is for \"crop_and_scale\": \"fit\"; with \"\(image.cropAndScale.rawValue)\" nothing is left free")
+        }
+    }
+
+    /// timm's and torchvision's way to write the size before the crop: the crop's size divided by a share, rounded down.
+    private func cropShare(_ share: Double, of image: inout ModelManifest.ImageLayer) {
+        guard share > 0, share <= 1 else {
+            problems.add(object.path(of: "crop_pct"), "expected a number greater than 0, at most 1, found \(share)")
+            return
+        }
+        guard dimensions.count == 3 else { return }
+        let side = (Double(min(dimensions[0], dimensions[1])) / share).rounded(.down)
+        guard side <= Double(ImageTensorSpec.maximumSide) else {
+            problems.add(
+                object.path(of: "crop_pct"),
+                "\(share) asks for a side of more than \(ImageTensorSpec.maximumSide) pixels")
+            return
+        }
+        image.resizeShorterSide = Int(side)
+    }
+}

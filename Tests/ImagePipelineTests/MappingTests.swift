@@ -1,0 +1,88 @@
+import ImagePipeline
+import TestSupport
+import Testing
+
+/// Coordinates of a tensor, and those of the displayed picture.
+@Suite struct MappingTests {
+    @Test func aLetterboxIsUltralytics() {
+        var spec = ImageTensorSpec(width: 320, height: 320, cropAndScale: .scaleFit)
+        spec.centering = .floor
+        // 512 x 430: the ratio is 0.625, 268.75 rows become 269, and 25.5 - 0.1 of the free ones are above.
+        let mapping = PictureMapping(width: 512, height: 430, spec: spec)
+        #expect(mapping.x.forward(512) == 320 && mapping.x.offset == 0)
+        #expect(mapping.y.offset == 25 && mapping.y.forward(430) == 294)
+        #expect(mapping.y.inverse(25) == 0 && abs(mapping.y.inverse(294) - 430) < 1e-9)
+        spec.alignment = .topLeft
+        #expect(PictureMapping(width: 512, height: 430, spec: spec).y.offset == 0)
+    }
+
+    @Test func aCropBeginsBeforeTheTensor() {
+        // torchvision: 300 x 200 to 384 x 256, of which 224 x 224 from (80, 16) on.
+        let mapping = PictureMapping(
+            width: 300, height: 200, spec: ImageTensorSpec(width: 224, height: 224, resizeShorterSide: 256))
+        #expect(mapping.x.forward(0) == -80 && mapping.y.forward(0) == -16)
+        #expect(mapping.x.inverse(0) == 62.5)
+    }
+
+    @Test func thePictureIsTheDisplayedOne() {
+        let info = ImageInfo(format: .jpeg, width: 430, height: 512, orientation: 6)
+        var spec = ImageTensorSpec(width: 320, height: 320, cropAndScale: .scaleFit)
+        spec.centering = .floor
+        #expect(
+            PictureMapping(info, spec: spec) == PictureMapping(width: 512, height: 430, spec: spec))
+        let stored = PictureMapping(info, spec: spec, options: ImageDecodeOptions(ignoreOrientation: true))
+        #expect(stored == PictureMapping(width: 430, height: 512, spec: spec))
+    }
+
+    /// A marked pixel is found in the tensor where the mapping says.
+    @Test(arguments: 1...40 as ClosedRange<UInt64>)
+    func theMappingIsWhereThePixelsGo(_ seed: UInt64) throws {
+        var random = SplitMix(seed: seed)
+        var spec = ImageTensorSpec(
+            width: Int.random(in: 20...60, using: &random), height: Int.random(in: 20...60, using: &random),
+            channelOrder: .gray, resampler: .bilinear, fill: .black)
+        spec.cropAndScale = CropAndScale.allCases.randomElement(using: &random) ?? .scaleFit
+        spec.centering = Centering.allCases.randomElement(using: &random) ?? .floor
+        spec.alignment = FitAlignment.allCases.randomElement(using: &random) ?? .center
+        if Bool.random(using: &random) { spec.resizeShorterSide = Int.random(in: 15...70, using: &random) }
+        let (width, height) = (Int.random(in: 8...30, using: &random), Int.random(in: 8...30, using: &random))
+        let mark = (x: Int.random(in: 0..<width, using: &random), y: Int.random(in: 0..<height, using: &random))
+        var pixels = [UInt8](repeating: 0, count: width * height)
+        pixels[mark.y * width + mark.x] = 255
+        let picture = try pixels.withUnsafeBytes {
+            try PixelReconstruction(width: width, height: height, channelOrder: .gray).png($0)
+        }
+        let tensor = try ImagePipeline(spec: spec).tensor(picture)
+        let mapping = PictureMapping(width: width, height: height, spec: spec)
+        var (sum, x, y) = (0.0, 0.0, 0.0)
+        for (index, level) in tensor.enumerated() {
+            sum += Double(level)
+            x += Double(level) * (Double(index % spec.width) + 0.5)
+            y += Double(level) * (Double(index / spec.width) + 0.5)
+        }
+        let (expectedX, expectedY) = (
+            mapping.x.forward(Double(mark.x) + 0.5), mapping.y.forward(Double(mark.y) + 0.5)
+        )
+        // A mark near an edge is smeared or cut off there: only the middle can be told from its sum.
+        let reach = 2 * max(mapping.x.scale, mapping.y.scale) + 2
+        guard expectedX > reach, expectedX < Double(spec.width) - reach, mark.x > 1, mark.x < width - 2,
+            expectedY > reach, expectedY < Double(spec.height) - reach, mark.y > 1, mark.y < height - 2
+        else { return }
+        #expect(abs(x / sum - expectedX) < 0.5 && abs(y / sum - expectedY) < 0.5, "seed \(seed)")
+        #expect(abs(mapping.x.inverse(expectedX) - Double(mark.x) - 0.5) < 1e-9, "seed \(seed)")
+    }
+
+    @Test func normalizationIsNumPys() throws {
+        // (numpy.float32(numpy.float64(level) * (1 / 255)) - float32(0.485)) / float32(0.229), for levels 1, 77 and 200.
+        var spec = ImageTensorSpec(width: 3, height: 1, channelOrder: .gray, element: .float32)
+        spec.normalization = PixelNormalization(mean: [0.485], std: [0.229])
+        let picture = try [UInt8]([1, 77, 200]).withUnsafeBytes {
+            try PixelReconstruction(width: 3, height: 1, channelOrder: .gray).png($0)
+        }
+        let tensor = try ImagePipeline(spec: spec).tensor(picture)
+        let values = tensor.withUnsafeBytes { bytes in
+            (0..<3).map { bytes.loadUnaligned(fromByteOffset: $0 * 4, as: UInt32.self) }
+        }
+        #expect(values == [0xc006732b, 0xbf4c9ec9, 0x3fa74d4f])
+    }
+}
