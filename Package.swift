@@ -92,7 +92,9 @@ let package = Package(
         .testTarget(
             name: "CoreMLImportTests", dependencies: ["CoreMLImport", "TestSupport"], swiftSettings: waiting),
         .testTarget(name: "ModelFactsTests", dependencies: ["ModelFacts", "TestSupport"], swiftSettings: waiting),
-        .testTarget(name: "ObservationsTests", dependencies: ["Observations", "TestSupport"], swiftSettings: strict),
+        .testTarget(
+            name: "ObservationsTests", dependencies: ["Observations", "TestSupport"], exclude: ["Fixtures"],
+            swiftSettings: strict),
         .target(name: "TestSupport", dependencies: ["CSystem"], path: "Tests/TestSupport", swiftSettings: waiting),
         .testTarget(
             name: "HTTPWireTests",

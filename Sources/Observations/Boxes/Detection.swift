@@ -1,0 +1,44 @@
+/// A box in pixels of the input tensor, from its top left corner. `right` and `bottom` are outside.
+package struct Box: Sendable, Hashable {
+    package var left: Float, top: Float, right: Float, bottom: Float
+
+    /// A box.
+    package init(left: Float, top: Float, right: Float, bottom: Float) {
+        self.left = left
+        self.top = top
+        self.right = right
+        self.bottom = bottom
+    }
+
+    /// The area; 0 for a box whose sides are the wrong way round.
+    package var area: Float { max(0, right - left) * max(0, bottom - top) }
+
+    /// Coordinates beyond this, either way, are cut to it: areas stay finite, and the boxes cover any tensor anyway.
+    static let farthest: Float = 1e9
+
+    /// The box with its coordinates cut to ±``farthest``; nil where one is NaN.
+    var bounded: Box? {
+        func cut(_ value: Float) -> Float { min(max(value, -Self.farthest), Self.farthest) }
+        guard !left.isNaN, !top.isNaN, !right.isNaN, !bottom.isNaN else { return nil }
+        return Box(left: cut(left), top: cut(top), right: cut(right), bottom: cut(bottom))
+    }
+}
+
+/// One thing that a detector found.
+package struct Detection: Sendable, Hashable {
+    package var box: Box
+    /// The class; background is not counted.
+    package var index: Int
+    /// 0 to 1.
+    package var confidence: Float
+    /// What follows the classes in its row: coefficients of its mask, its keypoints.
+    package var extras: [Float] = []
+
+    /// A detection.
+    package init(box: Box, index: Int, confidence: Float, extras: [Float] = []) {
+        self.box = box
+        self.index = index
+        self.confidence = confidence
+        self.extras = extras
+    }
+}

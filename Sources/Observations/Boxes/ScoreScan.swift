@@ -1,0 +1,225 @@
+#if canImport(Glibc)
+    internal import Glibc
+#else
+    internal import Musl
+#endif
+
+/// Finds the rows of a tensor with a class over the threshold. Raw values are compared before anything is computed from them;
+/// what is not a number is under every threshold.
+struct ScoreScan {
+    let form: ScoreForm
+    let background: BackgroundClass
+    let threshold: Float
+    let multiLabel: Bool
+    /// Whether objectness and class are combined by the root of their product (FCOS) and not by their product.
+    let usesRoot: Bool
+    /// Classes that are looked for; nil for all.
+    let wanted: [Bool]?
+    /// The least raw score of a class, and of objectness, that can be enough.
+    private let least: Float, leastObjectness: Float
+
+    init(_ decoding: BoxDecoding, threshold: Float, wanted: [Bool]?) {
+        form = decoding.scores
+        background = decoding.background
+        self.threshold = threshold
+        multiLabel = decoding.multiLabel
+        usesRoot = decoding.layout == .fcos
+        self.wanted = wanted
+        let objectness = usesRoot ? threshold * threshold : threshold
+        if form == .sigmoid {
+            // A little less: the exact comparison is made on what is computed.
+            least = Self.logit(threshold) - 1e-3
+            leastObjectness = Self.logit(objectness) - 1e-3
+        } else {
+            least = threshold
+            leastObjectness = objectness
+        }
+    }
+
+    static func logit(_ probability: Float) -> Float { log(probability / (1 - probability)) }
+
+    @inline(__always)
+    static func sigmoid(_ value: Float) -> Float { 1 / (1 + exp(-value)) }
+
+    /// Rows between two questions whether the work is still wanted.
+    private static let batch = 2_048
+
+    /// Adds what one level has.
+    /// - Parameters:
+    ///   - scores: all classes of each row, background included.
+    ///   - objectness: one value a row, or nil.
+    ///   - firstRow: the number of the level's first row among all rows.
+    func scan(
+        scores: Plane, objectness: Plane?, rows: Int, firstRow: Int, into candidates: inout Candidates,
+        isCancelled: () -> Bool
+    ) throws(ObservationError) {
+        var start = 0
+        while start < rows {
+            if isCancelled() { throw .cancelled }
+            let batch = start..<min(rows, start + Self.batch)
+            switch (form, objectness) {
+            case (.softmax, _): softmax(scores, batch, firstRow, &candidates)
+            case (_, let objectness?): gated(scores, by: objectness, batch, firstRow, &candidates)
+            case (_, nil) where scores.rowStride == 1 && scores.step != 1: columns(scores, batch, firstRow, &candidates)
+            case (_, nil): self.rows(scores, batch, firstRow, &candidates)
+            }
+            start = batch.upperBound
+        }
+    }
+
+    /// The classes' places without background, and what is subtracted from a place to get the class.
+    private func classes(_ scores: Plane) -> (range: Range<Int>, shift: Int) {
+        switch background {
+        case .none: (0..<scores.count, 0)
+        case .first: (min(1, scores.count)..<scores.count, 1)
+        case .last: (0..<(scores.count - 1), 0)
+        }
+    }
+
+    @inline(__always)
+    private func add(_ score: Float, _ row: Int, _ label: Int, _ candidates: inout Candidates) {
+        guard score >= threshold else { return }
+        if let wanted, label >= wanted.count || !wanted[label] { return }
+        candidates.add(score, row: row, label: label)
+    }
+
+    @inline(__always)
+    private func probability(_ value: Float) -> Float { form == .sigmoid ? Self.sigmoid(value) : value }
+
+    // MARK: Rows whose classes follow each other
+
+    private func rows(_ scores: Plane, _ batch: Range<Int>, _ firstRow: Int, _ candidates: inout Candidates) {
+        let (range, shift) = classes(scores)
+        for row in batch {
+            guard Self.maximum(scores, row, range) >= least else { continue }
+            each(scores, row, range) { place, value in
+                add(probability(value), firstRow &+ row, place &- shift, &candidates)
+            }
+        }
+    }
+
+    private func gated(
+        _ scores: Plane, by objectness: Plane, _ batch: Range<Int>, _ firstRow: Int, _ candidates: inout Candidates
+    ) {
+        let (range, shift) = classes(scores)
+        for row in batch {
+            let raw = objectness[row, 0]
+            guard raw >= leastObjectness else { continue }
+            let gate = probability(raw)
+            each(scores, row, range) { place, value in
+                let product = gate * probability(value)
+                add(usesRoot ? product.squareRoot() : product, firstRow &+ row, place &- shift, &candidates)
+            }
+        }
+    }
+
+    /// Calls `body` with the best class of a row, or with every class where a box may have several.
+    @inline(__always)
+    private func each(_ scores: Plane, _ row: Int, _ range: Range<Int>, _ body: (Int, Float) -> Void) {
+        if multiLabel {
+            for place in range {
+                let value = scores[row, place]
+                if value == value { body(place, value) }
+            }
+            return
+        }
+        var best = -Float.infinity, bestPlace = -1
+        for place in range {
+            let value = scores[row, place]
+            if value > best {
+                best = value
+                bestPlace = place
+            }
+        }
+        if bestPlace >= 0 { body(bestPlace, best) }
+    }
+
+    /// The greatest value of a row; -infinity where none is a number.
+    @inline(__always)
+    private static func maximum(_ scores: Plane, _ row: Int, _ range: Range<Int>) -> Float {
+        var best = -Float.infinity
+        guard scores.step == 1 else {
+            for place in range {
+                let value = scores[row, place]
+                best = value > best ? value : best
+            }
+            return best
+        }
+        let values = scores.base + row &* scores.rowStride
+        var place = range.lowerBound
+        if range.count >= 16 {
+            var first = SIMD8<Float>(repeating: -.infinity), second = first
+            while place &+ 16 <= range.upperBound {
+                let one = UnsafeRawPointer(values + place).loadUnaligned(as: SIMD8<Float>.self)
+                let two = UnsafeRawPointer(values + (place &+ 8)).loadUnaligned(as: SIMD8<Float>.self)
+                first.replace(with: one, where: one .> first)
+                second.replace(with: two, where: two .> second)
+                place &+= 16
+            }
+            first.replace(with: second, where: second .> first)
+            for lane in 0..<8 { best = first[lane] > best ? first[lane] : best }
+        }
+        while place < range.upperBound {
+            let value = values[place]
+            best = value > best ? value : best
+            place &+= 1
+        }
+        return best
+    }
+
+    // MARK: Classes whose rows follow each other
+
+    /// The greatest score of many rows at a time, class by class: memory is read in its order.
+    private func columns(_ scores: Plane, _ batch: Range<Int>, _ firstRow: Int, _ candidates: inout Candidates) {
+        let (range, shift) = classes(scores)
+        withUnsafeTemporaryAllocation(of: Float.self, capacity: batch.count) { best in
+            guard let best = best.baseAddress else { return }
+            best.initialize(repeating: -.infinity, count: batch.count)
+            for place in range {
+                let values = scores.base + (place &* scores.step &+ batch.lowerBound)
+                for index in 0..<batch.count {
+                    let value = values[index]
+                    best[index] = value > best[index] ? value : best[index]
+                }
+            }
+            for index in 0..<batch.count where best[index] >= least {
+                let row = batch.lowerBound &+ index
+                each(scores, row, range) { place, value in
+                    add(probability(value), firstRow &+ row, place &- shift, &candidates)
+                }
+            }
+        }
+    }
+
+    // MARK: One distribution
+
+    private func softmax(_ scores: Plane, _ batch: Range<Int>, _ firstRow: Int, _ candidates: inout Candidates) {
+        let (range, shift) = classes(scores)
+        let all = 0..<scores.count
+        let backgroundPlace: Int? =
+            switch background {
+            case .none: nil
+            case .first: 0
+            case .last: scores.count - 1
+            }
+        // p(class) <= 1 / (1 + exp(background - class)): most rows end here.
+        let gap = Self.logit(threshold) - 1e-3
+        for row in batch {
+            let best = Self.maximum(scores, row, range)
+            guard best.isFinite else { continue }
+            if let backgroundPlace, best - scores[row, backgroundPlace] < gap { continue }
+            let highest = max(best, backgroundPlace.map { scores[row, $0] } ?? best)
+            guard highest.isFinite else { continue }
+            var sum: Float = 0
+            for place in all {
+                let value = exp(scores[row, place] - highest)
+                if value == value { sum += value }
+            }
+            guard sum > 0, sum.isFinite else { continue }
+            let factor = 1 / sum
+            each(scores, row, range) { place, value in
+                add(exp(value - highest) * factor, firstRow &+ row, place &- shift, &candidates)
+            }
+        }
+    }
+}

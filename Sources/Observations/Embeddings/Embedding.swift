@@ -1,0 +1,81 @@
+#if canImport(Glibc)
+    internal import Glibc
+#else
+    internal import Musl
+#endif
+
+/// What is done to an embedding before it is given out.
+package enum EmbeddingNormalization: String, Sendable, CaseIterable {
+    /// Divided by its length.
+    case l2
+    /// As the model gives it.
+    case none
+
+    /// The embedding; one of length 0 stays as it is.
+    package func apply(_ values: UnsafeBufferPointer<Float>) -> [Float] {
+        guard self == .l2 else { return Array(values) }
+        var sum = 0.0
+        for value in values { sum += Double(value) * Double(value) }
+        guard sum > 0 else { return Array(values) }
+        let factor = 1 / sum.squareRoot()
+        return values.map { Float(Double($0) * factor) }
+    }
+}
+
+/// Classes that are told by how near their vectors are to a picture's embedding: zero-shot classification.
+package struct EmbeddingClasses: Sendable {
+    /// Numbers of a vector.
+    package let dimension: Int
+    /// The number of classes.
+    package let count: Int
+    /// What cosines are multiplied by before softmax: e to the power of CLIP's `logit_scale`, usually 100.
+    package let scale: Float
+    /// The vectors, each of length 1, one after the other.
+    private let vectors: [Float]
+
+    /// Classes with these vectors; nil where one has no length, or there is none.
+    /// - Parameter vectors: `count * dimension` numbers, class after class; their lengths do not matter.
+    package init?(vectors: [Float], dimension: Int, scale: Float) {
+        guard dimension > 0, !vectors.isEmpty, vectors.count % dimension == 0, scale.isFinite, scale > 0 else {
+            return nil
+        }
+        var normalized: [Float] = []
+        normalized.reserveCapacity(vectors.count)
+        for start in stride(from: 0, to: vectors.count, by: dimension) {
+            let vector = vectors[start..<start + dimension]
+            let length = vector.reduce(0.0) { $0 + Double($1) * Double($1) }.squareRoot()
+            guard length > 0, length.isFinite else { return nil }
+            normalized += vector.map { Float(Double($0) / length) }
+        }
+        self.vectors = normalized
+        self.dimension = dimension
+        self.scale = scale
+        count = normalized.count / dimension
+    }
+
+    /// The probability of each class: softmax of `scale` times the cosine. All are 0 for an embedding without a direction.
+    /// - Parameter embedding: `dimension` numbers, of any length.
+    package func probabilities(_ embedding: UnsafeBufferPointer<Float>) -> [Float] {
+        var result = [Float](repeating: 0, count: count)
+        guard embedding.count == dimension else { return result }
+        let length = embedding.reduce(0.0) { $0 + Double($1) * Double($1) }.squareRoot()
+        guard length > 0, length.isFinite else { return result }
+        vectors.withUnsafeBufferPointer { vectors in
+            for index in 0..<count {
+                var sum = 0.0
+                for element in 0..<dimension {
+                    sum += Double(vectors[index &* dimension &+ element]) * Double(embedding[element])
+                }
+                result[index] = scale * Float(sum / length)
+            }
+        }
+        let highest = result.max() ?? 0
+        var sum: Float = 0
+        for index in result.indices {
+            result[index] = exp(result[index] - highest)
+            sum += result[index]
+        }
+        for index in result.indices { result[index] /= sum }
+        return result
+    }
+}

@@ -1,0 +1,152 @@
+/// Masks of single detections: a sum of prototypes, weighted by each detection's coefficients (YOLACT, YOLO-seg).
+package struct InstanceMaskDecoder: Sendable {
+    /// Prototypes, and numbers in each detection.
+    package let coefficients: Int
+    /// The size of the input tensor in pixels.
+    package let width: Int, height: Int
+    private let cells: (width: Int, height: Int)
+    private let isFirst: Bool
+    /// The logit from which a place is in the mask.
+    private let least: Float
+
+    /// Prepares decoding with prototypes of this shape: `[1, coefficients, height, width]`, or channels last.
+    /// - Parameter threshold: the probability from which a place is in the mask, over 0 and under 1.
+    package init(
+        shape whole: [Int], coefficients: Int, threshold: Float = 0.5, width: Int, height: Int
+    ) throws(ObservationError) {
+        let shape = OutputTensor.withoutBatch(whole, rank: 3)
+        let expected = "[1, \(coefficients), height, width] or channels last"
+        guard shape.count == 3, let size = OutputTensor.count(of: shape), size > 0, size <= 1 << 30,
+            shape[0] == coefficients || shape[2] == coefficients
+        else { throw .unexpected(role: "prototypes", expected: expected, found: "\(whole)") }
+        self.coefficients = coefficients
+        self.width = width
+        self.height = height
+        isFirst = shape[0] == coefficients
+        cells = isFirst ? (shape[2], shape[1]) : (shape[1], shape[0])
+        least = ScoreScan.logit(threshold)
+    }
+
+    /// The mask of a detection in the picture, cut off at its box.
+    ///
+    /// Between the middles of the prototypes' cells values are interpolated linearly, first across and then down; the places where
+    /// a column changes sides are computed, not searched for, so that the work depends on the picture's width but not its height.
+    ///
+    /// - Parameters:
+    ///   - most: runs that the mask may have; nil is the answer where it would have more.
+    package func mask(
+        of detection: Detection, coefficients values: ArraySlice<Float>, prototypes: OutputTensor,
+        in picture: PictureMap, most: Int, isCancelled: () -> Bool = { false }
+    ) throws(ObservationError) -> RunLengths? {
+        guard values.count == coefficients, prototypes.values.count == coefficients * cells.width * cells.height else {
+            throw .unexpected(
+                role: "prototypes", expected: "\(coefficients) prototypes", found: "\(prototypes.shape)")
+        }
+        var mask = RunLengths(width: picture.x.length, height: picture.y.length)
+        guard let rectangle = picture.rectangle(detection.box) else {
+            mask.close()
+            return mask
+        }
+        // Pixels whose middle is in the box.
+        let columns = Self.pixels(rectangle.x, rectangle.width, picture.x.length)
+        let rows = Self.pixels(rectangle.y, rectangle.height, picture.y.length)
+        guard !columns.isEmpty, !rows.isEmpty else {
+            mask.close()
+            return mask
+        }
+        func place(_ pixel: Int, _ axis: AxisMap, _ cells: Int, _ side: Int) -> Double {
+            let place = axis.tensor(Double(pixel) + 0.5) * Double(cells) / Double(side) - 0.5
+            return min(max(place, 0), Double(cells - 1))
+        }
+        let across = columns.map { place($0, picture.x, cells.width, width) }
+        let down = rows.map { place($0, picture.y, cells.height, height) }
+        guard let left = across.first, let right = across.last, let top = down.first, let bottom = down.last else {
+            return mask
+        }
+        let region = (
+            x: Int(left)...min(Int(right) + 1, cells.width - 1), y: Int(top)...min(Int(bottom) + 1, cells.height - 1)
+        )
+        let field = field(values, prototypes, x: region.x, y: region.y)
+        let segments = Self.segments(down, from: rows.lowerBound, cells: region.y)
+        var line = [Float](repeating: 0, count: region.y.count)
+        for (column, place) in zip(columns, across) {
+            if column & 63 == 0, isCancelled() { throw .cancelled }
+            let cell = Int(place) - region.x.lowerBound, next = min(cell + 1, region.x.count - 1)
+            let part = Float(place - place.rounded(.down))
+            for row in 0..<region.y.count {
+                let first = field[row &* region.x.count &+ cell], second = field[row &* region.x.count &+ next]
+                line[row] = first + (second - first) * part
+            }
+            for segment in segments {
+                let first = line[segment.cell], step = line[segment.next] - first
+                func isIn(_ index: Int) -> Bool { first + step * segment.parts[index] >= least }
+                // Along a segment values rise or fall: there is one change of sides at the most.
+                let count = segment.parts.count, begins = isIn(0)
+                var low = 1, high = isIn(count - 1) == begins ? count : count - 1
+                if high == count { low = count }
+                while low < high {
+                    let middle = (low + high) / 2
+                    if isIn(middle) == begins { low = middle + 1 } else { high = middle }
+                }
+                let range = begins ? 0..<low : low..<count
+                mask.add(column: column, rows: segment.first + range.lowerBound..<segment.first + range.upperBound)
+            }
+            if mask.counts.count > most { return nil }
+        }
+        mask.close()
+        return mask
+    }
+
+    /// Rows of the picture between the middles of two rows of cells.
+    private struct Segment {
+        /// The rows of cells, counted from the region's first.
+        let cell: Int, next: Int
+        /// The first row of the picture.
+        let first: Int
+        /// How far each row is from the one middle to the other, 0 to 1.
+        var parts: [Float]
+    }
+
+    private static func segments(_ places: [Double], from first: Int, cells: ClosedRange<Int>) -> [Segment] {
+        var segments: [Segment] = []
+        for (index, place) in places.enumerated() {
+            let cell = Int(place) - cells.lowerBound
+            if segments.last?.cell != cell {
+                segments.append(
+                    Segment(cell: cell, next: min(cell + 1, cells.count - 1), first: first + index, parts: []))
+            }
+            segments[segments.count - 1].parts.append(Float(place - place.rounded(.down)))
+        }
+        return segments
+    }
+
+    private static func pixels(_ start: Double, _ length: Double, _ most: Int) -> Range<Int> {
+        let first = max(0, Int((start - 0.5).rounded(.up))), last = min(most, Int((start + length - 0.5).rounded(.up)))
+        return first..<max(first, last)
+    }
+
+    /// The weighted sum of the prototypes over a part of their cells; what is not a number is outside of the mask.
+    private func field(
+        _ values: ArraySlice<Float>, _ prototypes: OutputTensor, x: ClosedRange<Int>, y: ClosedRange<Int>
+    ) -> [Float] {
+        var field = [Float](repeating: 0, count: x.count * y.count)
+        guard let base = prototypes.values.baseAddress else { return field }
+        let plane = cells.width * cells.height
+        for (index, value) in values.enumerated() {
+            for row in y {
+                let line = (row - y.lowerBound) * x.count
+                if isFirst {
+                    let source = base + (index * plane + row * cells.width + x.lowerBound)
+                    for column in 0..<x.count { field[line &+ column] += value * source[column] }
+                } else {
+                    let source = base + ((row * cells.width + x.lowerBound) * coefficients + index)
+                    for column in 0..<x.count { field[line &+ column] += value * source[column &* coefficients] }
+                }
+            }
+        }
+        for index in field.indices {
+            field[index] = field[index].isNaN ? -1e9 : min(max(field[index], -1e9), 1e9)
+        }
+        return field
+    }
+}

@@ -1,0 +1,146 @@
+/// How a model's output is read as a class for each place of the picture.
+package struct MaskDecoding: Sendable, Hashable {
+    package var layout: MaskLayout
+    /// The order of the axes; nil finds it by the number of classes.
+    package var order: ChannelPlace?
+    /// With `sigmoid`, the least confidence of a class.
+    package var threshold: Float
+
+    /// A decoding.
+    package init(layout: MaskLayout, order: ChannelPlace? = nil, threshold: Float = 0.5) {
+        self.layout = layout
+        self.order = order
+        self.threshold = threshold
+    }
+}
+
+/// What the values of a mask are. The raw values are those of model.json.
+package enum MaskLayout: String, Sendable, CaseIterable {
+    /// A score for each class: the greatest wins.
+    case classes
+    /// A logit for each class, each on its own: the greatest that is over the threshold wins. Class 0 is nothing, and the
+    /// channels count from 1.
+    case sigmoid
+    /// The same with probabilities for logits.
+    case probabilities
+    /// The class's number itself.
+    case indices
+}
+
+/// Where the axis of the channels is.
+package enum ChannelPlace: String, Sendable, CaseIterable {
+    /// `[1, channels, height, width]`
+    case first
+    /// `[1, height, width, channels]`
+    case last
+}
+
+/// A class for each cell of a grid over the input tensor.
+package struct ClassMap: Sendable, Hashable {
+    /// Cells of a row, and rows.
+    package let width: Int, height: Int
+    /// The size of the input tensor in pixels.
+    package let tensorWidth: Int, tensorHeight: Int
+    /// The number of classes: one more than the largest number in the map can be.
+    package let classes: Int
+    /// Row by row.
+    package let values: [UInt16]
+}
+
+/// Reads a mask's output.
+package struct MaskDecoder: Sendable {
+    package let decoding: MaskDecoding
+    package let width: Int, height: Int
+    /// The classes that the map's numbers can be, the one for nothing counted.
+    package let classes: Int
+    private let cells: (width: Int, height: Int)
+    private let channels: Int
+    private let isFirst: Bool
+
+    /// The most classes: what 16 bits can tell, but for the number that stands for "not seen".
+    package static let mostClasses = 65_535
+
+    /// Prepares decoding of an output of this shape.
+    /// - Parameters:
+    ///   - width: of the input tensor in pixels, as `height`.
+    ///   - classes: how many labels there are; nil where none are known.
+    /// - Throws: `unexpected` where the shape does not fit.
+    package init(
+        _ decoding: MaskDecoding, shape whole: [Int], width: Int, height: Int, classes: Int?
+    ) throws(ObservationError) {
+        self.decoding = decoding
+        self.width = width
+        self.height = height
+        var shape = OutputTensor.withoutBatch(whole, rank: 3)
+        // Class numbers, or the scores of a single class, may come without an axis of channels.
+        if shape.count == 2 { shape.insert(1, at: 0) }
+        let background = decoding.layout == .sigmoid || decoding.layout == .probabilities ? 1 : 0
+        let expected = decoding.layout == .indices ? 1 : classes.map { max(1, $0 - background) }
+        let alternative = background == 1 ? classes : nil
+        func fits(_ channels: Int) -> Bool { expected == nil || channels == expected || channels == alternative }
+        let wanted = "[1, \(expected.map(String.init) ?? "classes"), height, width] or channels last"
+        guard shape.count == 3, let size = OutputTensor.count(of: shape), size > 0, size <= 1 << 30 else {
+            throw .unexpected(role: "output", expected: wanted, found: "\(whole)")
+        }
+        switch decoding.order {
+        case let order?: isFirst = order == .first
+        case nil where fits(shape[0]) != fits(shape[2]): isFirst = fits(shape[0])
+        case nil: isFirst = shape[0] <= shape[2]
+        }
+        channels = isFirst ? shape[0] : shape[2]
+        cells = isFirst ? (shape[2], shape[1]) : (shape[1], shape[0])
+        guard fits(channels), channels <= Self.mostClasses - 1 else {
+            throw .unexpected(role: "output", expected: wanted, found: "\(whole)")
+        }
+        self.classes = decoding.layout == .indices ? min(classes ?? 256, Self.mostClasses) : channels + background
+    }
+
+    /// The greatest class of each cell.
+    package func map(
+        _ tensor: OutputTensor, threshold: Float? = nil, isCancelled: () -> Bool = { false }
+    ) throws(ObservationError) -> ClassMap {
+        let count = cells.width * cells.height
+        guard tensor.values.count == count * channels, let base = tensor.values.baseAddress else {
+            throw .unexpected(role: "output", expected: "\(count * channels) values", found: "\(tensor.shape)")
+        }
+        var values = [UInt16](repeating: 0, count: count)
+        if decoding.layout == .indices {
+            for index in 0..<count {
+                let value = base[index].rounded()
+                values[index] = value >= 0 && value < Float(classes) ? UInt16(value) : 0
+            }
+        } else {
+            var least = -Float.infinity
+            var first: UInt16 = 0
+            if decoding.layout != .classes {
+                let threshold = threshold ?? decoding.threshold
+                least = decoding.layout == .sigmoid ? ScoreScan.logit(threshold) : threshold
+                first = 1
+            }
+            var best = [Float](repeating: least, count: count)
+            let cellStep = isFirst ? 1 : channels, channelStep = isFirst ? count : 1
+            // Cells of a batch stay in the cache while the channels are gone through.
+            var start = 0
+            while start < count {
+                if isCancelled() { throw .cancelled }
+                let end = min(count, start + 4_096)
+                for channel in 0..<channels {
+                    let plane = base + channel * channelStep
+                    let number = first &+ UInt16(truncatingIfNeeded: channel)
+                    for index in start..<end {
+                        let value = plane[index &* cellStep]
+                        // The threshold itself is enough; of equals the first class wins.
+                        if value > best[index] || (first == 1 && values[index] == 0 && value >= best[index]) {
+                            best[index] = value
+                            values[index] = number
+                        }
+                    }
+                }
+                start = end
+            }
+        }
+        return ClassMap(
+            width: cells.width, height: cells.height, tensorWidth: width, tensorHeight: height, classes: classes,
+            values: values)
+    }
+}

@@ -1,0 +1,63 @@
+/// Where one axis of the input tensor lies in the picture as it is displayed.
+package struct AxisMap: Sendable, Hashable {
+    /// Pixels of the picture for one of the tensor.
+    package let scale: Double
+    /// The picture's coordinate at the tensor's 0.
+    package let origin: Double
+    /// The picture's length in pixels.
+    package let length: Int
+    /// The part of the picture that the tensor shows.
+    package let seen: ClosedRange<Double>
+
+    /// An axis. `scale` is greater than 0.
+    package init(scale: Double, origin: Double, length: Int, seen: ClosedRange<Double>) {
+        self.scale = scale
+        self.origin = origin
+        self.length = length
+        self.seen = seen
+    }
+
+    /// The picture's coordinate of one of the tensor's, cut off at the picture's edges.
+    package func picture(_ tensor: Float) -> Double {
+        min(max(origin + Double(tensor) * scale, 0), Double(length))
+    }
+
+    /// The tensor's coordinate of one of the picture's.
+    package func tensor(_ picture: Double) -> Double { (picture - origin) / scale }
+
+    /// For each pixel of the picture the cell of a grid of `cells` over `side` pixels of the tensor that its middle is in; -1 for
+    /// pixels that the tensor does not show.
+    func cells(_ cells: Int, side: Int) -> [Int32] {
+        (0..<max(0, length)).map { pixel in
+            let middle = Double(pixel) + 0.5
+            guard seen.contains(middle) else { return -1 }
+            let cell = tensor(middle) * Double(cells) / Double(side)
+            guard cell >= 0 else { return 0 }
+            return Int32(min(cell, Double(cells - 1)))
+        }
+    }
+}
+
+/// Where the input tensor lies in the picture as it is displayed: the inverse of what was done to the picture.
+package struct PictureMap: Sendable, Hashable {
+    package let x: AxisMap, y: AxisMap
+
+    /// Both axes.
+    package init(x: AxisMap, y: AxisMap) {
+        self.x = x
+        self.y = y
+    }
+
+    /// A rectangle in pixels of the picture, from its top left corner.
+    package struct Rectangle: Sendable, Hashable {
+        package let x: Double, y: Double, width: Double, height: Double
+    }
+
+    /// A box in the picture, cut off at its edges; nil where nothing of it is in the picture.
+    package func rectangle(_ box: Box) -> Rectangle? {
+        let left = x.picture(box.left), right = x.picture(box.right)
+        let top = y.picture(box.top), bottom = y.picture(box.bottom)
+        guard right > left, bottom > top else { return nil }
+        return Rectangle(x: left, y: top, width: right - left, height: bottom - top)
+    }
+}

@@ -1,0 +1,157 @@
+import Observations
+import TestSupport
+import Testing
+
+/// Outputs that no model should give: every decoder ends, in bounded time, with finite boxes.
+@Suite struct HostileTensorTests {
+    private static func value(_ random: inout SplitMix) -> Float {
+        switch Int.random(in: 0..<12, using: &random) {
+        case 0: .nan
+        case 1: .infinity
+        case 2: -.infinity
+        case 3: 1e30
+        case 4: -1e30
+        case 5: .greatestFiniteMagnitude
+        case 6: -0.0
+        case 7: Float(bitPattern: UInt32.random(in: 0...UInt32.max, using: &random))
+        default: Float.random(in: -2...2, using: &random)
+        }
+    }
+
+    private static func tensor(_ shape: [Int], _ random: inout SplitMix) -> [Float] {
+        (0..<shape.reduce(1, *)).map { _ in value(&random) }
+    }
+
+    /// The shapes of a layout's tensors for an input of 32 x 32 and 3 classes.
+    private static func shapes(_ layout: BoxLayout, _ random: inout SplitMix) -> [String: [[Int]]] {
+        let rows = Int.random(in: 1...40, using: &random)
+        switch layout {
+        case .yolov5: return ["output": [[1, rows, 8]]]
+        case .yolov8: return ["output": [Bool.random(using: &random) ? [1, 7, rows] : [1, rows, 7]]]
+        case .endToEnd: return ["output": [[1, rows, 6]]]
+        case .yolox: return ["output": [[1, 21, 8]]]
+        case .ssd: return ["boxes": [[1, rows, 4]], "scores": [[1, rows, 4]], "priors": [[1, 2, rows * 4]]]
+        case .tfliteDetection:
+            return ["boxes": [[1, rows, 4]], "classes": [[1, rows]], "scores": [[1, rows]], "count": [[1]]]
+        case .detr: return ["boxes": [[1, rows, 4]], "scores": [[1, rows, 4]]]
+        case .corners: return ["boxes": [[1, rows, 4]], "scores": [[1, rows, 3]]]
+        case .retinanet:
+            return [
+                "boxes": [[1, 36, 4, 4], [1, 36, 2, 2], [1, 36, 1, 1]],
+                "scores": [[1, 27, 4, 4], [1, 27, 2, 2], [1, 27, 1, 1]],
+            ]
+        case .fcos:
+            return [
+                "boxes": [[1, 4, 4, 4], [1, 2, 2, 4]], "scores": [[1, 3, 4, 4], [1, 2, 2, 3]],
+                "centerness": [[1, 1, 4, 4], [1, 2, 2, 1]],
+            ]
+        }
+    }
+
+    @Test(arguments: BoxLayout.allCases) func boxesStayFinite(_ layout: BoxLayout) throws {
+        let seed = SplitMix.seed(for: "boxesStayFinite(\(layout))")
+        var random = SplitMix(seed: seed)
+        for _ in 0..<500 {
+            let shapes = Self.shapes(layout, &random)
+            var decoding = BoxDecoding(layout: layout)
+            decoding.form = BoxForm.allCases.randomElement(using: &random) ?? .centers
+            decoding.units = BoxUnits.allCases.randomElement(using: &random) ?? .pixels
+            decoding.suppression = SuppressionScope.allCases.randomElement(using: &random) ?? .none
+            decoding.scores = ScoreForm.allCases.randomElement(using: &random) ?? .sigmoid
+            decoding.multiLabel = Bool.random(using: &random)
+            if layout == .fcos { decoding.strides = [8, 16] }
+            if layout == .retinanet {
+                let boxes = [[Float]](repeating: [10, 20], count: 9)
+                decoding.priors = .grid([8, 16, 32].map { PriorBoxes.Level(stride: $0, boxes: boxes) })
+            }
+            let decoder = try BoxDecoder(decoding, shapes: shapes, width: 32, height: 32, classes: 3)
+            let tensors = OwnedTensors(
+                shapes.flatMap { role, shapes in shapes.map { (role, $0, Self.tensor($0, &random)) } })
+            var options = BoxOptions()
+            options.threshold = [0, 0.25, 1].randomElement(using: &random)
+            let found = try tensors.withTensors { try decoder.detections(in: $0, options: options) }
+            #expect(found.count <= decoding.maxDetections)
+            let map = PictureMap(
+                x: AxisMap(scale: 2.5, origin: -7, length: 60, seen: 0...60),
+                y: AxisMap(scale: 1.5, origin: 3, length: 50, seen: 3...50))
+            for one in found {
+                #expect((0...1).contains(one.confidence) && (0..<3).contains(one.index))
+                guard let box = map.rectangle(one.box) else { continue }
+                #expect(box.x >= 0 && box.width > 0 && box.x + box.width <= 60.0001)
+                #expect(box.y >= 0 && box.height > 0 && box.y + box.height <= 50.0001)
+            }
+        }
+    }
+
+    @Test func aMillionCandidatesKeepTheBest() throws {
+        let count = 1_000_000
+        var values = [Float](repeating: 0, count: count * 6)
+        for row in 0..<count {
+            // The later, the better: each is better than all that are held.
+            values[row * 6] = Float(row % 1_000)
+            values[row * 6 + 1] = Float(row / 1_000)
+            values[row * 6 + 2] = 0.5
+            values[row * 6 + 3] = 0.5
+            values[row * 6 + 4] = 0.3 + 0.6 * Float(row) / Float(count)
+        }
+        let tensors = OwnedTensors([("output", [1, count, 6], values)])
+        let decoder = try BoxDecoder(
+            BoxDecoding(layout: .yolov8), shapes: ["output": [[1, count, 6]]], width: 1_000, height: 1_000, classes: 2)
+        let found = try tensors.withTensors { try decoder.detections(in: $0) }
+        #expect(found.count == 300)
+        let best = found.map { Int($0.box.left + 0.5) + 1_000 * Int($0.box.top + 0.5) }
+        // Scores of neighbours may be equal in single precision; then the first comes first.
+        #expect(best.sorted().first.map { $0 > count - 320 } == true)
+    }
+
+    @Test func cancellationEndsIt() throws {
+        let tensors = OwnedTensors([("output", [1, 7, 8_400], [Float](repeating: 0.9, count: 7 * 8_400))])
+        let decoder = try BoxDecoder(
+            BoxDecoding(layout: .yolov8), shapes: ["output": [[1, 7, 8_400]]], width: 640, height: 640, classes: 3)
+        #expect(throws: ObservationError.cancelled) {
+            _ = try tensors.withTensors { try decoder.detections(in: $0, isCancelled: { true }) }
+        }
+    }
+
+    @Test func masksAndPointsAndVectorsOfRubbish() throws {
+        let seed = SplitMix.seed(for: "masksAndPointsAndVectorsOfRubbish")
+        var random = SplitMix(seed: seed)
+        let picture = PictureMap(
+            x: AxisMap(scale: 2.5, origin: -7, length: 60, seen: 0...60),
+            y: AxisMap(scale: 1.5, origin: 3, length: 50, seen: 3...50))
+        for _ in 0..<500 {
+            for layout in MaskLayout.allCases {
+                let shape = layout == .indices ? [1, 1, 6, 7] : [1, 3, 6, 7]
+                let decoder = try MaskDecoder(
+                    MaskDecoding(layout: layout), shape: shape, width: 32, height: 32, classes: nil)
+                let tensors = OwnedTensors([("output", shape, Self.tensor(shape, &random))])
+                let map = try tensors.withTensors { try decoder.map(try #require($0["output"]?.first)) }
+                let mask = PictureMask(map, in: picture)
+                let runs = try mask.runLengths(of: Set(0..<map.classes), most: .max)
+                #expect(
+                    runs?.mapValues(\.area)
+                        == Dictionary(uniqueKeysWithValues: mask.areas.enumerated().map { ($0, $1) }))
+            }
+            for layout in KeypointLayout.allCases {
+                let shape = layout == .points ? [1, 5, 3] : [1, 5, 6, 7]
+                let decoder = try KeypointDecoder(
+                    KeypointDecoding(layout: layout), shape: shape, width: 32, height: 32, names: 5)
+                let tensors = OwnedTensors([("output", shape, Self.tensor(shape, &random))])
+                let points = try tensors.withTensors { try decoder.keypoints(try #require($0["output"]?.first)) }
+                #expect(points.count == 5)
+                for point in points { #expect(point.map { $0.x.isFinite && $0.y.isFinite } ?? true) }
+            }
+            let decoder = try InstanceMaskDecoder(shape: [1, 4, 6, 7], coefficients: 4, width: 32, height: 32)
+            let tensors = OwnedTensors([("prototypes", [1, 4, 6, 7], Self.tensor([1, 4, 6, 7], &random))])
+            let coefficients = Self.tensor([4], &random)
+            let one = Detection(box: Box(left: -1e9, top: 2, right: 30, bottom: 1e9), index: 0, confidence: 1)
+            let mask = try tensors.withTensors {
+                try decoder.mask(
+                    of: one, coefficients: coefficients[...], prototypes: try #require($0["prototypes"]?.first),
+                    in: picture,
+                    most: .max)
+            }
+            #expect(mask.map { $0.counts.reduce(0, +) == 60 * 50 } == true)
+        }
+    }
+}

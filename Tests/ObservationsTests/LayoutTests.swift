@@ -1,0 +1,168 @@
+import Foundation
+import Observations
+import Testing
+
+/// What decoders find against a numpy decoder: scripts/make-detector-fixtures wrote both sides.
+@Suite struct LayoutTests {
+    @Test(arguments: try! LayoutFixture.load().cases) func decodesAsTheReference(_ fixture: LayoutFixture.Case) throws {
+        let file = try LayoutFixture.load()
+        let decoder = try fixture.decoder(width: file.width, height: file.height)
+        let found = try fixture.withTensors { try decoder.detections(in: $0) }
+        #expect(found.count == fixture.expected.count)
+        #expect(!found.isEmpty)
+        for (one, expected) in zip(found, fixture.expected) {
+            #expect(one.index == expected.index)
+            #expect(abs(Double(one.confidence) - expected.confidence) < 1e-5)
+            let box = [one.box.left, one.box.top, one.box.right, one.box.bottom]
+            for (side, wanted) in zip(box, expected.box) { #expect(abs(Double(side) - wanted) < 2e-3) }
+        }
+    }
+
+    @Test func aHigherThresholdAndFewerDetectionsAndOneClass() throws {
+        let file = try LayoutFixture.load()
+        let fixture = try #require(file.cases.first { $0.name == "yolov8, rows" })
+        let decoder = try fixture.decoder(width: file.width, height: file.height)
+        var options = BoxOptions()
+        options.threshold = 0.5
+        let strict = try fixture.withTensors { try decoder.detections(in: $0, options: options) }
+        #expect(strict.count == fixture.expected.count { $0.confidence >= 0.5 })
+        options.most = 3
+        #expect(try fixture.withTensors { try decoder.detections(in: $0, options: options) } == Array(strict.prefix(3)))
+        options = BoxOptions()
+        options.classes = [2]
+        let ones = try fixture.withTensors { try decoder.detections(in: $0, options: options) }
+        #expect(ones.map(\.index).allSatisfy { $0 == 2 })
+        #expect(ones.count == fixture.expected.count { $0.index == 2 })
+    }
+
+    @Test func shapesThatDoNotFitAreNamed() {
+        func message(_ layout: BoxLayout, _ shapes: [String: [[Int]]], classes: Int?) -> String {
+            do throws(ObservationError) {
+                _ = try BoxDecoder(BoxDecoding(layout: layout), shapes: shapes, width: 64, height: 64, classes: classes)
+                return "none"
+            } catch {
+                return error.message
+            }
+        }
+        #expect(
+            message(.yolov8, ["output": [[1, 9, 100]]], classes: 3)
+                == "output: expected [1, 7, rows] or [1, rows, 7] (4 box + 3 classes), found [1, 9, 100]")
+        #expect(
+            message(.yolov5, ["output": [[1, 100]]], classes: 3)
+                == "output: expected [1, 8, rows] or [1, rows, 8] (4 box + 1 objectness + 3 classes), found [1, 100]")
+        #expect(
+            message(.corners, ["boxes": [[1, 10, 4]], "scores": [[1, 9, 2]]], classes: 2)
+                == "scores: expected [1, 10, 2], found [1, 9, 2]")
+        #expect(
+            message(.yolox, ["output": [[1, 83, 8]]], classes: 3)
+                == "boxes: expected 84 rows, as the priors are, found 83")
+        #expect(message(.yolov8, ["output": [[1, 7, .max]]], classes: 3).hasPrefix("output: expected at most"))
+        #expect(message(.yolov8, ["output": [[1, -7, 5]]], classes: 3).hasPrefix("output: expected at most"))
+        #expect(message(.yolov8, [:], classes: 3).hasPrefix("output: expected [1, 7, rows]"))
+        #expect(
+            message(.ssd, ["boxes": [[1, 8, 4]], "scores": [[1, 8, 3]]], classes: 2).hasPrefix("priors: expected"))
+    }
+}
+
+/// Tests/ObservationsTests/Fixtures/layouts.json.
+struct LayoutFixture: Decodable {
+    let width: Int, height: Int
+    let cases: [Case]
+
+    struct Case: Decodable, CustomTestStringConvertible, Sendable {
+        let name: String
+        let decoding: Settings
+        let classes: Int
+        let priors: [Float]?
+        let levels: [Level]?
+        let tensors: [String: [Tensor]]
+        let expected: [Expected]
+        var testDescription: String { name }
+    }
+
+    struct Settings: Decodable, Sendable {
+        let layout: String
+        let threshold: Float, iou: Float
+        let suppression: String
+        let multi_label: Bool
+        let max: Int
+        let scores: String?, background: String?, units: String?, form: String?
+        let strides: [Int]?
+    }
+
+    struct Level: Decodable, Sendable {
+        let stride: Int
+        let boxes: [[Float]]
+        let offset: Float
+    }
+
+    struct Tensor: Decodable, Sendable {
+        let shape: [Int]
+        let values: [Float]
+    }
+
+    struct Expected: Decodable, Sendable {
+        let index: Int
+        let confidence: Double
+        let box: [Double]
+    }
+
+    static func load() throws -> LayoutFixture {
+        let path = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Fixtures/layouts.json")
+        return try JSONDecoder().decode(LayoutFixture.self, from: Data(contentsOf: path))
+    }
+}
+
+extension LayoutFixture.Case {
+    func decoder(width: Int, height: Int) throws -> BoxDecoder {
+        var wanted = BoxDecoding(layout: try #require(BoxLayout(rawValue: decoding.layout)))
+        wanted.threshold = decoding.threshold
+        wanted.iou = decoding.iou
+        wanted.suppression = try #require(SuppressionScope(rawValue: decoding.suppression))
+        wanted.multiLabel = decoding.multi_label
+        wanted.maxDetections = decoding.max
+        if let scores = decoding.scores { wanted.scores = try #require(ScoreForm(rawValue: scores)) }
+        if let background = decoding.background {
+            wanted.background = try #require(BackgroundClass(rawValue: background))
+        }
+        if let units = decoding.units { wanted.units = try #require(BoxUnits(rawValue: units)) }
+        if let form = decoding.form { wanted.form = try #require(BoxForm(rawValue: form)) }
+        if let strides = decoding.strides { wanted.strides = strides }
+        if let priors { wanted.priors = .given(priors) }
+        if let levels {
+            wanted.priors = .grid(
+                levels.map { PriorBoxes.Level(stride: $0.stride, boxes: $0.boxes, offset: $0.offset) })
+        }
+        return try BoxDecoder(
+            wanted, shapes: tensors.mapValues { $0.map(\.shape) }, width: width, height: height, classes: classes)
+    }
+
+    func withTensors<R>(_ body: ([String: [OutputTensor]]) throws -> R) throws -> R {
+        let all = tensors.flatMap { role, tensors in tensors.map { (role, $0.shape, $0.values) } }
+        return try OwnedTensors(all).withTensors(body)
+    }
+}
+
+/// Tensors of a test, in memory of its own.
+final class OwnedTensors {
+    private let memory: [(role: String, shape: [Int], values: UnsafeMutableBufferPointer<Float>)]
+
+    init(_ tensors: [(role: String, shape: [Int], values: [Float])]) {
+        memory = tensors.map { role, shape, values in
+            let buffer = UnsafeMutableBufferPointer<Float>.allocate(capacity: values.count)
+            _ = buffer.initialize(from: values)
+            return (role, shape, buffer)
+        }
+    }
+
+    deinit { for (_, _, values) in memory { values.deallocate() } }
+
+    func withTensors<R>(_ body: ([String: [OutputTensor]]) throws -> R) throws -> R {
+        var tensors: [String: [OutputTensor]] = [:]
+        for (role, shape, values) in memory {
+            tensors[role, default: []].append(
+                try #require(OutputTensor(shape: shape, values: UnsafeBufferPointer(values))))
+        }
+        return try body(tensors)
+    }
+}
