@@ -40,6 +40,7 @@ let package = Package(
     products: [
         .executable(name: "ocelli", targets: ["ocelli"]),
         .library(name: "SystemSupport", targets: ["SystemSupport"]),
+        .library(name: "JSON", targets: ["JSON"]),
         .library(name: "HTTPWire", targets: ["HTTPWire"]),
         .library(name: "HTTPServer", targets: ["HTTPServer"]),
         .library(name: "ImagePipeline", targets: ["ImagePipeline"]),
@@ -58,33 +59,37 @@ let package = Package(
         // Swift over CSystem: threads, clocks, guarded values, errors of system calls.
         .target(name: "SystemSupport", dependencies: ["CSystem"], swiftSettings: strict),
 
+        // JSON text: scanned into typed memory, written, and located where it is wrong.
+        .target(name: "JSON", swiftSettings: strict),
+
         // The libraries, in the order of the way of one request.
         .target(name: "HTTPWire", swiftSettings: strict),
         .target(
-            name: "HTTPServer", dependencies: ["CSystem", "HTTPWire", "SystemSupport"], swiftSettings: strict),
+            name: "HTTPServer", dependencies: ["CSystem", "HTTPWire", "JSON", "SystemSupport"], swiftSettings: strict),
         .target(name: "ImagePipeline", dependencies: ["CJPEG", "CPNG", "CResample", "CWebP"], swiftSettings: strict),
         .target(name: "FlowControl", dependencies: ["SystemSupport"], swiftSettings: strict),
         // What model files and the files beside them say.
         .target(name: "CoreMLImport", swiftSettings: strict),
-        .target(name: "ModelFacts", swiftSettings: strict),
+        .target(name: "ModelFacts", dependencies: ["JSON"], swiftSettings: strict),
         // What raw outputs mean: boxes, masks, keypoints, embeddings.
         .target(name: "Observations", swiftSettings: strict),
         // The other end of the wire: a client that measures.
         .target(name: "LoadGenerator", dependencies: ["CSystem", "SystemSupport"], swiftSettings: strict),
         .target(
             name: "Inference",
-            dependencies: ["COpenVINO", "ImagePipeline", "FlowControl", "SystemSupport"],
+            dependencies: ["COpenVINO", "ImagePipeline", "FlowControl", "JSON", "SystemSupport"],
             swiftSettings: strict),
         .target(
             name: "InferenceService",
             dependencies: [
-                "CSystem", "HTTPWire", "HTTPServer", "ImagePipeline", "FlowControl", "Inference", "LoadGenerator",
+                "CSystem", "HTTPWire", "HTTPServer", "ImagePipeline", "FlowControl", "Inference", "JSON",
+                "LoadGenerator",
                 "SystemSupport",
             ],
             swiftSettings: strict),
         .executableTarget(
             name: "ocelli",
-            dependencies: ["InferenceService", "LoadGenerator"],
+            dependencies: ["InferenceService", "JSON", "LoadGenerator"],
             swiftSettings: strict,
             linkerSettings: findEngine + carryRuntime),
 
@@ -116,6 +121,7 @@ let package = Package(
             dependencies: ["CResample", "ImagePipeline", "TestSupport"],
             exclude: ["Fixtures"],
             swiftSettings: strict),
+        .testTarget(name: "JSONTests", dependencies: ["JSON"], swiftSettings: waiting),
         .executableTarget(
             name: "imagetool", dependencies: ["ImagePipeline", "CJPEG"], path: "Tests/ImageTool", swiftSettings: strict),
         // Linked into tests, it makes Thread Sanitizer understand Swift's Mutex. Empty in other builds.
@@ -133,7 +139,7 @@ let package = Package(
             name: "InferenceServiceTests",
             dependencies: [
                 "InferenceService", "Inference", "HTTPServer", "HTTPWire", "FlowControl", "ImagePipeline",
-                "SystemSupport", "TestSupport",
+                "JSON", "SystemSupport", "TestSupport",
             ],
             swiftSettings: waiting),
         .executableTarget(

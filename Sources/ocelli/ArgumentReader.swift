@@ -1,4 +1,5 @@
 internal import InferenceService
+internal import JSON
 
 /// Goes through the arguments of a subcommand.
 struct ArgumentReader {
@@ -48,7 +49,7 @@ struct ArgumentReader {
     /// The error for a flag that the command does not know.
     func unknown(_ flag: String) -> UsageError {
         if known.contains(flag) { return UsageError("\(flag) takes no value") }
-        let hint = Suggestion.hint(for: flag, among: known)
+        let hint = Spelling.hint(for: flag, among: known)
         return UsageError(
             "\"\(flag)\" is not a flag of `ocelli \(command)`\(hint); `ocelli help \(command)` lists them")
     }

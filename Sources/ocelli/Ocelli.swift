@@ -1,5 +1,6 @@
 internal import Dispatch
 internal import InferenceService
+internal import JSON
 internal import Synchronization
 
 /// The command line: finds the subcommand and runs it.
@@ -46,7 +47,7 @@ enum Ocelli {
             default: break
             }
             guard let command = (commands + internalCommands).first(where: { $0.name == name }) else {
-                let hint = Suggestion.hint(for: name, among: commands.map { $0.name })
+                let hint = Spelling.hint(for: name, among: commands.map { $0.name })
                 throw UsageError("\"\(name)\" is not a command\(hint); `ocelli help` lists them")
             }
             let rest = Array(arguments.dropFirst())

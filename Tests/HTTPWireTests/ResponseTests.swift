@@ -52,12 +52,6 @@ import Testing
         #expect(HTTPDate.string(unixSeconds: seconds) == expected)
     }
 
-    @Test func jsonStringsAreEscaped() {
-        #expect(
-            text { JSONText.appendString("a\"b\\c\n\r\t\u{0}\u{1F}é\u{7F}/", to: &$0) }
-                == #""a\"b\\c\n\r\t\u0000\u001fé"# + "\u{7F}/\"")
-    }
-
     @Test func aStatusAlwaysHasThreeDigits() {
         #expect(HTTPStatus(code: 99).code == 500)
         #expect(HTTPStatus(code: 1000).code == 500)

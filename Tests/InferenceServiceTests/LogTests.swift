@@ -1,5 +1,6 @@
 import Foundation
 import InferenceService
+import JSON
 import Testing
 
 /// What is kept of a log that is not read, and what is told of the rest.

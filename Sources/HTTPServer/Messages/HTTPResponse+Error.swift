@@ -1,4 +1,5 @@
 public import HTTPWire
+internal import JSON
 
 extension HTTPResponse {
     /// The JSON form of an error of the HTTP layer: `{"error": …, "code": …, "request_id": …}`.

@@ -1,4 +1,5 @@
 import CSystem
+import JSON
 
 /// Makes request identifiers, and judges those that clients send.
 package struct RequestIdentifier: Sendable {

@@ -1,4 +1,5 @@
 internal import ImagePipeline
+internal import JSON
 
 /// Reads one entry of a manifest's `inputs` or `outputs`.
 struct LayerParser {

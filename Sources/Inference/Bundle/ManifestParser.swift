@@ -1,4 +1,5 @@
 internal import ImagePipeline
+internal import JSON
 
 /// Reads `model.json` into a ``ModelManifest``, gathering everything that is wrong with it.
 struct ManifestParser {

@@ -1,4 +1,5 @@
 internal import FoundationEssentials
+internal import JSON
 
 /// A model as it lies on disk: a folder with `model.json`, or a bare model file (a SavedModel's folder is one too), whose
 /// tensors are then served as they are.

@@ -1,4 +1,5 @@
 package import ImagePipeline
+package import JSON
 
 /// What a bundle's `model.json` says: TensorIO's format with Ocelli's additional keys (`layout`, `crop_and_scale`, `mean`,
 /// `std`, `activation`, `runtime` and the others that docs/model-json.md lists).

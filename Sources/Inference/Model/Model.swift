@@ -1,5 +1,6 @@
 public import FlowControl
 internal import ImagePipeline
+public import JSON
 internal import Synchronization
 internal import SystemSupport
 

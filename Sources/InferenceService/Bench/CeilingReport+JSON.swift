@@ -1,3 +1,5 @@
+internal import JSON
+
 extension CeilingReport {
     /// The report for programs: one JSON object.
     package var json: String {

@@ -1,5 +1,6 @@
 package import FoundationEssentials
 internal import Inference
+internal import JSON
 
 /// Brings the settings together: defaults, then the file, then the environment, then the command line.
 package struct SettingsLoader {

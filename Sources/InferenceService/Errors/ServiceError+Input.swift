@@ -1,7 +1,16 @@
 internal import HTTPWire
 internal import Inference
+internal import JSON
 
 extension ServiceError {
+    /// A JSON body that is not JSON, or that holds another value than the route takes.
+    init(_ error: JSONError) {
+        switch error.kind {
+        case .syntax: self = .badRequest(error.message)
+        case .value: self = .invalidInput(error.message)
+        }
+    }
+
     /// 400: an input is not what the model takes. The sentence names the input, what was expected and what came.
     static func invalidInput(_ message: String) -> ServiceError { ServiceError(.badRequest, "invalid_input", message) }
 

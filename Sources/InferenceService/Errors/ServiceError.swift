@@ -2,6 +2,7 @@ package import FlowControl
 package import HTTPWire
 package import ImagePipeline
 package import Inference
+internal import JSON
 
 /// An error as a client sees it: status, code, sentence. Every error of every module becomes one of these here, and
 /// nowhere else (API.md, "Errors").

@@ -2,6 +2,7 @@ internal import FlowControl
 internal import HTTPServer
 internal import HTTPWire
 internal import Inference
+internal import JSON
 internal import SystemSupport
 
 /// What one `classify` request wants, and how its answer is written.

@@ -3,6 +3,7 @@ internal import HTTPServer
 internal import HTTPWire
 internal import ImagePipeline
 internal import Inference
+internal import JSON
 
 /// Answers `GET /v1/models` and `GET /v1/models/{name}`.
 struct ModelsHandler: Sendable {

@@ -1,6 +1,7 @@
 internal import FoundationEssentials
 internal import ImagePipeline
 internal import Inference
+internal import JSON
 
 /// Checks bundles as the daemon does when it loads them: what `ocelli check` prints.
 package enum BundleCheck {

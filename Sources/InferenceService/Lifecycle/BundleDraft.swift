@@ -1,6 +1,7 @@
 internal import FoundationEssentials
 internal import HTTPWire
 internal import Inference
+internal import JSON
 
 /// Writes a first `model.json` for a model file: what the file tells is filled in, what only its maker knows is marked with
 /// `$decide`, which is a remark to Ocelli.

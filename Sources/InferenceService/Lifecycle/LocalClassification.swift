@@ -2,6 +2,7 @@ internal import FlowControl
 internal import FoundationEssentials
 internal import ImagePipeline
 internal import Inference
+internal import JSON
 internal import SystemSupport
 
 /// Classifies files in this process: what `ocelli classify` does.

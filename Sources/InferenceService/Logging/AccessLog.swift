@@ -1,6 +1,7 @@
 internal import HTTPServer
 internal import HTTPWire
 internal import Inference
+internal import JSON
 internal import Synchronization
 
 /// One line for each request: who asked what of which model, how it ended, and where the time went.

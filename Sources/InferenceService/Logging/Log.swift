@@ -1,4 +1,5 @@
 internal import FlowControl
+package import JSON
 internal import Synchronization
 internal import SystemSupport
 

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import JSON
 internal import Synchronization
 
 /// How log lines look; may change while the daemon runs.

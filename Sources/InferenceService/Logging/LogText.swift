@@ -1,4 +1,5 @@
 internal import HTTPWire
+internal import JSON
 
 /// The message of a log line, put together byte by byte: there is one for each request.
 package struct LogText: Sendable {

@@ -1,6 +1,7 @@
 internal import HTTPServer
 internal import HTTPWire
 internal import Inference
+internal import JSON
 
 /// Writes the answer to an `infer` request: JSON, and the binary data behind it.
 struct InferAnswer: Sendable {

@@ -1,5 +1,6 @@
 internal import HTTPServer
 internal import Inference
+internal import JSON
 
 /// One `infer` request, taken apart: the inputs are read into the types that the model takes.
 struct InferRequest: Sendable {
@@ -59,29 +60,29 @@ struct InferRequestReader {
     /// The request.
     mutating func read() throws(ServiceError) -> InferRequest {
         var reader = self
-        let result: Result<InferRequest, ServiceError> = body.withUnsafeBytes { bytes in
-            do throws(ServiceError) {
+        let result: Result<InferRequest, JSONError> = body.withUnsafeBytes { bytes in
+            do throws(JSONError) {
                 return .success(try reader.read(UnsafeRawBufferPointer(rebasing: bytes[..<reader.headerLength])))
             } catch {
                 return .failure(error)
             }
         }
-        return try result.get()
+        return try result.mapError { ServiceError($0) }.get()
     }
 
-    private mutating func read(_ text: UnsafeRawBufferPointer) throws(ServiceError) -> InferRequest {
+    private mutating func read(_ text: UnsafeRawBufferPointer) throws(JSONError) -> InferRequest {
         var scanner = JSONScanner(text)
         var hasInputs = false
-        try scanner.object("the body") { (key, scanner) throws(ServiceError) in
+        try scanner.object("the body") { (key, scanner) throws(JSONError) in
             switch key {
             case "id": request.id = try scanner.takesNull() ? nil : try scanner.string("\"id\"")
             case "parameters": try readParameters(&scanner)
             case "inputs":
                 hasInputs = true
-                try scanner.array("\"inputs\"") { (index, scanner) throws(ServiceError) in
+                try scanner.array("\"inputs\"") { (index, scanner) throws(JSONError) in
                     let input = try readInput(index, &scanner)
                     guard !request.inputs.contains(where: { $0.name == input.name }) else {
-                        throw .invalidInput("input \"\(input.name)\": is given twice")
+                        throw .value("input \"\(input.name)\": is given twice")
                     }
                     request.inputs.append(input)
                 }
@@ -90,24 +91,24 @@ struct InferRequestReader {
             }
         }
         try scanner.end()
-        guard hasInputs else { throw .invalidInput("\"inputs\" is missing: expected an array of tensors") }
+        guard hasInputs else { throw .value("\"inputs\" is missing: expected an array of tensors") }
         guard next == body.count else {
-            throw .invalidInput(
+            throw .value(
                 "expected \(next - headerLength) bytes of binary data behind the JSON, as the inputs' binary_data_size "
                     + "say, found \(body.count - headerLength)")
         }
         let missing = model.inputs.filter { input in !request.inputs.contains { $0.name == input.name } }
         guard missing.isEmpty else {
-            throw .invalidInput(
+            throw .value(
                 "input \(missing.map { "\"\($0.name)\"" }.joined(separator: ", ")): is missing; the model takes "
                     + model.inputs.map { "\"\($0.name)\"" }.joined(separator: ", "))
         }
         return request
     }
 
-    private mutating func readParameters(_ scanner: inout JSONScanner) throws(ServiceError) {
+    private mutating func readParameters(_ scanner: inout JSONScanner) throws(JSONError) {
         if try scanner.takesNull() { return }
-        try scanner.object("\"parameters\"") { (key, scanner) throws(ServiceError) in
+        try scanner.object("\"parameters\"") { (key, scanner) throws(JSONError) in
             switch key {
             case "binary_data_output": request.isBinary = try scanner.bool("parameter \"binary_data_output\"")
             case "timeout":
@@ -120,19 +121,19 @@ struct InferRequestReader {
             case "sequence_id":
                 let kind = try scanner.kind()
                 if kind == .number, try scanner.number().mantissa == 0 { return }
-                throw .invalidInput("parameter \"sequence_id\": sequences of requests are not served")
+                throw .value("parameter \"sequence_id\": sequences of requests are not served")
             default: try scanner.skip()
             }
         }
     }
 
-    private mutating func readOutputs(_ scanner: inout JSONScanner) throws(ServiceError) {
+    private mutating func readOutputs(_ scanner: inout JSONScanner) throws(JSONError) {
         if try scanner.takesNull() { return }
         var outputs: [InferRequest.Output] = []
-        try scanner.array("\"outputs\"") { (index, scanner) throws(ServiceError) in
+        try scanner.array("\"outputs\"") { (index, scanner) throws(JSONError) in
             let output = try readOutput(index, &scanner)
             guard !outputs.contains(where: { $0.name == output.name }) else {
-                throw .invalidInput("output \"\(output.name)\": is asked for twice")
+                throw .value("output \"\(output.name)\": is asked for twice")
             }
             outputs.append(output)
         }
@@ -141,17 +142,17 @@ struct InferRequestReader {
 
     private mutating func readOutput(
         _ index: Int, _ scanner: inout JSONScanner
-    ) throws(ServiceError) -> InferRequest.Output {
+    ) throws(JSONError) -> InferRequest.Output {
         var output = InferRequest.Output(name: "")
         var hasName = false
-        try scanner.object("outputs[\(index)]") { (key, scanner) throws(ServiceError) in
+        try scanner.object("outputs[\(index)]") { (key, scanner) throws(JSONError) in
             switch key {
             case "name":
                 output.name = try scanner.string("outputs[\(index)]: \"name\"")
                 hasName = true
             case "parameters":
                 if try scanner.takesNull() { return }
-                try scanner.object("outputs[\(index)]: \"parameters\"") { (key, scanner) throws(ServiceError) in
+                try scanner.object("outputs[\(index)]: \"parameters\"") { (key, scanner) throws(JSONError) in
                     switch key {
                     case "binary_data":
                         output.isBinary = try scanner.bool("outputs[\(index)]: parameter \"binary_data\"")
@@ -165,10 +166,10 @@ struct InferRequestReader {
             default: try scanner.skip()
             }
         }
-        guard hasName else { throw .invalidInput("outputs[\(index)]: \"name\" is missing") }
+        guard hasName else { throw .value("outputs[\(index)]: \"name\" is missing") }
         guard model.outputs.contains(where: { $0.name == output.name }) else {
             let names = model.outputs.map(\.name)
-            throw .invalidInput(
+            throw .value(
                 "output \"\(output.name.prefix(200))\": the model has no output of this name"
                     + Spelling.hint(for: output.name, among: names) + "; it has "
                     + names.map { "\"\($0)\"" }.joined(separator: ", "))
@@ -176,8 +177,8 @@ struct InferRequestReader {
         return output
     }
 
-    static var noSharedMemory: ServiceError {
-        .invalidInput("shared memory is not served: send the tensor as binary data")
+    static var noSharedMemory: JSONError {
+        .value("shared memory is not served: send the tensor as binary data")
     }
 
     // MARK: Inputs
@@ -193,18 +194,18 @@ struct InferRequestReader {
 
     private mutating func readInput(
         _ index: Int, _ scanner: inout JSONScanner
-    ) throws(ServiceError) -> InferRequest.Input {
+    ) throws(JSONError) -> InferRequest.Input {
         var parts = Parts()
         // The input as errors call it, as soon as its name is known.
         func label() -> String { parts.name.map { "input \"\($0.prefix(200))\"" } ?? "inputs[\(index)]" }
-        try scanner.object("inputs[\(index)]") { (key, scanner) throws(ServiceError) in
+        try scanner.object("inputs[\(index)]") { (key, scanner) throws(JSONError) in
             switch key {
             case "name": parts.name = try scanner.string("inputs[\(index)]: \"name\"")
             case "datatype": parts.datatype = try scanner.string("\(label()): \"datatype\"")
             case "shape": parts.shape = try Self.shape(label(), &scanner)
             case "parameters":
                 if try scanner.takesNull() { return }
-                try scanner.object("\(label()): \"parameters\"") { (key, scanner) throws(ServiceError) in
+                try scanner.object("\(label()): \"parameters\"") { (key, scanner) throws(JSONError) in
                     switch key {
                     case "binary_data_size":
                         parts.binarySize = try scanner.count("\(label()): binary_data_size", "a number of bytes")
@@ -230,10 +231,10 @@ struct InferRequestReader {
         let (description, shape) = try described(parts, at: index)
         if let size = parts.binarySize {
             guard parts.content == nil else {
-                throw .invalidInput("input \"\(description.name)\": has both \"data\" and binary data")
+                throw .value("input \"\(description.name)\": has both \"data\" and binary data")
             }
             guard size <= body.count - next else {
-                throw .invalidInput(
+                throw .value(
                     "input \"\(description.name)\": expected \(size) bytes of binary data, found \(body.count - next)")
             }
             let range = next..<next + size
@@ -242,38 +243,38 @@ struct InferRequestReader {
                 body, range)
         }
         guard let content = parts.content else {
-            throw .invalidInput("input \"\(description.name)\": \"data\" (or binary data) is missing")
+            throw .value("input \"\(description.name)\": \"data\" (or binary data) is missing")
         }
         return InferRequest.Input(name: description.name, shape: shape, content: content)
     }
 
     private func content(
         _ parts: Parts, at index: Int, _ scanner: inout JSONScanner
-    ) throws(ServiceError) -> InferRequest.Input.Content {
+    ) throws(JSONError) -> InferRequest.Input.Content {
         let (description, shape) = try described(parts, at: index)
         return try InferTensor(description: description, shape: shape, mostPictures: mostPictures).json(&scanner)
     }
 
     /// The model's input that is meant; name, type and shape must be such as it takes.
-    private func described(_ parts: Parts, at index: Int) throws(ServiceError) -> (FeatureDescription, Shape) {
-        guard let name = parts.name else { throw .invalidInput("inputs[\(index)]: \"name\" is missing") }
+    private func described(_ parts: Parts, at index: Int) throws(JSONError) -> (FeatureDescription, Shape) {
+        guard let name = parts.name else { throw .value("inputs[\(index)]: \"name\" is missing") }
         guard let input = model.inputs.first(where: { $0.name == name }) else {
             let names = model.inputs.map(\.name)
-            throw .invalidInput(
+            throw .value(
                 "input \"\(name.prefix(200))\": the model has no input of this name"
                     + Spelling.hint(for: name, among: names) + "; it has "
                     + names.map { "\"\($0)\"" }.joined(separator: ", "))
         }
         guard let datatype = parts.datatype else {
-            throw .invalidInput(
+            throw .value(
                 "input \"\(name)\": \"datatype\" is missing: expected \"\(input.elementType.datatype)\"")
         }
         guard let shape = parts.shape else {
-            throw .invalidInput("input \"\(name)\": \"shape\" is missing: expected \(Shape(input.metadataShape))")
+            throw .value("input \"\(name)\": \"shape\" is missing: expected \(Shape(input.metadataShape))")
         }
         let takesPictures = input.kind == .image
         guard datatype == input.elementType.datatype || takesPictures && datatype == "BYTES" else {
-            throw .invalidInput(
+            throw .value(
                 "input \"\(name)\": expected datatype \(input.elementType.datatype)"
                     + (takesPictures ? " (or BYTES, encoded pictures)" : "") + ", found \(datatype.prefix(20))")
         }
@@ -284,11 +285,11 @@ struct InferRequestReader {
         return (input, shape)
     }
 
-    private static func shape(_ input: String, _ scanner: inout JSONScanner) throws(ServiceError) -> Shape {
+    private static func shape(_ input: String, _ scanner: inout JSONScanner) throws(JSONError) -> Shape {
         var extents: [Int] = []
-        try scanner.array("\(input): \"shape\"") { (index, scanner) throws(ServiceError) in
+        try scanner.array("\(input): \"shape\"") { (index, scanner) throws(JSONError) in
             guard index < JSONScanner.mostRank else {
-                throw .invalidInput("\(input): shape: has more than \(JSONScanner.mostRank) axes")
+                throw .value("\(input): shape: has more than \(JSONScanner.mostRank) axes")
             }
             extents.append(try scanner.count("\(input): shape[\(index)]", "an extent"))
         }

@@ -1,5 +1,6 @@
 internal import HTTPServer
 internal import Inference
+internal import JSON
 
 /// Reads the content of one input of an `infer` request.
 struct InferTensor {
@@ -10,19 +11,19 @@ struct InferTensor {
 
     private var takesPictures: Bool { description.elementType == .string }
 
-    private func mistake(_ expected: String, _ found: String) -> ServiceError {
-        .invalidInput("input \"\(description.name)\": expected \(expected), found \(found)")
+    private func mistake(_ expected: String, _ found: String) -> JSONError {
+        .value("input \"\(description.name)\": expected \(expected), found \(found)")
     }
 
     /// Whether a tensor of this shape can be taken: the model's own, with any number of items where its file leaves that open.
-    static func check(_ shape: Shape, for input: FeatureDescription) throws(ServiceError) {
+    static func check(_ shape: Shape, for input: FeatureDescription) throws(JSONError) {
         let wanted = input.shape.dimensions, found = shape.dimensions
         var fits = wanted.count == found.count
         for (axis, pair) in zip(wanted, found).enumerated() where fits {
             fits = pair.0 == pair.1 || pair.1 > 0 && (pair.0 == Shape.dynamic || axis == 0 && input.isBatchOpen)
         }
         guard fits else {
-            throw .invalidInput(
+            throw .value(
                 "input \"\(input.name)\": expected shape \(Shape(input.metadataShape)), found \(shape)"
                     + (input.metadataShape.contains(Shape.dynamic)
                         ? " (-1 stands for any number, of 1 at the least)" : ""))
@@ -31,7 +32,7 @@ struct InferTensor {
 
     // MARK: JSON
 
-    func json(_ scanner: inout JSONScanner) throws(ServiceError) -> InferRequest.Input.Content {
+    func json(_ scanner: inout JSONScanner) throws(JSONError) -> InferRequest.Input.Content {
         if takesPictures { return try pictures(&scanner) }
         let type = description.elementType
         guard type.isInJSON else {
@@ -47,12 +48,12 @@ struct InferTensor {
         do throws(InferenceError) {
             return .tensor(try elements.tensor(type, shape: shape))
         } catch {
-            throw ServiceError(error)
+            throw JSONError.value(error.message)
         }
     }
 
     /// Encoded pictures as base64 strings: JSON's strings cannot hold their bytes.
-    private func pictures(_ scanner: inout JSONScanner) throws(ServiceError) -> InferRequest.Input.Content {
+    private func pictures(_ scanner: inout JSONScanner) throws(JSONError) -> InferRequest.Input.Content {
         let count = try pictureCount()
         var pictures: [EncodedImage] = []
         try collect(&scanner, into: &pictures, count: count)
@@ -62,10 +63,10 @@ struct InferTensor {
 
     private func collect(
         _ scanner: inout JSONScanner, into pictures: inout [EncodedImage], count: Int
-    ) throws(ServiceError) {
+    ) throws(JSONError) {
         switch try scanner.kind() {
         case .array:
-            try scanner.array { (_, scanner) throws(ServiceError) in
+            try scanner.array { (_, scanner) throws(JSONError) in
                 try collect(&scanner, into: &pictures, count: count)
             }
         case .string:
@@ -80,21 +81,21 @@ struct InferTensor {
 
     /// How many pictures there are to be, by the shape. Known before any is looked for: a body of 20 MB holds millions of
     /// empty ones.
-    private func pictureCount() throws(ServiceError) -> Int {
+    private func pictureCount() throws(JSONError) -> Int {
         guard let count = shape.elementCount else { throw mistake("a shape of fewer elements", "\(shape)") }
         guard count > 0 else { throw mistake("a picture at the least", "none") }
         guard count <= mostPictures else { throw mistake("a batch of at most \(mostPictures)", "\(count)") }
         return count
     }
 
-    private func wrongCount(_ count: Int, _ found: String) -> ServiceError {
+    private func wrongCount(_ count: Int, _ found: String) -> JSONError {
         mistake("\(count) picture\(count == 1 ? "" : "s") (shape \(shape))", found)
     }
 
     // MARK: Binary data
 
     /// The bytes of `range` in the body; they are copied once, into the engine's memory.
-    func binary(_ body: HTTPBody, _ range: Range<Int>) throws(ServiceError) -> InferRequest.Input.Content {
+    func binary(_ body: HTTPBody, _ range: Range<Int>) throws(JSONError) -> InferRequest.Input.Content {
         if takesPictures { return .pictures(try elements(body, range).map { EncodedImage(body, $0) }) }
         let type = description.elementType
         let size = (shape.elementCount ?? 0).multipliedReportingOverflow(by: type.byteCount)
@@ -108,12 +109,12 @@ struct InferTensor {
                     body.withUnsafeBytes { use(UnsafeRawBufferPointer(rebasing: $0[range])) }
                 })
         } catch {
-            throw ServiceError(error)
+            throw JSONError.value(error.message)
         }
     }
 
     /// Elements of BYTES: each four bytes of length, little-endian, and as many bytes.
-    private func elements(_ body: HTTPBody, _ range: Range<Int>) throws(ServiceError) -> [Range<Int>] {
+    private func elements(_ body: HTTPBody, _ range: Range<Int>) throws(JSONError) -> [Range<Int>] {
         let count = try pictureCount()
         var found: [Range<Int>] = []
         var start = range.lowerBound

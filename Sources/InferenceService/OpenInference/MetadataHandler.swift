@@ -2,6 +2,7 @@ internal import FlowControl
 internal import HTTPServer
 internal import HTTPWire
 internal import Inference
+internal import JSON
 internal import SystemSupport
 
 /// Answers what the protocol asks of the server and its models.

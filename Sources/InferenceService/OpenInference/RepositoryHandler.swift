@@ -2,6 +2,7 @@ internal import Dispatch
 internal import HTTPServer
 internal import HTTPWire
 internal import Inference
+internal import JSON
 
 /// Answers the model repository extension: the index, and loading and unloading on request.
 ///
@@ -100,7 +101,7 @@ struct RepositoryHandler: Sendable {
     /// Reads the body, which may be empty; tells whether its member `name` is true.
     private func flag(_ name: String, in request: HTTPRequest) throws(ServiceError) -> Bool {
         var isTrue = false
-        try read(request) { (key, scanner) throws(ServiceError) in
+        try read(request) { (key, scanner) throws(JSONError) in
             if key == name { isTrue = try scanner.bool("\"\(name)\"") } else { try scanner.skip() }
         }
         return isTrue
@@ -108,27 +109,33 @@ struct RepositoryHandler: Sendable {
 
     /// Reads the body, which may be empty. A bundle says what its model is: a client cannot say otherwise.
     private func readParameters(_ request: HTTPRequest, refusingOverrides: Bool) throws(ServiceError) {
-        try read(request) { (key, scanner) throws(ServiceError) in
+        var override: String?
+        try read(request) { (key, scanner) throws(JSONError) in
             guard key == "parameters" else { return try scanner.skip() }
-            try scanner.object("\"parameters\"") { (key, scanner) throws(ServiceError) in
-                guard !refusingOverrides || key != "config" && !key.hasPrefix("file:") else {
-                    throw .badRequest(
-                        "parameter \"\(key.prefix(60))\": models are loaded as their bundles describe them")
-                }
+            try scanner.object("\"parameters\"") { (key, scanner) throws(JSONError) in
+                if key == "config" || key.hasPrefix("file:") { override = override ?? key }
                 try scanner.skip()
             }
+        }
+        if refusingOverrides, let override {
+            throw .badRequest(
+                "parameter \"\(override.prefix(60))\": models are loaded as their bundles describe them")
         }
     }
 
     private func read(
-        _ request: HTTPRequest, _ member: (String, inout JSONScanner) throws(ServiceError) -> Void
+        _ request: HTTPRequest, _ member: (String, inout JSONScanner) throws(JSONError) -> Void
     ) throws(ServiceError) {
-        try request.body.withUnsafeBytes { (bytes) throws(ServiceError) in
-            var scanner = JSONScanner(bytes)
-            scanner.skipSpace()
-            guard scanner.byte != nil else { return }
-            try scanner.object("the body", member)
-            try scanner.end()
+        do throws(JSONError) {
+            try request.body.withUnsafeBytes { (bytes) throws(JSONError) in
+                var scanner = JSONScanner(bytes)
+                scanner.skipSpace()
+                guard scanner.byte != nil else { return }
+                try scanner.object("the body", member)
+                try scanner.end()
+            }
+        } catch {
+            throw ServiceError(error)
         }
     }
 }

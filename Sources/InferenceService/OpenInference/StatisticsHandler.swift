@@ -2,6 +2,7 @@ internal import FlowControl
 internal import FoundationEssentials
 internal import HTTPServer
 internal import Inference
+internal import JSON
 internal import SystemSupport
 
 /// Answers `GET /v2/models[/{name}[/versions/{v}]]/stats`: what each loaded version has done since it was loaded.

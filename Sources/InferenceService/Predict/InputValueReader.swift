@@ -1,10 +1,11 @@
 internal import Inference
+internal import JSON
 
 /// Reads the JSON value of one input, as `model.json` describes the input.
 struct InputValueReader {
     let input: FeatureDescription
 
-    func read(_ scanner: inout JSONScanner) throws(ServiceError) -> FeatureValue {
+    func read(_ scanner: inout JSONScanner) throws(JSONError) -> FeatureValue {
         switch input.kind {
         case .image: return try image(&scanner)
         case .string: return try bytes(&scanner)
@@ -12,13 +13,13 @@ struct InputValueReader {
         }
     }
 
-    private func mistake(_ expected: String, _ found: String) -> ServiceError {
-        .invalidInput("input \"\(input.name)\": expected \(expected), found \(found)")
+    private func mistake(_ expected: String, _ found: String) -> JSONError {
+        .value("input \"\(input.name)\": expected \(expected), found \(found)")
     }
 
     // MARK: Pictures
 
-    private func image(_ scanner: inout JSONScanner) throws(ServiceError) -> FeatureValue {
+    private func image(_ scanner: inout JSONScanner) throws(JSONError) -> FeatureValue {
         let expected = "a picture as {\"b64\": \"...\"}"
         switch try scanner.kind() {
         case .object: return .image(EncodedImage(try encoded(&scanner, expected)))
@@ -31,9 +32,9 @@ struct InputValueReader {
     }
 
     /// `{"b64": "..."}`
-    private func encoded(_ scanner: inout JSONScanner, _ expected: String) throws(ServiceError) -> [UInt8] {
+    private func encoded(_ scanner: inout JSONScanner, _ expected: String) throws(JSONError) -> [UInt8] {
         var bytes: [UInt8]?
-        try scanner.object { (key, scanner) throws(ServiceError) in
+        try scanner.object { (key, scanner) throws(JSONError) in
             guard key == "b64" else { throw mistake(expected, "the member \"\(key.prefix(60))\"") }
             try scanner.expect(.string, "input \"\(input.name)\": \"b64\"")
             guard let decoded = try scanner.base64() else { throw mistake(expected, "a string that is no base64") }
@@ -45,7 +46,7 @@ struct InputValueReader {
 
     // MARK: Raw bytes
 
-    private func bytes(_ scanner: inout JSONScanner) throws(ServiceError) -> FeatureValue {
+    private func bytes(_ scanner: inout JSONScanner) throws(JSONError) -> FeatureValue {
         let expected = "a string, raw bytes as {\"b64\": \"...\"}, or numbers of shape \(input.shape)"
         let bytes: [UInt8]
         switch try scanner.kind() {
@@ -65,7 +66,7 @@ struct InputValueReader {
 
     // MARK: Numbers
 
-    private func numbers(_ scanner: inout JSONScanner) throws(ServiceError) -> FeatureValue {
+    private func numbers(_ scanner: inout JSONScanner) throws(JSONError) -> FeatureValue {
         // What is quantized afterwards is a real number before.
         let type = input.isTransformed && input.kind != .string ? .float32 : input.elementType
         let reader = TensorReader(name: input.name, elementType: type, count: input.shape.elementCount)
@@ -74,7 +75,7 @@ struct InputValueReader {
         return try tensor { () throws(InferenceError) -> LentArray in try elements.tensor(type, shape: shape) }
     }
 
-    private func tensor(_ make: () throws(InferenceError) -> LentArray) throws(ServiceError) -> FeatureValue {
+    private func tensor(_ make: () throws(InferenceError) -> LentArray) throws(JSONError) -> FeatureValue {
         do throws(InferenceError) {
             return .lentArray(try make())
         } catch {
@@ -83,7 +84,7 @@ struct InputValueReader {
     }
 
     /// Numbers may be flat, in row-major order, or nested as the shape says; leading extents of 1 may be there or not.
-    private func shape(of extents: [Int], count: Int) throws(ServiceError) -> Shape {
+    private func shape(of extents: [Int], count: Int) throws(JSONError) -> Shape {
         func trimmed(_ extents: [Int]) -> [Int] { Array(extents.drop { $0 == 1 }) }
         guard let expected = input.shape.elementCount else { return try openShape(of: extents, count: count) }
         let isFlat = trimmed(extents).count <= 1
@@ -99,7 +100,7 @@ struct InputValueReader {
     }
 
     /// A shape with open axes: the nesting must tell them, unless there is but one axis.
-    private func openShape(of extents: [Int], count: Int) throws(ServiceError) -> Shape {
+    private func openShape(of extents: [Int], count: Int) throws(JSONError) -> Shape {
         let expected = input.shape.dimensions
         var found = extents
         while found.count < expected.count,

@@ -1,4 +1,5 @@
 internal import Inference
+internal import JSON
 
 /// Writes the outputs of a prediction as `model.json` describes them (API.md, "predict").
 struct OutputWriter {

@@ -1,4 +1,5 @@
 internal import Inference
+internal import JSON
 
 /// The inputs of a `predict` request, read from its JSON body:
 ///
@@ -18,7 +19,7 @@ struct PredictBody {
     /// Whether the answer is a list.
     let isBatch: Bool
 
-    init(_ text: UnsafeRawBufferPointer, inputs: [FeatureDescription], settings: Settings) throws(ServiceError) {
+    init(_ text: UnsafeRawBufferPointer, inputs: [FeatureDescription], settings: Settings) throws(JSONError) {
         var scanner = JSONScanner(text)
         let reader = ItemReader(inputs: inputs)
         switch try scanner.kind() {
@@ -28,22 +29,22 @@ struct PredictBody {
         case .object:
             var single: Item?
             var several: [Item]?
-            try scanner.object { (key, scanner) throws(ServiceError) in
+            try scanner.object { (key, scanner) throws(JSONError) in
                 switch key {
                 case "inputs": single = try reader.read(&scanner)
                 case "items":
                     guard try scanner.kind() == .array else {
-                        throw .invalidInput(
+                        throw .value(
                             "\"items\": expected an array with the inputs of one prediction each, found "
                                 + "\(try scanner.kind().rawValue)")
                     }
                     var found: [Item] = []
-                    try scanner.array { (index, scanner) throws(ServiceError) in
+                    try scanner.array { (index, scanner) throws(JSONError) in
                         guard index < settings.maxBatch else {
-                            throw .invalidInput(
+                            throw .value(
                                 "\"items\" has more than \(settings.maxBatch) elements: that many are taken at once")
                         }
-                        do throws(ServiceError) {
+                        do throws(JSONError) {
                             found.append(try reader.read(&scanner))
                         } catch {
                             throw error.prefixed("item \(index + 1): ")
@@ -51,22 +52,22 @@ struct PredictBody {
                     }
                     several = found
                 default:
-                    throw .invalidInput(
+                    throw .value(
                         "member \"\(key.prefix(60))\" is not known here\(Spelling.hint(for: key, among: ["inputs", "items"]))"
                             + "; expected {\"inputs\": {\"NAME\": VALUE}} with \(reader.names)")
                 }
             }
             guard (single == nil) != (several == nil) else {
-                throw .invalidInput(
+                throw .value(
                     "expected one of \"inputs\" and \"items\", found \(single == nil ? "neither" : "both")")
             }
             if let several, several.isEmpty {
-                throw .invalidInput("\"items\" is empty")
+                throw .value("\"items\" is empty")
             }
             items = several ?? single.map { [$0] } ?? []
             isBatch = several != nil
         case let kind:
-            throw .invalidInput(
+            throw .value(
                 "expected {\"inputs\": {\"NAME\": VALUE}} or [VALUE, ...] with \(reader.names), found \(kind.rawValue)")
         }
         try scanner.end()
@@ -82,7 +83,7 @@ private struct ItemReader {
         "the input\(inputs.count == 1 ? "" : "s") " + inputs.map { "\"\($0.name)\"" }.joined(separator: ", ")
     }
 
-    func read(_ scanner: inout JSONScanner) throws(ServiceError) -> PredictBody.Item {
+    func read(_ scanner: inout JSONScanner) throws(JSONError) -> PredictBody.Item {
         let kind = try scanner.kind()
         if kind == .object { return try byName(&scanner) }
         if inputs.count == 1, let input = inputs.first {
@@ -91,36 +92,36 @@ private struct ItemReader {
             if isPlain || kind != .array { return item([try value(input, &scanner)]) }
         }
         guard kind == .array else {
-            throw .invalidInput(
+            throw .value(
                 "expected the values of \(names), by name in an object or by order in an array, found \(kind.rawValue)")
         }
         return try byOrder(&scanner)
     }
 
-    private func byName(_ scanner: inout JSONScanner) throws(ServiceError) -> PredictBody.Item {
+    private func byName(_ scanner: inout JSONScanner) throws(JSONError) -> PredictBody.Item {
         var values = [FeatureValue?](repeating: nil, count: inputs.count)
-        try scanner.object { (key, scanner) throws(ServiceError) in
+        try scanner.object { (key, scanner) throws(JSONError) in
             guard let index = inputs.firstIndex(where: { $0.name == key }) else {
                 let hint = Spelling.hint(for: key, among: inputs.map(\.name))
-                throw .invalidInput(
+                throw .value(
                     "input \"\(key.prefix(200))\": the model has no input of this name\(hint); it has \(names)")
             }
             guard values[index] == nil else {
-                throw .invalidInput("input \"\(key.prefix(200))\": is given twice")
+                throw .value("input \"\(key.prefix(200))\": is given twice")
             }
             values[index] = try value(inputs[index], &scanner)
         }
         let missing = zip(inputs, values).filter { $0.1 == nil }.map { "\"\($0.0.name)\"" }
         guard missing.isEmpty else {
-            throw .invalidInput("input \(missing.joined(separator: ", ")): is missing; the model has \(names)")
+            throw .value("input \(missing.joined(separator: ", ")): is missing; the model has \(names)")
         }
         return item(values.compactMap { $0 })
     }
 
-    private func byOrder(_ scanner: inout JSONScanner) throws(ServiceError) -> PredictBody.Item {
+    private func byOrder(_ scanner: inout JSONScanner) throws(JSONError) -> PredictBody.Item {
         var values: [FeatureValue] = []
         var count = 0
-        try scanner.array { (index, scanner) throws(ServiceError) in
+        try scanner.array { (index, scanner) throws(JSONError) in
             count += 1
             if index < inputs.count {
                 values.append(try value(inputs[index], &scanner))
@@ -129,12 +130,12 @@ private struct ItemReader {
             }
         }
         guard count == inputs.count else {
-            throw .invalidInput("expected \(inputs.count) values by order (\(names)), found \(count)")
+            throw .value("expected \(inputs.count) values by order (\(names)), found \(count)")
         }
         return item(values)
     }
 
-    private func value(_ input: FeatureDescription, _ scanner: inout JSONScanner) throws(ServiceError) -> FeatureValue {
+    private func value(_ input: FeatureDescription, _ scanner: inout JSONScanner) throws(JSONError) -> FeatureValue {
         try InputValueReader(input: input).read(&scanner)
     }
 

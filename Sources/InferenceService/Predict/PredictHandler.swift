@@ -2,6 +2,7 @@ internal import FlowControl
 internal import HTTPServer
 internal import HTTPWire
 internal import Inference
+internal import JSON
 internal import SystemSupport
 
 /// Answers `POST /v1/models/{name}/predict`: any model, by what its `model.json` says.
@@ -50,10 +51,14 @@ struct PredictHandler: Sendable {
             let name = try imageInput(of: model, found: "a body that is no JSON")
             return ([[name: .image(EncodedImage(request.body, 0..<request.body.count))]], false)
         }
-        let body = try request.body.withUnsafeBytes { (bytes) throws(ServiceError) in
-            try PredictBody(bytes, inputs: inputs, settings: settings)
+        do throws(JSONError) {
+            let body = try request.body.withUnsafeBytes { (bytes) throws(JSONError) in
+                try PredictBody(bytes, inputs: inputs, settings: settings)
+            }
+            return (body.items, body.isBatch)
+        } catch {
+            throw ServiceError(error)
         }
-        return (body.items, body.isBatch)
     }
 
     /// What the client calls it counts where it names JSON or a picture; else the first byte tells (curl calls everything

@@ -3,6 +3,7 @@ internal import HTTPServer
 internal import HTTPWire
 internal import ImagePipeline
 internal import Inference
+internal import JSON
 internal import SystemSupport
 
 /// What one `predict` request wants beside its inputs, and how its answer is written.

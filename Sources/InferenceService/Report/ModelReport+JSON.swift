@@ -1,4 +1,5 @@
 internal import Inference
+internal import JSON
 
 extension ModelReport {
     /// The report for programs: one JSON object; times in milliseconds.

@@ -1,6 +1,7 @@
 package import HTTPWire
 package import ImagePipeline
 internal import Inference
+internal import JSON
 
 /// The query of a `classify` request.
 package struct ClassifyQuery: Sendable {

@@ -1,5 +1,6 @@
 internal import ImagePipeline
 internal import Inference
+internal import JSON
 
 /// Writes the parts of a classification's answer that the daemon and `ocelli classify` share (API.md, "Classify").
 enum AnswerWriter {

@@ -1,6 +1,7 @@
 internal import FoundationEssentials
 internal import ImagePipeline
 internal import Inference
+internal import JSON
 
 /// "What the model saw": the answer to `?explain=...`, and the files of `ocelli classify --explain`.
 enum PreprocessingAnswer {

@@ -1,4 +1,5 @@
 internal import Inference
+internal import JSON
 
 /// The `Server-Timing` field of an answer: the stages in milliseconds (W3C, Server Timing).
 enum ServerTiming {

@@ -1,5 +1,3 @@
-internal import HTTPWire
-
 /// Writes JSON text straight into bytes. The answers of the hot path have a fixed form: building a tree for them, or
 /// going through `Encodable`, would cost more than all the rest of the answer.
 package struct JSONWriter {
@@ -49,7 +47,7 @@ package struct JSONWriter {
     package mutating func integer(_ value: some BinaryInteger) {
         separate()
         if let positive = UInt64(exactly: value) {
-            ResponseSerializer.appendDecimal(positive, to: &bytes)
+            JSONText.appendDecimal(positive, to: &bytes)
         } else {
             bytes.append(contentsOf: String(value).utf8)
         }
@@ -84,9 +82,9 @@ package struct JSONWriter {
     }
 
     /// The same for other texts than JSON.
-    static func appendMilliseconds(_ nanoseconds: UInt64, to bytes: inout [UInt8]) {
+    package static func appendMilliseconds(_ nanoseconds: UInt64, to bytes: inout [UInt8]) {
         let microseconds = nanoseconds / 1000 &+ (nanoseconds % 1000 >= 500 ? 1 : 0)
-        ResponseSerializer.appendDecimal(microseconds / 1000, to: &bytes)
+        JSONText.appendDecimal(microseconds / 1000, to: &bytes)
         let part = microseconds % 1000
         bytes.append(UInt8(ascii: "."))
         bytes.append(UInt8(ascii: "0") &+ UInt8(part / 100))

@@ -1,4 +1,5 @@
 internal import Inference
+internal import JSON
 
 /// Writes the elements of a tensor as JSON numbers, straight from its memory.
 struct NumberWriter {

@@ -1,8 +1,8 @@
 /// Base64 (RFC 4648).
-enum Base64 {
+package enum Base64 {
     /// The bytes of base64 text, or nil where it is none. Both alphabets are read (`+/` and `-_`), padding may be missing, and
     /// backslashes before a slash are passed over, as some JSON writers put them there.
-    static func decode(_ text: UnsafeRawBufferPointer) -> [UInt8]? {
+    package static func decode(_ text: UnsafeRawBufferPointer) -> [UInt8]? {
         var count = text.count
         while count > 0, text[count - 1] == UInt8(ascii: "=") { count -= 1 }
         guard text.count - count <= 2 else { return nil }
@@ -35,7 +35,7 @@ enum Base64 {
     }
 
     /// Appends base64 text, padded.
-    static func append(_ bytes: UnsafeRawBufferPointer, to text: inout [UInt8]) {
+    package static func append(_ bytes: UnsafeRawBufferPointer, to text: inout [UInt8]) {
         let letters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
         text.reserveCapacity(text.count + bytes.count / 3 * 4 + 4)
         var index = 0

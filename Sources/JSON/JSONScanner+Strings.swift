@@ -1,6 +1,6 @@
 extension JSONScanner {
     /// A string.
-    package mutating func string() throws(ServiceError) -> String {
+    package mutating func string() throws(JSONError) -> String {
         let raw = try rawString()
         let bytes = UnsafeRawBufferPointer(rebasing: text[raw.range])
         let decoded =
@@ -10,7 +10,7 @@ extension JSONScanner {
     }
 
     /// Where a string's text lies between its quotes, and whether it has escapes; the text itself is not looked at.
-    mutating func rawString() throws(ServiceError) -> (range: Range<Int>, hasEscapes: Bool) {
+    package mutating func rawString() throws(JSONError) -> (range: Range<Int>, hasEscapes: Bool) {
         skipSpace()
         guard byte == UInt8(ascii: "\"") else { throw malformed("a string") }
         advance()
@@ -31,7 +31,7 @@ extension JSONScanner {
         throw malformed("the string's closing quote", at: text.count)
     }
 
-    private func unescaped(_ raw: UnsafeRawBufferPointer, from offset: Int) throws(ServiceError) -> String? {
+    private func unescaped(_ raw: UnsafeRawBufferPointer, from offset: Int) throws(JSONError) -> String? {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(raw.count)
         var index = 0
@@ -92,7 +92,7 @@ extension JSONScanner {
     }
 
     /// The bytes that a base64 string (RFC 4648 section 4 or 5) stands for, or nil where it is none.
-    package mutating func base64() throws(ServiceError) -> [UInt8]? {
+    package mutating func base64() throws(JSONError) -> [UInt8]? {
         let raw = try rawString()
         return Base64.decode(UnsafeRawBufferPointer(rebasing: text[raw.range]))
     }

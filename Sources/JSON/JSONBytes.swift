@@ -1,9 +1,9 @@
 internal import FoundationEssentials
 
 /// JSON text of values that are not on the hot path.
-enum JSONBytes {
+package enum JSONBytes {
     /// The value as JSON, keys sorted.
-    static func encode(_ value: some Encodable) throws -> [UInt8] {
+    package static func encode(_ value: some Encodable) throws -> [UInt8] {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         return [UInt8](try encoder.encode(value))

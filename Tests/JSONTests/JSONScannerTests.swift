@@ -1,4 +1,4 @@
-import InferenceService
+import JSON
 import Testing
 
 /// Text that is no JSON is refused with its place, and nothing makes the scanner crash or take without end.
@@ -11,8 +11,8 @@ import Testing
         ("1 2", "nothing more"), ("\"\u{01}\"", "control character"), ("\"a\\", "closing quote"),
     ])
     func isRefused(_ text: String, _ words: String) {
-        let error = #expect(throws: ServiceError.self) { try JSONProbe.skip(Array(text.utf8)) }
-        #expect(error?.code == "bad_request")
+        let error = #expect(throws: JSONError.self) { try JSONProbe.skip(Array(text.utf8)) }
+        #expect(error?.kind == .syntax)
         #expect(error?.message.contains(words) == true, "\(error?.message ?? "")")
     }
 
@@ -31,12 +31,12 @@ import Testing
     }
 
     @Test func stringThatIsNoUTF8() {
-        #expect(throws: ServiceError.self) { try JSONProbe.string([0x22, 0xFF, 0x22]) }
+        #expect(throws: JSONError.self) { try JSONProbe.string([0x22, 0xFF, 0x22]) }
     }
 
     @Test func depthIsBounded() {
         for open in ["[", "{\"a\":"] {
-            let error = #expect(throws: ServiceError.self) {
+            let error = #expect(throws: JSONError.self) {
                 try JSONProbe.skip(Array(String(repeating: open, count: 100_000).utf8))
             }
             #expect(error?.message.contains("nested") == true)
@@ -49,7 +49,7 @@ import Testing
             Array(("{" + (0..<count).map { "\"\($0)\":0" }.joined(separator: ",") + "}").utf8)
         }
         try JSONProbe.skip(object(4_096))
-        let error = #expect(throws: ServiceError.self) { try JSONProbe.skip(object(4_097)) }
+        let error = #expect(throws: JSONError.self) { try JSONProbe.skip(object(4_097)) }
         #expect(error?.message.contains("4096 members") == true, "\(error?.message ?? "")")
     }
 
@@ -69,7 +69,7 @@ import Testing
         (String(repeating: "[", count: 50), "deeper than 16"), ("[1", "\",\""), ("[1,,2]", "a number"),
     ])
     func irregularArrays(_ text: String, _ words: String) {
-        let error = #expect(throws: ServiceError.self) { try JSONProbe.extents(Array(text.utf8)) }
+        let error = #expect(throws: JSONError.self) { try JSONProbe.extents(Array(text.utf8)) }
         #expect(error?.message.contains(words) == true, "\(error?.message ?? "")")
     }
 

@@ -1,6 +1,3 @@
-internal import HTTPWire
-internal import Inference
-
 /// Reads JSON text (RFC 8259) in one pass, without building a tree: request bodies hold arrays of 100,000 numbers, which go
 /// straight into typed memory (see the extension for numbers).
 ///
@@ -8,30 +5,34 @@ internal import Inference
 /// text makes it recurse without end; nothing is kept that is not asked for.
 package struct JSONScanner {
     /// The deepest nesting of arrays and objects that is read.
-    static let mostDepth = 64
+    package static let mostDepth = 64
     /// The most members of one object: their names are kept, to find one that is there twice.
-    static let mostMembers = 4_096
+    package static let mostMembers = 4_096
 
-    let text: UnsafeRawBufferPointer
-    private(set) var position: Int
+    package let text: UnsafeRawBufferPointer
+    @usableFromInline package internal(set) var position: Int
     private var depth = 0
+    /// What the text is, for errors.
+    private let subject: String
 
     /// Reads from the text's beginning.
-    package init(_ text: UnsafeRawBufferPointer) {
+    /// - Parameter subject: what the text is, for errors: `the body`, `the file`.
+    package init(_ text: UnsafeRawBufferPointer, subject: String = "the body") {
         self.text = text
+        self.subject = subject
         // A byte order mark is no part of JSON, but editors leave it there.
         position = text.count >= 3 && text[0] == 0xEF && text[1] == 0xBB && text[2] == 0xBF ? 3 : 0
     }
 
     /// A scanner of the same text at another place, where a value begins.
-    func moved(to place: Int) -> JSONScanner {
-        var other = JSONScanner(text)
+    package func moved(to place: Int) -> JSONScanner {
+        var other = JSONScanner(text, subject: subject)
         other.position = min(max(place, 0), text.count)
         return other
     }
 
     /// What begins at the position.
-    enum Kind: String {
+    package enum Kind: String {
         case object = "an object", array = "an array", string = "a string", number = "a number"
         case bool = "true or false", null = "null"
     }
@@ -39,14 +40,14 @@ package struct JSONScanner {
     // MARK: Bytes
 
     /// The byte at the position, or nil at the end.
-    @inline(__always)
-    var byte: UInt8? { position < text.count ? text[position] : nil }
+    @inlinable @inline(__always)
+    package var byte: UInt8? { position < text.count ? text[position] : nil }
 
-    @inline(__always)
-    mutating func advance(by count: Int = 1) { position &+= count }
+    @inlinable @inline(__always)
+    package mutating func advance(by count: Int = 1) { position &+= count }
 
-    @inline(__always)
-    mutating func skipSpace() {
+    @inlinable @inline(__always)
+    package mutating func skipSpace() {
         while position < text.count {
             switch text[position] {
             case 0x20, 0x0A, 0x0D, 0x09: position &+= 1
@@ -56,8 +57,8 @@ package struct JSONScanner {
     }
 
     /// Takes a byte, with the space before it, if it is next.
-    @inline(__always)
-    mutating func take(_ wanted: UInt8) -> Bool {
+    @inlinable @inline(__always)
+    package mutating func take(_ wanted: UInt8) -> Bool {
         skipSpace()
         guard position < text.count, text[position] == wanted else { return false }
         position &+= 1
@@ -67,7 +68,7 @@ package struct JSONScanner {
     // MARK: Errors
 
     /// The text is no JSON: what was expected at the position.
-    func malformed(_ expected: String) -> ServiceError { malformed(expected, at: position) }
+    package func malformed(_ expected: String) -> JSONError { malformed(expected, at: position) }
 
     /// A place in the text as people count.
     private func place(_ place: Int) -> String {
@@ -79,7 +80,7 @@ package struct JSONScanner {
         return "line \(line), column \(place - start + 1)"
     }
 
-    func malformed(_ expected: String, at offset: Int) -> ServiceError {
+    package func malformed(_ expected: String, at offset: Int) -> JSONError {
         let offset = min(offset, text.count)
         let found =
             if offset >= text.count {
@@ -89,15 +90,15 @@ package struct JSONScanner {
                     + String(decoding: text[offset..<min(offset + 12, text.count)].prefix { $0 >= 0x20 }, as: UTF8.self)
                     + "\""
             }
-        return .badRequest(
-            "the body is not valid JSON: \(place(offset)): expected \(expected), found \(found)"
+        return .syntax(
+            "\(subject) is not valid JSON: \(place(offset)): expected \(expected), found \(found)"
         )
     }
 
     // MARK: Values
 
     /// What the next value is; moves to its first byte.
-    mutating func kind() throws(ServiceError) -> Kind {
+    package mutating func kind() throws(JSONError) -> Kind {
         skipSpace()
         switch byte ?? 0 {
         case UInt8(ascii: "{"): return .object
@@ -111,9 +112,9 @@ package struct JSONScanner {
     }
 
     /// Calls `member` for each member of an object, with its name; `member` reads its value.
-    mutating func object(
-        _ member: (String, inout JSONScanner) throws(ServiceError) -> Void
-    ) throws(ServiceError) {
+    package mutating func object(
+        _ member: (String, inout JSONScanner) throws(JSONError) -> Void
+    ) throws(JSONError) {
         try enter(UInt8(ascii: "{"), "an object")
         if take(UInt8(ascii: "}")) { return leave() }
         var names: Set<String> = []
@@ -121,14 +122,14 @@ package struct JSONScanner {
             skipSpace()
             guard byte == UInt8(ascii: "\"") else { throw malformed("a member's name in quotes") }
             guard names.count < Self.mostMembers else {
-                throw .badRequest("an object in the body has more than \(Self.mostMembers) members: \(place(position))")
+                throw .syntax("an object in \(subject) has more than \(Self.mostMembers) members: \(place(position))")
             }
             let start = position
             let name = try string()
             // RFC 8259 leaves open which of two members counts: here neither does.
             guard names.insert(name).inserted else {
-                throw .badRequest(
-                    "the body has the member \"\(name.prefix(200))\" twice in one object: \(place(start))")
+                throw .syntax(
+                    "\(subject) has the member \"\(name.prefix(200))\" twice in one object: \(place(start))")
             }
             guard take(UInt8(ascii: ":")) else { throw malformed("\":\"") }
             try member(name, &self)
@@ -138,7 +139,7 @@ package struct JSONScanner {
     }
 
     /// Calls `element` for each element of an array, with its index; `element` reads it.
-    mutating func array(_ element: (Int, inout JSONScanner) throws(ServiceError) -> Void) throws(ServiceError) {
+    package mutating func array(_ element: (Int, inout JSONScanner) throws(JSONError) -> Void) throws(JSONError) {
         try enter(UInt8(ascii: "["), "an array")
         if take(UInt8(ascii: "]")) { return leave() }
         var index = 0
@@ -150,7 +151,7 @@ package struct JSONScanner {
         leave()
     }
 
-    private mutating func enter(_ bracket: UInt8, _ what: String) throws(ServiceError) {
+    private mutating func enter(_ bracket: UInt8, _ what: String) throws(JSONError) {
         guard take(bracket) else { throw malformed(what) }
         depth += 1
         guard depth <= Self.mostDepth else { throw tooDeep }
@@ -158,12 +159,12 @@ package struct JSONScanner {
 
     private mutating func leave() { depth -= 1 }
 
-    private var tooDeep: ServiceError {
-        .badRequest("the body is nested too deeply: at most \(Self.mostDepth) levels are read")
+    private var tooDeep: JSONError {
+        .syntax("\(subject) is nested too deeply: at most \(Self.mostDepth) levels are read")
     }
 
     /// `true` or `false`.
-    mutating func bool() throws(ServiceError) -> Bool {
+    package mutating func bool() throws(JSONError) -> Bool {
         skipSpace()
         if byte == UInt8(ascii: "t") {
             try word("true")
@@ -174,9 +175,9 @@ package struct JSONScanner {
     }
 
     /// `null`.
-    mutating func null() throws(ServiceError) { try word("null") }
+    package mutating func null() throws(JSONError) { try word("null") }
 
-    private mutating func word(_ word: StaticString) throws(ServiceError) {
+    private mutating func word(_ word: StaticString) throws(JSONError) {
         skipSpace()
         let length = word.utf8CodeUnitCount
         guard text.count - position >= length,
@@ -186,10 +187,10 @@ package struct JSONScanner {
     }
 
     /// Moves past any value.
-    package mutating func skip() throws(ServiceError) {
+    package mutating func skip() throws(JSONError) {
         switch try kind() {
-        case .object: try object { (_, scanner) throws(ServiceError) in try scanner.skip() }
-        case .array: try array { (_, scanner) throws(ServiceError) in try scanner.skip() }
+        case .object: try object { (_, scanner) throws(JSONError) in try scanner.skip() }
+        case .array: try array { (_, scanner) throws(JSONError) in try scanner.skip() }
         case .string: _ = try string()
         case .number: _ = try number()
         case .bool: _ = try bool()
@@ -198,7 +199,7 @@ package struct JSONScanner {
     }
 
     /// To be called after the last value: only space may follow.
-    package mutating func end() throws(ServiceError) {
+    package mutating func end() throws(JSONError) {
         skipSpace()
         guard position >= text.count else { throw malformed("nothing more") }
     }

@@ -4,7 +4,7 @@ extension JSONScanner {
     /// values, mistakes, the last bytes of the text); those go the careful way.
     /// - Parameter most: how many elements there may be altogether.
     /// - Returns: how many were read.
-    @inline(__always)
+    @inlinable @inline(__always)
     mutating func run<Element>(
         into elements: inout [Element], most: Int, _ convert: (JSONNumber) -> Element?
     ) -> Int {
@@ -31,20 +31,20 @@ extension JSONScanner {
 }
 
 extension UnsafeRawPointer {
-    @inline(__always)
-    fileprivate func byte(_ offset: Int) -> UInt8 { load(fromByteOffset: offset, as: UInt8.self) }
+    @inlinable @inline(__always)
+    func byte(_ offset: Int) -> UInt8 { load(fromByteOffset: offset, as: UInt8.self) }
 
     /// Eight bytes, the first in memory lowest.
-    @inline(__always)
-    fileprivate func word(_ offset: Int) -> UInt64 {
+    @inlinable @inline(__always)
+    func word(_ offset: Int) -> UInt64 {
         UInt64(littleEndian: loadUnaligned(fromByteOffset: offset, as: UInt64.self))
     }
 }
 
 extension JSONNumber {
     /// A number of at most 18 digits and an exponent of at most two, or nil. The 48 bytes from `start` on must be readable.
-    @inline(__always)
-    fileprivate init?(usual base: UnsafeRawPointer, at start: Int) {
+    @inlinable @inline(__always)
+    init?(usual base: UnsafeRawPointer, at start: Int) {
         self.init()
         var place = start
         if base.byte(place) == UInt8(ascii: "-") {
@@ -100,8 +100,8 @@ extension JSONNumber {
 
     /// The value of eight digits in a word, the first one lowest; nil where a byte is none. Pairs, then fours, then all of
     /// them are put together by multiplications.
-    @inline(__always)
-    private static func eightDigits(_ word: UInt64) -> UInt64? {
+    @inlinable @inline(__always)
+    static func eightDigits(_ word: UInt64) -> UInt64? {
         let high: UInt64 = 0xF0F0_F0F0_F0F0_F0F0
         guard word & high | ((word &+ 0x0606_0606_0606_0606) & high) >> 4 == 0x3333_3333_3333_3333 else { return nil }
         let digits = word &- 0x3030_3030_3030_3030

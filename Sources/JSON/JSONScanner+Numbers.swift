@@ -1,7 +1,7 @@
 extension JSONScanner {
     /// A number.
-    @inline(__always)
-    mutating func number() throws(ServiceError) -> JSONNumber {
+    @inlinable @inline(__always)
+    package mutating func number() throws(JSONError) -> JSONNumber {
         skipSpace()
         var number = JSONNumber()
         let start = position
@@ -48,8 +48,8 @@ extension JSONScanner {
     }
 
     /// Takes digits into the mantissa, nineteen at most; each moves the exponent by `step`, those left out by one more.
-    @inline(__always)
-    private func digits(
+    @inlinable @inline(__always)
+    func digits(
         from start: Int, into number: inout JSONNumber, significant: inout Int, step: Int
     ) -> Int {
         var index = start
@@ -72,10 +72,10 @@ extension JSONScanner {
     }
 
     /// Strings, objects and words are valid JSON, but no numbers: the input is wrong, not the text.
-    @inline(__always)
-    private mutating func refuseOtherThanNumber(
+    @inlinable @inline(__always)
+    mutating func refuseOtherThanNumber(
         name: String, fitting: String, takesBools: Bool, place: () -> String
-    ) throws(ServiceError) {
+    ) throws(JSONError) {
         guard let byte, byte >= UInt8(ascii: ":") || byte == UInt8(ascii: "\"") else { return }
         let isBool = byte == UInt8(ascii: "t") || byte == UInt8(ascii: "f")
         if isBool && takesBools || text[position...].starts(with: "nan".utf8) { return }
@@ -87,14 +87,15 @@ extension JSONScanner {
         default: return
         }
         let place = place()
-        throw .invalidInput(
+        throw .value(
             "input \"\(name)\": expected \(fitting)\(place.isEmpty ? "" : " at \(place)"), found \(found.rawValue)")
     }
 
-    private func notANumber(at place: Int) -> ServiceError {
+    @usableFromInline
+    func notANumber(at place: Int) -> JSONError {
         for word in ["NaN", "-NaN", "nan", "Infinity", "-Infinity", "inf", "-inf"] {
             if text[place...].starts(with: word.utf8) {
-                return .badRequest(
+                return .syntax(
                     malformed("a number", at: place).message + "; JSON has no NaN and no infinities")
             }
         }
@@ -102,16 +103,19 @@ extension JSONScanner {
     }
 
     /// The number of extents that an array of numbers may have.
-    static var mostRank: Int { 16 }
+    @inlinable package static var mostRank: Int { 16 }
 
     /// What one array of numbers is: its extents, and how many numbers were left out because there were too many.
-    struct NumberArray<Element> {
+    package struct NumberArray<Element> {
         /// The elements in row-major order; no more than were asked for.
-        var elements: [Element] = []
+        package var elements: [Element] = []
         /// The extents: none for a single number.
-        var shape: [Int] = []
+        package var shape: [Int] = []
         /// How many numbers there were.
-        var count = 0
+        package var count = 0
+
+        @inlinable
+        init() {}
     }
 
     /// Reads a number, or numbers in arrays nested to any rank, which must be regular.
@@ -122,19 +126,20 @@ extension JSONScanner {
     ///   - convert: the element that a number becomes, or nil where it does not fit.
     ///   - fitting: what fits, for errors.
     ///   - takesBools: whether `true` and `false` are numbers here.
-    mutating func numbers<Element>(
+    @inlinable
+    package mutating func numbers<Element>(
         most: Int, name: String, fitting: String, takesBools: Bool = false,
         usual: (JSONNumber) -> Element?,
-        _ convert: (inout JSONScanner) throws(ServiceError) -> Element?
-    ) throws(ServiceError) -> NumberArray<Element> {
+        _ convert: (inout JSONScanner) throws(JSONError) -> Element?
+    ) throws(JSONError) -> NumberArray<Element> {
         var result = NumberArray<Element>()
         result.elements.reserveCapacity(most)
         /// The extents that are settled, and the indexes on the way to the next element.
         var extents: [Int?] = [], indexes: [Int] = []
         var rank: Int?
         func place() -> String { indexes.map { "[\($0)]" }.joined() }
-        func irregular(_ expected: String, _ found: String) -> ServiceError {
-            .invalidInput(
+        func irregular(_ expected: String, _ found: String) -> JSONError {
+            .value(
                 "input \"\(name)\": expected \(expected) at \(place()), found \(found): the arrays are not regular")
         }
         while true {
@@ -143,7 +148,7 @@ extension JSONScanner {
             if byte == UInt8(ascii: "[") {
                 if let rank, indexes.count >= rank { throw irregular("a number", "an array") }
                 guard indexes.count < Self.mostRank else {
-                    throw .invalidInput("input \"\(name)\": its arrays are nested deeper than \(Self.mostRank) levels")
+                    throw .value("input \"\(name)\": its arrays are nested deeper than \(Self.mostRank) levels")
                 }
                 advance()
                 indexes.append(0)
@@ -157,14 +162,14 @@ extension JSONScanner {
                 let start = position
                 try refuseOtherThanNumber(name: name, fitting: fitting, takesBools: takesBools, place: place)
                 let converted: Element?
-                do throws(ServiceError) {
+                do throws(JSONError) {
                     converted = try convert(&self)
                 } catch {
                     throw error.prefixed("input \"\(name)\"\(indexes.isEmpty ? "" : " at \(place())"): ")
                 }
                 guard let element = converted else {
                     let found = String(decoding: text[start..<position].prefix(40), as: UTF8.self)
-                    throw .invalidInput(
+                    throw .value(
                         "input \"\(name)\": expected \(fitting)\(indexes.isEmpty ? "" : " at \(place())"), found \(found)"
                     )
                 }

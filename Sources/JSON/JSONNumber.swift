@@ -1,18 +1,22 @@
 /// A number as it was written: mantissa times ten to the exponent, and where its text lies for what does not fit in that.
-struct JSONNumber {
+package struct JSONNumber {
     /// The first 19 significant digits.
-    var mantissa: UInt64 = 0
-    var exponent = 0
-    var isNegative = false
+    package var mantissa: UInt64 = 0
+    package var exponent = 0
+    package var isNegative = false
     /// Whether it is written without a decimal point and without an exponent.
-    var isInteger = true
+    package var isInteger = true
     /// Whether digits after the nineteenth were left out of the mantissa.
-    var isCut = false
+    package var isCut = false
     /// Its first byte and its length.
-    var start = 0, length = 0
+    package var start = 0, length = 0
+
+    @inlinable
+    package init() {}
 
     /// The 64-bit float nearest to it, or nil where that is infinite.
-    func double(in text: UnsafeRawBufferPointer) -> Double? {
+    @inlinable
+    package func double(in text: UnsafeRawBufferPointer) -> Double? {
         // Both numbers are exact, so that the one rounding is the right one (W. D. Clinger, 1990).
         if !isCut, mantissa <= 1 << 53, -22...22 ~= exponent {
             let magnitude = scaled
@@ -23,8 +27,8 @@ struct JSONNumber {
     }
 
     /// The 32-bit float nearest to it, or nil where that is infinite.
-    @inline(__always)
-    func float(in text: UnsafeRawBufferPointer) -> Float? {
+    @inlinable @inline(__always)
+    package func float(in text: UnsafeRawBufferPointer) -> Float? {
         if -22...22 ~= exponent {
             // Within two units of the last place of a 64-bit float. That decides the 32-bit float, unless it is that near to
             // the middle between two of them, or outside their usual range.
@@ -40,7 +44,8 @@ struct JSONNumber {
     }
 
     /// The integer that it is, if it is one of the type's range.
-    func integer<T: FixedWidthInteger>(_: T.Type, in text: UnsafeRawBufferPointer) -> T? {
+    @inlinable
+    package func integer<T: FixedWidthInteger>(_: T.Type, in text: UnsafeRawBufferPointer) -> T? {
         if isInteger, !isCut, exponent == 0 {
             if !isNegative { return T(exactly: mantissa) }
             guard mantissa <= UInt64(Int64.max) + 1 else { return nil }
@@ -52,19 +57,21 @@ struct JSONNumber {
         return double(in: text).flatMap { T(exactly: $0) }
     }
 
-    @inline(__always)
-    private var scaled: Double {
+    @inlinable @inline(__always)
+    var scaled: Double {
         Self.powers.withUnsafeBufferPointer { powers in
             exponent < 0 ? Double(mantissa) / powers[-exponent] : Double(mantissa) * powers[exponent]
         }
     }
 
-    private func digits(in text: UnsafeRawBufferPointer) -> String {
+    @usableFromInline
+    func digits(in text: UnsafeRawBufferPointer) -> String {
         String(decoding: text[start..<start + length], as: UTF8.self)
     }
 
     /// The powers of ten that a 64-bit float holds exactly.
-    private static let powers: [Double] = [
+    @usableFromInline
+    static let powers: [Double] = [
         1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19,
         1e20, 1e21, 1e22,
     ]

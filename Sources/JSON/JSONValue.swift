@@ -61,7 +61,7 @@ public enum JSONValue: Sendable, Hashable, Codable {
     }
 
     /// What the value is, for error messages.
-    var kind: String {
+    package var kind: String {
         switch self {
         case .null: "null"
         case .bool(let value): value ? "true" : "false"

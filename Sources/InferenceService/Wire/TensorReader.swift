@@ -1,4 +1,5 @@
 package import Inference
+package import JSON
 
 /// Reads JSON numbers straight into the elements of a tensor: in the type that the engine wants, without a detour.
 package struct TensorReader {
@@ -15,27 +16,27 @@ package struct TensorReader {
     }
 
     /// The numbers with the extents that their nesting shows (none for a single number).
-    package func read(_ scanner: inout JSONScanner) throws(ServiceError) -> (
+    package func read(_ scanner: inout JSONScanner) throws(JSONError) -> (
         array: Elements, extents: [Int], count: Int
     ) {
         switch elementType {
         case .float32:
             return try numbers(&scanner, "a number that a 32-bit float can hold", { $0.float(in: $1) }) {
-                (scanner, text) throws(ServiceError) -> Float? in try scanner.number().float(in: text)
+                (scanner, text) throws(JSONError) -> Float? in try scanner.number().float(in: text)
             }
         case .float64:
             return try numbers(&scanner, "a number that a 64-bit float can hold", { $0.double(in: $1) }) {
-                (scanner, text) throws(ServiceError) -> Double? in try scanner.number().double(in: text)
+                (scanner, text) throws(JSONError) -> Double? in try scanner.number().double(in: text)
             }
         case .float16:
             return try numbers(&scanner, "a number that a 16-bit float can hold", { _, _ in nil }) {
-                (scanner, text) throws(ServiceError) -> UInt16? in
+                (scanner, text) throws(JSONError) -> UInt16? in
                 try scanner.number().float(in: text).map { ElementConversion.half(from: $0) }
                     .flatMap { $0 & 0x7FFF == 0x7C00 ? nil : $0 }
             }
         case .bfloat16:
             return try numbers(&scanner, "a number that a 16-bit brain float can hold", { _, _ in nil }) {
-                (scanner, text) throws(ServiceError) -> UInt16? in
+                (scanner, text) throws(JSONError) -> UInt16? in
                 try scanner.number().float(in: text).map { ElementConversion.brain(from: $0) }
                     .flatMap { $0 & 0x7FFF == 0x7F80 ? nil : $0 }
             }
@@ -49,14 +50,14 @@ package struct TensorReader {
         case .int64: return try integers(&scanner, Int64.self)
         case .bool:
             return try numbers(&scanner, "true or false (or 1 or 0)", { _, _ in nil }) {
-                (scanner, text) throws(ServiceError) -> UInt8? in
+                (scanner, text) throws(JSONError) -> UInt8? in
                 if scanner.byte == UInt8(ascii: "t") || scanner.byte == UInt8(ascii: "f") {
                     return try scanner.bool() ? 1 : 0
                 }
                 return try scanner.number().integer(UInt8.self, in: text).flatMap { $0 <= 1 ? $0 : nil }
             }
         case .string:
-            throw .invalidInput("input \"\(name)\": tensors of strings cannot be served")
+            throw .value("input \"\(name)\": tensors of strings cannot be served")
         }
     }
 
@@ -72,24 +73,24 @@ package struct TensorReader {
 
     private func integers<T: FixedWidthInteger & BitwiseCopyable & Sendable>(
         _ scanner: inout JSONScanner, _: T.Type
-    ) throws(ServiceError) -> (array: Elements, extents: [Int], count: Int) {
+    ) throws(JSONError) -> (array: Elements, extents: [Int], count: Int) {
         try numbers(&scanner, "an integer from \(T.min) to \(T.max)", { $0.integer(T.self, in: $1) }) {
-            (scanner, text) throws(ServiceError) -> T? in try scanner.number().integer(T.self, in: text)
+            (scanner, text) throws(JSONError) -> T? in try scanner.number().integer(T.self, in: text)
         }
     }
 
     @inline(__always)
     private func numbers<T: BitwiseCopyable & Sendable>(
         _ scanner: inout JSONScanner, _ fitting: String, _ usual: (JSONNumber, UnsafeRawBufferPointer) -> T?,
-        _ convert: (inout JSONScanner, UnsafeRawBufferPointer) throws(ServiceError) -> T?
-    ) throws(ServiceError) -> (array: Elements, extents: [Int], count: Int) {
+        _ convert: (inout JSONScanner, UnsafeRawBufferPointer) throws(JSONError) -> T?
+    ) throws(JSONError) -> (array: Elements, extents: [Int], count: Int) {
         let text = scanner.text
         // Two bytes a number at the least: a short text cannot make room for many be taken.
         let most = min(count ?? .max, (text.count - scanner.position) / 2 + 1)
         let found = try scanner.numbers(
             most: most, name: name, fitting: fitting, takesBools: elementType == .bool, usual: { usual($0, text) }
         ) {
-            (scanner: inout JSONScanner) throws(ServiceError) -> T? in try convert(&scanner, text)
+            (scanner: inout JSONScanner) throws(JSONError) -> T? in try convert(&scanner, text)
         }
         let elements = found.elements
         return (

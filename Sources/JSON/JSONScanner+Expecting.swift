@@ -2,58 +2,58 @@
 extension JSONScanner {
     /// Refuses a value of another kind than is wanted. What comes next must be JSON.
     /// - Parameter what: names the value, as in `"id"`.
-    mutating func expect(_ wanted: Kind, _ what: @autoclosure () -> String) throws(ServiceError) {
+    package mutating func expect(_ wanted: Kind, _ what: @autoclosure () -> String) throws(JSONError) {
         let found = try kind()
         guard found == wanted else {
-            throw .invalidInput("\(what()): expected \(wanted.rawValue), found \(found.rawValue)")
+            throw .value("\(what()): expected \(wanted.rawValue), found \(found.rawValue)")
         }
     }
 
     /// A string, or an error that names it.
-    mutating func string(_ what: @autoclosure () -> String) throws(ServiceError) -> String {
+    package mutating func string(_ what: @autoclosure () -> String) throws(JSONError) -> String {
         try expect(.string, what())
         return try string()
     }
 
     /// `true` or `false`, or an error that names it.
-    mutating func bool(_ what: @autoclosure () -> String) throws(ServiceError) -> Bool {
+    package mutating func bool(_ what: @autoclosure () -> String) throws(JSONError) -> Bool {
         try expect(.bool, what())
         return try bool()
     }
 
     /// An object, or an error that names it.
-    mutating func object(
-        _ what: @autoclosure () -> String, _ member: (String, inout JSONScanner) throws(ServiceError) -> Void
-    ) throws(ServiceError) {
+    package mutating func object(
+        _ what: @autoclosure () -> String, _ member: (String, inout JSONScanner) throws(JSONError) -> Void
+    ) throws(JSONError) {
         try expect(.object, what())
         try object(member)
     }
 
     /// An array, or an error that names it.
-    mutating func array(
-        _ what: @autoclosure () -> String, _ element: (Int, inout JSONScanner) throws(ServiceError) -> Void
-    ) throws(ServiceError) {
+    package mutating func array(
+        _ what: @autoclosure () -> String, _ element: (Int, inout JSONScanner) throws(JSONError) -> Void
+    ) throws(JSONError) {
         try expect(.array, what())
         try array(element)
     }
 
     /// An integer that is not negative, or an error that names it.
     /// - Parameter expected: what it counts, as in `a number of bytes`.
-    mutating func count(_ what: @autoclosure () -> String, _ expected: String) throws(ServiceError) -> Int {
+    package mutating func count(_ what: @autoclosure () -> String, _ expected: String) throws(JSONError) -> Int {
         let kind = try kind()
         guard kind == .number else {
-            throw .invalidInput("\(what()): expected \(expected), found \(kind.rawValue)")
+            throw .value("\(what()): expected \(expected), found \(kind.rawValue)")
         }
         let number = try number()
         guard let value = number.integer(Int.self, in: text), value >= 0 else {
             let found = String(decoding: text[number.start..<number.start + number.length].prefix(40), as: UTF8.self)
-            throw .invalidInput("\(what()): expected \(expected), an integer of 0 or more, found \(found)")
+            throw .value("\(what()): expected \(expected), an integer of 0 or more, found \(found)")
         }
         return value
     }
 
     /// Takes `null`, if it is next: some clients write it for members that they leave out.
-    mutating func takesNull() throws(ServiceError) -> Bool {
+    package mutating func takesNull() throws(JSONError) -> Bool {
         guard try kind() == .null else { return false }
         try null()
         return true
