@@ -1,4 +1,5 @@
 internal import ImagePipeline
+internal import JSON
 
 /// Reads the keys of an image input that say how a picture's shape becomes the tensor's.
 struct PictureGeometryParser {
