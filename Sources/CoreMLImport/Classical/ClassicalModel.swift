@@ -1,0 +1,164 @@
+/// A model that is evaluated here, in double precision: everything but networks and programs.
+///
+/// Pure: the same values give the same results, from any thread.
+protocol ClassicalModel: Sendable {
+    /// Computes the outputs. Features that a caller left out are not in the table.
+    func evaluate(_ inputs: FeatureTable) throws(EvaluationError) -> FeatureTable
+
+    /// Numbers that the inputs must have together; nil where any number will do.
+    var inputCount: Int? { get }
+}
+
+extension ClassicalModel {
+    var inputCount: Int? { nil }
+}
+
+extension FeatureType {
+    /// The numbers that a value holds; nil where that is open, or it holds no numbers.
+    var numberCount: Int? {
+        switch self {
+        case .double, .int64: return 1
+        case .multiArray(let array):
+            guard !array.extents.isEmpty else { return nil }
+            var count = 1
+            for extent in array.extents {
+                guard let extent, extent > 0,
+                    case let (product, overflow) = count.multipliedReportingOverflow(by: extent),
+                    !overflow
+                else { return nil }
+                count = product
+            }
+            return count
+        default: return nil
+        }
+    }
+}
+
+extension [FeatureSpecification] {
+    /// The numbers that all of them hold; nil where one is open, or no numbers.
+    var numberCount: Int? {
+        var sum = 0
+        for feature in self {
+            guard let count = feature.type.numberCount else { return nil }
+            sum += count
+        }
+        return sum
+    }
+}
+
+extension ModelDescription {
+    /// The one input of models that have one.
+    func onlyInput() throws(Problem) -> FeatureSpecification {
+        guard inputs.count == 1, let input = inputs.first else {
+            throw Problem("has \(inputs.count) inputs: expected one")
+        }
+        return input
+    }
+
+    /// The one output of models that have one.
+    func onlyOutput() throws(Problem) -> FeatureSpecification {
+        guard outputs.count == 1, let output = outputs.first else {
+            throw Problem("has \(outputs.count) outputs: expected one")
+        }
+        return output
+    }
+
+    /// Where a regressor's value goes: the predicted feature, or the first output where none is named.
+    func regressorOutput() throws(Problem) -> FeatureSpecification {
+        if let output = outputs.first(where: { $0.name == predictedFeatureName }) ?? outputs.first { return output }
+        throw Problem("has no outputs")
+    }
+}
+
+/// Reads the numbers of all inputs as one vector: the features in the description's order, arrays in row-major order.
+struct NumberInputs: Sendable {
+    let inputs: [FeatureSpecification]
+
+    init(_ inputs: [FeatureSpecification]) throws(Problem) {
+        guard !inputs.isEmpty else { throw Problem("has no inputs") }
+        for input in inputs {
+            switch input.type {
+            case .double, .int64, .multiArray: break
+            default:
+                throw Problem("input \"\(input.name)\" is of type \(input.type.name): expected numbers")
+            }
+        }
+        self.inputs = inputs
+    }
+
+    /// - Parameter count: how many numbers there must be.
+    func vector(_ table: FeatureTable, count: Int) throws(EvaluationError) -> [Double] {
+        let vector = try vector(table)
+        guard vector.count == count else { throw mistake("\(count) number\(count == 1 ? "" : "s")", vector.count) }
+        return vector
+    }
+
+    /// - Parameter least: how many numbers there must be at least.
+    func vector(_ table: FeatureTable, least: Int) throws(EvaluationError) -> [Double] {
+        let vector = try vector(table)
+        guard vector.count >= least else { throw mistake("at least \(least) numbers", vector.count) }
+        return vector
+    }
+
+    private func mistake(_ expected: String, _ found: Int) -> EvaluationError {
+        EvaluationError("expected \(expected), found \(found)", feature: inputs.map(\.name).joined(separator: ", "))
+    }
+
+    private func vector(_ table: FeatureTable) throws(EvaluationError) -> [Double] {
+        var vector: [Double] = []
+        for input in inputs {
+            switch table[input.name] {
+            case .double(let number): vector.append(number)
+            case .int64(let number): vector.append(Double(number))
+            case .array(let array): vector += array.values
+            // A missing value: trees know what to do with it.
+            case nil: vector.append(.nan)
+            case let other?: throw EvaluationError("expected numbers, found \(other.kind)", feature: input.name)
+            }
+        }
+        return vector
+    }
+}
+
+/// Turns the scores of a classifier's classes into its outputs: the best label, and the probabilities by label.
+struct ClassifierOutputs: Sendable {
+    let labels: [Category]
+    private let label: String?
+    private let probabilities: String?
+
+    init(labels: [Category], description: ModelDescription) throws(Problem) {
+        guard !labels.isEmpty else { throw Problem("has no class labels") }
+        self.labels = labels
+        label = description.predictedFeatureName.isEmpty ? nil : description.predictedFeatureName
+        probabilities = description.predictedProbabilitiesName.isEmpty ? nil : description.predictedProbabilitiesName
+        guard label != nil || probabilities != nil else {
+            throw Problem("names neither a predicted feature nor predicted probabilities")
+        }
+    }
+
+    /// - Parameters:
+    ///   - scores: one for each label.
+    ///   - best: the index of the predicted label; nil for the greatest score, the first of equals.
+    func table(_ scores: [Double], best: Int? = nil) -> FeatureTable {
+        var table: FeatureTable = [:]
+        let best = best ?? scores.indices.max { scores[$0] < scores[$1] || (scores[$0] == scores[$1] && $0 > $1) } ?? 0
+        if let label, best < labels.count { table[label] = labels[best].data }
+        if let probabilities { table[probabilities] = .dictionary(CategoryNumbers(keys: labels, values: scores)) }
+        return table
+    }
+
+    /// The labels of a classifier: a StringVector, or an Int64Vector.
+    static func labels(_ message: Message, strings: Int = 100, integers: Int = 101) throws(Problem) -> [Category] {
+        try located("class labels") { () throws(Problem) in
+            if let list = try message.message(strings) { return try list.strings(1).map(Category.string) }
+            return try message.message(integers)?.integers(1).map { .int64(Int64($0)) } ?? []
+        }
+    }
+}
+
+/// Numbers of a model must be numbers.
+func requireFinite(_ values: [Double], _ what: String) throws(Problem) {
+    if let index = values.firstIndex(where: { !$0.isFinite }) {
+        throw Problem("\(what)[\(index)] is \(values[index]): expected a finite number")
+    }
+}

@@ -1,0 +1,153 @@
+/// What is done for one prediction, in order: a pipeline as a list, whose models find their inputs by the features' names.
+///
+/// The models of a pipeline within a pipeline see its inputs only, and leave nothing but its outputs behind: `enter` and
+/// `leave` mark its ends.
+package struct ModelSteps: Sendable {
+    package private(set) var steps: [Step] = []
+    /// The networks and programs that the engine computes, by the index that `run` has.
+    package private(set) var graphs: [GraphStep] = []
+
+    package enum Step: Sendable {
+        case enter(inputs: [FeatureSpecification])
+        case leave(outputs: [FeatureSpecification])
+        case evaluate(ClassicalStep)
+        /// Runs a graph: by its index in `graphs`.
+        case run(Int)
+    }
+
+    /// A model that is evaluated here, with what it takes and gives.
+    package struct ClassicalStep: Sendable {
+        let model: any ClassicalModel
+        let inputs: [FeatureSpecification], outputs: [FeatureSpecification]
+
+        /// Computes the outputs, in the types that the description declares.
+        package func callAsFunction(_ table: FeatureTable) throws(EvaluationError) -> FeatureTable {
+            var known: FeatureTable = [:]
+            for input in inputs {
+                if let data = table[input.name] {
+                    known[input.name] = try input.type.coerced(data, feature: input.name)
+                }
+            }
+            let results = try model.evaluate(known)
+            var outputs: FeatureTable = [:]
+            for output in self.outputs {
+                guard let data = results[output.name] else { continue }
+                outputs[output.name] = try output.type.coerced(data, feature: output.name)
+            }
+            return outputs
+        }
+    }
+
+    /// A network or a program within the steps.
+    package struct GraphStep: Sendable {
+        package let specification: ModelSpecification
+        /// Where it is in the file.
+        package let place: String
+    }
+
+    /// Pipelines within each other, at most; and models of a file, at most.
+    private static let deepest = 16, mostModels = 1_000
+
+    /// The steps of a file's model. Networks and programs are found, but left unread.
+    package init(_ specification: ModelSpecification) throws(ImportError) {
+        var problems = ProblemCollector()
+        var models = 0
+        add(specification, place: "", depth: 0, models: &models, &problems)
+        try problems.finish()
+    }
+
+    private mutating func add(
+        _ specification: ModelSpecification, place: String, depth: Int, models: inout Int,
+        _ problems: inout ProblemCollector
+    ) {
+        models += 1
+        guard models <= Self.mostModels else {
+            if models == Self.mostModels + 1 {
+                problems.add(Problem("the file has more than \(Self.mostModels) models", at: place))
+            }
+            return
+        }
+        switch specification.type {
+        case .pipeline, .pipelineClassifier, .pipelineRegressor:
+            addPipeline(specification, place: place, depth: depth, models: &models, &problems)
+        case .neuralNetwork, .neuralNetworkClassifier, .neuralNetworkRegressor, .mlProgram:
+            graphs.append(GraphStep(specification: specification, place: place))
+            steps.append(.run(graphs.count - 1))
+        default:
+            let model = problems.collect(at: place) { () throws(Problem) in
+                try located(specification.type.name) { () throws(Problem) in try Self.classical(specification) }
+            }
+            guard let model else { return }
+            let description = specification.description
+            steps.append(
+                .evaluate(ClassicalStep(model: model, inputs: description.inputs, outputs: description.outputs)))
+        }
+    }
+
+    private mutating func addPipeline(
+        _ specification: ModelSpecification, place: String, depth: Int, models: inout Int,
+        _ problems: inout ProblemCollector
+    ) {
+        let list = problems.collect(at: place) { () throws(Problem) in
+            guard depth < Self.deepest else { throw Problem("pipelines are nested deeper than \(Self.deepest) levels") }
+            var message = try Message(specification.reader)
+            if specification.type != .pipeline { message = try message.message(1) ?? .empty }
+            let models = message.all(1)
+            guard !models.isEmpty else { throw Problem("the pipeline has no models") }
+            return (models, try message.strings(2))
+        }
+        guard let (fields, names) = list else { return }
+        steps.append(.enter(inputs: specification.description.inputs))
+        for (index, field) in fields.enumerated() {
+            let name = index < names.count ? " \"\(names[index])\"" : ""
+            let inner = (place.isEmpty ? "" : place + ".") + "models[\(index)]\(name)"
+            let model = problems.collect(at: inner) { () throws(Problem) in try ModelSpecification(field.reader()) }
+            if let model { add(model, place: inner, depth: depth + 1, models: &models, &problems) }
+        }
+        steps.append(.leave(outputs: specification.description.outputs))
+    }
+
+    private static func classical(_ specification: ModelSpecification) throws(Problem) -> any ClassicalModel {
+        let message = try Message(specification.reader), description = specification.description
+        switch specification.type {
+        case .glmRegressor: return try GLMRegressor(message, description)
+        case .glmClassifier: return try GLMClassifier(message, description)
+        case .treeEnsembleRegressor: return try TreeEnsembleRegressor(message, description)
+        case .treeEnsembleClassifier: return try TreeEnsembleClassifier(message, description)
+        case .supportVectorRegressor: return try SupportVectorRegressor(message, description)
+        case .supportVectorClassifier: return try SupportVectorClassifier(message, description)
+        case .kNearestNeighborsClassifier: return try NearestNeighborsClassifier(message, description)
+        case .oneHotEncoder: return try OneHotEncoder(message, description)
+        case .imputer: return try Imputer(message, description)
+        case .featureVectorizer: return try FeatureVectorizer(message, description)
+        case .dictVectorizer: return try DictVectorizer(message, description)
+        case .scaler: return try Scaler(message, description)
+        case .categoricalMapping: return try CategoricalMapping(message, description)
+        case .normalizer: return try Normalizer(message, description)
+        case .arrayFeatureExtractor: return try ArrayFeatureExtractor(message, description)
+        case .nonMaximumSuppression: return try NonMaximumSuppression(message, description)
+        case .identity: return try Identity(description)
+        default: throw Problem(specification.type.refusal)
+        }
+    }
+}
+
+extension ModelType {
+    /// Why models of the type cannot be computed here, and what would help.
+    var refusal: String {
+        switch self {
+        case .visionFeaturePrint, .audioFeaturePrint, .soundAnalysisPreprocessing:
+            "uses a network that is part of Apple's systems and not in the file: train it again with a feature extractor "
+                + "of its own, and export that"
+        case .textClassifier, .wordTagger, .wordEmbedding, .gazetteer:
+            "is a language model of Apple's systems, whose format is not public: export a network instead"
+        case .customModel:
+            "is computed by code of an app, which is not in the file: export the model without custom parts"
+        case .linkedModel: "is in another file: serve a file that holds the whole model"
+        case .itemSimilarityRecommender: "recommenders are not supported: export a network instead"
+        case .bayesianProbitRegressor:
+            "Bayesian probit regressors are not supported: export a generalized linear model instead"
+        default: "models of this type are not supported"
+        }
+    }
+}

@@ -1,0 +1,61 @@
+/// One prediction on its way through a file's models: a state machine that stops where the engine has to compute.
+package struct StepRun: Sendable {
+    private let steps: ModelSteps
+    private var position = 0
+    /// What is known by name: the file's own features, and above them those of each pipeline that was entered.
+    private var tables: [FeatureTable]
+
+    /// What is to be done next.
+    package enum Next: Sendable {
+        /// Run a graph, by its index in ``ModelSteps/graphs``, on these values, and give what comes out to `resume`.
+        case run(Int, FeatureTable)
+        /// Everything is computed.
+        case done
+    }
+
+    package init(_ steps: ModelSteps, inputs: FeatureTable) {
+        self.steps = steps
+        tables = [inputs]
+    }
+
+    /// What has been computed; after ``Next/done`` the outputs are among it.
+    package var table: FeatureTable { tables.last ?? [:] }
+
+    /// Goes on until the engine is needed, or all is done.
+    /// - Parameter isCancelled: asked between models; whoever cancels looks at no result.
+    package mutating func advance(isCancelled: () -> Bool = { false }) throws(EvaluationError) -> Next {
+        while position < steps.steps.count, !isCancelled() {
+            let step = steps.steps[position]
+            switch step {
+            case .run(let graph):
+                return .run(graph, table)
+            case .evaluate(let model): merge(try model(table))
+            case .enter(let inputs):
+                var inner: FeatureTable = [:]
+                for input in inputs {
+                    guard let data = table[input.name] else { continue }
+                    inner[input.name] = try input.type.coerced(data, feature: input.name)
+                }
+                tables.append(inner)
+            case .leave(let outputs):
+                let inner = tables.popLast() ?? [:]
+                for output in outputs {
+                    guard let data = inner[output.name] else { continue }
+                    merge([output.name: try output.type.coerced(data, feature: output.name)])
+                }
+            }
+            position += 1
+        }
+        return .done
+    }
+
+    /// Takes what the graph gave that `advance` stopped at.
+    package mutating func resume(with outputs: FeatureTable) {
+        merge(outputs)
+        position += 1
+    }
+
+    private mutating func merge(_ outputs: FeatureTable) {
+        tables[tables.count - 1].merge(outputs) { $1 }
+    }
+}
