@@ -146,6 +146,10 @@ let package = Package(
             name: "modelbench", dependencies: ["Inference", "FlowControl", "SystemSupport"],
             path: "Benchmarks/inference/ModelBench",
             swiftSettings: strict, linkerSettings: findEngine),
+        .executableTarget(
+            name: "limitersim", dependencies: ["FlowControl", "SystemSupport"],
+            path: "Benchmarks/overload/LimiterSimulator",
+            swiftSettings: strict),
         .testTarget(
             name: "EndToEndTests", dependencies: ["ImagePipeline", "InferenceService", "TestSupport"],
             swiftSettings: waiting),

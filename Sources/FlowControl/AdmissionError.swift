@@ -6,6 +6,11 @@ public enum AdmissionError: Error, Sendable, Hashable {
     /// wait is longer than `LimiterConfiguration.maxWait` and waiting would only delay the refusal.
     case queueFull(predictedWait: Duration)
 
+    /// More requests come than can be answered, and this one's answer was not predicted within
+    /// `LimiterConfiguration.overloadTarget`. `retryAfter` says when to come again, in whole seconds; it differs from request to
+    /// request, so that those who are refused together do not return together.
+    case overloaded(predictedWait: Duration, retryAfter: Duration)
+
     /// It waited the longest that a request may wait. The associated value is how long it waited.
     case waitTimedOut(Duration)
 
@@ -28,7 +33,7 @@ public enum AdmissionError: Error, Sendable, Hashable {
     /// should let pass before it tries again.
     public var predictedWait: Duration? {
         switch self {
-        case .queueFull(let wait), .deadlineUnreachable(let wait), .displaced(let wait): wait
+        case .queueFull(let wait), .overloaded(let wait, _), .deadlineUnreachable(let wait), .displaced(let wait): wait
         case .waitTimedOut(let waited): waited
         case .deadlineExceeded, .draining, .cancelled: nil
         }
@@ -38,6 +43,7 @@ public enum AdmissionError: Error, Sendable, Hashable {
     public var label: String {
         switch self {
         case .queueFull: "queue_full"
+        case .overloaded: "overloaded"
         case .waitTimedOut: "wait_timed_out"
         case .deadlineExceeded: "deadline_exceeded"
         case .deadlineUnreachable: "deadline_unreachable"
@@ -52,6 +58,9 @@ public enum AdmissionError: Error, Sendable, Hashable {
         switch self {
         case .queueFull(let wait):
             "all slots are taken and the queue is full; a request would wait about \(wait.rounded)"
+        case .overloaded(let wait, let retry):
+            "overloaded: more requests come than can be answered, and this one would wait about \(wait.rounded); "
+                + "try again in \(retry.components.seconds) s"
         case .waitTimedOut(let waited):
             "no slot came free within \(waited.rounded), the longest that a request waits"
         case .deadlineExceeded:

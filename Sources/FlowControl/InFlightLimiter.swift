@@ -74,11 +74,13 @@ public final class InFlightLimiter: Sendable {
         return Permit(limiter: self, grant: grant)
     }
 
-    /// What `acquire` would be refused with if it were called now, or nil where it would get a slot or wait. For an
-    /// answer before the body is read; not counted.
-    public func wouldRefuse(deadline: MonotonicInstant? = nil) -> AdmissionError? {
+    /// A request's head is here, and its body is not: why it is refused before the body is sent, or nil where `acquire`
+    /// would give it a slot or let it wait now. A refusal is counted; otherwise `acquire` counts, later.
+    public func announce(deadline: MonotonicInstant? = nil) -> AdmissionError? {
         let now = clock.now()
-        return state.withLock { $0.machine.refusal(at: now, deadline: deadline) }
+        let (refusal, effects) = state.withLock { $0.machine.announce(at: now, deadline: deadline) }
+        perform(effects)
+        return refusal
     }
 
     private nonisolated(nonsending) func wait(_ ticket: WaiterTicket) async -> WaitOutcome {
@@ -107,7 +109,8 @@ public final class InFlightLimiter: Sendable {
     /// Changes the bounds that are given. More slots go to waiters at once; a lower limit takes effect as permits come
     /// back; waiters over a smaller queue are displaced; a new longest wait is for those who come from now on.
     public func resize(
-        limit: Int? = nil, queueCapacity: Int? = nil, maxWait: Duration? = nil, policy: OverloadPolicy? = nil
+        limit: Int? = nil, queueCapacity: Int? = nil, maxWait: Duration? = nil, policy: OverloadPolicy? = nil,
+        overloadTarget: Duration? = nil
     ) {
         let now = clock.now()
         let effects = state.withLock { state in
@@ -117,7 +120,8 @@ public final class InFlightLimiter: Sendable {
                 queueCapacity: queueCapacity ?? old.queueCapacity,
                 maxWait: maxWait ?? old.maxWait,
                 policy: policy ?? old.policy,
-                expectedServiceTime: old.expectedServiceTime)
+                expectedServiceTime: old.expectedServiceTime,
+                overloadTarget: overloadTarget ?? old.overloadTarget)
             return state.machine.resize(to: new, at: now)
         }
         perform(effects)
@@ -132,6 +136,7 @@ public final class InFlightLimiter: Sendable {
                 waiting: state.machine.waiting,
                 configuration: state.machine.configuration,
                 isDraining: state.machine.isDraining,
+                isOverloaded: state.machine.isOverloaded,
                 counters: state.machine.counters,
                 serviceTime: state.machine.serviceTime,
                 predictedWait: state.machine.predictedWait(at: now))

@@ -18,19 +18,25 @@ public struct LimiterConfiguration: Sendable, Hashable {
     /// time, say. 0: not known; the first waits are then predicted too short.
     public let expectedServiceTime: Duration
 
+    /// Within what time a request must be answered, by prediction, to be admitted while overloaded; 0: places and
+    /// ``maxWait`` alone bound the queue. Used by `defer` alone. How overload is told from load: ``OverloadDetector``.
+    public let overloadTarget: Duration
+
     /// The bounds, each moved into its range.
     public init(
         limit: Int,
         queueCapacity: Int = 256,
         maxWait: Duration = .seconds(30),
         policy: OverloadPolicy = .defer,
-        expectedServiceTime: Duration = .zero
+        expectedServiceTime: Duration = .zero,
+        overloadTarget: Duration = .zero
     ) {
         self.limit = min(max(limit, 1), Self.mostSlots)
         self.queueCapacity = min(max(queueCapacity, 0), Self.mostSlots)
         self.maxWait = max(maxWait, .zero)
         self.policy = policy
         self.expectedServiceTime = max(expectedServiceTime, .zero)
+        self.overloadTarget = policy == .defer ? max(overloadTarget, .zero) : .zero
     }
 
     private static let mostSlots = 1_000_000

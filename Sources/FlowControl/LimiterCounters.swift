@@ -14,6 +14,8 @@ public struct LimiterCounters: Sendable, Hashable {
 
     /// Refused as they came: the queue was full, or the predicted wait longer than the longest wait.
     public package(set) var refusedQueueFull: UInt64 = 0
+    /// Refused as they came: overloaded, and no answer was predicted within the target.
+    public package(set) var refusedOverloaded: UInt64 = 0
     /// Refused as they came: the deadline had passed.
     public package(set) var refusedDeadlineExceeded: UInt64 = 0
     /// Refused as they came: the deadline could not be met.
@@ -25,7 +27,7 @@ public struct LimiterCounters: Sendable, Hashable {
     public package(set) var leftTimedOut: UInt64 = 0
     /// Left the queue: the deadline passed.
     public package(set) var leftDeadlineExceeded: UInt64 = 0
-    /// Left the queue: a newer request took the place, or the queue was made smaller.
+    /// Left the queue: a newer request took the place, the queue was made smaller, or overload began.
     public package(set) var leftDisplaced: UInt64 = 0
     /// Left the queue: waiters were refused too when draining.
     public package(set) var leftDraining: UInt64 = 0
@@ -49,7 +51,8 @@ public struct LimiterCounters: Sendable, Hashable {
 
     /// Refused as they came.
     public var refused: UInt64 {
-        refusedQueueFull &+ refusedDeadlineExceeded &+ refusedDeadlineUnreachable &+ refusedDraining
+        refusedQueueFull &+ refusedOverloaded &+ refusedDeadlineExceeded &+ refusedDeadlineUnreachable
+            &+ refusedDraining
     }
 
     /// Left the queue without a slot.

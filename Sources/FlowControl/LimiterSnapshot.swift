@@ -8,6 +8,8 @@ public struct LimiterSnapshot: Sendable, Hashable {
     public let configuration: LimiterConfiguration
     /// Whether new requests are refused because of a drain.
     public let isDraining: Bool
+    /// Whether time, and not places, bounds the queue at present, because more requests come than are done.
+    public let isOverloaded: Bool
     /// What became of every request so far.
     public let counters: LimiterCounters
     /// How long a slot is held, smoothed over the last ones; nil before the first came back.

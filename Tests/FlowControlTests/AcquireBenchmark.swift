@@ -31,8 +31,8 @@ struct AcquireBenchmark {
         await report("tryAcquire and release", per: rounds) {
             for _ in 0..<rounds { limiter.tryAcquire()?.release() }
         }
-        await report("wouldRefuse", per: rounds) {
-            for _ in 0..<rounds { _ = limiter.wouldRefuse() }
+        await report("announce", per: rounds) {
+            for _ in 0..<rounds { _ = limiter.announce() }
         }
         await report("the clock alone (acquire and release read it twice)", per: rounds) {
             for _ in 0..<rounds { _ = MonotonicClock.system.now() }

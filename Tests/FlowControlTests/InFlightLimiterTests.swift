@@ -12,7 +12,7 @@ func eventually(_ condition: () -> Bool) async {
         let first = try await limiter.acquire()
         let second = try #require(limiter.tryAcquire())
         #expect(limiter.tryAcquire() == nil)
-        #expect(limiter.wouldRefuse() == nil)
+        #expect(limiter.announce() == nil)
 
         async let third = limiter.acquire()
         await eventually { limiter.snapshot.waiting == 1 }

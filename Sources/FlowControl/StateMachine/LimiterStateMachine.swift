@@ -19,7 +19,8 @@ package import SystemSupport
 ///                                                          └────────────────────────────────┘
 ///
 /// What holds after every event (`invariantViolation` checks it):
-/// - somebody waits only while no slot is free: a free slot is given to the oldest waiter in the same event;
+/// - somebody waits only while no slot is free: a free slot is given to a waiter in the same event, to the oldest (or to the
+///   newest while more come than are done and the oldest is late: see ``OverloadDetector``);
 /// - a slot is given only while fewer than `limit` are out (a lowered limit takes none back);
 /// - no more wait than the queue's capacity, in order of arrival, and none past its expiry;
 /// - the timer is set for the earliest expiry or before it;
@@ -40,17 +41,21 @@ package struct LimiterStateMachine<Waiter> {
     var armed: TimerRequest?
     private var timerEpoch: UInt64 = 0
     private var service: ServiceTimeEstimate
+    private var overload: OverloadDetector
     /// When a slot was last taken or given back: every slot that is out has been so for at least as long.
     private var lastChange = MonotonicInstant(nanoseconds: 0)
 
     package init(configuration: LimiterConfiguration) {
         self.configuration = configuration
         service = ServiceTimeEstimate(expected: configuration.expectedServiceTime.saturatedNanoseconds.magnitude)
+        overload = OverloadDetector(target: configuration.overloadTarget)
     }
 
     package var waiting: Int { queue.count }
     package var isDraining: Bool { phase != .accepting }
     package var isDrained: Bool { phase == .drained }
+    /// Whether time, and not places, bounds the queue at present.
+    package var isOverloaded: Bool { overload.isOverloaded }
 
     // MARK: Events
 
@@ -60,13 +65,13 @@ package struct LimiterStateMachine<Waiter> {
     ) -> (Arrival, LimiterEffects<Waiter>) {
         var effects = expireDue(at: now)
         counters.arrived &+= 1
+        overload.arrived(at: now)
         switch decide(at: now, deadline: deadline) {
         case .admit:
             counters.admittedAtOnce &+= 1
             return (.admitted(takeSlot(at: now, waited: 0)), effects)
         case .refuse(let error):
-            count(refusal: error)
-            return (.refused(error), effects)
+            return (.refused(refuse(error, at: now, &effects)), effects)
         case .enqueue(let displacing):
             if displacing { displaceOldest(at: now, &effects) }
             let ticket = enqueue(at: now, deadline: deadline)
@@ -79,6 +84,18 @@ package struct LimiterStateMachine<Waiter> {
     package mutating func arriveCancelled() {
         counters.arrived &+= 1
         counters.leftCancelled &+= 1
+    }
+
+    /// A request comes whose body is not here yet. Where `arrive` would refuse it, it is refused and counted now; else it
+    /// will arrive later, and nothing is counted.
+    package mutating func announce(
+        at now: MonotonicInstant, deadline: MonotonicInstant?
+    ) -> (AdmissionError?, LimiterEffects<Waiter>) {
+        var effects = expireDue(at: now)
+        guard case .refuse(let error) = decide(at: now, deadline: deadline) else { return (nil, effects) }
+        counters.arrived &+= 1
+        overload.arrived(at: now)
+        return (refuse(error, at: now, &effects), effects)
     }
 
     /// A free slot, or nil: never waits, and a refusal is not counted.
@@ -99,7 +116,9 @@ package struct LimiterStateMachine<Waiter> {
     package mutating func cancel(_ ticket: WaiterTicket, at now: MonotonicInstant) -> LimiterEffects<Waiter> {
         var effects = LimiterEffects<Waiter>()
         guard queue.contains(ticket) else { return effects }
+        let waited = now.nanoseconds(since: queue.arrival(of: ticket).at)
         leave(ticket, .cancelled, &effects)
+        if overload.departed(after: waited, at: now) { shed(at: now, &effects) }
         return effects
     }
 
@@ -116,6 +135,7 @@ package struct LimiterStateMachine<Waiter> {
         counters.servedNanoseconds &+= held
         inFlight -= 1
         lastChange = max(lastChange, now)
+        overload.completed(at: now, interval: interval)
         grantFreeSlots(at: now, &effects)
         completeDrain(&effects)
         return effects
@@ -137,6 +157,9 @@ package struct LimiterStateMachine<Waiter> {
         to configuration: LimiterConfiguration, at now: MonotonicInstant
     ) -> LimiterEffects<Waiter> {
         var effects = expireDue(at: now)
+        if configuration.overloadTarget != self.configuration.overloadTarget {
+            overload = overload.retargeted(to: configuration.overloadTarget)
+        }
         self.configuration = configuration
         grantFreeSlots(at: now, &effects)
         while queue.count > configuration.effectiveCapacity {
@@ -158,11 +181,6 @@ package struct LimiterStateMachine<Waiter> {
     }
 
     // MARK: Looks
-
-    /// What `arrive` would be refused with.
-    package func refusal(at now: MonotonicInstant, deadline: MonotonicInstant?) -> AdmissionError? {
-        if case .refuse(let error) = decide(at: now, deadline: deadline) { error } else { nil }
-    }
 
     /// How long a request that came now would wait.
     package func predictedWait(at now: MonotonicInstant) -> Duration {
@@ -195,6 +213,9 @@ package struct LimiterStateMachine<Waiter> {
 
         let wait = predictedWaitNanoseconds(ahead: displaces ? queue.count - 1 : queue.count, at: now)
         let predicted = Duration.nanoseconds(clamping: wait)
+        if overload.isOverloaded, capacity > 0, Double(wait) > longestWait {
+            return .refuse(.overloaded(predictedWait: predicted, retryAfter: .seconds(1)))
+        }
         if let deadline, wait &+ Self.clamped(service.nanoseconds) > deadline.nanoseconds(since: now) {
             return .refuse(.deadlineUnreachable(predictedWait: predicted))
         }
@@ -219,6 +240,12 @@ package struct LimiterStateMachine<Waiter> {
         let wait = turns * mean / slots + max(mean / slots - since, since - mean, 0)
         return Self.clamped(wait)
     }
+
+    /// The mean time between two slots that come back while all are taken, in nanoseconds.
+    private var interval: Double { service.nanoseconds / Double(configuration.limit) }
+
+    /// The longest predicted wait with which a request is admitted while overloaded, in nanoseconds.
+    private var longestWait: Double { overload.longestWait(service: service.nanoseconds, interval: interval) }
 
     /// Nanoseconds between 0 and an hour: longer is as good as never, and sums of two cannot overflow.
     private static func clamped(_ nanoseconds: Double) -> UInt64 {
@@ -245,11 +272,36 @@ package struct LimiterStateMachine<Waiter> {
     }
 
     private mutating func grantFreeSlots(at now: MonotonicInstant, _ effects: inout LimiterEffects<Waiter>) {
-        while inFlight < configuration.limit, let ticket = queue.oldest {
+        while inFlight < configuration.limit, let oldest = queue.oldest, let newest = queue.newest {
+            let longest = now.nanoseconds(since: queue.arrival(of: oldest).at)
+            let ticket = overload.prefersNewest(over: longest, at: now) ? newest : oldest
             let waited = now.nanoseconds(since: queue.arrival(of: ticket).at)
             counters.admittedAfterWait &+= 1
             counters.waitedNanoseconds &+= waited
             end(ticket, .success(takeSlot(at: now, waited: waited)), &effects)
+        }
+    }
+
+    /// Refuses an arrival. One that found every place taken may be what tells that this is overload.
+    private mutating func refuse(
+        _ error: AdmissionError, at now: MonotonicInstant, _ effects: inout LimiterEffects<Waiter>
+    ) -> AdmissionError {
+        count(refusal: error)
+        if case .queueFull = error, configuration.policy == .defer, overload.foundFull(at: now) {
+            shed(at: now, &effects)
+        }
+        guard case .overloaded(let wait, _) = error else { return error }
+        return .overloaded(predictedWait: wait, retryAfter: overload.retryAfter())
+    }
+
+    /// Overload begins: of those who wait, the youngest stay whose answers are predicted within the target; for the others it
+    /// is too late.
+    private mutating func shed(at now: MonotonicInstant, _ effects: inout LimiterEffects<Waiter>) {
+        guard configuration.policy == .defer else { return }
+        while let oldest = queue.oldest, Double(predictedWaitNanoseconds(ahead: queue.count - 1, at: now)) > longestWait
+        {
+            let wait = predictedWait(at: now)
+            leave(oldest, .overloaded(predictedWait: wait, retryAfter: overload.retryAfter()), &effects)
         }
     }
 
@@ -269,6 +321,7 @@ package struct LimiterStateMachine<Waiter> {
             let waited = now.nanoseconds(since: arrivedAt)
             leave(
                 first.ticket, byDeadline ? .deadlineExceeded : .waitTimedOut(.nanoseconds(clamping: waited)), &effects)
+            if overload.departed(after: waited, at: now) { shed(at: now, &effects) }
         }
         return effects
     }
@@ -307,6 +360,7 @@ package struct LimiterStateMachine<Waiter> {
     private mutating func count(refusal error: AdmissionError) {
         switch error {
         case .queueFull: counters.refusedQueueFull &+= 1
+        case .overloaded: counters.refusedOverloaded &+= 1
         case .deadlineExceeded: counters.refusedDeadlineExceeded &+= 1
         case .deadlineUnreachable: counters.refusedDeadlineUnreachable &+= 1
         case .draining: counters.refusedDraining &+= 1
@@ -318,7 +372,7 @@ package struct LimiterStateMachine<Waiter> {
         switch error {
         case .waitTimedOut: counters.leftTimedOut &+= 1
         case .deadlineExceeded: counters.leftDeadlineExceeded &+= 1
-        case .displaced: counters.leftDisplaced &+= 1
+        case .displaced, .overloaded: counters.leftDisplaced &+= 1
         case .draining: counters.leftDraining &+= 1
         case .cancelled: counters.leftCancelled &+= 1
         case .queueFull, .deadlineUnreachable: assertionFailure("not a departure")

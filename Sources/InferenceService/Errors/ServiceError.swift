@@ -82,6 +82,8 @@ package struct ServiceError: Error, Sendable {
         switch error {
         case .queueFull(let wait), .displaced(let wait):
             self.init(.serviceUnavailable, "overloaded", error.message, retryAfter: seconds(wait), label: error.label)
+        case .overloaded(_, let retry):
+            self.init(.serviceUnavailable, "overloaded", error.message, retryAfter: seconds(retry), label: error.label)
         case .waitTimedOut:
             self.init(.serviceUnavailable, "overloaded", error.message, retryAfter: 1, label: error.label)
         case .deadlineUnreachable(let wait):

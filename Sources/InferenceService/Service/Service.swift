@@ -61,7 +61,7 @@ final class Service: HTTPResponder {
             } catch {
                 throw ServiceError(error)
             }
-            if let refusal = model?.limiter.wouldRefuse(deadline: nil) { throw ServiceError(refusal) }
+            if let refusal = model?.limiter.announce() { throw ServiceError(refusal) }
             return .accept(maxBytes: settings.maxBody)
         } catch {
             return .refuse(response(error, to: head, requestID: requestID))

@@ -110,12 +110,15 @@ import Testing
         #expect(bench.arrive("c") == .refused(.queueFull(predictedWait: .seconds(2))))
     }
 
-    @Test func theLookSaysWhatTheArrivalWouldMeet() {
+    @Test func anAnnouncementIsRefusedAsTheArrivalWouldBe() {
         var bench = Bench(limit: 1, queue: 1, service: .seconds(1))
         for name in "abc" {
-            let look = bench.machine.refusal(at: bench.now, deadline: nil)
+            var machine = bench.machine
+            let refusal = machine.announce(at: bench.now, deadline: nil).0
+            #expect(machine.counters.arrived == bench.machine.counters.arrived + (refusal == nil ? 0 : 1))
+            #expect(machine.invariantViolation(at: bench.now) == nil)
             let came = bench.arrive(name)
-            #expect(look.map { .refused($0) } ?? came == came)
+            #expect(refusal.map { .refused($0) } ?? came == came)
         }
         #expect(bench.machine.counters.arrived == 3)
     }

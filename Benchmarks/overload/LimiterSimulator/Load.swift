@@ -1,0 +1,114 @@
+import Glibc
+
+/// What clients do, and how fast the model is.
+struct Load {
+    var name: String
+    /// Open loop: requests a second, whatever becomes of them.
+    var rate = 0.0
+    /// Open loop: a client leaves after so many seconds.
+    var patience = 2.0
+    /// Open loop: an answer counts that comes within so many seconds.
+    var wanted = 0.5
+    /// Closed loop: connections, each of which sends its next request when it has its answer, and leaves never.
+    var closedClients = 0
+    /// In what time the closed loop's clients begin.
+    var rampSeconds = 0.05
+    /// Bursts: for `burstSeconds` of every `burstPeriod` the rate is `burstFactor` times as high.
+    var burstFactor = 1.0, burstSeconds = 0.0, burstPeriod = 1.0
+    var seconds = 30.0
+    /// Predictions side by side, and how long one takes in the mean.
+    var streams = 2, serviceSeconds = 0.018
+    /// The share of requests that take five times as long.
+    var largeShare = 0.0
+
+    func isBurst(_ now: Double) -> Bool { now.truncatingRemainder(dividingBy: burstPeriod) < burstSeconds }
+
+    /// How long one prediction takes: 80 to 120 % of the mean, or five times that for a large picture, with the same mean.
+    func service(_ random: inout SplitMix) -> Double {
+        let small = serviceSeconds / (1 + 4 * largeShare)
+        return small * random.uniform(0.8...1.2) * (random.uniform(0...1) < largeShare ? 5 : 1)
+    }
+}
+
+/// What became of the requests.
+struct Outcome {
+    var arrived = 0, inTime = 0, late = 0, gone = 0, closedAnswered = 0, closedRefused = 0
+    var refusalDelays: [Double] = []
+    var latencies: [Double] = []
+    var seconds = 0.0, capacity = 0.0
+
+    mutating func answered(after delay: Double, wanted: Double) {
+        if wanted == .infinity { closedAnswered += 1 } else if delay <= wanted { inTime += 1 } else { late += 1 }
+        latencies.append(delay)
+    }
+
+    mutating func refused(after delay: Double, isOpen: Bool) {
+        if !isOpen { closedRefused += 1 }
+        refusalDelays.append(delay)
+    }
+
+    static func quantile(_ q: Double, of values: [Double]) -> Double {
+        guard !values.isEmpty else { return 0 }
+        return values.sorted()[min(Int(q * Double(values.count)), values.count - 1)]
+    }
+
+    /// Answers in time, of those that were possible: the capacity, or the load where that is less.
+    var goodput: Double { Double(inTime) / min(capacity * seconds, Double(arrived)) }
+}
+
+/// Random numbers by a seed (SplitMix64).
+struct SplitMix {
+    private var state: UInt64
+
+    init(seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var z = state
+        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+        return z ^ (z >> 31)
+    }
+
+    mutating func uniform(_ range: ClosedRange<Double>) -> Double {
+        range.lowerBound + (range.upperBound - range.lowerBound) * Double(next() >> 11) / 9_007_199_254_740_992
+    }
+
+    mutating func exponential(mean: Double) -> Double { -mean * log(1 - uniform(0...0.999_999_999)) }
+}
+
+/// Events by their time: a binary heap.
+struct EventQueue<Event> {
+    private var heap: [(at: Double, order: Int, event: Event)] = []
+    private var order = 0
+
+    mutating func add(at: Double, _ event: Event) {
+        order += 1
+        heap.append((at, order, event))
+        var child = heap.count - 1
+        while child > 0, isBefore(child, (child - 1) / 2) {
+            heap.swapAt(child, (child - 1) / 2)
+            child = (child - 1) / 2
+        }
+    }
+
+    mutating func next() -> (Double, Event)? {
+        guard let first = heap.first, let last = heap.popLast() else { return nil }
+        if heap.isEmpty { return (first.at, first.event) }
+        heap[0] = last
+        var parent = 0
+        while true {
+            var least = parent
+            for child in [2 * parent + 1, 2 * parent + 2] where child < heap.count && isBefore(child, least) {
+                least = child
+            }
+            if least == parent { return (first.at, first.event) }
+            heap.swapAt(parent, least)
+            parent = least
+        }
+    }
+
+    private func isBefore(_ left: Int, _ right: Int) -> Bool {
+        (heap[left].at, heap[left].order) < (heap[right].at, heap[right].order)
+    }
+}

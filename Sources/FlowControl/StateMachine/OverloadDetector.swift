@@ -1,0 +1,125 @@
+package import SystemSupport
+/// Decides when places bound the queue and when time does.
+///
+///            refused for want of a place, again and again for 250 ms,
+///            or waiters leave in numbers; and more come than are done
+///     ┌────────┐ ──────────────────────────────────────────────▶ ┌────────────┐
+///     │ normal │                                                 │ overloaded │
+///     └────────┘ ◀────────────────────────────────────────────── └────────────┘
+///                  for a second no more come than are done
+///
+/// Normal: the queue is bounded by its places, first come, first served; a closed loop of 200 clients is never refused. While
+/// more come than are done and the oldest waiter is late already, the newest goes first: it can still be answered in time.
+/// Overloaded: a request is admitted only where its answer is predicted within the target. All who wait are then answered in
+/// time, and the rest learn at once that they are not.
+package struct OverloadDetector: Sendable {
+    /// How long a wait and a service may take together while overloaded, in nanoseconds; 0: never overloaded.
+    package let target: UInt64
+    package private(set) var isOverloaded = false
+    private var meter = LoadMeter(window: 5e8)
+    /// The same with a shorter memory: what a burst leaves behind soon fades.
+    private var recent = LoadMeter(window: 1.5e8)
+    /// Since when requests have been refused for want of a place, and the last time.
+    private var fullSince: MonotonicInstant?
+    private var lastFull = MonotonicInstant(nanoseconds: 0)
+    /// Since when no more come than are done.
+    private var settledSince: MonotonicInstant?
+    private var refusals: UInt64 = 0
+
+    /// A single burst fills the queue for a moment; overload keeps it full.
+    private static let fullLongEnough: UInt64 = 250_000_000
+    private static let settledLongEnough: UInt64 = 1_000_000_000
+    /// What is aimed at, as a share of the target: what is slower than the mean is then still within it.
+    private static let share = 0.8
+
+    package init(target: Duration) {
+        self.target = target.saturatedNanoseconds.magnitude
+    }
+
+    /// The same load under another target.
+    package func retargeted(to target: Duration) -> OverloadDetector {
+        var other = OverloadDetector(target: target)
+        other.meter = meter
+        other.recent = recent
+        return other
+    }
+
+    package var isOn: Bool { target > 0 }
+
+    // MARK: Events
+
+    package mutating func arrived(at now: MonotonicInstant) {
+        guard isOn else { return }
+        meter.arrived(at: now)
+        recent.arrived(at: now)
+        settle(at: now)
+    }
+
+    package mutating func completed(at now: MonotonicInstant, interval: Double) {
+        guard isOn else { return }
+        meter.completed(at: now, interval: interval)
+        recent.completed(at: now, interval: interval)
+        settle(at: now)
+    }
+
+    /// A request was refused because every place was taken. True: from now on it is overload.
+    package mutating func foundFull(at now: MonotonicInstant) -> Bool {
+        guard isOn, !isOverloaded else { return false }
+        if now.nanoseconds(since: lastFull) > Self.fullLongEnough { fullSince = now }
+        lastFull = max(lastFull, now)
+        let since = fullSince ?? now
+        fullSince = since
+        return now.nanoseconds(since: since) >= Self.fullLongEnough && enter(at: now)
+    }
+
+    /// A waiter left without a slot after `waited` nanoseconds. True: from now on it is overload.
+    package mutating func departed(after waited: UInt64, at now: MonotonicInstant) -> Bool {
+        guard isOn, waited > target else { return false }
+        meter.departed(at: now)
+        return !isOverloaded && meter.losesPatience(at: now) && enter(at: now)
+    }
+
+    private mutating func enter(at now: MonotonicInstant) -> Bool {
+        guard meter.isGrowing(at: now) else { return false }
+        isOverloaded = true
+        settledSince = nil
+        return true
+    }
+
+    private mutating func settle(at now: MonotonicInstant) {
+        guard isOverloaded else { return }
+        guard meter.isSettled(at: now) else {
+            settledSince = nil
+            return
+        }
+        let since = settledSince ?? now
+        settledSince = since
+        guard now.nanoseconds(since: since) >= Self.settledLongEnough else { return }
+        isOverloaded = false
+        fullSince = nil
+        settledSince = nil
+    }
+
+    // MARK: Answers
+
+    /// Whether the newest waiter should go before one that has waited `waited` nanoseconds.
+    package func prefersNewest(over waited: UInt64, at now: MonotonicInstant) -> Bool {
+        isOn && !isOverloaded && waited > target && recent.isGrowing(at: now)
+    }
+
+    /// The longest predicted wait with which a request is admitted while overloaded, given the mean time that a slot is
+    /// held and the mean time between two that come back. One may always wait: else slots would stand empty.
+    package func longestWait(service: Double, interval: Double) -> Double {
+        max(Double(target) * Self.share - service, interval)
+    }
+
+    /// When a client that is refused should come again: in 1 s at least, and later the more requests come for each that is
+    /// done, spread so that those who are refused together do not return together.
+    package mutating func retryAfter() -> Duration {
+        refusals &+= 1
+        // The golden ratio's multiples are spread evenly, however many there are.
+        let spread = (Double(refusals % 1_000_003) * 0.618_033_988_749_895).truncatingRemainder(dividingBy: 1)
+        let range = min(max(meter.pressure, 1), 30)
+        return .seconds(1 + Int(spread * range))
+    }
+}

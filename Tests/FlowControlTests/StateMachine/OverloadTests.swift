@@ -1,0 +1,195 @@
+import FlowControl
+import SystemSupport
+import Testing
+
+/// Load and overload, told apart; with the limiter's own state machine in made-up time.
+@Suite struct OverloadTests {
+    /// One model with `slots` slots, each held for `service` milliseconds, and requests that come as they are told to.
+    /// Everything happens on whole milliseconds.
+    private struct World {
+        var machine: LimiterStateMachine<Int>
+        let service: Int
+        var millisecond = 0
+        var came: [Int] = []
+        var releases: [Int: [Grant]] = [:]
+        /// Requests that got a slot: the number, and how long each waited in milliseconds.
+        var waits: [(id: Int, waited: Int)] = []
+        var refused: [(id: Int, after: Int, error: AdmissionError)] = []
+        var idleSlots = 0
+        /// Called with a request that has been answered.
+        var answered: ((inout World) -> Void)?
+        var tickets: [Int: WaiterTicket] = [:]
+
+        init(slots: Int = 2, service: Int = 10, places: Int = 256, target: Duration = .milliseconds(400)) {
+            machine = LimiterStateMachine(
+                configuration: LimiterConfiguration(
+                    limit: slots, queueCapacity: places, expectedServiceTime: .milliseconds(service),
+                    overloadTarget: target))
+            self.service = service
+        }
+
+        var now: MonotonicInstant { MonotonicInstant(nanoseconds: UInt64(1000 + millisecond) * 1_000_000) }
+
+        mutating func arrive() {
+            let id = came.count
+            came.append(millisecond)
+            let (arrival, effects) = machine.arrive(at: now, deadline: nil)
+            perform(effects)
+            switch arrival {
+            case .admitted(let grant): begin(id, grant)
+            case .refused(let error): refused.append((id, 0, error))
+            case .waiting(let ticket):
+                tickets[id] = ticket
+                _ = machine.suspend(ticket, as: id)
+            }
+        }
+
+        mutating func pass() {
+            millisecond += 1
+            for grant in releases.removeValue(forKey: millisecond) ?? [] {
+                perform(machine.finish(grant, at: now))
+                answered?(&self)
+            }
+            idleSlots += machine.configuration.limit - machine.inFlight
+            // Walks the whole queue.
+            guard millisecond % 50 == 0 else { return }
+            let violation = machine.invariantViolation(at: now)
+            #expect(violation == nil)
+        }
+
+        private mutating func begin(_ id: Int, _ grant: Grant) {
+            waits.append((id, millisecond - came[id]))
+            releases[millisecond + service, default: []].append(grant)
+        }
+
+        mutating func perform(_ effects: LimiterEffects<Int>) {
+            for (id, outcome) in effects.resume {
+                switch outcome {
+                case .success(let grant): begin(id, grant)
+                case .failure(.cancelled): break
+                case .failure(let error): refused.append((id, millisecond - came[id], error))
+                }
+            }
+        }
+
+        /// The waits of the requests that came in a range of milliseconds.
+        func waits(from first: Int) -> [Int] { waits.filter { came[$0.id] >= first }.map(\.waited) }
+    }
+
+    @Test(arguments: [2, 3, 10])
+    func underOverloadThoseWhoAreAdmittedAreAnsweredInTime(times: Int) {
+        var world = World()
+        for millisecond in 0..<8000 {
+            // 0.2 requests a millisecond are the capacity.
+            for _ in 0..<(millisecond % 5 == 0 ? times : 0) { world.arrive() }
+            world.pass()
+        }
+        #expect(world.machine.isOverloaded)
+        // Once overload is known, and what waited before has been refused.
+        let late = world.waits(from: 3000).filter { $0 > 400 }
+        #expect(late.isEmpty)
+        #expect(world.idleSlots < 20)
+        let slow = world.refused.filter { world.came[$0.id] >= 3000 && $0.after > 0 }
+        #expect(slow.isEmpty)
+        #expect(world.refused.contains { if case .overloaded = $0.error { true } else { false } })
+        // Also before: at the most what was served in the first moments was late.
+        let lateAtFirst = world.waits.filter { $0.waited > 450 }.count
+        #expect(lateAtFirst * 20 < world.waits.count)
+    }
+
+    @Test(arguments: [8, 64, 200, 256])
+    func closedLoopIsNeverRefusedHoweverLongItsQueue(clients: Int) {
+        var world = World()
+        world.answered = { $0.arrive() }
+        for millisecond in 0..<10_000 {
+            if millisecond < clients { world.arrive() }
+            world.pass()
+        }
+        #expect(world.refused.isEmpty)
+        #expect(!world.machine.isOverloaded)
+        #expect(world.waits.count > 1900)
+        // First come, first served, once the clients have begun.
+        let order = world.waits.filter { world.came[$0.id] > 3000 }.map(\.id)
+        #expect(order == order.sorted())
+    }
+
+    @Test func singleBurstIsRefusedForItsPlacesAlone() {
+        var world = World(places: 50)
+        for _ in 0..<100 { world.arrive() }
+        for _ in 0..<1000 { world.pass() }
+        #expect(!world.machine.isOverloaded)
+        #expect(world.waits.count == 52)
+        #expect(world.refused.count == 48)
+    }
+
+    @Test func overloadEndsWhenNoMoreComeThanAreDone() {
+        var world = World()
+        for millisecond in 0..<4000 {
+            for _ in 0..<(millisecond % 5 == 0 ? 3 : 0) { world.arrive() }
+            world.pass()
+        }
+        #expect(world.machine.isOverloaded)
+        for millisecond in 0..<4000 {
+            if millisecond % 10 == 0 { world.arrive() }
+            world.pass()
+        }
+        #expect(!world.machine.isOverloaded)
+        let refusedBefore = world.refused.count
+        // A closed loop's worth of clients is served again.
+        for _ in 0..<200 { world.arrive() }
+        for _ in 0..<2000 { world.pass() }
+        #expect(world.refused.count == refusedBefore)
+    }
+
+    @Test func waitersThatLeaveInNumbersTellOfOverloadBeforeThePlacesDo() {
+        var world = World(slots: 1, service: 100)
+        for millisecond in 0..<6000 {
+            if millisecond % 40 == 0 { world.arrive() }
+            for (id, ticket) in world.tickets where world.millisecond - world.came[id] == 1500 {
+                world.perform(world.machine.cancel(ticket, at: world.now))
+            }
+            world.pass()
+        }
+        #expect(world.machine.isOverloaded)
+        #expect(!world.refused.contains { if case .queueFull = $0.error { true } else { false } })
+        #expect(world.waits(from: 4000).allSatisfy { $0 <= 400 })
+    }
+
+    @Test func withoutTargetPlacesAloneBoundTheQueue() {
+        var world = World(places: 50, target: .zero)
+        for _ in 0..<4000 {
+            world.arrive()
+            world.pass()
+        }
+        #expect(!world.machine.isOverloaded)
+        #expect(world.refused.allSatisfy { if case .queueFull = $0.error { true } else { false } })
+        #expect((49...50).contains(world.machine.waiting))
+    }
+
+    @Test func slowModelStillHasOneWaiter() {
+        // Longer than the target alone: the slots must not stand empty between two requests.
+        var world = World(slots: 2, service: 900, places: 8)
+        for millisecond in 0..<20_000 {
+            if millisecond % 50 == 0 { world.arrive() }
+            world.pass()
+        }
+        #expect(world.machine.isOverloaded)
+        #expect(world.idleSlots < 200)
+    }
+
+    @Test func thoseWhoAreRefusedTogetherComeBackApart() {
+        var detector = OverloadDetector(target: .milliseconds(400))
+        let start = MonotonicInstant(nanoseconds: 1_000_000_000)
+        for index in 0..<500 {
+            let now = start + .milliseconds(index)
+            detector.arrived(at: now)
+            if index % 10 == 0 { detector.completed(at: now, interval: 1e7) }
+        }
+        var seconds: [Int64: Int] = [:]
+        for _ in 0..<1000 { seconds[detector.retryAfter().components.seconds, default: 0] += 1 }
+        // Ten come for each that is done: 1 to 11 s, all about as often.
+        #expect(seconds.keys.min() == 1)
+        #expect((10...12).contains(seconds.keys.max() ?? 0))
+        #expect(seconds.values.filter { $0 > 150 }.isEmpty)
+    }
+}
