@@ -79,6 +79,8 @@ let package = Package(
             name: "Inference",
             dependencies: ["COpenVINO", "ImagePipeline", "FlowControl", "JSON", "SystemSupport"],
             swiftSettings: strict),
+        // The one table of settings, its loader and its documents.
+        .target(name: "Settings", dependencies: ["JSON", "SystemSupport"], swiftSettings: strict),
         .target(
             name: "InferenceService",
             dependencies: [
@@ -89,7 +91,7 @@ let package = Package(
             swiftSettings: strict),
         .executableTarget(
             name: "ocelli",
-            dependencies: ["InferenceService", "JSON", "LoadGenerator"],
+            dependencies: ["InferenceService", "JSON", "LoadGenerator", "Settings"],
             swiftSettings: strict,
             linkerSettings: findEngine + carryRuntime),
 
@@ -121,6 +123,7 @@ let package = Package(
             dependencies: ["CResample", "ImagePipeline", "TestSupport"],
             exclude: ["Fixtures"],
             swiftSettings: strict),
+        .testTarget(name: "SettingsTests", dependencies: ["Settings", "TestSupport"], swiftSettings: waiting),
         .testTarget(name: "JSONTests", dependencies: ["JSON"], swiftSettings: waiting),
         .executableTarget(
             name: "imagetool", dependencies: ["ImagePipeline", "CJPEG"], path: "Tests/ImageTool", swiftSettings: strict),
@@ -139,7 +142,7 @@ let package = Package(
             name: "InferenceServiceTests",
             dependencies: [
                 "InferenceService", "Inference", "HTTPServer", "HTTPWire", "FlowControl", "ImagePipeline",
-                "JSON", "SystemSupport", "TestSupport",
+                "JSON", "Settings", "SystemSupport", "TestSupport",
             ],
             swiftSettings: waiting),
         .executableTarget(
@@ -151,7 +154,7 @@ let package = Package(
             path: "Benchmarks/overload/LimiterSimulator",
             swiftSettings: strict),
         .testTarget(
-            name: "EndToEndTests", dependencies: ["ImagePipeline", "InferenceService", "TestSupport"],
+            name: "EndToEndTests", dependencies: ["ImagePipeline", "InferenceService", "Settings", "TestSupport"],
             swiftSettings: waiting),
         .testTarget(name: "LoadGeneratorTests", dependencies: ["LoadGenerator", "CSystem"], swiftSettings: strict),
     ],

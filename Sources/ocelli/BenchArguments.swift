@@ -1,6 +1,7 @@
 internal import FoundationEssentials
 internal import InferenceService
 internal import LoadGenerator
+internal import Settings
 
 /// The command line of `ocelli bench`, read.
 struct BenchArguments {

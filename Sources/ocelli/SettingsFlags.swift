@@ -1,5 +1,6 @@
 internal import FoundationEssentials
 internal import InferenceService
+internal import Settings
 
 /// Settings from the command line's flags, the environment and a configuration file, in the order of their weight.
 struct SettingsFlags: Sendable {

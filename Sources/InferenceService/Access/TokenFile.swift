@@ -1,5 +1,6 @@
 internal import FoundationEssentials
 internal import Glibc
+internal import SystemSupport
 
 /// Bearer tokens, and what each of them opens. The file's text:
 ///

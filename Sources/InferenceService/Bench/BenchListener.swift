@@ -2,6 +2,7 @@ internal import Glibc
 internal import HTTPServer
 internal import Inference
 internal import LoadGenerator
+internal import Settings
 
 /// A server in this process, on a free port of the loopback interface, as the daemon would make it: with routes, metrics
 /// and access lines, which go to /dev/null.

@@ -1,5 +1,6 @@
 internal import FoundationEssentials
 internal import Inference
+internal import Settings
 
 /// The model that is measured, in a repository that a server can serve it from.
 struct BenchModel: Sendable {

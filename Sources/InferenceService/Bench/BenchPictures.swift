@@ -1,4 +1,5 @@
 internal import ImagePipeline
+internal import Settings
 
 /// The pictures that a benchmark sends.
 struct BenchPictures: Sendable {

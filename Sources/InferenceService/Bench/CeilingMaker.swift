@@ -3,6 +3,7 @@ internal import FoundationEssentials
 internal import HTTPServer
 internal import Inference
 internal import LoadGenerator
+package import Settings
 
 /// Measures what engine, decoder, pipeline and server can do on this machine: `ocelli bench` without a URL.
 ///

@@ -1,3 +1,5 @@
+internal import Settings
+
 extension CeilingReport {
     /// The report for people.
     package var text: String {

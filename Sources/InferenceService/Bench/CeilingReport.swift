@@ -1,3 +1,5 @@
+internal import Settings
+
 /// What `ocelli bench` has measured: how near the way through the socket comes to what the parts can do.
 package struct CeilingReport: Sendable {
     package var model = "", path = ""

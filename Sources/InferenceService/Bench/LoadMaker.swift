@@ -1,6 +1,7 @@
 internal import FlowControl
 internal import FoundationEssentials
 internal import LoadGenerator
+package import Settings
 internal import SystemSupport
 
 /// Puts a server under load and measures its answers: `ocelli bench URL`.

@@ -1,5 +1,6 @@
 internal import CSystem
 internal import Glibc
+internal import Settings
 internal import SystemSupport
 
 /// A picture file that somebody has named on the command line: a plain file, a pipe, or "-" for standard input.

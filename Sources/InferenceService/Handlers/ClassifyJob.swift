@@ -3,6 +3,7 @@ internal import HTTPServer
 internal import HTTPWire
 internal import Inference
 internal import JSON
+internal import Settings
 internal import SystemSupport
 
 /// What one `classify` request wants, and how its answer is written.

@@ -3,6 +3,7 @@ internal import HTTPServer
 internal import HTTPWire
 internal import Inference
 internal import JSON
+internal import Settings
 internal import SystemSupport
 
 /// What every request that runs a model has: what it asks of which model, since when, and how its answer begins and ends.

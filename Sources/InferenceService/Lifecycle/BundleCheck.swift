@@ -2,6 +2,7 @@ internal import FoundationEssentials
 internal import ImagePipeline
 internal import Inference
 internal import JSON
+package import Settings
 
 /// Checks bundles as the daemon does when it loads them: what `ocelli check` prints.
 package enum BundleCheck {

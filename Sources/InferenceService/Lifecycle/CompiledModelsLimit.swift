@@ -1,4 +1,5 @@
 internal import Inference
+internal import Settings
 
 /// Keeps the compiled models on disk to `cache_size`: after the models were loaded at start, and after each reload, which adds
 /// to them.

@@ -2,6 +2,7 @@ internal import FlowControl
 internal import FoundationEssentials
 internal import HTTPServer
 internal import Inference
+package import Settings
 internal import SystemSupport
 
 /// The daemon: its parts put together.
@@ -123,14 +124,32 @@ package enum Daemon {
 
 extension Settings {
     /// The level as the log has it.
-    var level: Log.Level { Log.Level.allCases.first { $0.name == logLevel } ?? .info }
+    var level: Log.Level {
+        switch logLevel {
+        case .debug: .debug
+        case .info: .info
+        case .notice: .notice
+        case .warning: .warning
+        case .error: .error
+        }
+    }
     /// The form as the log has it.
-    var format: Log.Format { logFormat == "json" ? .json : .text }
+    var format: Log.Format {
+        switch logFormat {
+        case .text: .text
+        case .json: .json
+        }
+    }
 }
 
 extension ServicePlan {
     /// When models are loaded that do not say it themselves.
-    var loadPolicy: LoadPolicy { LoadPolicy(rawValue: settings.load) ?? .eager }
+    var loadPolicy: LoadPolicy {
+        switch settings.load {
+        case .eager: .eager
+        case .lazy: .lazy
+        }
+    }
 }
 
 extension AccessControl {

@@ -1,3 +1,5 @@
+internal import Settings
+
 /// What `default_model` names.
 enum DefaultModel {
     /// Says so where it names nothing. Not an error: the other models are served, and a reload may bring it.

@@ -1,5 +1,6 @@
 internal import FlowControl
 internal import HTTPServer
+internal import Settings
 
 /// The end of the daemon: nothing that was accepted is lost.
 ///

@@ -1,4 +1,5 @@
 internal import FlowControl
+package import Settings
 
 /// The numbers that the daemon works with, each with where it comes from: `ocelli limits`, and the log at start.
 package struct LimitsReport: Sendable {

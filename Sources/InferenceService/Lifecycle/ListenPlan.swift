@@ -1,4 +1,5 @@
 package import HTTPServer
+internal import Settings
 
 /// Where the daemon listens: on what `listen` says, or on the sockets that a service manager has passed.
 ///

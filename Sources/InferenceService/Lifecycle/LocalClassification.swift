@@ -3,6 +3,7 @@ internal import FoundationEssentials
 internal import ImagePipeline
 internal import Inference
 internal import JSON
+package import Settings
 internal import SystemSupport
 
 /// Classifies files in this process: what `ocelli classify` does.

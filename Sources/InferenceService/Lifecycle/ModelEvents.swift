@@ -1,4 +1,5 @@
 internal import Inference
+internal import Settings
 
 /// What happens to models, as log lines.
 enum ModelEvents {

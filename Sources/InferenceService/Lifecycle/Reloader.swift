@@ -1,4 +1,5 @@
 internal import Inference
+internal import Settings
 
 /// What SIGHUP does: reads the configuration, the tokens and the models anew.
 ///

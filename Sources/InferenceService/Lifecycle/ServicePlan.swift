@@ -5,6 +5,7 @@ internal import HTTPServer
 internal import HTTPWire
 internal import ImagePipeline
 internal import Inference
+internal import Settings
 
 /// Settings turned into what each part is configured with, and the reasons for what was derived.
 struct ServicePlan {
@@ -89,18 +90,18 @@ struct ServicePlan {
     var modelConfiguration: ModelConfiguration {
         var configuration = ModelConfiguration()
         configuration.compile.device = settings.device
-        configuration.compile.hint = PerformanceHint(rawValue: settings.hint) ?? .throughput
-        configuration.compile.precision = InferencePrecision(rawValue: settings.precision) ?? .float32
+        configuration.compile.hint = settings.hint.forEngine
+        configuration.compile.precision = settings.precision.forEngine
         configuration.compile.threads = settings.threads ?? sizing.inferenceThreads.value
         // With the latency hint the engine puts all threads on one prediction: the number of streams is then its own.
-        configuration.compile.streams = settings.streams ?? (settings.hint == "latency" ? nil : sizing.streams.value)
+        configuration.compile.streams = settings.streams ?? (settings.hint == .latency ? nil : sizing.streams.value)
         configuration.compile.cacheDirectory = cacheDirectory
         configuration.instances = settings.instances
         configuration.idleUnload = .seconds(settings.idleUnload)
         configuration.maxInFlight = settings.maxInFlight
         configuration.queueCapacity = sizing.queueCapacity.value
         configuration.maxWait = .seconds(settings.queueWait)
-        configuration.overloadPolicy = OverloadPolicy(rawValue: settings.overloadPolicy) ?? .defer
+        configuration.overloadPolicy = settings.overloadPolicy.forLimiter
         configuration.imageLimits.maxPixels = sizing.pixels.value
         configuration.imageLimits.tolerateTruncation = settings.tolerateTruncated
         return configuration
@@ -124,6 +125,38 @@ struct ServicePlan {
         configuration.maxConnections = sizing.connections.value
         configuration.maxRequestsPerConnection = settings.maxRequestsPerConnection
         return configuration
+    }
+}
+
+// Settings imports no model code: its choices become the engine's and the limiter's here, case by case.
+
+extension Settings.Hint {
+    fileprivate var forEngine: PerformanceHint {
+        switch self {
+        case .throughput: .throughput
+        case .latency: .latency
+        }
+    }
+}
+
+extension Settings.Precision {
+    fileprivate var forEngine: InferencePrecision {
+        switch self {
+        case .float32: .float32
+        case .bfloat16: .bfloat16
+        case .float16: .float16
+        case .engine: .engine
+        }
+    }
+}
+
+extension Settings.OverloadPolicy {
+    fileprivate var forLimiter: OverloadPolicy {
+        switch self {
+        case .defer: .defer
+        case .dropNewest: .dropNewest
+        case .dropOldest: .dropOldest
+        }
     }
 }
 

@@ -1,3 +1,5 @@
+internal import Settings
+
 /// What the daemon says of itself when it starts: what it serves, where, and the limits it derived.
 struct StartupSummary {
     let plan: ServicePlan

@@ -1,5 +1,6 @@
 internal import FlowControl
 package import JSON
+internal import Settings
 internal import Synchronization
 internal import SystemSupport
 

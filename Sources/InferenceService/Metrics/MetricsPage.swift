@@ -1,6 +1,7 @@
 internal import FlowControl
 internal import HTTPServer
 internal import Inference
+internal import Settings
 internal import SystemSupport
 
 /// The whole of `GET /metrics`: what was counted, and the state of everything at this moment.

@@ -2,6 +2,7 @@ internal import FlowControl
 internal import HTTPServer
 internal import HTTPWire
 internal import Inference
+internal import Settings
 internal import SystemSupport
 
 /// Answers `POST /v2/models/{name}/infer`: the engine's own tensors in and out, and encoded pictures where the bundle says

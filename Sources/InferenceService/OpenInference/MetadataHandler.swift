@@ -3,6 +3,7 @@ internal import HTTPServer
 internal import HTTPWire
 internal import Inference
 internal import JSON
+internal import Settings
 internal import SystemSupport
 
 /// Answers what the protocol asks of the server and its models.
@@ -13,7 +14,7 @@ struct MetadataHandler: Sendable {
     /// The extensions that are served; their documents are Triton's.
     var extensions: [String] {
         ["binary_tensor_data", "classification", "statistics"]
-            + (settings.repositoryControl == "none" ? [] : ["model_repository"])
+            + (settings.repositoryControl == .none ? [] : ["model_repository"])
     }
 
     func server() -> HTTPResponse {

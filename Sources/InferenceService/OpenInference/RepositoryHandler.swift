@@ -3,6 +3,7 @@ internal import HTTPServer
 internal import HTTPWire
 internal import Inference
 internal import JSON
+internal import Settings
 
 /// Answers the model repository extension: the index, and loading and unloading on request.
 ///
@@ -88,13 +89,13 @@ struct RepositoryHandler: Sendable {
             remote == "unix" || remote.hasPrefix("127.") || remote.hasPrefix("[::1]")
             || remote.hasPrefix("[::ffff:127.")
         switch settings.repositoryControl {
-        case "all": return
-        case "local" where isLocal: return
-        default:
+        case .all: return
+        case .local where isLocal: return
+        case .local, .none:
             throw ServiceError(
                 .forbidden, "forbidden",
                 "loading and unloading models is not allowed from here: the setting repository_control is "
-                    + "\"\(settings.repositoryControl)\"")
+                    + "\"\(settings.repositoryControl.rawValue)\"")
         }
     }
 

@@ -1,5 +1,6 @@
 internal import Inference
 internal import JSON
+internal import Settings
 
 /// The inputs of a `predict` request, read from its JSON body:
 ///

@@ -3,6 +3,7 @@ internal import HTTPServer
 internal import HTTPWire
 internal import Inference
 internal import JSON
+internal import Settings
 internal import SystemSupport
 
 /// Answers `POST /v1/models/{name}/predict`: any model, by what its `model.json` says.

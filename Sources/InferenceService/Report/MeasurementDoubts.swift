@@ -1,3 +1,5 @@
+internal import Settings
+
 /// Says when the machine was too busy or too uneven for its figures to be believed.
 package struct MeasurementDoubts: Sendable {
     /// Processes that wanted a processor before the measurement began (the load average of the last minute).

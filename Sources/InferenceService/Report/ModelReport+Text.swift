@@ -1,4 +1,5 @@
 internal import Inference
+internal import Settings
 
 extension ModelReport {
     /// The report for people.

@@ -1,6 +1,7 @@
 internal import FlowControl
 internal import FoundationEssentials
 internal import Inference
+package import Settings
 
 /// Measures a model: what `ocelli report` does.
 package struct ReportMaker: Sendable {

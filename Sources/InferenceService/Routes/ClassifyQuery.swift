@@ -2,6 +2,7 @@ package import HTTPWire
 package import ImagePipeline
 internal import Inference
 internal import JSON
+package import Settings
 
 /// The query of a `classify` request.
 package struct ClassifyQuery: Sendable {

@@ -2,6 +2,7 @@ internal import FlowControl
 internal import HTTPServer
 internal import HTTPWire
 internal import Inference
+internal import Settings
 internal import Synchronization
 
 /// What Ocelli answers: routes requests to their handlers and turns every failure into one form of error.

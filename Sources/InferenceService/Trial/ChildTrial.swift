@@ -3,6 +3,7 @@ internal import FlowControl
 internal import FoundationEssentials
 internal import Glibc
 internal import Inference
+internal import Settings
 internal import SystemSupport
 
 /// Tries models in a process of their own: this program once more, as `ocelli try-model`.

@@ -1,6 +1,7 @@
 internal import CSystem
 internal import FoundationEssentials
 internal import Inference
+package import Settings
 
 /// What a process does that was started to try a model: loads it as the daemon would, runs it, and tells.
 package enum TrialRun {

@@ -1,4 +1,5 @@
 internal import InferenceService
+internal import Settings
 
 /// `ocelli check`: whether bundles can be served.
 enum CheckCommand: Command {

@@ -1,4 +1,5 @@
 internal import InferenceService
+internal import Settings
 
 /// `ocelli classify`: the pipeline without a server.
 enum ClassifyCommand: Command {

@@ -1,4 +1,5 @@
 internal import InferenceService
+internal import Settings
 
 /// `ocelli help`.
 enum HelpCommand: Command {
@@ -20,7 +21,9 @@ enum HelpCommand: Command {
         switch topic {
         case "config": ConfigurationText.json5
         case "settings": SettingsDocument.markdown
-        case "man": ManualPage.roff(commands: Ocelli.commands.map { ($0.name, $0.summary) })
+        case "man":
+            ManualPage.roff(
+                version: OcelliVersion.number, commands: Ocelli.commands.map { ($0.name, $0.summary) })
         case "completion":
             Completion.bash(commands: Ocelli.commands.map { .init(name: $0.name, flags: $0.flags) }) + "\n"
         default: nil

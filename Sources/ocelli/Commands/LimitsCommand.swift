@@ -1,5 +1,6 @@
 internal import FoundationEssentials
 internal import InferenceService
+internal import Settings
 
 /// `ocelli limits`: the numbers that the daemon would work with here.
 enum LimitsCommand: Command {

@@ -1,4 +1,5 @@
 internal import InferenceService
+internal import Settings
 
 /// `ocelli report`: what a model costs here.
 enum ReportCommand: Command {

@@ -1,4 +1,5 @@
 internal import InferenceService
+internal import Settings
 
 /// `ocelli serve`: the daemon.
 enum ServeCommand: Command {

@@ -1,5 +1,6 @@
 import Foundation
 import InferenceService
+import Settings
 import TestSupport
 import Testing
 

@@ -13,6 +13,15 @@ package struct Setting: Sendable {
     package let get: @Sendable (Settings) -> SettingValue
     /// Puts a value of the right form into some settings.
     package let set: @Sendable (inout Settings, SettingValue) -> Void
+    /// Whether only a restart changes it: sockets, and what belongs to them, are made once. A reload (SIGHUP) keeps its value.
+    package private(set) var needsRestart = false
+
+    /// The same setting, which only a restart changes.
+    var needingRestart: Setting {
+        var setting = self
+        setting.needsRestart = true
+        return setting
+    }
 
     /// The flag on the command line.
     package var flag: String { "--" + name.split(separator: "_").joined(separator: "-") }
@@ -91,9 +100,15 @@ extension Setting {
         }
     }
 
-    static func choice(_ name: String, _ path: any Path<String>, _ names: [String], _ summary: String) -> Setting {
-        Setting(name: name, kind: .choice(names), summary: summary, get: { .string($0[keyPath: path]) }) {
-            if case .string(let value) = $1 { $0[keyPath: path] = value }
+    /// One of an enumeration's cases, by its raw value.
+    static func choice<Choice: RawRepresentable<String> & CaseIterable & Sendable>(
+        _ name: String, _ path: any Path<Choice>, _ summary: String
+    ) -> Setting {
+        Setting(
+            name: name, kind: .choice(Choice.allCases.map(\.rawValue)), summary: summary,
+            get: { .string($0[keyPath: path].rawValue) }
+        ) {
+            if case .string(let text) = $1, let value = Choice(rawValue: text) { $0[keyPath: path] = value }
         }
     }
 

@@ -4,15 +4,15 @@ package struct Settings: Sendable, Hashable {
     package var listen = ["127.0.0.1:8080"]
     package var models: [String] = []
     package var defaultModel = ""
-    package var load = "eager"
+    package var load = Load.eager
     package var top = 5
-    package var repositoryControl = "local"
+    package var repositoryControl = RepositoryControl.local
     package var repositoryPoll = 0.0
 
     // How models run.
     package var device = "CPU"
-    package var hint = "throughput"
-    package var precision = "f32"
+    package var hint = Hint.throughput
+    package var precision = Precision.float32
     package var threads: Int?
     package var streams: Int?
     package var instances: Int?
@@ -27,7 +27,7 @@ package struct Settings: Sendable, Hashable {
     package var maxInFlight: Int?
     package var queueLength = 256
     package var queueWait = 30.0
-    package var overloadPolicy = "defer"
+    package var overloadPolicy = OverloadPolicy.defer
     package var deadline = 60.0
     package var maxDeadline = 300.0
 
@@ -54,8 +54,8 @@ package struct Settings: Sendable, Hashable {
     // Operation.
     package var drainDelay = 0.0
     package var drainTimeout = 30.0
-    package var logFormat = "text"
-    package var logLevel = "info"
+    package var logFormat = LogFormat.text
+    package var logLevel = LogLevel.info
     package var accessLog = true
     package var logTopLabel = false
 
@@ -64,4 +64,37 @@ package struct Settings: Sendable, Hashable {
 
     /// The defaults.
     package init() {}
+}
+
+// Choices. The raw values are what the configuration file, the flags and the variables say.
+extension Settings {
+    /// When models are loaded whose bundle does not say.
+    package enum Load: String, CaseIterable, Sendable { case eager, lazy }
+
+    /// Who may load and unload models over HTTP: clients on this machine, all, or nobody.
+    package enum RepositoryControl: String, CaseIterable, Sendable { case local, all, none }
+
+    /// What the engine optimizes for.
+    package enum Hint: String, CaseIterable, Sendable { case throughput, latency }
+
+    /// The precision of a model's arithmetic; `engine` leaves it to the engine.
+    package enum Precision: String, CaseIterable, Sendable {
+        case float32 = "f32"
+        case bfloat16 = "bf16"
+        case float16 = "f16"
+        case engine
+    }
+
+    /// What happens to a request when its model is busy.
+    package enum OverloadPolicy: String, CaseIterable, Sendable {
+        case `defer`
+        case dropNewest = "drop_newest"
+        case dropOldest = "drop_oldest"
+    }
+
+    /// The form of log lines.
+    package enum LogFormat: String, CaseIterable, Sendable { case text, json }
+
+    /// The least important lines that are logged.
+    package enum LogLevel: String, CaseIterable, Sendable { case debug, info, notice, warning, error }
 }

@@ -3,7 +3,7 @@ extension SettingsTable {
     package static func merge(_ new: Settings, into old: Settings) -> (settings: Settings, ignored: [String]) {
         var settings = new
         var ignored: [String] = []
-        for setting in all where needingRestart.contains(setting.name) {
+        for setting in all where setting.needsRestart {
             let kept = setting.get(old)
             guard setting.get(new) != kept else { continue }
             setting.set(&settings, kept)

@@ -1,5 +1,5 @@
 import Foundation
-import InferenceService
+import Settings
 import TestSupport
 import Testing
 

@@ -1,3 +1,5 @@
+internal import Settings
+
 /// What requests are answered by: swapped whole when the configuration is read anew, so that no request sees half of one
 /// and half of another.
 final class LiveSettings: Sendable {

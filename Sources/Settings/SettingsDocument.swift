@@ -17,7 +17,7 @@ package enum SettingsDocument {
             text +=
                 "\n## \(group.title)\n\n| setting | default | expected | what it does |\n| --- | --- | --- | --- |\n"
             for setting in group.settings {
-                let mark = SettingsTable.needingRestart.contains(setting.name) ? " *" : ""
+                let mark = setting.needsRestart ? " *" : ""
                 text +=
                     "| `\(setting.name)`\(mark) | `\(setting.text(in: Settings()))` | \(cell(setting.kind.expectation)) "
                     + "| \(cell(setting.summary)) |\n"

@@ -15,15 +15,6 @@ package enum SettingsTable {
     /// The setting of a name.
     package static func setting(named name: String) -> Setting? { all.first { $0.name == name } }
 
-    /// The settings that a reload (SIGHUP) cannot change: sockets and what belongs to them are made once.
-    package static let needingRestart: Set<String> = [
-        "load", "idle_unload", "repository_poll", "listen", "event_loops", "max_body", "max_total_body",
-        "max_request_line", "max_header",
-        "max_header_fields",
-        "header_timeout", "min_body_rate", "body_grace", "idle_timeout", "write_timeout", "max_connections",
-        "max_requests_per_connection",
-    ]
-
     static let serving = Group(
         title: "What is served, and where",
         settings: [
@@ -32,7 +23,8 @@ package enum SettingsTable {
                 "Addresses to listen on: \"HOST:PORT\", \"[IPV6]:PORT\", \":PORT\" for all interfaces, \"unix:PATH\" or "
                     + "\"unix:PATH?mode=0660&owner=USER:GROUP\" for a Unix-domain socket, \"systemd\" for sockets passed by socket activation. "
                     + "Passed sockets take the place of these addresses unless \"systemd\" is among them."
-            ),
+            )
+            .needingRestart,
             .strings(
                 "models", \.models,
                 "Folders with models: each entry a bundle (a folder with model.json), a folder of numbered versions, or a "
@@ -41,10 +33,12 @@ package enum SettingsTable {
                 "default_model", \.defaultModel,
                 "The model that /v1/classify means. Empty means the only classifier, or the first by name."),
             .choice(
-                "load", \.load, ["eager", "lazy"],
-                "When models are loaded whose bundle does not say: at start, or when first asked for."),
+                "load", \.load,
+                "When models are loaded whose bundle does not say: at start, or when first asked for."
+            )
+            .needingRestart,
             .choice(
-                "repository_control", \.repositoryControl, ["local", "all", "none"],
+                "repository_control", \.repositoryControl,
                 "Who may load and unload models by POST /v2/repository/models/NAME/load and .../unload: clients on this "
                     + "machine (the loopback addresses and Unix-domain sockets; a proxy on this machine is one too), all, "
                     + "or nobody."),
@@ -52,7 +46,9 @@ package enum SettingsTable {
                 "repository_poll", \.repositoryPoll, 0...86_400,
                 "How often the folders with models are looked at: new and changed models are then loaded and those that are "
                     + "gone dropped, once their files have stayed the same from one look to the next. 0 looks only when asked "
-                    + "(SIGHUP)."),
+                    + "(SIGHUP)."
+            )
+            .needingRestart,
             .integer("top", \.top, 1...100_000, "How many classes an answer tells when the request does not say."),
         ])
 
@@ -61,10 +57,10 @@ package enum SettingsTable {
         settings: [
             .string("device", \.device, "The engine's device: CPU, AUTO, or another that `ocelli devices` lists."),
             .choice(
-                "hint", \.hint, ["throughput", "latency"],
+                "hint", \.hint,
                 "What the engine is to be good at: many predictions a second, or the shortest time of one."),
             .choice(
-                "precision", \.precision, ["f32", "bf16", "f16", "engine"],
+                "precision", \.precision,
                 "Precision of the arithmetic. f32 gives the same scores on every machine; engine takes what is fastest here."
             ),
             .automatic(
@@ -87,7 +83,8 @@ package enum SettingsTable {
             .duration(
                 "idle_unload", \.idleUnload, 0...31_536_000,
                 "How long a model that is loaded when first asked for is kept when nobody asks it any more. 0 keeps it."
-            ),
+            )
+            .needingRestart,
             .bool(
                 "load_trial", \.loadTrial,
                 "Whether models that have not been loaded here before are first loaded in a process of its own: some files "
@@ -109,7 +106,7 @@ package enum SettingsTable {
             .integer("queue_length", \.queueLength, 0...1_000_000, "Requests per model that may wait for their turn."),
             .duration("queue_wait", \.queueWait, 0.001...3600, "How long a request may wait for its turn."),
             .choice(
-                "overload_policy", \.overloadPolicy, ["defer", "drop_newest", "drop_oldest"],
+                "overload_policy", \.overloadPolicy,
                 "What happens when a model is busy: requests wait; or new ones are refused at once; or the one that has "
                     + "waited longest is refused (for cameras, where a stale picture has no worth)."),
             .duration(
@@ -134,34 +131,55 @@ package enum SettingsTable {
     static let http = Group(
         title: "HTTP",
         settings: [
-            .bytes("max_body", \.maxBody, 1...(4 << 30), "The largest body of a request."),
+            .bytes("max_body", \.maxBody, 1...(4 << 30), "The largest body of a request.")
+                .needingRestart,
             .automaticBytes(
                 "max_total_body", \.maxTotalBody, 1...(1 << 40),
                 "Bytes of all bodies that are being received or held at once; past it sockets are not read. auto: 256MiB, "
-                    + "or an eighth of the memory that this process may use if that is less."),
-            .bytes("max_request_line", \.maxRequestLine, 64...(1 << 20), "The longest request line."),
-            .bytes("max_header", \.maxHeader, 256...(1 << 20), "The largest header block."),
-            .integer("max_header_fields", \.maxHeaderFields, 1...10_000, "The most header fields."),
+                    + "or an eighth of the memory that this process may use if that is less."
+            )
+            .needingRestart,
+            .bytes("max_request_line", \.maxRequestLine, 64...(1 << 20), "The longest request line.")
+                .needingRestart,
+            .bytes("max_header", \.maxHeader, 256...(1 << 20), "The largest header block.")
+                .needingRestart,
+            .integer("max_header_fields", \.maxHeaderFields, 1...10_000, "The most header fields.")
+                .needingRestart,
             .duration(
-                "header_timeout", \.headerTimeout, 0.01...3600, "How long a client may take to send a header block."),
+                "header_timeout", \.headerTimeout, 0.01...3600, "How long a client may take to send a header block."
+            )
+            .needingRestart,
             .bytes(
                 "min_body_rate", \.minBodyRate, 0...(1 << 30),
-                "Bytes a second that a client must send of its body at least."),
-            .duration("body_grace", \.bodyGrace, 0.01...3600, "How long a body may be slower than min_body_rate."),
+                "Bytes a second that a client must send of its body at least."
+            )
+            .needingRestart,
+            .duration("body_grace", \.bodyGrace, 0.01...3600, "How long a body may be slower than min_body_rate.")
+                .needingRestart,
             .duration(
-                "idle_timeout", \.idleTimeout, 0.01...86_400, "How long a connection is kept that asks for nothing."),
+                "idle_timeout", \.idleTimeout, 0.01...86_400, "How long a connection is kept that asks for nothing."
+            )
+            .needingRestart,
             .duration(
-                "write_timeout", \.writeTimeout, 0.01...3600, "How long a client may take no byte of its answer."),
+                "write_timeout", \.writeTimeout, 0.01...3600, "How long a client may take no byte of its answer."
+            )
+            .needingRestart,
             .integer(
                 "max_connections", \.maxConnections, 1...1_000_000,
                 "Connections at once, in equal shares for the event_loops; past it the ones that are idle longest are closed "
-                    + "for new ones."),
+                    + "for new ones."
+            )
+            .needingRestart,
             .integer(
                 "max_requests_per_connection", \.maxRequestsPerConnection, 1...1_000_000_000,
-                "Requests after which a connection is closed, so that balancers can spread clients anew."),
+                "Requests after which a connection is closed, so that balancers can spread clients anew."
+            )
+            .needingRestart,
             .integer(
                 "event_loops", \.eventLoops, 1...64,
-                "Threads that do the network's work. One serves tens of thousands of requests a second."),
+                "Threads that do the network's work. One serves tens of thousands of requests a second."
+            )
+            .needingRestart,
         ])
 
     static let operation = Group(
@@ -174,10 +192,10 @@ package enum SettingsTable {
                 "drain_timeout", \.drainTimeout, 0...3600, "After that: how long requests under way may take to finish."
             ),
             .choice(
-                "log_format", \.logFormat, ["text", "json"],
+                "log_format", \.logFormat,
                 "Log lines for people (with journald's priorities), or JSON objects."),
             .choice(
-                "log_level", \.logLevel, ["debug", "info", "notice", "warning", "error"],
+                "log_level", \.logLevel,
                 "The least important lines that are logged."),
             .bool("access_log", \.accessLog, "Whether each request is logged."),
             .bool("log_top_label", \.logTopLabel, "Whether a request's line tells the best class of its picture."),

@@ -1,6 +1,6 @@
 package import FoundationEssentials
-internal import Inference
 internal import JSON
+internal import SystemSupport
 
 /// Brings the settings together: defaults, then the file, then the environment, then the command line.
 package struct SettingsLoader {

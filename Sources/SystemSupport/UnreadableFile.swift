@@ -1,11 +1,9 @@
-internal import FoundationEssentials
 internal import Glibc
-internal import SystemSupport
 
 /// Why a file that somebody has named cannot be read, in words that say what to do.
-enum UnreadableFile {
+package enum UnreadableFile {
     /// Looks at the path again: blocks.
-    static func reason(_ path: String) -> String {
+    package static func reason(_ path: String) -> String {
         var status = stat()
         guard stat(path, &status) == 0 else {
             return switch errno {
