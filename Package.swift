@@ -89,9 +89,17 @@ let package = Package(
                 "SystemSupport",
             ],
             swiftSettings: strict),
+        // What the command does beside serving: bench, report, check, init, classify, devices.
+        .target(
+            name: "Tools",
+            dependencies: [
+                "CSystem", "HTTPWire", "HTTPServer", "ImagePipeline", "FlowControl", "Inference", "InferenceService",
+                "JSON", "LoadGenerator", "Settings", "SystemSupport",
+            ],
+            swiftSettings: strict),
         .executableTarget(
             name: "ocelli",
-            dependencies: ["InferenceService", "JSON", "LoadGenerator", "Settings"],
+            dependencies: ["InferenceService", "JSON", "LoadGenerator", "Settings", "Tools"],
             swiftSettings: strict,
             linkerSettings: findEngine + carryRuntime),
 
@@ -123,6 +131,7 @@ let package = Package(
             dependencies: ["CResample", "ImagePipeline", "TestSupport"],
             exclude: ["Fixtures"],
             swiftSettings: strict),
+        .testTarget(name: "ToolsTests", dependencies: ["Tools"], swiftSettings: waiting),
         .testTarget(name: "SettingsTests", dependencies: ["Settings", "TestSupport"], swiftSettings: waiting),
         .testTarget(name: "JSONTests", dependencies: ["JSON"], swiftSettings: waiting),
         .executableTarget(

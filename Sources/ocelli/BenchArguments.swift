@@ -2,6 +2,7 @@ internal import FoundationEssentials
 internal import InferenceService
 internal import LoadGenerator
 internal import Settings
+internal import Tools
 
 /// The command line of `ocelli bench`, read.
 struct BenchArguments {

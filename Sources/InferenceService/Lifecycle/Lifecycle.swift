@@ -150,9 +150,3 @@ final class Lifecycle: Sendable {
             + (failed.isEmpty ? "" : "; failed: \(failed.joined(separator: ", "))")
     }
 }
-
-/// The end of the process.
-enum Process {
-    /// Ends at once, without waiting for anything.
-    static func exit(_ status: Int32) -> Never { _exit(status) }
-}

@@ -1,25 +1,25 @@
-internal import FlowControl
+package import FlowControl
 internal import FoundationEssentials
 internal import Glibc
 internal import HTTPServer
 internal import HTTPWire
 internal import ImagePipeline
-internal import Inference
-internal import Settings
+package import Inference
+package import Settings
 
 /// Settings turned into what each part is configured with, and the reasons for what was derived.
-struct ServicePlan {
-    let settings: Settings
+package struct ServicePlan {
+    package let settings: Settings
     /// What this process may use, and what follows from it; what is configured is the ceiling of each number.
-    let resources: HostResources
+    package let resources: HostResources
     let sizing: Sizing
-    let folders: [String]
+    package let folders: [String]
     let cacheDirectory: String?
     /// The folder that compiled models cannot be kept in, though it was asked for or is the usual one.
     let unusableCache: String?
     private let environment: [String: String]
 
-    init(settings: Settings, environment: [String: String]) {
+    package init(settings: Settings, environment: [String: String]) {
         self.settings = settings
         self.environment = environment
         resources = HostResources()
@@ -87,7 +87,7 @@ struct ServicePlan {
         "NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC", "LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES",
     ]
 
-    var modelConfiguration: ModelConfiguration {
+    package var modelConfiguration: ModelConfiguration {
         var configuration = ModelConfiguration()
         configuration.compile.device = settings.device
         configuration.compile.hint = settings.hint.forEngine

@@ -7,11 +7,11 @@ internal import SystemSupport
 /// The signals are blocked in every thread and keep their dispositions: one that comes at any moment stays pending in the
 /// kernel until it is read, and none is lost. Signals of one kind do not queue: several that come before the first is read
 /// are one. Handlers and libdispatch's signal sources, which are made of them, have moments in which a signal finds nobody.
-final class SignalReader: Sendable {
-    enum Signal: Sendable, CaseIterable {
+package final class SignalReader: Sendable {
+    package enum Signal: Sendable, CaseIterable {
         case terminate, interrupt, hangUp
 
-        var number: Int32 {
+        package var number: Int32 {
             switch self {
             case .terminate: SIGTERM
             case .interrupt: SIGINT
@@ -47,7 +47,7 @@ final class SignalReader: Sendable {
     /// - Parameters:
     ///   - deliver: told of each signal, one at a time, on the reading thread; should not wait for anything.
     ///   - fail: told why no signal can be read any more.
-    static func start(
+    package static func start(
         deliver: @escaping @Sendable (Signal) -> Void, fail: @escaping @Sendable (String) -> Void
     ) throws(StartupError) {
         let numbers = Signal.allCases.map(\.number)

@@ -1,11 +1,11 @@
 internal import ImagePipeline
-internal import Inference
-internal import JSON
+package import Inference
+package import JSON
 
 /// Writes the parts of a classification's answer that the daemon and `ocelli classify` share (API.md, "Classify").
-enum AnswerWriter {
+package enum AnswerWriter {
     /// The members `classifications`, `image` and `timing_ms` of an object that is open.
-    static func write(_ result: ClassificationResult, total: UInt64, to writer: inout JSONWriter) {
+    package static func write(_ result: ClassificationResult, total: UInt64, to writer: inout JSONWriter) {
         writer.key("classifications")
         writer.array { writer in
             for entry in result.classifications {

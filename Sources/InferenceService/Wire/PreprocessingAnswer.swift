@@ -1,12 +1,12 @@
 internal import FoundationEssentials
 internal import ImagePipeline
-internal import Inference
-internal import JSON
+package import Inference
+package import JSON
 
 /// "What the model saw": the answer to `?explain=...`, and the files of `ocelli classify --explain`.
-enum PreprocessingAnswer {
+package enum PreprocessingAnswer {
     /// The steps and the tensor's form as members of an object that is open.
-    static func write(_ result: PreprocessedImage, to writer: inout JSONWriter) throws {
+    package static func write(_ result: PreprocessedImage, to writer: inout JSONWriter) throws {
         writer.key("steps")
         writer.array { writer in
             for step in result.report.steps {

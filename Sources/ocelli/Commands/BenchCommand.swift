@@ -1,6 +1,7 @@
 internal import FoundationEssentials
 internal import InferenceService
 internal import LoadGenerator
+internal import Tools
 
 /// `ocelli bench`: the ceilings of this machine, or a server under load.
 enum BenchCommand: Command {

@@ -1,5 +1,6 @@
 internal import InferenceService
 internal import Settings
+internal import Tools
 
 /// `ocelli check`: whether bundles can be served.
 enum CheckCommand: Command {

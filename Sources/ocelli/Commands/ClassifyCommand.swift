@@ -1,5 +1,6 @@
 internal import InferenceService
 internal import Settings
+internal import Tools
 
 /// `ocelli classify`: the pipeline without a server.
 enum ClassifyCommand: Command {

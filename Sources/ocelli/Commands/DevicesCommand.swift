@@ -1,4 +1,5 @@
 internal import InferenceService
+internal import Tools
 
 /// `ocelli devices`: what models can run on.
 enum DevicesCommand: Command {

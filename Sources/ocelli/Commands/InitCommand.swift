@@ -1,4 +1,5 @@
 internal import InferenceService
+internal import Tools
 
 /// `ocelli init`: a first model.json.
 enum InitCommand: Command {

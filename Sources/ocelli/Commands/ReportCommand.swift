@@ -1,5 +1,6 @@
 internal import InferenceService
 internal import Settings
+internal import Tools
 
 /// `ocelli report`: what a model costs here.
 enum ReportCommand: Command {

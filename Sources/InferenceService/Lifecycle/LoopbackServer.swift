@@ -1,0 +1,45 @@
+internal import Glibc
+internal import HTTPServer
+package import Inference
+internal import Settings
+
+/// A server in this process, on a free port of the loopback interface, as the daemon would make it: with routes, metrics
+/// and access lines, which go to /dev/null.
+package struct LoopbackServer: Sendable {
+    /// Where it listens: `127.0.0.1:PORT`.
+    package let address: String
+    private let server: HTTPServer
+    private let service: Service
+    private let sink: Int32
+
+    /// Starts to serve the models of a repository.
+    package init(_ plan: ServicePlan, _ repository: ModelRepository) throws {
+        let settings = plan.settings
+        sink = open("/dev/null", O_WRONLY | O_CLOEXEC)
+        guard sink >= 0 else { throw StartupError("cannot open /dev/null") }
+        let log = try Log(level: settings.level, format: settings.format, descriptor: sink)
+        let metrics = ServiceMetrics()
+        service = Service(
+            repository: repository, settings: LiveSettings(settings: settings, access: .open), metrics: metrics,
+            log: log)
+        let configuration = try plan.serverConfiguration(listeners: [.tcp(host: "127.0.0.1", port: 0)])
+        server = HTTPServer(
+            configuration: configuration, responder: service,
+            observer: ExchangeObserver(
+                metrics: metrics, accessLog: AccessLog(log, isEnabled: settings.accessLog)))
+        service.watch(server)
+        do {
+            guard let address = try server.start().first else { throw HTTPServerError.noListener }
+            self.address = address
+        } catch {
+            close(sink)
+            throw StartupError("\(error)")
+        }
+    }
+
+    /// Closes the port, and waits two seconds for requests under way.
+    package func stop() async {
+        _ = await server.shutdown(within: .seconds(2))
+        close(sink)
+    }
+}

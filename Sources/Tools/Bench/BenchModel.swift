@@ -1,0 +1,68 @@
+internal import FoundationEssentials
+internal import Inference
+internal import InferenceService
+internal import Settings
+
+/// The model that is measured, in a repository that a server can serve it from.
+struct BenchModel: Sendable {
+    let plan: ServicePlan
+    let repository: ModelRepository
+    let name: String
+    let path: String
+
+    /// Finds the model; nothing is loaded yet.
+    /// - Parameter wanted: a bundle's folder, a model file or a name; nil: the first model of the folders.
+    init(_ wanted: String?, settings: Settings) throws {
+        var settings = settings
+        var isPath = false
+        if let wanted, FileManager.default.fileExists(atPath: wanted) {
+            isPath = true
+            let parent = URL(filePath: wanted).resolvingSymlinksInPath().deletingLastPathComponent().path
+            settings.models = [parent]
+        }
+        // What `/v1/classify` means is then this model: no other is loaded.
+        settings.defaultModel = ""
+        let environment = ProcessInfo.processInfo.environment
+        plan = ServicePlan(settings: settings, environment: environment)
+        let repository = ModelRepository(
+            folders: plan.folders, configuration: plan.modelConfiguration, defaultPolicy: .lazy)
+        do throws(RepositoryError) { try repository.discover() } catch { throw StartupError(error.message) }
+        self.repository = repository
+        let names = repository.names
+        do throws(InferenceError) {
+            if let wanted, isPath {
+                let real = Self.real(wanted)
+                let isWanted = { (name: String) in (try? repository.location(of: name)).map(Self.real) == real }
+                guard let name = names.first(where: isWanted) else {
+                    throw .modelNotFound(name: wanted, known: names)
+                }
+                self.name = name
+            } else if let wanted {
+                name = wanted
+            } else if let first = names.first {
+                name = first
+            } else {
+                throw .modelNotFound(name: "", known: names)
+            }
+            path = try repository.location(of: name)
+        } catch {
+            throw StartupError("\(error.message) (looked in \(plan.folders.joined(separator: ", ")))")
+        }
+    }
+
+    /// Loads it; it must classify pictures.
+    func load() async throws -> Model {
+        do throws(InferenceError) {
+            let model = try await repository.model(named: name)
+            guard model.description.classificationOutput != nil, model.description.imageInput != nil else {
+                throw .unsupported(
+                    model: name, reason: "is no image classifier (one image input, one output with labels)")
+            }
+            return model
+        } catch {
+            throw StartupError(error.message)
+        }
+    }
+
+    private static func real(_ path: String) -> String { URL(filePath: path).resolvingSymlinksInPath().path }
+}

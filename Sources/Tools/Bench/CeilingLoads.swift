@@ -1,0 +1,96 @@
+internal import CSystem
+internal import FlowControl
+internal import Inference
+internal import InferenceService
+internal import LoadGenerator
+internal import SystemSupport
+
+/// Keeps one side busy for a time, and counts.
+struct CeilingLoads: Sendable {
+    let model: Model
+    let pictures: BenchPictures
+    let concurrency: Int
+    /// Threads of the decoding side.
+    let threads: Int
+    /// Where the listener is.
+    let address: ServerAddress
+    let requests: [RequestBytes]
+    let tensors: DictionaryFeatureProvider
+
+    func run(_ side: CeilingSide, seconds: Double) async throws -> CeilingRound {
+        let pictures = pictures.pictures
+        switch side {
+        case .engine:
+            // As many as may hold a slot: so that none of the infer requests ever waits for its next input.
+            return try await repeated(max(1, model.limiter.snapshot.limit), seconds: seconds) { _ in
+                var options = PredictionOptions()
+                options.usesTensors = true
+                try await model.tensors(from: tensors, options: options, permit: nil) { _, _ in }
+            }
+        case .decode:
+            return try await repeated(threads, seconds: seconds) { index in
+                let picture = pictures[index % pictures.count]
+                do throws(InferenceError) {
+                    try model.decode(EncodedImage(picture.bytes))
+                } catch {
+                    throw StartupError("\(picture.name): \(error)")
+                }
+            }
+        case .pipeline:
+            let top = min(5, model.description.classificationOutput?.labels?.count ?? 1)
+            return try await repeated(concurrency, seconds: seconds) { index in
+                let picture = pictures[index % pictures.count]
+                do throws(InferenceError) {
+                    _ = try await model.classification(of: EncodedImage(picture.bytes), top: top)
+                } catch {
+                    throw StartupError("\(picture.name): \(error)")
+                }
+            }
+        case .socket: return try await throughSocket(seconds)
+        }
+    }
+
+    /// Does something over and over in several tasks; `body` is told how often its task has done it, from a start of its own.
+    private func repeated(
+        _ tasks: Int, seconds: Double, _ body: @escaping @Sendable (Int) async throws -> Void
+    ) async throws -> CeilingRound {
+        var round = CeilingRound()
+        let cpu = csys_process_cpu()
+        let start = MonotonicInstant.now
+        let end = start + .nanoseconds(Int64(seconds * 1e9))
+        round.requests = try await withThrowingTaskGroup(of: Int.self) { group in
+            for task in 0..<tasks {
+                group.addTask {
+                    var count = 0
+                    while MonotonicInstant.now < end {
+                        try await body(task + count)
+                        count += 1
+                    }
+                    return count
+                }
+            }
+            return try await group.reduce(0, +)
+        }
+        round.seconds = Double(MonotonicInstant.now.nanoseconds(since: start)) / 1e9
+        round.cpuSeconds = Double(csys_process_cpu() - cpu) / 1e9
+        return round
+    }
+
+    private func throughSocket(_ seconds: Double) async throws -> CeilingRound {
+        var round = CeilingRound()
+        let plan = LoadPlan(loop: .closed, connections: concurrency, seconds: seconds, warmUp: 0)
+        let cpu = csys_process_cpu()
+        let start = MonotonicInstant.now
+        let result = try await LoadThread.run(plan, to: address, requests: requests)
+        round.seconds = Double(MonotonicInstant.now.nanoseconds(since: start)) / 1e9
+        round.cpuSeconds = Double(csys_process_cpu() - cpu) / 1e9 - result.totalCPUSeconds
+        round.generatorSeconds = result.totalCPUSeconds
+        round.requests = result.successes
+        guard result.failed == 0, result.refused == 0 else {
+            throw StartupError(
+                "through the socket, \(result.refused) answers were errors and \(result.failed) requests had none: "
+                    + (result.firstTrouble ?? "no reason was given"))
+        }
+        return round
+    }
+}

@@ -1,0 +1,82 @@
+internal import FlowControl
+internal import FoundationEssentials
+internal import HTTPServer
+internal import Inference
+internal import InferenceService
+internal import LoadGenerator
+package import Settings
+
+/// Measures what engine, decoder, pipeline and server can do on this machine: `ocelli bench` without a URL.
+///
+/// All in one process, with one loaded model, and in rounds in which every side has its turn, so that what disturbs the
+/// machine disturbs all of them. The load generator is a thread of its own, whose processor time is known and counted
+/// apart; what the kernel does for the server's sockets while the generator sends counts as the generator's.
+package struct CeilingMaker: Sendable {
+    private let request: CeilingRequest
+    private let settings: Settings
+    private let progress: @Sendable (String) -> Void
+
+    /// Measures and gives the report's text.
+    package static func run(
+        _ request: CeilingRequest, settings: Settings, progress: @escaping @Sendable (String) -> Void
+    ) async throws -> String {
+        defer { progress("") }
+        let report = try await CeilingMaker(request: request, settings: settings, progress: progress).measure()
+        return request.isJSON ? report.json : report.text
+    }
+
+    private func measure() async throws -> CeilingReport {
+        var report = CeilingReport()
+        report.loadBefore = ProcessFigures.loadAverage
+        let pictures = try BenchPictures(files: request.pictures, most: settings.maxBody)
+        report.pictures = pictures.pictures.map { ($0.name, $0.bytes.count) }
+        report.concurrency = request.concurrency
+        progress("loading the model...")
+        let found = try BenchModel(request.model, settings: settings)
+        let model = try await found.load()
+        report.model = found.name
+        report.path = found.path
+        report.processors = found.plan.resources.cpus.value
+        report.instances = model.instances
+
+        let server = try LoopbackServer(found.plan, found.repository)
+        do {
+            let target = try LoadTarget(parsing: "http://\(server.address)/v1/classify")
+            let loads = try CeilingLoads(
+                model: model, pictures: pictures, concurrency: request.concurrency,
+                threads: max(1, Int(report.processors.rounded(.up))), address: ServerAddress(of: target),
+                requests: pictures.pictures.map {
+                    RequestBytes(target: target, body: $0.bytes, keepAlive: true)
+                },
+                tensors: PredictionLoad.zeros(of: model))
+            report.rounds = try await rounds(loads)
+        } catch {
+            await server.stop()
+            throw error
+        }
+        await server.stop()
+        return report
+    }
+
+    private func rounds(_ loads: CeilingLoads) async throws -> [[CeilingSide: CeilingRound]] {
+        let count = max(3, min(20, Int(request.seconds)))
+        let seconds = request.seconds / Double(count)
+        // Nothing is measured of the first turn: caches, pools and threads come into being in it.
+        for side in CeilingSide.allCases {
+            progress("warming up: \(side.rawValue)...")
+            _ = try await loads.run(side, seconds: min(seconds, 0.5))
+        }
+        var rounds: [[CeilingSide: CeilingRound]] = []
+        for number in 1...count {
+            var round: [CeilingSide: CeilingRound] = [:]
+            // To and fro: a machine that grows slower or faster does so for all sides alike.
+            let sides = number % 2 == 1 ? CeilingSide.allCases : CeilingSide.allCases.reversed()
+            for side in sides {
+                progress("round \(number) of \(count): \(side.rawValue)...")
+                round[side] = try await loads.run(side, seconds: seconds)
+            }
+            rounds.append(round)
+        }
+        return rounds
+    }
+}

@@ -1,0 +1,33 @@
+internal import InferenceService
+internal import LoadGenerator
+
+/// What `ocelli bench URL` is asked for.
+package struct LoadRequest: Sendable {
+    /// How the loads are made.
+    package enum Mode: Sendable {
+        /// As many requests at once as there are connections.
+        case closed
+        /// At each of these rates in turn.
+        case rates([Double])
+        /// At rates around what a closed loop gets.
+        case automatic
+    }
+
+    package var url = ""
+    package var mode = Mode.closed
+    package var pictures: [String] = []
+    /// Whether a GET without a body is sent.
+    package var isGet = false
+    /// Connections: as many at once (closed loop: 8), or at most (open loop: 256), unless said.
+    package var connections: Int?
+    package var seconds = 10.0
+    package var warmUp = 1.0
+    package var timeout = 30.0
+    package var keepAlive = true
+    /// Further fields of each request, as `Name: value`.
+    package var fields: [String] = []
+    /// Where the report goes as JSON (`-`: standard output), as a page and as a picture.
+    package var jsonFile: String?, htmlFile: String?, svgFile: String?
+
+    package init() {}
+}

@@ -1,0 +1,86 @@
+internal import FoundationEssentials
+internal import ImagePipeline
+internal import Inference
+internal import InferenceService
+internal import JSON
+package import Settings
+
+/// Checks bundles as the daemon does when it loads them: what `ocelli check` prints.
+package enum BundleCheck {
+    /// Loads a bundle or model file, and runs it once on zeros.
+    /// - Returns: lines that describe it, and whether it can be served.
+    package static func run(_ path: String, settings: Settings) async -> (text: String, isGood: Bool) {
+        let plan = ServicePlan(settings: settings, environment: ProcessInfo.processInfo.environment)
+        var configuration = plan.modelConfiguration
+        // What is checked is the bundle, not what an earlier check has left in the cache.
+        configuration.compile.cacheDirectory = nil
+        do throws(InferenceError) {
+            let model = try await Model.load(contentsOf: trimmed(path), configuration: configuration)
+            return (describe(model, path: path), true)
+        } catch {
+            guard case .invalidBundle(_, let problems) = error else { return ("\(path): \(error.message)", false) }
+            let count = problems.count == 1 ? "1 problem" : "\(problems.count) problems"
+            return (([("\(path): \(count)")] + problems.map { "  \($0)" }).joined(separator: "\n"), false)
+        }
+    }
+
+    /// What a path of the command line stands for: itself, or the bundles, versions and model files of a folder that is no
+    /// bundle. Reads the folder: blocks.
+    package static func bundles(at path: String) -> [String] {
+        let entries = ModelRepository.entries(of: trimmed(path))
+        return entries.isEmpty ? [path] : entries
+    }
+
+    private static func trimmed(_ path: String) -> String {
+        var path = path
+        while path.count > 1, path.hasSuffix("/") { path.removeLast() }
+        return path
+    }
+
+    private static func describe(_ model: Model, path: String) -> String {
+        let description = model.description
+        var lines = [
+            "\(path): good",
+            "  \(description.name), version \(description.version), \(description.backend), on \(model.loadReport.device)",
+        ]
+        for (what, features) in [("input", description.inputs), ("output", description.outputs)] {
+            for feature in features {
+                var line = "  \(what) \"\(feature.name)\": \(feature.kind.rawValue), \(feature.elementType.rawValue) "
+                line +=
+                    feature.fileShape == feature.shape
+                    ? "\(feature.shape)" : "\(feature.fileShape) run as \(feature.shape)"
+                if let image = feature.image {
+                    line +=
+                        ", \(image.width)x\(image.height) \(image.channelOrder.rawValue) \(image.layout.rawValue), "
+                        + "fitted by \(image.cropAndScale.rawValue)"
+                }
+                if let labels = feature.labels { line += ", \(labels.count) labels" }
+                lines.append(line)
+            }
+        }
+        let routes =
+            description.imageInput != nil && description.classificationOutput != nil
+            ? "classify, predict and /v2" : "predict and /v2"
+        lines.append("  answers to \(routes)")
+        // What `ocelli init` has marked, as long as the marks are there.
+        if let data = FileManager.default.contents(atPath: path + "/model.json"), let json = try? JSONValue.parse(data)
+        {
+            lines += marks(in: json, path: "").map { "  still to decide: \($0)" }
+        }
+        return lines.joined(separator: "\n")
+    }
+
+    /// The remarks under `$decide`, each with its place.
+    private static func marks(in value: JSONValue, path: String) -> [String] {
+        switch value {
+        case .object(let members):
+            return members.sorted { $0.key < $1.key }.flatMap { key, member -> [String] in
+                if key == "$decide", case .string(let text) = member { return ["\(path): \(text)"] }
+                return marks(in: member, path: path.isEmpty ? key : "\(path).\(key)")
+            }
+        case .array(let elements):
+            return elements.enumerated().flatMap { marks(in: $1, path: "\(path)[\($0)]") }
+        default: return []
+        }
+    }
+}

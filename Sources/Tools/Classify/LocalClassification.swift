@@ -1,0 +1,164 @@
+internal import FlowControl
+internal import FoundationEssentials
+internal import ImagePipeline
+internal import Inference
+internal import InferenceService
+internal import JSON
+package import Settings
+internal import SystemSupport
+
+/// Classifies files in this process: what `ocelli classify` does.
+package enum LocalClassification {
+    /// What is asked for.
+    package struct Request: Sendable {
+        package var files: [String] = []
+        package var model: String?
+        package var threshold: Float = 0
+        package var crop: String?
+        package var isJSON = false
+        /// A folder for what the model sees of each picture.
+        package var explain: String?
+
+        package init() {}
+    }
+
+    /// Classifies the files in order and writes a line or a paragraph for each.
+    /// - Returns: how many of them failed.
+    package static func run(
+        _ request: Request, settings: Settings, output: (String) -> Void, complain: (String) -> Void,
+        progress: (String) -> Void
+    ) async throws -> Int {
+        let plan = ServicePlan(settings: settings, environment: ProcessInfo.processInfo.environment)
+        progress("loading the model...")
+        let (name, model) = try await load(request.model ?? settings.defaultModel, plan: plan)
+        progress("")
+        guard let labels = model.description.classificationOutput?.labels else {
+            throw StartupError("model \"\(name)\" is not an image classifier (one image input, one output with labels)")
+        }
+        var options = PredictionOptions()
+        options.cropAndScale = request.crop.flatMap { CropAndScale(rawValue: $0) }
+        var failed = 0
+        var explained: [String: Int] = [:]
+        for (index, file) in request.files.enumerated() {
+            if request.files.count > 1 { progress("\(index + 1) of \(request.files.count): \(file)") }
+            do {
+                let bytes = try InputFile.read(file, most: settings.maxBody)
+                if let folder = request.explain {
+                    // Files of the same name from several folders are told apart by a number.
+                    let name = file == "-" ? "stdin" : file.split(separator: "/").last.map(String.init) ?? "picture"
+                    explained[name, default: 0] += 1
+                    let path = folder + "/" + name + (explained[name] == 1 ? "" : "-\(explained[name] ?? 0)")
+                    try OutputFile.makeFolder(folder)
+                    try explain(EncodedImage(bytes), file: file, to: path, model: model, options: options)
+                }
+                let start = MonotonicInstant.now
+                let result = try await model.classification(
+                    of: EncodedImage(bytes), top: min(settings.top, labels.count), threshold: request.threshold,
+                    options: options)
+                let total = MonotonicInstant.now.nanoseconds(since: start)
+                progress("")
+                output(
+                    request.isJSON
+                        ? json(result, file: file, model: name, version: model.description.version, total: total)
+                        : text(result, file: file))
+            } catch {
+                progress("")
+                failed += 1
+                let message = (error as? InferenceError)?.message ?? "\(error)"
+                if request.isJSON {
+                    output(failure(error, message: message, file: file))
+                } else {
+                    complain("\(file): \(message)")
+                }
+            }
+        }
+        return failed
+    }
+
+    /// Writes the tensor as PATH.png and PATH.npy, and the steps as PATH.json.
+    private static func explain(
+        _ image: EncodedImage, file: String, to path: String, model: Model, options: PredictionOptions
+    ) throws {
+        let result = try model.preprocess(image, options: options)
+        var writer = JSONWriter()
+        try writer.object { writer in
+            writer.key("file")
+            writer.string(file)
+            try PreprocessingAnswer.write(result, to: &writer)
+        }
+        try OutputFile.write([UInt8](result.png()), to: path + ".png")
+        try OutputFile.write([UInt8](result.npy()), to: path + ".npy")
+        try OutputFile.write(writer.bytes, to: path + ".json")
+    }
+
+    private static func load(_ wanted: String, plan: ServicePlan) async throws -> (String, Model) {
+        let repository = ModelRepository(
+            folders: plan.folders, configuration: plan.modelConfiguration, defaultPolicy: .lazy)
+        do throws(RepositoryError) {
+            try repository.discover()
+        } catch {
+            throw StartupError(error.message)
+        }
+        do throws(InferenceError) {
+            if !wanted.isEmpty { return (wanted, try await repository.model(named: wanted)) }
+            // Without a name: the first classifier. Only it is loaded, where there is only one model.
+            var firstFailure: InferenceError?
+            for name in repository.names {
+                do throws(InferenceError) {
+                    let model = try await repository.model(named: name)
+                    if model.description.classificationOutput != nil, model.description.imageInput != nil {
+                        return (name, model)
+                    }
+                } catch {
+                    firstFailure = firstFailure ?? error
+                }
+            }
+            if let firstFailure { throw firstFailure }
+        } catch {
+            throw StartupError(error.message)
+        }
+        throw StartupError("no image classifier in \(plan.folders.joined(separator: ", ")): give one with --models DIR")
+    }
+
+    // MARK: Text
+
+    private static func text(_ result: ClassificationResult, file: String) -> String {
+        let image = result.image
+        let lines = result.classifications.map { entry in
+            let percent = Units.decimal(Double(entry.confidence) * 100, places: 1)
+            return String(repeating: " ", count: max(1, 8 - percent.count)) + "\(percent)%  \(entry.label)"
+        }
+        let title = "\(file)  (\(image.format.rawValue), \(image.width)x\(image.height))"
+        return ([title] + (lines.isEmpty ? ["  (nothing reaches the threshold)"] : lines)).joined(separator: "\n")
+    }
+
+    private static func json(
+        _ result: ClassificationResult, file: String, model: String, version: String, total: UInt64
+    ) -> String {
+        var writer = JSONWriter()
+        writer.object { writer in
+            writer.key("file")
+            writer.string(file)
+            writer.key("model")
+            writer.string(model)
+            writer.key("version")
+            writer.string(version)
+            AnswerWriter.write(result, total: total, to: &writer)
+        }
+        return String(decoding: writer.bytes, as: UTF8.self)
+    }
+
+    private static func failure(_ error: any Error, message: String, file: String) -> String {
+        let code = (error as? InferenceError).map { ServiceError($0).code } ?? "bad_request"
+        var writer = JSONWriter()
+        writer.object { writer in
+            writer.key("file")
+            writer.string(file)
+            writer.key("error")
+            writer.string(message)
+            writer.key("code")
+            writer.string(code)
+        }
+        return String(decoding: writer.bytes, as: UTF8.self)
+    }
+}

@@ -1,0 +1,44 @@
+internal import CSystem
+internal import Glibc
+internal import InferenceService
+internal import Settings
+internal import SystemSupport
+
+/// A picture file that somebody has named on the command line: a plain file, a pipe, or "-" for standard input.
+///
+/// Foundation's readers ask for the size first, so that a pipe is empty to them, and read however much there is.
+enum InputFile {
+    /// Reads to the end: blocks.
+    /// - Parameter most: bytes; a file with more is refused, without having been read whole.
+    /// - Throws: a sentence that does not name the file again.
+    static func read(_ path: String, most: Int) throws(StartupError) -> [UInt8] {
+        let descriptor = path == "-" ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            throw StartupError(
+                "cannot be read: \(path == "-" ? "standard input is closed" : UnreadableFile.reason(path))")
+        }
+        defer { _ = csys_close(descriptor) }
+        var status = stat()
+        if fstat(descriptor, &status) == 0 {
+            if status.st_mode & S_IFMT == S_IFDIR { throw StartupError("cannot be read: it is a folder, not a file") }
+            if status.st_mode & S_IFMT == S_IFREG, status.st_size > most {
+                throw tooLarge(Units.bytes(Int(status.st_size)), most)
+            }
+        }
+        var bytes: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 256 << 10)
+        while true {
+            let count = csys_read(descriptor, &buffer, buffer.count)
+            guard count >= 0 else {
+                throw StartupError("cannot be read: \(SystemError.words(Int32(clamping: -count)))")
+            }
+            guard count > 0 else { return bytes }
+            guard bytes.count + count <= most else { throw tooLarge("more than \(Units.bytes(most))", most) }
+            bytes += buffer[..<count]
+        }
+    }
+
+    private static func tooLarge(_ size: String, _ most: Int) -> StartupError {
+        StartupError("has \(size), more than max_body allows (\(Units.bytes(most)))")
+    }
+}

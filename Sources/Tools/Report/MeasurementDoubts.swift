@@ -1,0 +1,46 @@
+internal import InferenceService
+internal import Settings
+
+/// Says when the machine was too busy or too uneven for its figures to be believed.
+package struct MeasurementDoubts: Sendable {
+    /// Processes that wanted a processor before the measurement began (the load average of the last minute).
+    package var loadBefore: Double?
+    /// The processors that this process may use.
+    package var processors: Double
+    /// The median of each repetition of the same measurement.
+    package var medians: [Double] = []
+    /// All latencies together.
+    package var latency: SampleStatistics?
+    /// Repetitions may differ by this part of their median.
+    package static let toleratedSpread = 0.10
+    /// The slowest hundredth may take this many times the median.
+    package static let toleratedTail = 3.0
+    /// Others may want this part of the processors.
+    package static let toleratedLoad = 0.25
+
+    /// Nothing is known yet.
+    package init(processors: Double) { self.processors = processors }
+
+    /// A sentence for each reason to doubt; none for a machine that was quiet.
+    package var warnings: [String] {
+        var warnings: [String] = []
+        if let loadBefore, loadBefore > Self.toleratedLoad * processors {
+            warnings.append(
+                "other programs were running: the load average was \(Units.decimal(loadBefore, places: 2)) on "
+                    + "\(Units.decimal(processors, places: 1)) processors before the measurement; times are too long")
+        }
+        let spread = SampleStatistics.spread(of: medians)
+        if spread > Self.toleratedSpread {
+            warnings.append(
+                "repetitions differ by \(Units.decimal(spread * 100, places: 0))% of their median (more than "
+                    + "\(Units.decimal(Self.toleratedSpread * 100, places: 0))%): run it again when the machine is quiet"
+            )
+        }
+        if let latency, latency.p50 > 0, Double(latency.p99) > Self.toleratedTail * Double(latency.p50) {
+            warnings.append(
+                "the slowest hundredth took \(Units.decimal(Double(latency.p99) / Double(latency.p50), places: 1)) times "
+                    + "the median: something interrupts the measurement")
+        }
+        return warnings
+    }
+}

@@ -1,0 +1,73 @@
+internal import Inference
+internal import InferenceService
+internal import Settings
+
+extension ModelReport {
+    /// The report for people.
+    package var text: String {
+        var lines = [
+            "\(model)  (\(path))",
+            "  \(engine) on \(device); hint \(hint), precision \(precision); "
+                + "\(Units.decimal(processors, places: 1)) processors, \(instances) infer requests, \(slots) slots",
+            "",
+            "Load                     read    compile    warm-up      total",
+            Self.row("  uncached", uncached),
+            Self.row(cached.isCached ? "  cached" : "  again (not cached)", cached),
+            "",
+            "Prediction",
+        ]
+        if let firstPrediction { lines.append("  first      " + Self.milliseconds(firstPrediction)) }
+        if let latency {
+            lines += [
+                "  median     \(Self.milliseconds(latency.p50))   of \(latency.count), one after another",
+                "  p90        \(Self.milliseconds(latency.p90))",
+                "  p99        \(Self.milliseconds(latency.p99))",
+                "  least      \(Self.milliseconds(latency.least))   most \(Self.milliseconds(latency.most))",
+            ]
+        }
+        lines += ["", "In flight   predictions/s        median           p99"]
+        for entry in throughput {
+            lines.append(
+                Self.right("\(entry.inFlight)", 9) + Self.right(Units.decimal(entry.perSecond, places: 1), 16)
+                    + Self.right(Self.milliseconds(entry.latency.p50), 14)
+                    + Self.right(Self.milliseconds(entry.latency.p99), 14))
+        }
+        lines += ["", "Memory"]
+        lines.append("  model, loaded                " + (modelBytes.map { Units.bytes($0) } ?? "not known"))
+        lines.append("  each prediction in flight    " + (predictionBytes.map { Units.bytes($0) } ?? "not known"))
+        if !layers.isEmpty {
+            lines += ["", "Time by type of layer"]
+            for type in layerTypes.prefix(8) {
+                lines.append(
+                    Self.share(type.share) + Self.right(Self.microseconds(type.microseconds), 12)
+                        + "  \(type.type) (\(type.count))")
+            }
+            lines += ["", "The \(layers.count) slowest of \(layerCount) layers"]
+            for layer in layers {
+                lines.append(
+                    Self.share(layer.share) + Self.right(Self.microseconds(layer.microseconds), 12)
+                        + "  \(layer.type)  \(layer.name)  [\(layer.execution)]")
+            }
+        }
+        for warning in warnings { lines += ["", "Warning: \(warning)"] }
+        return lines.joined(separator: "\n")
+    }
+
+    private static func row(_ title: String, _ load: LoadReport) -> String {
+        title + String(repeating: " ", count: max(1, 19 - title.count))
+            + [load.read, load.compile, load.warmUp, load.total].map { right(milliseconds($0), 10) }.joined(
+                separator: " ")
+    }
+
+    private static func right(_ text: String, _ width: Int) -> String {
+        String(repeating: " ", count: max(1, width - text.count)) + text
+    }
+
+    private static func share(_ share: Double) -> String { right(Units.decimal(share * 100, places: 1), 7) + "%" }
+
+    private static func milliseconds(_ nanoseconds: UInt64) -> String {
+        Units.decimal(Double(nanoseconds) / 1e6, places: nanoseconds < 100_000_000 ? 2 : 0) + " ms"
+    }
+
+    private static func microseconds(_ value: Double) -> String { Units.decimal(value, places: 0) + " µs" }
+}

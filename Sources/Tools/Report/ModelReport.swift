@@ -1,0 +1,77 @@
+package import Inference
+internal import InferenceService
+
+/// What `ocelli report` has measured of a model (Core ML's performance report). Times are nanoseconds.
+package struct ModelReport: Sendable {
+    /// One number of predictions in flight, and how many were done a second.
+    package struct Throughput: Sendable, Hashable {
+        package let inFlight: Int
+        package let perSecond: Double
+        package let latency: SampleStatistics
+    }
+
+    /// All layers of one operation.
+    package struct LayerType: Sendable, Hashable {
+        package let type: String
+        package let count: Int
+        package let microseconds: Double
+        /// The part of all layers' time.
+        package let share: Double
+    }
+
+    /// One layer.
+    package struct Layer: Sendable, Hashable {
+        package let name: String, type: String, execution: String
+        package let microseconds: Double
+        package let share: Double
+    }
+
+    /// What was measured, and with what.
+    package var model = "", path = "", engine = "", device = "", hint = "", precision = ""
+    package var processors = 0.0
+    package var instances = 0, slots = 0
+    /// The load without a cache of compiled models, and with one that holds this model.
+    package var uncached = LoadReport(), cached = LoadReport()
+    /// The first prediction after an uncached load.
+    package var firstPrediction: UInt64?
+    /// One prediction after another.
+    package var latency: SampleStatistics?
+    package var throughput: [Throughput] = []
+    /// Bytes that the loaded model takes, and each further prediction in flight; nil where it cannot be told.
+    package var modelBytes: Int?, predictionBytes: Int?
+    package var layerTypes: [LayerType] = []
+    package var layers: [Layer] = []
+    package var layerCount = 0
+    /// Reasons to doubt the figures.
+    package var warnings: [String] = []
+
+    package init() {}
+
+    /// The most predictions a second.
+    package var bestThroughput: Throughput? { throughput.max { $0.perSecond < $1.perSecond } }
+
+    /// Takes the profile of several inferences: each layer's time is the mean.
+    mutating func setLayers(_ runs: [[LayerProfile]], top: Int) {
+        guard let first = runs.first, !first.isEmpty else { return }
+        var sums = [Double](repeating: 0, count: first.count)
+        var counted = 0.0
+        for run in runs where run.count == first.count {
+            counted += 1
+            for (index, layer) in run.enumerated() { sums[index] += Double(layer.microseconds) }
+        }
+        let means = sums.map { $0 / max(counted, 1) }
+        let total = max(means.reduce(0, +), .leastNonzeroMagnitude)
+        // Layers that were folded into others are listed by the engine with no time.
+        let measured = zip(first, means).filter { $0.1 > 0 }
+        layerCount = measured.count
+        layers = measured.sorted { $0.1 > $1.1 }.prefix(top).map { layer, time in
+            Layer(
+                name: layer.name, type: layer.type, execution: layer.execution, microseconds: time,
+                share: time / total)
+        }
+        layerTypes = Dictionary(grouping: measured) { $0.0.type }.map { type, members in
+            let time = members.reduce(0) { $0 + $1.1 }
+            return LayerType(type: type, count: members.count, microseconds: time, share: time / total)
+        }.sorted { ($0.microseconds, $1.type) > ($1.microseconds, $0.type) }
+    }
+}

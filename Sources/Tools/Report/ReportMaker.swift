@@ -1,0 +1,156 @@
+internal import FlowControl
+internal import FoundationEssentials
+internal import Inference
+internal import InferenceService
+package import Settings
+internal import SystemSupport
+
+/// Measures a model: what `ocelli report` does.
+package struct ReportMaker: Sendable {
+    /// What is asked for.
+    package struct Request: Sendable {
+        /// A bundle's folder, a model file, or the name of a model in the models folders.
+        package var model = ""
+        /// Seconds for each of the measurements: the latency, and each number in flight.
+        package var seconds = 2.0
+        /// The most predictions in flight; nil: as many as the model has slots, 4 at least.
+        package var inFlight: Int?
+        /// Layers that are listed.
+        package var layers = 10
+        /// Whether the report is JSON.
+        package var isJSON = false
+
+        package init() {}
+    }
+
+    private let request: Request
+    private let plan: ServicePlan
+    private let progress: @Sendable (String) -> Void
+
+    /// Measures and gives the report's text.
+    package static func run(
+        _ request: Request, settings: Settings, progress: @escaping @Sendable (String) -> Void
+    ) async throws -> String {
+        let maker = ReportMaker(
+            request: request,
+            plan: ServicePlan(settings: settings, environment: ProcessInfo.processInfo.environment),
+            progress: progress)
+        defer { progress("") }
+        let cache = ReportCache()
+        // A person who has seen enough ends it with Ctrl-C, and compiled models are not small.
+        try SignalReader.start(
+            deliver: { signal in
+                cache.remove()
+                progress("")
+                Process.exit(128 + signal.number)
+            },
+            fail: { _ in
+                // Nothing could end the measurement any more but SIGKILL.
+                cache.remove()
+                Process.exit(1)
+            })
+        defer { cache.remove() }
+        let report = try await maker.measure(cache: cache.make())
+        return request.isJSON ? report.json : report.text
+    }
+
+    private func measure(cache: String) async throws -> ModelReport {
+        var doubts = MeasurementDoubts(processors: plan.resources.cpus.value)
+        doubts.loadBefore = ProcessFigures.loadAverage
+        var report = ModelReport()
+        report.processors = plan.resources.cpus.value
+        report.path = try path()
+        var configuration = plan.modelConfiguration
+        if let wanted = request.inFlight { configuration.maxInFlight = wanted }
+
+        configuration.compile.cacheDirectory = cache
+
+        progress("loading, uncached...")
+        let before = ProcessFigures.residentBytes
+        report.uncached = try await load(report.path, configuration).loadReport
+        report.firstPrediction = report.uncached.firstPrediction
+        progress("loading, cached...")
+        // Rather than the first load: what the engine itself needs once has been paid by then, and compiling leaves
+        // memory behind that is not the model's.
+        let model = try await load(report.path, configuration)
+        report.cached = model.loadReport
+        if let before, let after = ProcessFigures.residentBytes { report.modelBytes = max(0, after - before) }
+        report.model = model.description.name
+        report.engine = try ReportMaker.engineVersion()
+        report.device = model.loadReport.device
+        report.hint = model.configuration.compile.hint.rawValue
+        report.precision = model.configuration.compile.precision.rawValue
+        report.instances = model.instances
+        report.slots = model.limiter.snapshot.limit
+
+        let load = try PredictionLoad(model)
+        // Repetitions: how far they are apart tells how quiet the machine is.
+        let repetitions = 5
+        var all: [UInt64] = []
+        for repetition in 1...repetitions {
+            progress("predicting, one after another: \(repetition) of \(repetitions)...")
+            let run = try await load.run(inFlight: 1, seconds: request.seconds / Double(repetitions))
+            all += run.latencies
+            if let median = SampleStatistics(run.latencies)?.p50 { doubts.medians.append(Double(median)) }
+        }
+        if report.firstPrediction == nil { report.firstPrediction = all.first }
+        report.latency = SampleStatistics(all)
+        doubts.latency = report.latency
+        // The limiter's slots are its own: more than there are would only wait, and that would be measured.
+        let most = max(1, min(report.slots, 64))
+        for inFlight in Self.steps(to: most) {
+            progress("predicting, \(inFlight) in flight of up to \(most)...")
+            let run = try await load.run(inFlight: inFlight, seconds: request.seconds)
+            guard let latency = SampleStatistics(run.latencies) else { continue }
+            report.throughput.append(
+                ModelReport.Throughput(inFlight: inFlight, perSecond: run.perSecond, latency: latency))
+        }
+        progress("measuring memory...")
+        report.predictionBytes = try await model.bytesPerPrediction(count: 8) { ProcessFigures.residentBytes }
+        progress("measuring layers...")
+        configuration.compile.profiling = true
+        configuration.compile.cacheDirectory = nil
+        configuration.instances = 1
+        report.setLayers(
+            try await self.load(report.path, configuration).layerProfiles(runs: 20), top: request.layers)
+        report.warnings = doubts.warnings
+        if !report.cached.isCached {
+            report.warnings.append("the engine did not take the compiled model from the cache: \"cached\" is not")
+        }
+        return report
+    }
+
+    /// 1, 2, 3, 4, and from there by half as many more.
+    static func steps(to most: Int) -> [Int] {
+        var steps = Array(1...min(most, 4))
+        while let last = steps.last, last < most { steps.append(min(most, last + last / 2)) }
+        return steps
+    }
+
+    private func load(_ path: String, _ configuration: ModelConfiguration) async throws -> Model {
+        do throws(InferenceError) {
+            return try await Model.load(contentsOf: path, configuration: configuration)
+        } catch {
+            throw StartupError(error.message)
+        }
+    }
+
+    private static func engineVersion() throws -> String {
+        do throws(EngineError) { return try OpenVINOEngine.shared().version } catch {
+            throw StartupError(error.message)
+        }
+    }
+
+    /// Where the model is: a path as it is written, else a name in the models folders.
+    private func path() throws -> String {
+        if FileManager.default.fileExists(atPath: request.model) { return request.model }
+        let repository = ModelRepository(
+            folders: plan.folders, configuration: plan.modelConfiguration, defaultPolicy: .lazy)
+        do throws(RepositoryError) { try repository.discover() } catch { throw StartupError(error.message) }
+        do throws(InferenceError) {
+            return try repository.location(of: request.model)
+        } catch {
+            throw StartupError("there is no file or folder \"\(request.model)\", and \(error.message)")
+        }
+    }
+}

@@ -1,0 +1,48 @@
+import Tools
+import Testing
+
+/// The arithmetic of `ocelli report`.
+@Suite struct ReportFiguresTests {
+    @Test func percentilesAreMeasuredValuesByNearestRank() throws {
+        let hundred = try #require(SampleStatistics((1...100).map { UInt64($0) }.shuffled()))
+        #expect(hundred.count == 100)
+        #expect([hundred.p50, hundred.p90, hundred.p99] == [50, 90, 99])
+        #expect([hundred.least, hundred.most] == [1, 100])
+        #expect(hundred.mean == 50.5)
+        let two = try #require(SampleStatistics([20, 10] as [UInt64]))
+        #expect([two.p50, two.p90, two.p99] == [10, 20, 20])
+        let one = try #require(SampleStatistics([7] as [UInt64]))
+        #expect([one.p50, one.p90, one.p99, one.least, one.most] == [7, 7, 7, 7, 7])
+        #expect(SampleStatistics([] as [UInt64]) == nil)
+        // Sums that no UInt64 holds are no reason to stop.
+        #expect(SampleStatistics([.max, .max] as [UInt64])?.p50 == .max)
+    }
+
+    @Test func spreadIsRelativeToTheMedian() {
+        #expect(SampleStatistics.spread(of: []) == 0)
+        #expect(SampleStatistics.spread(of: [5]) == 0)
+        #expect(SampleStatistics.spread(of: [11, 9, 10]) == 0.2)
+        #expect(SampleStatistics.spread(of: [0, 0]) == 0)
+    }
+
+    @Test func aQuietMachineIsBelieved() {
+        var doubts = MeasurementDoubts(processors: 2)
+        doubts.loadBefore = 0.1
+        doubts.medians = [100, 101, 99, 100, 102]
+        doubts.latency = SampleStatistics([100, 100, 100, 110] as [UInt64])
+        #expect(doubts.warnings == [])
+    }
+
+    @Test func eachReasonToDoubtIsNamed() {
+        var doubts = MeasurementDoubts(processors: 2)
+        doubts.loadBefore = 1.5
+        #expect(doubts.warnings.count == 1)
+        #expect(doubts.warnings.first?.contains("load average was 1.50 on 2.0 processors") == true)
+        doubts.medians = [100, 100, 150]
+        #expect(doubts.warnings.count == 2)
+        #expect(doubts.warnings.last?.contains("50%") == true)
+        doubts.latency = SampleStatistics([100, 100, 400] as [UInt64])
+        #expect(doubts.warnings.count == 3)
+        #expect(doubts.warnings.last?.contains("4.0 times the median") == true)
+    }
+}
