@@ -153,7 +153,8 @@ let package = Package(
                 "InferenceService", "Inference", "HTTPServer", "HTTPWire", "FlowControl", "ImagePipeline",
                 "JSON", "Settings", "SystemSupport", "TestSupport",
             ],
-            swiftSettings: waiting),
+            swiftSettings: waiting,
+            linkerSettings: findEngine),
         .executableTarget(
             name: "modelbench", dependencies: ["Inference", "FlowControl", "SystemSupport"],
             path: "Benchmarks/inference/ModelBench",
@@ -164,7 +165,7 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "EndToEndTests", dependencies: ["ImagePipeline", "InferenceService", "Settings", "TestSupport"],
-            swiftSettings: waiting),
+            swiftSettings: waiting, linkerSettings: findEngine),
         .testTarget(name: "LoadGeneratorTests", dependencies: ["LoadGenerator", "CSystem"], swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6]

@@ -27,6 +27,7 @@ package struct Settings: Sendable, Hashable {
     package var maxInFlight: Int?
     package var queueLength = 256
     package var queueWait = 30.0
+    package var overloadTarget = 0.4
     package var overloadPolicy = OverloadPolicy.defer
     package var deadline = 60.0
     package var maxDeadline = 300.0

@@ -110,6 +110,11 @@ package enum SettingsTable {
                 "What happens when a model is busy: requests wait; or new ones are refused at once; or the one that has "
                     + "waited longest is refused (for cameras, where a stale picture has no worth)."),
             .duration(
+                "overload_target", \.overloadTarget, 0...3600,
+                "The time within which a request must be answered, by prediction, to be admitted under overload: when the queue "
+                    + "stays full and more requests come than are answered. The others get 503 at once. Only for "
+                    + "overload_policy defer; 0 leaves the queue to queue_length and queue_wait. See docs/overload.md."),
+            .duration(
                 "deadline", \.deadline, 0.001...86_400, "How long a request may take in all when it does not say."),
             .duration(
                 "max_deadline", \.maxDeadline, 0.001...86_400, "The longest timeout_ms that a request may ask for."),

@@ -72,7 +72,7 @@ public final class Model: Sendable {
         limiter = InFlightLimiter(
             configuration: LimiterConfiguration(
                 limit: slots, queueCapacity: configuration.queueCapacity, maxWait: configuration.maxWait,
-                policy: configuration.overloadPolicy))
+                policy: configuration.overloadPolicy, overloadTarget: configuration.overloadTarget))
         var made: [any InferRequest] = []
         do throws(EngineError) {
             for _ in 0..<max(1, instances) { made.append(try compiled.makeRequest()) }

@@ -16,6 +16,9 @@ public struct ModelConfiguration: Sendable, Equatable {
     public var maxWait = Duration.seconds(30)
     /// What happens when more come than may wait.
     public var overloadPolicy = OverloadPolicy.defer
+    /// Within what time a prediction must be done, by prediction of the wait, to be admitted under overload; zero bounds the
+    /// queue by its places and `maxWait` alone. See `LimiterConfiguration.overloadTarget`.
+    public var overloadTarget = Duration.zero
     /// Limits of pictures.
     public var imageLimits = ImageLimits()
     /// How long a lazy model is kept that nobody asks; zero keeps it for ever.

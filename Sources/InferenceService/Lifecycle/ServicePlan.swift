@@ -101,6 +101,7 @@ package struct ServicePlan {
         configuration.maxInFlight = settings.maxInFlight
         configuration.queueCapacity = sizing.queueCapacity.value
         configuration.maxWait = .seconds(settings.queueWait)
+        configuration.overloadTarget = .seconds(settings.overloadTarget)
         configuration.overloadPolicy = settings.overloadPolicy.forLimiter
         configuration.imageLimits.maxPixels = sizing.pixels.value
         configuration.imageLimits.tolerateTruncation = settings.tolerateTruncated

@@ -13,7 +13,8 @@ final class ServiceMetrics: Sendable {
     static let cancelStages = ["head", "body", "queue", "decode", "infer", "answer"]
     /// Why a request can be refused before it costs anything.
     static let refusalReasons = [
-        "queue_full", "wait_timed_out", "deadline_exceeded", "deadline_unreachable", "displaced", "draining",
+        "queue_full", "overloaded", "wait_timed_out", "deadline_exceeded", "deadline_unreachable", "displaced",
+        "draining",
         "model_not_ready", "shutting_down",
     ]
 

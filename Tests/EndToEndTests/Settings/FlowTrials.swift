@@ -28,6 +28,27 @@ extension SettingsTrial {
             "queue_wait": { try crowd($0, until: "ocelli_refused_total{reason=\"wait_timed_out\"}") },
         ])
 
+    static let target = SettingsTrial(
+        title: "the target under overload", settings: ["overload_target": "100ms"],
+        also: ["max_in_flight": "1", "queue_length": "2"],
+        checks: [
+            "overload_target": { running in
+                // More than one processor can decode, for longer than a burst: three large pictures every 50 ms.
+                let request = RawClient.request(CancellationPicture.png(width: 7700, height: 7700))
+                var clients: [RawClient] = []
+                defer { withExtendedLifetime(clients) {} }
+                let refused = "ocelli_refused_total{reason=\"overloaded\"}"
+                for _ in 0..<100 {
+                    let fresh = try (0..<3).map { _ in try RawClient(running.url) }
+                    for client in fresh { client.offer(request) }
+                    clients += fresh
+                    usleep(50_000)
+                    if try running.metric(refused) > 0 { return nil }
+                }
+                return "\(refused) is 0"
+            }
+        ])
+
     static let policy = SettingsTrial(
         title: "the overload policy", settings: ["overload_policy": "drop_oldest"],
         also: ["max_in_flight": "1", "queue_length": "1"],

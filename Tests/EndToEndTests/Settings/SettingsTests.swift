@@ -8,7 +8,8 @@ import Testing
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
 struct EverySettingTests {
     static let trials: [SettingsTrial] = [
-        .answers, .quiet, .tokens, .limits, .connections, .totals, .queue, .length, .policy, .delay, .timeout, .models,
+        .answers, .quiet, .tokens, .limits, .connections, .totals, .queue, .length, .target, .policy, .delay, .timeout,
+        .models,
         .engine,
         .streams, .device, .watched, .untried, .triedInLittleMemory, .triedForAMoment,
     ]
