@@ -131,7 +131,8 @@ let package = Package(
             dependencies: ["CResample", "ImagePipeline", "TestSupport"],
             exclude: ["Fixtures"],
             swiftSettings: strict),
-        .testTarget(name: "ToolsTests", dependencies: ["Tools"], swiftSettings: waiting),
+        .testTarget(
+            name: "ToolsTests", dependencies: ["Tools"], swiftSettings: waiting, linkerSettings: findEngine),
         .testTarget(name: "SettingsTests", dependencies: ["Settings", "TestSupport"], swiftSettings: waiting),
         .testTarget(name: "JSONTests", dependencies: ["JSON"], swiftSettings: waiting),
         .executableTarget(

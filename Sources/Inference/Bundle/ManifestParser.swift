@@ -108,8 +108,8 @@ struct ManifestParser {
         return runtime
     }
 
-    private func parseWarmUp(_ object: ManifestObject) -> ModelRuntime.WarmUp {
-        var warmUp = ModelRuntime.WarmUp()
+    private func parseWarmUp(_ object: ManifestObject) -> ModelRuntime.WarmUpSettings {
+        var warmUp = ModelRuntime.WarmUpSettings()
         warmUp.runs = object.integer("runs", in: 0...1_000) ?? 1
         let path = object.path(of: "image")
         var names: [(path: String, value: JSONValue)] = []

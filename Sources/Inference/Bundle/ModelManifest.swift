@@ -114,12 +114,12 @@ package struct ModelRuntime: Sendable {
     package var maxInFlight: Int?
     package var load: LoadPolicy?
     package var idleUnloadSeconds: Int?
-    package var warmUp: WarmUp?
+    package var warmUp: WarmUpSettings?
     /// The most items of one inference, where that is more than one.
     package var batch: Int?
 
     /// What the model is run on before it is called ready.
-    package struct WarmUp: Sendable {
+    package struct WarmUpSettings: Sendable {
         /// The files of pictures, each with the place in model.json that names it; zeros where there is none.
         package var pictures: [(path: String, file: String)] = []
         /// How often each runs on each infer request; 0 for no warm-up.

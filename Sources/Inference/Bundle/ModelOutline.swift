@@ -7,7 +7,7 @@ package struct ModelOutline: Sendable {
     /// - Throws: an engine error that says why it cannot be read.
     package init(path: String) throws(InferenceError) {
         do throws(EngineError) {
-            let file = try OpenVINOEngine.shared().read(ModelSource(path: path))
+            let file = try DefaultEngine.shared().read(ModelSource(path: path))
             inputs = file.inputs
             outputs = file.outputs
         } catch {

@@ -16,6 +16,6 @@ public struct ComputeDevice: Sendable, Hashable {
 
     /// The devices of this machine that the built-in engine can use. Blocks while the engine looks.
     public static var available: [ComputeDevice] {
-        get throws(EngineError) { try OpenVINOEngine.shared().availableDevices() }
+        get throws(EngineError) { try DefaultEngine.shared().availableDevices() }
     }
 }

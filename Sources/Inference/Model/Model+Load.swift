@@ -42,7 +42,7 @@ extension Model {
         let tryDone = MonotonicInstant.now
         let planner: ModelPlanner, engine: any Engine
         do throws(EngineError) {
-            engine = if let engine = configuration.engine { engine } else { try OpenVINOEngine.shared() as any Engine }
+            engine = if let engine = configuration.engine { engine } else { try DefaultEngine.shared() }
             planner = ModelPlanner(file: try engine.read(bundle.source), limits: configuration.imageLimits)
         } catch {
             throw .invalidBundle(

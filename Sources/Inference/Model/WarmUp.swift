@@ -16,7 +16,7 @@ struct WarmUp: Sendable {
     private static let largestFile = 64 << 20
 
     /// Decodes the pictures; everything that is wrong with them is a problem.
-    init(_ request: ModelRuntime.WarmUp?, plan: ModelPlan, problems: ProblemList) {
+    init(_ request: ModelRuntime.WarmUpSettings?, plan: ModelPlan, problems: ProblemList) {
         runs = request?.runs ?? 1
         tensors = Self.tensors(of: request?.pictures ?? [], plan: plan, problems: problems)
     }

@@ -75,7 +75,7 @@ package struct ServicePlan {
         variables["SWIFT_BACKTRACE"] = "enable=no"
         let child = ChildTrial(
             flags: flags, memory: memory, time: .seconds(settings.loadTrialTimeout), environment: variables)
-        let engine = (try? OpenVINOEngine.shared())?.version ?? ""
+        let engine = (try? DefaultEngine.shared())?.version ?? ""
         let circumstances = ([OcelliVersion.number, engine, "\(memory)"] + flags).joined(separator: " ")
         return LoadTrial(
             remembering: cacheDirectory.map { $0 + "/known-models.json" }, circumstances: circumstances,
@@ -159,11 +159,4 @@ extension Settings.OverloadPolicy {
         case .dropOldest: .dropOldest
         }
     }
-}
-
-/// Why the daemon cannot start: a sentence that says what to do.
-package struct StartupError: Error, CustomStringConvertible {
-    package let description: String
-
-    package init(_ description: String) { self.description = description }
 }

@@ -15,6 +15,9 @@ struct ChildTrial: Sendable {
     /// Its environment.
     let environment: [String: String]
 
+    /// The subcommand that the process runs.
+    static let command = "try-model"
+
     /// The output that is kept: its end.
     private static let mostOutput = 256 << 10
 
@@ -22,7 +25,7 @@ struct ChildTrial: Sendable {
     func attempt(_ path: String) -> LoadTrial.Outcome {
         // More than it has: this process is the one to end it, and says so.
         let seconds = UInt32(clamping: time.components.seconds &* 3 / 2 &+ 10)
-        let arguments = ["ocelli", TrialRun.command, path, "\(getpid())", "\(seconds)", "\(memory)"] + flags
+        let arguments = ["ocelli", Self.command, path, "\(getpid())", "\(seconds)", "\(memory)"] + flags
         var descriptor: Int32 = -1
         let variables = environment.map { "\($0.key)=\($0.value)" }
         let process = Self.withCStrings(arguments) { arguments in

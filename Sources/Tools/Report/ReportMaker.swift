@@ -136,7 +136,7 @@ package struct ReportMaker: Sendable {
     }
 
     private static func engineVersion() throws -> String {
-        do throws(EngineError) { return try OpenVINOEngine.shared().version } catch {
+        do throws(EngineError) { return try DefaultEngine.shared().version } catch {
             throw StartupError(error.message)
         }
     }

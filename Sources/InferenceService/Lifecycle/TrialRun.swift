@@ -6,7 +6,7 @@ package import Settings
 /// What a process does that was started to try a model: loads it as the daemon would, runs it, and tells.
 package enum TrialRun {
     /// The name of the subcommand; not for people, and not in `ocelli help`.
-    package static let command = "try-model"
+    package static let command = ChildTrial.command
 
     /// Loads the model at a path and gives the line that tells how it went.
     /// - Parameters:

@@ -1,0 +1,44 @@
+/// How a model is compiled.
+public struct CompileOptions: Sendable, Hashable {
+    /// The engine's name of the device: `CPU`, `AUTO`.
+    public var device = "CPU"
+    /// Whether one prediction's latency or many predictions' throughput counts.
+    public var hint = PerformanceHint.throughput
+    /// Worker threads of the engine for this model; nil leaves it to the engine.
+    public var threads: Int?
+    /// Predictions that run side by side; nil leaves it to the engine.
+    public var streams: Int?
+    /// The precision of the arithmetic.
+    public var precision = InferencePrecision.float32
+    /// Where compiled models are kept for the next start; nil keeps none.
+    public var cacheDirectory: String?
+    /// Whether callers bring shapes to axes that are open, which are checked then: the engine keeps the model for it.
+    public var checksShapes = true
+    /// Whether the engine measures each layer.
+    public var profiling = false
+    /// New shapes by the index of the input, whose axes may be dynamic; inputs that are not named keep theirs.
+    public var inputShapes: [Int: Shape] = [:]
+
+    /// The defaults.
+    public init() {}
+}
+
+/// What the engine is to be good at.
+public enum PerformanceHint: String, Sendable, CaseIterable {
+    /// The shortest time of one prediction: all threads work on it.
+    case latency
+    /// The most predictions a second: several run side by side.
+    case throughput
+}
+
+/// The precision of the arithmetic inside a model.
+public enum InferencePrecision: String, Sendable, CaseIterable {
+    /// 32-bit floats: the same scores on every machine. The default.
+    case float32 = "f32"
+    /// 16-bit brain floats, where the processor has them.
+    case bfloat16 = "bf16"
+    /// 16-bit floats, where the processor has them.
+    case float16 = "f16"
+    /// What the engine thinks best on this machine.
+    case engine
+}

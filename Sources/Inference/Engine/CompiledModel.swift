@@ -1,0 +1,51 @@
+/// A model that is ready to run.
+public protocol CompiledModel: Sendable {
+    /// What it takes, in the file's order.
+    var inputs: [TensorPort] { get }
+    /// What it gives, in the file's order.
+    var outputs: [TensorPort] { get }
+    /// How many requests in flight keep the device busy.
+    var optimalRequestCount: Int { get }
+    /// Whether it came from the cache of compiled models.
+    var loadedFromCache: Bool { get }
+    /// The devices that it runs on.
+    var executionDevices: String { get }
+    /// How it runs there.
+    var execution: ExecutionProperties { get }
+
+    /// Checks, before an inference, whether the model takes these shapes of inputs whose axes are open. A moment's work for
+    /// shapes that were not checked before.
+    /// - Parameter shapes: by the index of the input; every axis fixed.
+    func check(_ shapes: [Int: Shape]) throws(EngineError)
+
+    /// Makes one request: the room for one inference at a time.
+    func makeRequest() throws(EngineError) -> any InferRequest
+
+    /// Makes a tensor in memory that the engine reads without copying.
+    func makeTensor(elementType: ElementType, shape: Shape) throws(EngineError) -> any EngineTensor
+}
+
+extension CompiledModel {
+    /// An engine need not tell.
+    public var execution: ExecutionProperties { ExecutionProperties() }
+
+    /// An engine may leave it to the inference.
+    public func check(_ shapes: [Int: Shape]) throws(EngineError) {}
+}
+
+/// Memory of the engine for one input.
+///
+/// The owner writes into it, sets it as the input of a request, and leaves it alone until that request has completed.
+public protocol EngineTensor: AnyObject, Sendable {
+    /// The type of the elements.
+    var elementType: ElementType { get }
+    /// The shape; every axis fixed.
+    var shape: Shape { get }
+    /// The memory: valid as long as the tensor is.
+    var bytes: UnsafeMutableRawBufferPointer { get }
+}
+
+extension EngineTensor {
+    /// Fills the memory with zeros. (What was never written may be numbers that make slow arithmetic.)
+    func zero() { _ = bytes.initializeMemory(as: UInt8.self, repeating: 0) }
+}

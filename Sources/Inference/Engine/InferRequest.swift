@@ -1,0 +1,41 @@
+/// What an inference gave, in the engine's memory.
+public protocol EngineOutputs: Sendable {
+    /// Calls `body` with the memory of an output after a successful inference; valid only meanwhile.
+    func withOutput<R>(_ index: Int, _ body: (Shape, UnsafeRawBufferPointer) -> R) throws(EngineError) -> R
+}
+
+/// The room for one inference at a time. Whoever took it from its pool owns it alone until it is given back.
+public protocol InferRequest: AnyObject, EngineOutputs {
+    /// Takes a tensor as an input, without copying it.
+    func setInput(_ index: Int, to tensor: any EngineTensor) throws(EngineError)
+
+    /// Starts the inference and returns. `completion` is called exactly once if this does not throw, on a thread of the
+    /// engine, and must only pass the word on. After it, ``finish()`` tells how the inference ended.
+    func start(completion: @escaping @Sendable () -> Void) throws(EngineError)
+
+    /// To be called once after the completion, outside it: how the inference ended. The request may be used again when
+    /// this has returned or thrown.
+    func finish() throws(EngineError)
+
+    /// Asks the engine to stop early: best effort. The completion still comes, and the inference may well have ended.
+    func cancel()
+
+    /// The time of each layer of the last inference, where the model was compiled with profiling.
+    func profile() throws(EngineError) -> [LayerProfile]
+}
+
+/// The time that one layer took.
+public struct LayerProfile: Sendable, Hashable {
+    /// The layer's name, its operation, and how the device executes it.
+    public let name: String, type: String, execution: String
+    /// Wall time in microseconds.
+    public let microseconds: Int64
+
+    /// One layer.
+    public init(name: String, type: String, execution: String, microseconds: Int64) {
+        self.name = name
+        self.type = type
+        self.execution = execution
+        self.microseconds = microseconds
+    }
+}

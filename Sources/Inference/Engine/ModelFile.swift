@@ -1,0 +1,43 @@
+/// A model file that was read: what it takes and gives is known, nothing is compiled yet.
+public protocol ModelFile: Sendable {
+    /// What it takes, in the file's order.
+    var inputs: [TensorPort] { get }
+    /// What it gives, in the file's order.
+    var outputs: [TensorPort] { get }
+
+    /// The index of the input of a name; a file may give one tensor several names.
+    func inputIndex(named name: String) -> Int?
+    /// The index of the output of a name.
+    func outputIndex(named name: String) -> Int?
+
+    /// Compiles the model; to be called once. Blocks: for seconds where a large model is not in the cache.
+    func compile(_ options: CompileOptions) throws(EngineError) -> any CompiledModel
+}
+
+/// Where a model is.
+public struct ModelSource: Sendable, Hashable {
+    /// The file, or for TensorFlow the SavedModel's folder.
+    public let path: String
+
+    /// A model at a path.
+    public init(path: String) {
+        self.path = path
+    }
+}
+
+/// An input or output of a model file.
+public struct TensorPort: Sendable, Hashable {
+    /// The tensor's name; empty where the file gives none.
+    public let name: String
+    /// The type of the elements.
+    public let elementType: ElementType
+    /// The shape; dynamic axes are ``Shape/dynamic``.
+    public let shape: Shape
+
+    /// An input or output.
+    public init(name: String, elementType: ElementType, shape: Shape) {
+        self.name = name
+        self.elementType = elementType
+        self.shape = shape
+    }
+}
