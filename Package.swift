@@ -106,6 +106,11 @@ let package = Package(
         // Tests.
         .testTarget(
             name: "CoreMLImportTests", dependencies: ["CoreMLImport", "TestSupport"], swiftSettings: waiting),
+        // What imported models compute, against other programs' answers.
+        .testTarget(
+            name: "CoreMLModelTests", dependencies: ["CoreMLImport", "COpenVINO", "TestSupport"],
+            swiftSettings: waiting,
+            linkerSettings: findEngine),
         .testTarget(name: "ModelFactsTests", dependencies: ["ModelFacts", "TestSupport"], swiftSettings: waiting),
         .testTarget(
             name: "ObservationsTests", dependencies: ["Observations", "TestSupport"], exclude: ["Fixtures"],

@@ -106,8 +106,8 @@ package final class GraphBuilder {
 
     /// A list of floats, of shape [count].
     package func floats(_ values: [Float]) -> Graph.Value { add(.f32, [values.count], Bytes(of: values)) }
-    /// A float of shape [].
-    package func scalar(_ value: Float) -> Graph.Value { add(.f32, [], Bytes(of: [value])) }
+    /// A float of shape []. Not called `scalar`: a literal 0 would be an integer.
+    package func float(_ value: Float) -> Graph.Value { add(.f32, [], Bytes(of: [value])) }
     /// An integer of shape [], an i64 unless said otherwise.
     package func scalar(_ value: Int, type: Graph.ElementType = .i64) -> Graph.Value {
         type == .i32

@@ -183,7 +183,7 @@ extension GraphBuilder {
             shape.append(extent)
         }
         var inputs = [value, integers(before), integers(after)]
-        if mode == "constant" { inputs.append(convert(scalar(fill), to: value.type)) }
+        if mode == "constant" { inputs.append(convert(float(fill), to: value.type)) }
         return operation("Pad", 12, inputs, ["pad_mode": .text(mode)], shape: shape)
     }
 

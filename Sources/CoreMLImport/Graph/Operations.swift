@@ -2,15 +2,22 @@
 extension GraphBuilder {
     /// An operation of one input that keeps type and shape: "Relu", "Exp", "Sigmoid".
     package func unary(
-        _ type: String, _ opset: Int = 1, _ value: Graph.Value,
+        _ type: String, _ opset: Int, _ value: Graph.Value,
         _ attributes: KeyValuePairs<String, Graph.Attribute> = [:]
     ) -> Graph.Value {
         operation(type, opset, [value], attributes, shape: value.shape)
     }
 
+    /// The same, of opset 1.
+    package func unary(
+        _ type: String, _ value: Graph.Value, _ attributes: KeyValuePairs<String, Graph.Attribute> = [:]
+    ) -> Graph.Value {
+        unary(type, 1, value, attributes)
+    }
+
     /// An operation of two inputs of one type, with numpy's broadcasting: "Add", "Power", "Less" (comparisons and logic give
     /// booleans).
-    package func binary(_ type: String, _ opset: Int = 1, _ left: Graph.Value, _ right: Graph.Value) throws(Problem)
+    package func binary(_ type: String, _ opset: Int, _ left: Graph.Value, _ right: Graph.Value) throws(Problem)
         -> Graph.Value
     {
         let comparisons = [
@@ -20,6 +27,11 @@ extension GraphBuilder {
         return operation(
             type, opset, [left, right], ["auto_broadcast": "numpy"],
             type: comparisons.contains(type) ? .boolean : left.type, shape: try broadcastShape(left.shape, right.shape))
+    }
+
+    /// The same, of opset 1.
+    package func binary(_ type: String, _ left: Graph.Value, _ right: Graph.Value) throws(Problem) -> Graph.Value {
+        try binary(type, 1, left, right)
     }
 
     package func add(_ left: Graph.Value, _ right: Graph.Value) throws(Problem) -> Graph.Value {
@@ -36,11 +48,11 @@ extension GraphBuilder {
     }
     /// `value` times `factor`; the value itself where the factor is 1.
     package func scaled(_ value: Graph.Value, by factor: Float) throws(Problem) -> Graph.Value {
-        factor == 1 ? value : try multiply(value, scalar(factor))
+        factor == 1 ? value : try multiply(value, float(factor))
     }
     /// `value` plus `summand`; the value itself where it is 0.
     package func shifted(_ value: Graph.Value, by summand: Float) throws(Problem) -> Graph.Value {
-        summand == 0 ? value : try add(value, scalar(summand))
+        summand == 0 ? value : try add(value, float(summand))
     }
 
     /// Where `condition` (boolean) holds `yes`, else `no`; with numpy's broadcasting.

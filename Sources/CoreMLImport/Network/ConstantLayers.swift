@@ -1,0 +1,65 @@
+/// Layers that make values: loadConstant, loadConstantND, fill…, range….
+enum ConstantLayers {
+    static let table = [
+        LayerTranslator(290, "loadConstant") { (layer) throws(Problem) in
+            let shape = try layer.shape(1, "shape")
+            guard shape.count == 3 else { throw Problem("the shape is \(shape); three extents are expected") }
+            return [Blob(try layer.constant(2, "data", shape: [1] + shape, channels: shape[0]), isFolded: true)]
+        },
+        LayerTranslator(1070, "loadConstantND") { (layer) throws(Problem) in
+            let shape = try layer.shape(1, "shape")
+            return [Blob(try layer.constant(2, "data", shape: shape, channels: shape.first ?? 1))]
+        },
+        LayerTranslator(1080, "fillLike") { (layer) throws(Problem) in
+            let blob = try layer.input()
+            let value = layer.graph.operation(
+                "Broadcast", 3, [layer.graph.float(try layer.parameters.float(1)), layer.graph.shape(of: blob.value)],
+                ["mode": "numpy"], shape: blob.value.shape)
+            return [Blob(value, isFolded: blob.isFolded)]
+        },
+        LayerTranslator(1085, "fillStatic") { (layer) throws(Problem) in
+            let shape = try layer.shape(2, "targetShape")
+            return [Blob(layer.graph.broadcast(layer.graph.float(try layer.parameters.float(1)), to: shape))]
+        },
+        LayerTranslator(1090, "fillDynamic") { (layer) throws(Problem) in
+            let target = try layer.array()
+            guard target.rank == 1, let rank = target.shape[0], rank <= 8 else {
+                throw Problem("the target shape is \(shapeText(target.shape)); a list is expected")
+            }
+            return [
+                Blob(
+                    layer.graph.operation(
+                        "Broadcast", 3,
+                        [layer.graph.float(try layer.parameters.float(1)), layer.graph.convert(target, to: .i64)],
+                        ["mode": "numpy"], shape: [Int?](repeating: nil, count: rank)))
+            ]
+        },
+        LayerTranslator(635, "rangeStatic", range), LayerTranslator(640, "rangeDynamic", range),
+    ]
+
+    /// The end comes as the first input, or is the parameter; then start and step.
+    private static func range(_ layer: Layer) throws(Problem) -> [Blob] {
+        try layer.expectInputs(0...3)
+        let graph = layer.graph
+        func number(_ index: Int, _ field: Int) throws(Problem) -> Graph.Value {
+            guard index < layer.inputs.count else { return graph.float(try layer.parameters.float(field)) }
+            let value = try layer.array(index)
+            return try graph.squeeze(value, Array(0..<value.rank))
+        }
+        let end = try number(0, 1)
+        let start = try number(1, 2)
+        let step = try number(2, 3)
+        var count: Int?
+        if layer.inputs.isEmpty {
+            let (from, to) = (try layer.parameters.float(2), try layer.parameters.float(1))
+            let by = try layer.parameters.float(3)
+            let steps = ((to - from) / by).rounded(.up)
+            guard steps > 0, steps <= Float(1 << 24) else { throw Problem("a range from \(from) to \(to) by \(by)") }
+            count = Int(steps)
+        }
+        return [
+            Blob(
+                graph.operation("Range", 4, [start, end, step], ["output_type": "f32"], type: .f32, shape: [count]))
+        ]
+    }
+}

@@ -1,0 +1,116 @@
+/// One layer while it is translated: its parameters, its inputs, and the graph that it adds to.
+struct Layer {
+    let graph: GraphBuilder
+    let parameters: Message
+    let inputs: [Blob]
+    let outputCount: Int
+
+    /// Throws unless there are as many inputs as the layer takes.
+    func expectInputs(_ counts: ClosedRange<Int>) throws(Problem) {
+        guard counts.contains(inputs.count) else {
+            let expected = counts.count == 1 ? "\(counts.lowerBound)" : "\(counts.lowerBound) to \(counts.upperBound)"
+            throw Problem("\(inputs.count) inputs; \(expected) are expected")
+        }
+    }
+
+    func input(_ index: Int = 0) throws(Problem) -> Blob {
+        guard index < inputs.count else { throw Problem("input \(index) is missing") }
+        return inputs[index]
+    }
+
+    /// An input with all of its axes.
+    func array(_ index: Int = 0) throws(Problem) -> Graph.Value { try unfolded(input(index)) }
+
+    func unfolded(_ blob: Blob) throws(Problem) -> Graph.Value {
+        blob.isFolded ? try graph.unsqueeze(blob.value, [1]) : blob.value
+    }
+
+    /// An input of at least three axes as [N, C, H, W], and the way back for what has been made of it.
+    func spatial(_ index: Int = 0) throws(Problem) -> (value: Graph.Value, back: (Graph.Value) throws(Problem) -> Blob)
+    {
+        let blob = try input(index)
+        let (value, shape) = (blob.value, blob.value.shape)
+        let graph = graph
+        switch value.rank {
+        case 4:
+            let folded = blob.isFolded
+            return (value, { (result: Graph.Value) throws(Problem) in Blob(result, isFolded: folded) })
+        case 3:
+            return (
+                try graph.unsqueeze(value, [0]),
+                { (result: Graph.Value) throws(Problem) in Blob(try graph.squeeze(result, [0])) }
+            )
+        case 5 where shape[1] == 1:
+            return (
+                try graph.squeeze(value, [1]), { (result: Graph.Value) throws(Problem) in Blob(result, isFolded: true) }
+            )
+        case 5...:
+            let leading = shape.count - 3
+            let known = shape.dropFirst(leading).compactMap { $0 }
+            let before = shape.prefix(leading).compactMap { $0 }
+            guard known.count == 3, before.count == leading else {
+                throw Problem("open extents of a value with \(value.rank) axes: \(shapeText(shape))")
+            }
+            return (
+                try graph.reshape(value, to: [-1] + known),
+                { (result: Graph.Value) throws(Problem) in
+                    guard let extents = result.staticShape else {
+                        throw Problem("open extents of a value with \(value.rank) axes")
+                    }
+                    return Blob(try graph.reshape(result, to: before + extents.dropFirst()))
+                }
+            )
+        default:
+            throw Problem("the input \(shapeText(blob.shape)) has \(value.rank) axes; at least 3 are expected")
+        }
+    }
+
+    /// All inputs with the same axes: folded where all are, else with all of their axes.
+    func alike() throws(Problem) -> (values: [Graph.Value], isFolded: Bool) {
+        let folded = inputs.allSatisfy { $0.isFolded }
+        var values: [Graph.Value] = []
+        for blob in inputs { values.append(folded ? blob.value : try unfolded(blob)) }
+        return (values, folded)
+    }
+
+    /// Numbers of the layer.
+    func weights(_ field: Int, _ name: String, count: Int?, channels: Int = 1) throws(Problem) -> WeightParameters {
+        guard let count else { throw Problem("the number of \(name) is beyond what a file holds") }
+        return try located(name) { () throws(Problem) in
+            try WeightParameters(parameters.message(field), count: count, channels: channels)
+        }
+    }
+
+    /// Numbers of the layer as a constant of floats.
+    func constant(_ field: Int, _ name: String, shape: [Int], channels: Int = 1) throws(Problem) -> Graph.Value {
+        let weights = try weights(field, name, count: elementCount(shape), channels: channels)
+        return try graph.floats(weights.type, shape: shape, bytes: weights.bytes)
+    }
+
+    /// A positive number of the layer: an extent, a size.
+    func size(_ field: Int, _ name: String, default value: Int? = nil) throws(Problem) -> Int {
+        let size = try parameters.integer(field)
+        if size == 0, let value { return value }
+        guard size > 0, size <= Int(Int32.max) else { throw Problem("\(name) is \(size)") }
+        return size
+    }
+
+    /// A list of positive numbers, of a length, or the default where it is unset.
+    func sizes(_ field: Int, _ name: String, default values: [Int]) throws(Problem) -> [Int] {
+        let sizes = try parameters.integers(field)
+        if sizes.isEmpty { return values }
+        guard sizes.count == values.count, sizes.allSatisfy({ $0 > 0 && $0 <= 1 << 24 }) else {
+            throw Problem("\(name) is \(sizes); \(values.count) positive numbers are expected")
+        }
+        return sizes
+    }
+
+    /// A shape of the layer.
+    func shape(_ field: Int, _ name: String) throws(Problem) -> [Int] {
+        let shape = try parameters.integers(field)
+        guard shape.count <= 8, shape.allSatisfy({ $0 > 0 && $0 <= Int(Int32.max) }) else {
+            throw Problem("\(name) is \(shape)")
+        }
+        return shape
+    }
+}

@@ -1,0 +1,264 @@
+/// A network as a graph, and what is to know about its inputs and outputs.
+package struct TranslatedNetwork: Sendable {
+    /// Its parameters have the names and shapes of the description's inputs; images are [1, C, H, W] of values 0 to 255 with
+    /// their scale and bias applied, which is left to whoever fills them in. Its results have the names of the description's
+    /// outputs.
+    package var graph: Graph
+    /// What must be applied to images before they are handed to the graph, by input. A mean image is part of the graph.
+    package var scalers: [String: ImageScaler]
+    /// A classifier's: the labels, and the result with the probability of each, a list.
+    package var classifier: (labels: ClassLabels, probabilities: String)?
+}
+
+/// Translates neural networks (NeuralNetwork.proto) to graphs.
+package enum NetworkTranslator {
+    /// Translates a network whose model has this description. Throws all problems at once.
+    package static func translate(_ network: NeuralNetwork, _ description: ModelDescription) throws(ImportError)
+        -> TranslatedNetwork
+    {
+        var translation = NetworkTranslation(network, description)
+        return try translation.run()
+    }
+}
+
+private struct NetworkTranslation {
+    let network: NeuralNetwork
+    let description: ModelDescription
+    let graph = GraphBuilder()
+    var problems = ProblemCollector()
+    /// `nil` for those that a layer with a problem would have given.
+    var blobs: [String: Blob?] = [:]
+    var scalers: [String: ImageScaler] = [:]
+
+    init(_ network: NeuralNetwork, _ description: ModelDescription) {
+        self.network = network
+        self.description = description
+    }
+
+    mutating func run() throws(ImportError) -> TranslatedNetwork {
+        for feature in description.inputs {
+            blobs[feature.name] = collect(at: "input \"\(feature.name)\"") { (translation) throws(Problem) in
+                try translation.parameter(for: feature)
+            }
+        }
+        for (index, step) in network.preprocessing.enumerated() {
+            _ = collect(at: "preprocessing[\(index)]") { (translation) throws(Problem) in try translation.apply(step) }
+        }
+        refuseUnknownLayers()
+        for (index, layer) in network.layers.enumerated() { translate(layer, index: index) }
+        let classifier = addResults()
+        try problems.finish()
+        return TranslatedNetwork(graph: graph.graph, scalers: scalers, classifier: classifier)
+    }
+
+    /// Runs `body`, which may read and change `self`; where it throws, the problem is recorded, and `nil` returned.
+    private mutating func collect<Result>(
+        at place: String, _ body: (inout NetworkTranslation) throws(Problem) -> Result
+    ) -> Result? {
+        do throws(Problem) {
+            return try body(&self)
+        } catch {
+            problems.add(error.inside(place))
+            return nil
+        }
+    }
+
+    // MARK: Inputs
+
+    private func parameter(for feature: FeatureSpecification) throws(Problem) -> Blob {
+        switch feature.type {
+        case .image(let image):
+            let shape = [1, image.colorSpace.channels, image.height, image.width]
+            guard shape.allSatisfy({ $0 > 0 && $0 <= 1 << 16 }) else {
+                throw Problem("an image of \(image.width) by \(image.height) pixels")
+            }
+            let value = graph.parameter(feature.name, type: .f32, shape: shape)
+            return Blob(value, isFolded: !network.hasRank4Images)
+        case .multiArray(let array):
+            let shape = array.extents
+            guard shape.count <= 8, shape.allSatisfy({ ($0 ?? 1) > 0 && ($0 ?? 1) <= Int(Int32.max) }) else {
+                throw Problem("an array of shape \(shapeText(shape))")
+            }
+            let value = graph.convert(
+                graph.parameter(feature.name, type: array.dataType.isInteger ? .i32 : .f32, shape: shape), to: .f32)
+            if network.hasExactArrays { return Blob(value) }
+            switch shape.count {
+            case 1: return Blob(try graph.unsqueeze(value, [0, 2, 3]), isFolded: true)
+            case 3: return Blob(try graph.unsqueeze(value, [0]), isFolded: true)
+            // The runtime takes Seq and B as well.
+            case 5 where shape[1] == 1: return Blob(try graph.squeeze(value, [1]), isFolded: true)
+            default:
+                throw Problem(
+                    "an array of shape \(shapeText(shape)) in a network that maps arrays to five axes; 1 or 3 are expected"
+                )
+            }
+        case .int64, .double:
+            let value = graph.convert(
+                graph.parameter(feature.name, type: feature.type == .int64 ? .i64 : .f32, shape: [1]), to: .f32)
+            return network.hasExactArrays ? Blob(value) : Blob(try graph.unsqueeze(value, [0, 2, 3]), isFolded: true)
+        case .string, .dictionary, .sequence, .state, .unset:
+            throw Problem("a network takes images and arrays, and the type is \(feature.type.name)")
+        }
+    }
+
+    private mutating func apply(_ preprocessing: NetworkPreprocessing) throws(Problem) {
+        let images = description.inputs.filter { if case .image = $0.type { true } else { false } }
+        let name = preprocessing.featureName
+        guard let feature = name.isEmpty ? images.first : images.first(where: { $0.name == name }),
+            case .image(let image) = feature.type
+        else { throw Problem(name.isEmpty ? "there is no image input" : "there is no image input \"\(name)\"") }
+        switch preprocessing.step {
+        case .none: break
+        case .scaler(let scaler):
+            guard scalers.updateValue(scaler, forKey: feature.name) == nil else {
+                throw Problem("\"\(feature.name)\" is scaled twice")
+            }
+        case .meanImage(let mean):
+            guard let blob = blobs[feature.name] ?? nil else { return }
+            let shape = [1, image.colorSpace.channels, image.height, image.width]
+            let constant = try located("meanImage") { () throws(Problem) in
+                try graph.floats(.f32, shape: shape, bytes: mean)
+            }
+            blobs[feature.name] = Blob(try graph.subtract(blob.value, constant), isFolded: blob.isFolded)
+        }
+    }
+
+    // MARK: Layers
+
+    /// One problem for all layers of a kind that is not translated, with their number.
+    private mutating func refuseUnknownLayers() {
+        var unknown: [Int: (count: Int, index: Int)] = [:]
+        for (index, layer) in network.layers.enumerated() where LayerTable.translators[layer.kind] == nil {
+            unknown[layer.kind, default: (0, index)].count += 1
+        }
+        for (kind, found) in unknown.sorted(by: { $0.value.index < $1.value.index }) {
+            let count = found.count == 1 ? "" : " (\(found.count) layers)"
+            problems.add(
+                Problem(LayerTable.refusal(of: kind) + count, at: place(of: network.layers[found.index], found.index)))
+        }
+    }
+
+    private mutating func translate(_ layer: NetworkLayer, index: Int) {
+        let place = place(of: layer, index)
+        var results: [Blob]?
+        if let translator = LayerTable.translators[layer.kind] {
+            results =
+                collect(at: "\(place) (\(translator.name))") { (translation) throws(Problem) -> [Blob]? in
+                    let graph = translation.graph
+                    var inputs: [Blob] = []
+                    for name in layer.inputs {
+                        guard let blob = translation.blobs[name] else {
+                            throw Problem("no input and no layer before gives \"\(name)\"")
+                        }
+                        // A layer before has a problem, which is already listed.
+                        guard let blob else { return nil }
+                        inputs.append(blob)
+                    }
+                    graph.place = layer.name
+                    let results = try translator.translate(
+                        Layer(
+                            graph: graph, parameters: layer.parameters(), inputs: inputs,
+                            outputCount: layer.outputs.count))
+                    guard results.count >= layer.outputs.count else {
+                        throw Problem("\(layer.outputs.count) outputs; the layer gives \(results.count)")
+                    }
+                    return results
+                } ?? nil
+        }
+        for (position, name) in layer.outputs.enumerated() {
+            blobs[name] = .some(results.flatMap { position < $0.count ? $0[position] : nil })
+        }
+    }
+
+    private func place(of layer: NetworkLayer, _ index: Int) -> String {
+        layer.name.isEmpty ? "layers[\(index)]" : "layers[\(index)] \"\(layer.name)\""
+    }
+
+    // MARK: Outputs
+
+    private mutating func addResults() -> (labels: ClassLabels, probabilities: String)? {
+        graph.place = ""
+        var classifier: (labels: ClassLabels, probabilities: String)?
+        var ownOutputs: Set<String> = []
+        if let labels = network.classLabels {
+            ownOutputs = [description.predictedFeatureName, description.predictedProbabilitiesName]
+            let name =
+                description.predictedProbabilitiesName.isEmpty
+                ? description.predictedFeatureName : description.predictedProbabilitiesName
+            _ = collect(at: "output \"\(name)\"") { (translation) throws(Problem) in
+                try translation.addProbabilities(name, labels)
+            }
+            classifier = (labels, name)
+        }
+        for feature in description.outputs where !ownOutputs.contains(feature.name) {
+            _ = collect(at: "output \"\(feature.name)\"") { (translation) throws(Problem) in
+                guard let blob = translation.blobs[feature.name] ?? translation.lastOutput(for: feature) else {
+                    throw Problem("no layer gives it")
+                }
+                guard let blob else { return }
+                translation.graph.result(feature.name, try translation.result(blob, feature))
+            }
+        }
+        return classifier
+    }
+
+    /// A regressor's number comes from the last layer, where no blob has its name.
+    private func lastOutput(for feature: FeatureSpecification) -> Blob?? {
+        guard feature.name == description.predictedFeatureName, let name = network.layers.last?.outputs.first else {
+            return nil
+        }
+        return blobs[name]
+    }
+
+    private func addProbabilities(_ name: String, _ labels: ClassLabels) throws(Problem) {
+        let blobName =
+            network.labelProbabilityLayerName.isEmpty
+            ? network.layers.last?.outputs.first ?? "" : network.labelProbabilityLayerName
+        guard let blob = blobs[blobName] else {
+            throw Problem("the probabilities are \"\(blobName)\", and no layer gives that")
+        }
+        guard let blob else { return }
+        if let shape = blob.value.staticShape, let count = elementCount(shape), count != labels.count {
+            throw Problem("\(labels.count) class labels for \(count) probabilities")
+        }
+        graph.result(name, try graph.reshape(blob.value, to: [-1]))
+    }
+
+    private func result(_ blob: Blob, _ feature: FeatureSpecification) throws(Problem) -> Graph.Value {
+        let layer = Layer(graph: graph, parameters: .empty, inputs: [blob], outputCount: 1)
+        switch feature.type {
+        case .image(let image):
+            let value = try layer.spatial().value
+            if let channels = value.shape[1], channels != image.colorSpace.channels {
+                throw Problem(
+                    "an image of \(image.colorSpace.channels) channels is declared, and the network gives \(channels)")
+            }
+            if image.colorSpace == .grayscaleFloat16 { return value }
+            return graph.unary(
+                "Round", 5, try graph.clamp(value, from: 0, to: 255), ["mode": "half_to_even"])
+        case .multiArray(let array):
+            return graph.convert(
+                try shaped(blob, layer, declared: array.shape), to: array.dataType.isInteger ? .i32 : .f32)
+        case .int64: return graph.convert(try graph.reshape(blob.value, to: [-1]), to: .i64)
+        case .double: return try graph.reshape(blob.value, to: [-1])
+        case .string, .dictionary, .sequence, .state, .unset:
+            return try shaped(blob, layer, declared: [])
+        }
+    }
+
+    /// A blob in the shape that the description declares, where it holds as many elements. Five axes lose the two in front
+    /// and those behind the channels where they are 1.
+    private func shaped(_ blob: Blob, _ layer: Layer, declared: [Int]) throws(Problem) -> Graph.Value {
+        let shape = blob.shape
+        if !declared.isEmpty, let known = blob.value.staticShape, declared.allSatisfy({ $0 > 0 }),
+            let count = elementCount(known), elementCount(declared) == count
+        {
+            return try graph.reshape(blob.value, to: declared)
+        }
+        let value = try layer.unfolded(blob)
+        guard shape.count == 5, !network.hasExactArrays else { return value }
+        var axes = Array((0..<2).prefix { shape[$0] == 1 })
+        axes += (3..<5).reversed().prefix { shape[$0] == 1 }
+        return try graph.squeeze(value, axes)
+    }
+}

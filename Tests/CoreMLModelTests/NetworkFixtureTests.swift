@@ -1,0 +1,47 @@
+import CoreMLImport
+import Testing
+
+/// Every network of Tests/Fixtures/coreml/networks: translated, run by the engine, and compared with another program's answers.
+@Suite struct NetworkFixtureTests {
+    @Test(arguments: Fixture.all(in: "networks"))
+    func computesWhatTheOracleComputes(fixture: Fixture) throws {
+        let model = try ModelSpecification(fixture.bytes())
+        let network = try NeuralNetwork(model.reader)
+        let translated = try NetworkTranslator.translate(network, model.description)
+        let runner = try GraphRunner(translated.graph)
+        #expect(!fixture.cases.cases.isEmpty)
+        for test in fixture.cases.cases {
+            let inputs = scaled(test.inputs.arrays, translated.scalers, model.description)
+            let results = try runner.run(inputs)
+            for (name, expected) in test.outputs {
+                let result = try #require(results[name], "the graph has no result \"\(name)\"")
+                guard case .array(let shape, let values) = expected else {
+                    Issue.record("the answer \"\(name)\" is no array")
+                    continue
+                }
+                #expect(result.shape == shape, "\(name)")
+                let error = difference(result.values, values)
+                #expect(
+                    error <= fixture.cases.tolerance, "\(name): \(result.values.prefix(12)), not \(values.prefix(12))")
+            }
+        }
+    }
+
+    /// What the server does to images before it hands them to the graph.
+    private func scaled(
+        _ inputs: [String: GraphRunner.Array], _ scalers: [String: ImageScaler], _ description: ModelDescription
+    ) -> [String: GraphRunner.Array] {
+        var inputs = inputs
+        for feature in description.inputs {
+            guard case .image(let image) = feature.type, let scaler = scalers[feature.name],
+                let pixels = inputs[feature.name]
+            else { continue }
+            let biases = scaler.biases(image.colorSpace)
+            let plane = pixels.values.count / biases.count
+            inputs[feature.name]?.values = pixels.values.enumerated().map { index, value in
+                Double(scaler.channelScale) * value + Double(biases[index / plane])
+            }
+        }
+        return inputs
+    }
+}
