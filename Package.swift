@@ -88,6 +88,8 @@ let package = Package(
                 "LoadGenerator",
                 "SystemSupport",
             ],
+            // One binary: the page is part of it.
+            resources: [.embedInCode("Page/index.html")],
             swiftSettings: strict),
         // What the command does beside serving: bench, report, check, init, classify, devices.
         .target(

@@ -1,3 +1,5 @@
+internal import Settings
+
 /// The description of every route in the form of OpenAPI 3.0: what `GET /openapi.json` answers.
 ///
 /// It is text, written by hand: a generator would be longer. Tests check it with a real validator, and real answers
