@@ -77,7 +77,7 @@ let package = Package(
         .target(name: "LoadGenerator", dependencies: ["CSystem", "SystemSupport"], swiftSettings: strict),
         .target(
             name: "Inference",
-            dependencies: ["COpenVINO", "ImagePipeline", "FlowControl", "JSON", "SystemSupport"],
+            dependencies: ["COpenVINO", "ImagePipeline", "FlowControl", "JSON", "Observations", "SystemSupport"],
             swiftSettings: strict),
         // The one table of settings, its loader and its documents.
         .target(name: "Settings", dependencies: ["JSON", "SystemSupport"], swiftSettings: strict),

@@ -39,13 +39,16 @@ public final class Model: Sendable {
     let stamp: BundleStamp
     let compiled: any CompiledModel
     let plan: ModelPlan
+    /// What its outputs say of a picture, where the bundle describes that.
+    let observations: [ObservationPlan]
     let requests: RequestPool
     /// The model once more, for several items in one inference; nil where the bundle does not ask for that.
     let batch: BatchVariant?
     let tensors: InputTensorPool
 
     init(
-        bundle: ModelBundle, version: String? = nil, plan: ModelPlan, compiled: any CompiledModel,
+        bundle: ModelBundle, version: String? = nil, plan: ModelPlan, observations: [ObservationPlan] = [],
+        compiled: any CompiledModel,
         batch: BatchVariant? = nil, configuration: ModelConfiguration, loadReport: LoadReport
     ) throws(InferenceError) {
         let manifest = bundle.manifest
@@ -63,6 +66,7 @@ public final class Model: Sendable {
         options = manifest?.options
         stamp = bundle.stamp
         self.plan = plan
+        self.observations = observations
         self.compiled = compiled
         self.batch = batch
         self.configuration = configuration

@@ -26,6 +26,8 @@ public struct StageTimes: Sendable, Hashable {
     public var decode: UInt64 = 0
     /// In the engine.
     public var inference: UInt64 = 0
+    /// From the model's tensors to boxes, masks, points; nothing for classes and plain tensors.
+    public var postprocess: UInt64 = 0
 
     /// No time at all.
     public init() {}
