@@ -85,7 +85,7 @@ let package = Package(
             name: "InferenceService",
             dependencies: [
                 "CSystem", "HTTPWire", "HTTPServer", "ImagePipeline", "FlowControl", "Inference", "JSON",
-                "LoadGenerator",
+                "LoadGenerator", "Observations",
                 "SystemSupport",
             ],
             // One binary: the page is part of it.

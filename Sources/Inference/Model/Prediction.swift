@@ -29,6 +29,9 @@ public struct StageTimes: Sendable, Hashable {
     /// From the model's tensors to boxes, masks, points; nothing for classes and plain tensors.
     public var postprocess: UInt64 = 0
 
+    /// All of them.
+    package var sum: UInt64 { queue &+ decode &+ inference &+ postprocess }
+
     /// No time at all.
     public init() {}
 }

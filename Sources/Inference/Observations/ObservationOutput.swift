@@ -100,13 +100,13 @@ package struct ObservationOutput: Sendable {
     /// Whether it tells classes by embedding.
     package var classifies: Bool { if case .embedding(_, .some) = kind { true } else { false } }
 
-    /// The word that the bundle uses for it.
-    package var typeName: String {
+    /// What it answers.
+    package var task: ObservationTask {
         switch kind {
-        case .boxes: "boxes"
-        case .mask: "mask"
-        case .keypoints: "keypoints"
-        case .embedding: "embedding"
+        case .boxes: .detect
+        case .mask: .segment
+        case .keypoints: .keypoints
+        case .embedding: .embed
         }
     }
 }

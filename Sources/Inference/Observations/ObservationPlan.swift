@@ -29,7 +29,7 @@ struct ObservationPlan: Sendable {
         guard plan.inputs.count == 1, let input = plan.inputs.first, case .image(let pipeline) = input.kind else {
             problems.add(
                 "\(output.path).type",
-                "is \"\(output.typeName)\", which is about a picture: expected one input, of type \"image\"")
+                "is \"\(output.task.outputType)\", which is about a picture: expected one input, of type \"image\"")
             return nil
         }
         self.output = output

@@ -171,18 +171,6 @@ struct ObservationReader: Sendable {
     }
 }
 
-extension ObservationOutput {
-    /// What it answers.
-    package var task: ObservationTask {
-        switch kind {
-        case .boxes: .detect
-        case .mask: .segment
-        case .keypoints: .keypoints
-        case .embedding: .embed
-        }
-    }
-}
-
 extension AxisMap {
     /// One axis of a mapping, for a tensor of so many pixels.
     init(_ axis: PictureMapping.Axis, side: Int) {
