@@ -1,0 +1,121 @@
+/// Convolutions and pooling.
+extension ProgramOperations {
+    static let convolutions: [String: Translator] = ["conv": convolution, "conv_transpose": transposedConvolution]
+
+    static let pooling: [String: Translator] = [
+        "max_pool": { call throws(Problem) in
+            let (x, kernel, window) = try pool(call)
+            return [try call.graph.maxPool(x, kernel: kernel, window: window, roundsUp: call.bool("ceil_mode"))]
+        },
+        "avg_pool": { call throws(Problem) in
+            let (x, kernel, window) = try pool(call)
+            return [
+                try call.graph.averagePool(
+                    x, kernel: kernel, window: window, excludesPadding: call.bool("exclude_padding_from_average"),
+                    roundsUp: call.bool("ceil_mode"))
+            ]
+        },
+        "l2_pool": { call throws(Problem) in
+            // √ of the sum of squares: of their mean times their number.
+            let (x, kernel, window) = try pool(call)
+            let means = try call.graph.averagePool(
+                call.graph.multiply(x, x), kernel: kernel, window: window, excludesPadding: false,
+                roundsUp: call.bool("ceil_mode"))
+            let count = elementCount(kernel) ?? 0
+            return [call.graph.unary("Sqrt", try call.graph.scaled(means, by: Float(count)))]
+        },
+    ]
+
+    private static func pool(_ call: ProgramCall) throws(Problem) -> (Graph.Value, [Int], GraphBuilder.Window) {
+        let x = try call.float("x")
+        return (x, try call.requiredIntegers("kernel_sizes"), try window(call, axes: x.rank - 2))
+    }
+
+    /// Strides, dilations and padding of windows over the last `axes` axes.
+    private static func window(_ call: ProgramCall, axes: Int) throws(Problem) -> GraphBuilder.Window {
+        guard axes > 0 else { throw Problem("a value of \(axes + 2) axes, where three at least are needed") }
+        let ones = [Int](repeating: 1, count: axes)
+        let type = try call.text("pad_type", default: "valid").lowercased()
+        let padding: GraphBuilder.Window.Padding
+        switch type {
+        case "same": padding = .sameUpper
+        case "same_lower": padding = .sameLower
+        case "valid": padding = .amounts(begin: ones.map { _ in 0 }, end: ones.map { _ in 0 })
+        case "custom":
+            let amounts = try pairs(call, "pad", count: axes)
+            padding = .amounts(begin: amounts.map(\.0), end: amounts.map(\.1))
+        default:
+            throw Problem(
+                "\"\(type)\" is not known; \"valid\", \"same\", \"same_lower\", \"custom\" are", at: "pad_type")
+        }
+        return GraphBuilder.Window(
+            strides: try call.integers("strides") ?? ones, dilations: try call.integers("dilations") ?? ones,
+            padding: padding)
+    }
+
+    /// Amounts before and after each of `count` axes; zeros where they are left out.
+    private static func pairs(_ call: ProgramCall, _ name: String, count: Int) throws(Problem) -> [(Int, Int)] {
+        let amounts = try call.integers(name) ?? [Int](repeating: 0, count: 2 * count)
+        guard amounts.count == 2 * count else {
+            throw Problem("\(amounts.count) amounts for \(count) axes", at: name)
+        }
+        return (0..<count).map { (amounts[2 * $0], amounts[2 * $0 + 1]) }
+    }
+
+    private static func biased(_ call: ProgramCall, _ value: Graph.Value) throws(Problem) -> [Graph.Value] {
+        guard call.isGiven("bias") else { return [value] }
+        return [try call.graph.add(value, alongChannels(call, call.float("bias"), of: value))]
+    }
+
+    private static func convolution(_ call: ProgramCall) throws(Problem) -> [Graph.Value] {
+        let x = try call.float("x")
+        let result = try call.graph.convolution(
+            x, call.float("weight"), groups: call.integer("groups", default: 1), window: window(call, axes: x.rank - 2))
+        return try biased(call, result)
+    }
+
+    private static func transposedConvolution(_ call: ProgramCall) throws(Problem) -> [Graph.Value] {
+        let (x, weight) = (try call.float("x"), try call.float("weight"))
+        let axes = x.rank - 2
+        let window = try window(call, axes: axes)
+        guard let kernel = weight.staticShape?.dropFirst(2), kernel.count == axes, window.strides.count == axes,
+            window.dilations.count == axes,
+            (kernel + window.strides + window.dilations).allSatisfy({ $0 > 0 && $0 <= 1 << 24 })
+        else {
+            throw Problem(
+                "weights of shape \(shapeText(weight.shape)), strides \(window.strides) and dilations \(window.dilations) do not "
+                    + "fit an input of shape \(shapeText(x.shape))")
+        }
+        let target = try call.integers("output_shape").map { Array($0.suffix(axes)) }
+        if let target, target.count != axes {
+            throw Problem("\(target.count) extents for \(axes) axes", at: "output_shape")
+        }
+        var (begin, end, extra) = ([Int](), [Int](), [Int]())
+        for axis in 0..<axes {
+            let (stride, extent) = (window.strides[axis], x.shape[axis + 2])
+            // What the products of all elements cover.
+            let reach = (kernel[kernel.startIndex + axis] - 1) * window.dilations[axis] + 1
+            var front = 0
+            var cut: Int
+            switch window.padding {
+            case .amounts(let before, let after):
+                front = before[axis]
+                cut = front + after[axis]
+                if let target, let extent { cut = (extent - 1) * stride + reach - target[axis] }
+            case .sameUpper, .sameLower:
+                // As many as elements times the stride, whatever their number is.
+                cut = reach - stride
+                if let target, let extent { cut = (extent - 1) * stride + reach - target[axis] }
+                let half = max(cut, 0) / 2
+                if case .sameLower = window.padding { front = max(cut, 0) - half } else { front = half }
+            }
+            begin.append(front)
+            end.append(max(cut - front, 0))
+            extra.append(max(front - cut, 0))
+        }
+        let result = try call.graph.transposedConvolution(
+            x, weight, groups: call.integer("groups", default: 1), strides: window.strides, dilations: window.dilations,
+            begin: begin, end: end, extra: extra)
+        return try biased(call, result)
+    }
+}

@@ -1,0 +1,148 @@
+/// What a name of a program stands for.
+enum ProgramOperand {
+    /// A value that the graph computes.
+    case value(Graph.Value)
+    /// A constant, which becomes part of the graph where an operation computes with it.
+    case constant(ProgramConstant)
+    case strings([String])
+    case integers([Int])
+
+    var tensor: BlobTensor? {
+        if case .constant(let constant) = self { constant.tensor } else { nil }
+    }
+}
+
+/// A constant, and what it is in the graph once an operation has computed with it.
+final class ProgramConstant {
+    let tensor: BlobTensor
+    var value: Graph.Value?
+
+    init(_ tensor: BlobTensor) {
+        self.tensor = tensor
+    }
+}
+
+/// The names of a function, and the graph that its operations become.
+final class ProgramContext {
+    let builder = GraphBuilder()
+    private var operands: [String: ProgramOperand] = [:]
+    private var weightFiles: [String: BlobFile] = [:]
+    private let files: WeightFiles
+    /// Bytes that constants may still take: several names may speak of one record, and compressed weights grow.
+    private var budget: Int
+
+    init(files: WeightFiles, programSize: Int) {
+        self.files = files
+        let size = min(programSize, 1 << 40) + min(max(files.totalSize, 0), 1 << 40)
+        // Weights of one bit become 16-bit floats; tests have small files.
+        budget = size * 32 + (64 << 20)
+    }
+
+    func define(_ name: String, _ operand: ProgramOperand) throws(Problem) {
+        guard operands.updateValue(operand, forKey: name) == nil else {
+            throw Problem("the name \"\(name)\" is given twice")
+        }
+    }
+
+    func operand(named name: String) throws(Problem) -> ProgramOperand {
+        guard let operand = operands[name] else { throw Problem("there is no value \"\(name)\" before it") }
+        return operand
+    }
+
+    func operand(of binding: MILOperation.Binding) throws(Problem) -> ProgramOperand {
+        switch binding {
+        case .name(let name): try operand(named: name)
+        case .value(let value): try operand(of: value)
+        }
+    }
+
+    /// A constant of the file.
+    func operand(of value: MILValue) throws(Problem) -> ProgramOperand {
+        switch value.content {
+        case .strings(let strings): return .strings(strings)
+        case .list(let values):
+            var (strings, integers) = ([String](), [Int]())
+            for value in values {
+                switch try operand(of: value) {
+                case .strings(let more): strings += more
+                case .constant(let constant): integers += try constant.tensor.integers()
+                default: throw Problem("a list of lists")
+                }
+            }
+            return integers.isEmpty ? .strings(strings) : .integers(integers)
+        case .other: throw Problem("a value that is neither a tensor nor a list")
+        case .elements(let bytes):
+            let (type, shape) = try known(value.type)
+            return .constant(ProgramConstant(try BlobTensor(type, shape: shape, bytes: bytes)))
+        case .file(let name, let offset):
+            let (type, shape) = try known(value.type)
+            guard let count = elementCount(shape) else { throw Problem("a constant of shape \(shape) is too large") }
+            let bytes = try weightFile(name).elements(at: offset, type: type, count: count)
+            return .constant(ProgramConstant(try BlobTensor(type, shape: shape, bytes: bytes)))
+        }
+    }
+
+    /// An operand as a value of the graph.
+    func value(of operand: ProgramOperand) throws(Problem) -> Graph.Value {
+        switch operand {
+        case .value(let value): return value
+        case .constant(let constant):
+            if let value = constant.value { return value }
+            let (type, bytes) = try constant.tensor.graphConstant()
+            try spend(bytes.count)
+            var value = try builder.constant(type, shape: constant.tensor.shape, bytes: bytes)
+            if type == .f16 { value = builder.convert(value, to: .f32) }
+            constant.value = value
+            return value
+        case .strings: throw Problem("a text, where a tensor is expected")
+        case .integers: throw Problem("a list, where a tensor is expected")
+        }
+    }
+
+    /// Takes bytes off what the constants of one file may take.
+    func spend(_ bytes: Int) throws(Problem) {
+        guard bytes <= budget else { throw Problem("the constants take far more memory than the file has") }
+        budget -= bytes
+    }
+
+    private func known(_ type: MILType) throws(Problem) -> (MILDataType, [Int]) {
+        guard let tensor = type.tensor, let shape = tensor.staticShape else {
+            throw Problem("a constant that is no tensor of a known shape")
+        }
+        return (tensor.element, shape)
+    }
+
+    private func weightFile(_ name: String) throws(Problem) -> BlobFile {
+        if let file = weightFiles[name] { return file }
+        let file = try BlobFile(files.file(named: name))
+        weightFiles[name] = file
+        return file
+    }
+}
+
+/// The files beside a model file, by their path from its folder: `weights/weight.bin`.
+package struct WeightFiles: Sendable {
+    private let files: [String: Bytes]
+
+    package init(_ files: [String: Bytes] = [:]) {
+        self.files = files
+    }
+
+    var totalSize: Int { files.values.reduce(0) { $0 + $1.count } }
+
+    /// The file that a program speaks of: `@model_path/weights/weight.bin`. Throws for a name that leaves the folder.
+    func file(named name: String) throws(Problem) -> Bytes {
+        let prefix = "@model_path/"
+        let path = name.hasPrefix(prefix) ? String(name.dropFirst(prefix.count)) : name
+        let parts = path.split(separator: "/", omittingEmptySubsequences: false)
+        guard !path.isEmpty, !parts.contains(where: { $0.isEmpty || $0 == "." || $0 == ".." }) else {
+            throw Problem("the weight file \"\(name)\" is outside of the package")
+        }
+        guard let bytes = files[path] else {
+            throw Problem(
+                "the weight file \"\(path)\" is missing: a .mlmodel cannot hold it; the whole .mlpackage folder is needed"
+            )
+        }
+        return bytes
+    }
+}

@@ -1,0 +1,38 @@
+/// The operations of ML Programs that are translated, and why others are not.
+enum ProgramOperations {
+    /// Adds an operation to the graph: its outputs, in the order of the file.
+    typealias Translator = @Sendable (ProgramCall) throws(Problem) -> [Graph.Value]
+    /// Gives the constants that an operation stands for.
+    typealias Decoder = @Sendable (ProgramCall) throws(Problem) -> [ProgramOperand]
+
+    static let table: [String: Translator] = [
+        activations, elementwise, products, convolutions, pooling, normalizations, reductions, shapes, blocks, slices,
+        gathers, scatters, tensors, resizing, sampling, recurrent, quantization,
+    ].reduce(into: [:]) { $0.merge($1) { first, _ in first } }
+
+    static func isKnown(_ type: String) -> Bool { table[type] != nil || constants[type] != nil }
+
+    /// Why an operation is not translated, and what would help.
+    static func refusal(of type: String) -> String {
+        switch type {
+        case "cond", "while_loop":
+            "control flow is not supported; Keras' recurrent layers make such programs: convert from PyTorch, or unroll them"
+        case let type where type.contains("list"): "lists of tensors are not supported; unroll the loop that uses them"
+        case "read_state", "write_state", "coreml_update_state":
+            "state that lasts from one prediction to the next is not supported; export the model without it"
+        case let type where type.hasPrefix("random"):
+            "random numbers are not supported: the answers could not be repeated"
+        case "non_maximum_suppression":
+            "not supported in programs; export the detector without it, and leave it to the server"
+        case "custom_layer", "custom": "custom operations need code that the file does not hold"
+        default: "is not supported"
+        }
+    }
+}
+
+/// The operations that are translated, for documents and tests.
+package enum ProgramOperationNames {
+    package static var all: [String] {
+        (Array(ProgramOperations.table.keys) + ProgramOperations.constants.keys + ["classify"]).sorted()
+    }
+}

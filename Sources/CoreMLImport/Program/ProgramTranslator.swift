@@ -1,0 +1,203 @@
+/// An ML Program as a graph.
+package struct TranslatedProgram: Sendable {
+    package var graph: Graph
+    /// A classifier's: the labels, and the result with the probability of each.
+    package var classifier: (labels: ClassLabels, probabilities: String)?
+}
+
+/// Translates the function of an ML Program that a description speaks of.
+///
+/// Parameters of the graph have the names of the description's inputs, results those of its outputs. 16-bit floats are
+/// computed as 32-bit ones, all integers as i32.
+package struct ProgramTranslator {
+    /// The shapes that the description gives inputs whose extents the program leaves open, by name.
+    private let inputShapes: [String: [Int?]]
+    private let defaultFunction: String
+    private let files: WeightFiles
+
+    package init(_ description: ModelDescription, files: WeightFiles) {
+        self.files = files
+        defaultFunction = description.defaultFunctionName.isEmpty ? "main" : description.defaultFunctionName
+        let inputs =
+            description.functions.first { $0.name == description.defaultFunctionName }?.inputs ?? description.inputs
+        var shapes: [String: [Int?]] = [:]
+        for input in inputs {
+            switch input.type {
+            case .multiArray(let array):
+                // The default shape of a flexible input, where there is one.
+                shapes[input.name] = array.shape.isEmpty ? array.extents : array.shape
+            case .image(let image): shapes[input.name] = [1, image.colorSpace.channels, image.height, image.width]
+            default: break
+            }
+        }
+        inputShapes = shapes
+    }
+
+    /// `message` is the model's, of type `mlProgram`.
+    package func translate(_ message: MessageReader) throws(ImportError) -> TranslatedProgram {
+        var problems = ProblemCollector()
+        let program = problems.collect(at: "mlProgram") { () throws(Problem) in try MILProgram(message) }
+        try problems.finish()
+        guard let program else { throw ImportError([]) }
+        guard let function = program.functions[defaultFunction] else {
+            let names = program.functions.keys.sorted().map { "\"\($0)\"" }.joined(separator: ", ")
+            throw ImportError([
+                Problem("there is no function \"\(defaultFunction)\"; the program has \(names)", at: "mlProgram")
+            ])
+        }
+        return try translate(function, size: message.bytes.count)
+    }
+
+    private func translate(_ function: MILFunction, size: Int) throws(ImportError) -> TranslatedProgram {
+        try refuseUnknown(function)
+        var problems = ProblemCollector()
+        let context = ProgramContext(files: files, programSize: size)
+        for input in function.inputs {
+            problems.collect(at: "inputs \"\(input.name)\"") { () throws(Problem) in try add(input, to: context) }
+        }
+        var classifier: (probabilities: Graph.Value, labels: ClassLabels, outputs: [String])?
+        for (index, operation) in function.block.operations.enumerated() {
+            let name = operation.outputs.first?.name ?? ""
+            context.builder.place = name
+            // What follows a problem cannot be translated, as its values are missing.
+            let done: Void? = problems.collect(at: "operations[\(index)] \"\(name)\" (\(operation.type))") {
+                () throws(Problem) in
+                let call = ProgramCall(operation: operation, program: context)
+                if operation.type == "classify" {
+                    classifier = (try call.float("probabilities"), try labels(call), operation.outputs.map(\.name))
+                } else {
+                    try translate(call)
+                }
+            }
+            if done == nil { break }
+        }
+        context.builder.place = ""
+        try problems.finish()
+        var translated = TranslatedProgram(graph: context.builder.graph)
+        if let classifier {
+            let name = probabilitiesName(function)
+            context.builder.result(name, classifier.probabilities)
+            translated.classifier = (classifier.labels, name)
+        }
+        let labelOutputs = classifier?.outputs ?? []
+        for output in function.block.outputs where !labelOutputs.contains(output) {
+            problems.collect(at: "outputs \"\(output)\"") { () throws(Problem) in
+                context.builder.result(output, try context.value(of: context.operand(named: output)))
+            }
+        }
+        try problems.finish()
+        translated.graph = context.builder.graph
+        return translated
+    }
+
+    /// An input becomes a parameter of the graph.
+    private func add(_ input: MILNamedType, to context: ProgramContext) throws(Problem) {
+        if case .state = input.type {
+            throw Problem(
+                "state that lasts from one prediction to the next is not possible here; export the model without it")
+        }
+        guard let type = input.type.tensor else { throw Problem("only tensors can be inputs") }
+        guard let element = Self.elementType(type.element) else {
+            throw Problem("tensors of \(type.element) cannot be inputs")
+        }
+        let known = inputShapes[input.name]
+        var shape = known ?? []
+        if let declared = type.shape {
+            shape = declared
+            if let known, known.count == declared.count { shape = zip(declared, known).map { $0 ?? $1 } }
+        } else if known == nil {
+            throw Problem("neither the program nor the description says how many axes it has")
+        }
+        try context.define(input.name, .value(context.builder.parameter(input.name, type: element, shape: shape)))
+    }
+
+    /// The type that a graph computes with.
+    static func elementType(_ type: MILDataType) -> Graph.ElementType? {
+        switch type {
+        case .bool: .boolean
+        case .string: nil
+        case .float16, .float32, .float64, .bfloat16: .f32
+        default: .i32
+        }
+    }
+
+    /// A name for the probabilities, which have none of their own where both outputs are made of them.
+    private func probabilitiesName(_ function: MILFunction) -> String {
+        var name = "probabilities"
+        while function.block.outputs.contains(name) || function.inputs.contains(where: { $0.name == name }) {
+            name += "_"
+        }
+        return name
+    }
+
+    private func labels(_ call: ProgramCall) throws(Problem) -> ClassLabels {
+        switch try call.operands("classes").first {
+        case .strings(let strings): return .strings(strings)
+        case .integers(let integers): return .integers(integers)
+        case .constant(let constant): return .integers(try constant.tensor.integers())
+        default: throw Problem("must be a list of texts or of integers", at: "classes")
+        }
+    }
+
+    /// All operations that cannot be translated, with how often each occurs and where it does first.
+    private func refuseUnknown(_ function: MILFunction) throws(ImportError) {
+        var counts: [String: (count: Int, first: Int)] = [:]
+        for (index, operation) in function.block.operations.enumerated()
+        where !ProgramOperations.isKnown(operation.type) && operation.type != "classify" {
+            counts[operation.type, default: (0, index)].count += 1
+        }
+        let problems = counts.sorted { $0.value.first < $1.value.first }.map { type, found in
+            let name = function.block.operations[found.first].outputs.first?.name ?? ""
+            let times = found.count == 1 ? "occurs once" : "occurs \(found.count) times"
+            return Problem(
+                "operation \"\(type)\" (\(times)): \(ProgramOperations.refusal(of: type))",
+                at: "operations[\(found.first)] \"\(name)\"")
+        }
+        guard problems.isEmpty else { throw ImportError(problems) }
+    }
+
+    /// Adds one operation to the graph, and gives its outputs their names.
+    private func translate(_ call: ProgramCall) throws(Problem) {
+        let operation = call.operation
+        if let decode = ProgramOperations.constants[operation.type] {
+            let tensors = try decode(call)
+            for (output, tensor) in zip(operation.outputs, tensors) { try call.program.define(output.name, tensor) }
+            return
+        }
+        guard let translate = ProgramOperations.table[operation.type] else {
+            throw Problem(ProgramOperations.refusal(of: operation.type))
+        }
+        let values = try translate(call)
+        guard values.count >= operation.outputs.count else {
+            throw Problem("\(operation.outputs.count) outputs, where \(values.count) are possible")
+        }
+        // coremltools declares one image too many for boxes that say which image they are of.
+        let isDeclared = operation.type != "crop_resize"
+        for (index, output) in operation.outputs.enumerated() {
+            try call.program.define(
+                output.name, .value(try checked(values[index], isDeclared ? call.declaredShape(index) : nil)))
+        }
+    }
+
+    /// The value with what the file knows of its shape. Throws where the two disagree, and for tensors that no memory holds.
+    private func checked(_ value: Graph.Value, _ declared: [Int?]?) throws(Problem) -> Graph.Value {
+        var shape = value.shape
+        if let declared {
+            let agrees =
+                declared.count == shape.count && zip(declared, shape).allSatisfy { $0 == nil || $1 == nil || $0 == $1 }
+            guard agrees else {
+                throw Problem(
+                    "the output is declared with the shape \(shapeText(declared)), and computed with \(shapeText(shape))"
+                )
+            }
+            shape = zip(shape, declared).map { $0 ?? $1 }
+        }
+        guard let known = elementCount(shape.map { $0 ?? 1 }), known <= Self.maximumElements else {
+            throw Problem("a tensor of shape \(shapeText(shape)) is too large")
+        }
+        return Graph.Value(node: value.node, port: value.port, type: value.type, shape: shape)
+    }
+
+    /// The elements that one tensor may have.
+    private static let maximumElements = 1 << 30
+}

@@ -1,0 +1,186 @@
+/// Images in other sizes.
+extension ProgramOperations {
+    static let resizing: [String: Translator] = [
+        "upsample_nearest_neighbor": { call throws(Problem) in
+            try upsample(call, sampling: .asymmetric, linear: false)
+        },
+        "upsample_bilinear": { call throws(Problem) in
+            let aligned = try call.bool("align_corners", default: true)
+            let centered = try call.bool("half_pixel_centers", default: !aligned)
+            return try upsample(call, sampling: aligned ? .strict : centered ? .halfPixel : .asymmetric, linear: true)
+        },
+        "resize_nearest_neighbor": { call throws(Problem) in
+            let sizes = [try call.integer("target_size_height"), try call.integer("target_size_width")]
+            return [try resized(call, call.float("x"), sizes: sizes, sampling: .asymmetric, linear: false)]
+        },
+        "resize_bilinear": { call throws(Problem) in
+            let sizes = [
+                try call.integer("target_size_height", default: 1), try call.integer("target_size_width", default: 1),
+            ]
+            return [try resized(call, call.float("x"), sizes: sizes, sampling: sampling(call), linear: true)]
+        },
+        "resize": { call throws(Problem) in
+            let (x, count) = (try call.value("x"), try call.integer("resized_dims"))
+            guard count > 0, count <= x.rank else { throw Problem("\(count) of \(x.rank) axes", at: "resized_dims") }
+            var given = try call.knownIntegers("shape") ?? []
+            if given.isEmpty { given = try call.neededShape().map { $0 ?? -1 } }
+            guard given.count >= count else { throw Problem("\(given.count) extents for \(count) axes", at: "shape") }
+            let sizes = zip(given.suffix(count), x.shape.suffix(count)).map { $0 == 0 ? $1 ?? -1 : $0 }
+            let linear = try call.choice(
+                "interpolation_mode", default: "LINEAR", of: ["LINEAR": true, "NEAREST_NEIGHBOR": false])
+            let result = try resized(
+                call, call.graph.convert(x, to: .f32), sizes: sizes, sampling: sampling(call), linear: linear)
+            return [call.graph.convert(result, to: x.type)]
+        },
+    ]
+
+    /// Where the points of a new grid lie on the old one.
+    enum Sampling {
+        /// i · in / out.
+        case asymmetric
+        /// The first and last points coincide; a single point is the first.
+        case strict
+        /// The same; a single point is in the middle.
+        case aligned
+        /// Steps of max(1, in − 1) / out, the first half a step from the edge.
+        case offset
+        /// (i + ½) · in / out − ½.
+        case halfPixel
+
+        /// The places of `count` points on a line of `extent` elements.
+        func points(extent: Int, count: Int) -> [Double] {
+            let (size, steps) = (Double(extent), Double(count))
+            return (0..<count).map { index in
+                let place = Double(index)
+                let point =
+                    switch self {
+                    case .asymmetric: place * size / steps
+                    case .strict: count == 1 ? 0 : place * (size - 1) / (steps - 1)
+                    case .aligned: count == 1 ? (size - 1) / 2 : place * (size - 1) / (steps - 1)
+                    case .offset: (place + 0.5) * max(1, size - 1) / steps
+                    case .halfPixel: (place + 0.5) * size / steps - 0.5
+                    }
+                return min(max(point, 0), size - 1)
+            }
+        }
+
+        /// The nearest element of each point.
+        func nearest(extent: Int, count: Int) -> [Int32] {
+            points(extent: extent, count: count).enumerated().map { index, point in
+                let place =
+                    switch self {
+                    case .asymmetric: Double(index * extent / count)
+                    case .halfPixel: Double((2 * index + 1) * extent / (2 * count))
+                    default: (point + 0.5).rounded(.down)
+                    }
+                return Int32(clamping: Int(min(place, Double(extent - 1))))
+            }
+        }
+
+        /// What the engine calls it; `nil` for those that it does not have, or has otherwise for one point.
+        func engineName(counts: [Int]) -> GraphBuilder.Sampling? {
+            switch self {
+            case .asymmetric: .asymmetric
+            case .halfPixel: .halfPixel
+            case .strict, .aligned: counts.contains(1) ? nil : .alignCorners
+            case .offset: nil
+            }
+        }
+    }
+
+    static func sampling(_ call: ProgramCall) throws(Problem) -> Sampling {
+        try call.choice(
+            "sampling_mode", default: "DEFAULT",
+            of: [
+                "DEFAULT": .asymmetric, "STRICT_ALIGN_CORNERS": .strict, "ALIGN_CORNERS": .aligned,
+                "OFFSET_CORNERS": .offset,
+                "UNALIGN_CORNERS": .halfPixel,
+            ])
+    }
+
+    /// The largest extent that an image is scaled to.
+    private static let maximumExtent = 1 << 16
+
+    private static func upsample(_ call: ProgramCall, sampling: Sampling, linear: Bool) throws(Problem) -> [Graph.Value]
+    {
+        let x = try call.float("x")
+        guard x.rank >= 3 else { throw Problem("a value of shape \(shapeText(x.shape))", at: "x") }
+        let factors = [
+            try call.number("scale_factor_height", default: 1), try call.number("scale_factor_width", default: 1),
+        ]
+        guard factors.allSatisfy({ $0 > 0 && $0 <= 4096 }) else { throw Problem("factors of \(factors)") }
+        let extents = x.shape.suffix(2).compactMap { $0 }
+        if extents.count == 2 {
+            let sizes: [Int] = zip(extents, factors).map { extent, factor in
+                Int((Double(extent) * Double(factor)).rounded(.down))
+            }
+            return [try resized(call, x, sizes: sizes, sampling: sampling, linear: linear)]
+        }
+        guard x.rank == 4, let name = sampling.engineName(counts: []) else {
+            throw Problem("an image of unknown size cannot be scaled like this")
+        }
+        return [
+            call.graph.operation(
+                "Interpolate", 4,
+                [x, call.graph.integers([1, 1]), call.graph.floats(factors), call.graph.integers([2, 3])],
+                [
+                    "mode": linear ? "linear_onnx" : "nearest", "shape_calculation_mode": "scales",
+                    "coordinate_transformation_mode": .text(name.rawValue), "nearest_mode": "floor", "antialias": false,
+                    "pads_begin": [0, 0, 0, 0], "pads_end": [0, 0, 0, 0], "cube_coeff": -0.75,
+                ], shape: [x.shape[0], x.shape[1], nil, nil])
+        ]
+    }
+
+    /// The last axes in new extents.
+    private static func resized(
+        _ call: ProgramCall, _ x: Graph.Value, sizes: [Int], sampling: Sampling, linear: Bool
+    ) throws(Problem) -> Graph.Value {
+        guard x.rank >= sizes.count, sizes.allSatisfy({ $0 > 0 && $0 <= maximumExtent }) else {
+            throw Problem("a value of shape \(shapeText(x.shape)) cannot be scaled to \(sizes)")
+        }
+        let old = x.shape.suffix(sizes.count).compactMap { $0 }
+        // The engine's nearest elements are exact where each is repeated; others are picked by a list.
+        let isExact = linear || (old.count == sizes.count && zip(old, sizes).allSatisfy { $0 > 0 && $1 % $0 == 0 })
+        if sizes.count == 2, x.rank == 4, isExact || old.count < 2,
+            let name = linear || sampling == .asymmetric ? sampling.engineName(counts: sizes) : nil
+        {
+            return try call.graph.resize(x, height: sizes[0], width: sizes[1], linear: linear, sampling: name)
+        }
+        guard old.count == sizes.count, old.allSatisfy({ $0 > 0 }) else {
+            throw Problem("an image of unknown size cannot be scaled like this")
+        }
+        var result = x
+        for (index, size) in sizes.enumerated() {
+            let axis = x.rank - sizes.count + index
+            if linear {
+                result = try interpolated(
+                    call.graph, result, axis: axis, sampling.points(extent: old[index], count: size))
+            } else {
+                let places = sampling.nearest(extent: old[index], count: size)
+                let indices = try call.graph.constant(.i32, shape: [size], bytes: Bytes(of: places))
+                result = try call.graph.gather(result, indices, axis: axis)
+            }
+        }
+        return result
+    }
+
+    /// The values at points along an axis, which lie between its elements.
+    private static func interpolated(_ graph: GraphBuilder, _ x: Graph.Value, axis: Int, _ points: [Double])
+        throws(Problem)
+        -> Graph.Value
+    {
+        guard let extent = x.shape[axis] else { throw Problem("an axis of unknown extent") }
+        func taken(_ places: [Int]) throws(Problem) -> Graph.Value {
+            let indices = try graph.constant(
+                .i32, shape: [places.count], bytes: Bytes(of: places.map { Int32(clamping: $0) }))
+            return try graph.gather(x, indices, axis: axis)
+        }
+        let lower = points.map { Int($0) }
+        let parts = zip(points, lower).map { Float($0 - Double($1)) }
+        let low = try taken(lower)
+        if parts.allSatisfy({ $0 == 0 }) { return low }
+        let high = try taken(lower.map { min($0 + 1, extent - 1) })
+        let weights = try graph.floats(parts, shape: [parts.count] + (axis + 1..<x.rank).map { _ in 1 })
+        return try graph.add(low, graph.multiply(weights, graph.subtract(high, low)))
+    }
+}

@@ -1,0 +1,136 @@
+/// Parts of a value, and parts replaced.
+extension ProgramOperations {
+    static let slices: [String: Translator] = [
+        "slice_by_index": { call throws(Problem) in
+            let x = try call.value("x")
+            let slice = try indexSlice(call, of: x)
+            return [try call.graph.squeeze(slice.apply(call.graph, to: x), slice.squeezed)]
+        },
+        "slice_by_size": sliceBySize,
+        "slice_update": { call throws(Problem) in
+            let (x, graph) = (try call.value("x"), call.graph)
+            let slice = try indexSlice(call, of: x)
+            let update = try graph.unsqueeze(graph.convert(call.value("update"), to: x.type), slice.squeezed)
+            let inputs = [x, update, slice.starts, slice.ends, slice.steps, graph.integers(Array(0..<x.rank))]
+            return [graph.operation("SliceScatter", 15, inputs, shape: x.shape)]
+        },
+        "crop": { call throws(Problem) in
+            let x = try call.value("x")
+            let (rows, columns) = (try call.requiredIntegers("crop_height"), try call.requiredIntegers("crop_width"))
+            guard x.rank >= 2, rows.count == 2, columns.count == 2,
+                (rows + columns).allSatisfy({ $0 >= 0 && $0 <= Int(Int32.max) })
+            else { throw Problem("cropping \(rows) and \(columns) off a value of shape \(shapeText(x.shape))") }
+            func end(_ amount: Int) -> Int { amount == 0 ? Int(Int32.max) : -amount }
+            return [
+                try call.graph.slice(
+                    x, axes: [-2, -1], starts: [rows[0], columns[0]], ends: [end(rows[1]), end(columns[1])],
+                    steps: [1, 1])
+            ]
+        },
+    ]
+
+    /// Where a slice begins and ends along every axis, as Python counts.
+    private struct IndexSlice {
+        var starts: Graph.Value
+        var ends: Graph.Value
+        var steps: Graph.Value
+        /// Axes of which one place is taken.
+        var squeezed: [Int]
+        var shape: [Int?]
+
+        func apply(_ graph: GraphBuilder, to x: Graph.Value) throws(Problem) -> Graph.Value {
+            let axes = graph.integers(Array(0..<x.rank))
+            return graph.operation("Slice", 8, [x, starts, ends, steps, axes], shape: shape)
+        }
+    }
+
+    private static func indexSlice(_ call: ProgramCall, of x: Graph.Value) throws(Problem) -> IndexSlice {
+        let graph = call.graph
+        func list(_ name: String, default value: Int) throws(Problem) -> [Int] {
+            let numbers = try call.integers(name) ?? [Int](repeating: value, count: x.rank)
+            guard numbers.count == x.rank else {
+                throw Problem("\(numbers.count) numbers for \(x.rank) axes", at: name)
+            }
+            return numbers
+        }
+        let steps = try list("stride", default: 1)
+        let (fromStart, toEnd) = (try list("begin_mask", default: 0), try list("end_mask", default: 0))
+        let squeezed = try list("squeeze_mask", default: 0).enumerated().filter { $0.element != 0 }.map(\.offset)
+        guard steps.allSatisfy({ $0 != 0 }) else { throw Problem("a step of 0", at: "stride") }
+        let limit = Int(Int32.max)
+        let firsts = steps.map { $0 > 0 ? 0 : limit }
+        let lasts = steps.map { $0 > 0 ? limit : -limit }
+        if let begin = try call.knownIntegers("begin"), let end = try call.knownIntegers("end") {
+            guard begin.count == x.rank, end.count == x.rank else {
+                throw Problem("\(begin.count) begins and \(end.count) ends for \(x.rank) axes")
+            }
+            var (starts, ends, strides) = ([Int](), [Int](), [Int]())
+            for axis in 0..<x.rank {
+                let single = squeezed.contains(axis)
+                starts.append(fromStart[axis] != 0 ? (single ? 0 : firsts[axis]) : begin[axis])
+                ends.append(
+                    single
+                        ? (starts[axis] == -1 ? limit : starts[axis] + 1) : toEnd[axis] != 0 ? lasts[axis] : end[axis])
+                strides.append(single ? 1 : steps[axis])
+            }
+            let shape = x.shape.enumerated().map { axis, extent in
+                squeezed.contains(axis)
+                    ? 1
+                    : extent.map { sliceLength(extent: $0, start: starts[axis], end: ends[axis], step: strides[axis]) }
+            }
+            return IndexSlice(
+                starts: graph.integers(starts), ends: graph.integers(ends), steps: graph.integers(strides),
+                squeezed: squeezed, shape: shape)
+        }
+        func masked(_ value: Graph.Value, _ mask: [Int], _ other: [Int]) throws(Problem) -> Graph.Value {
+            guard mask.contains(where: { $0 != 0 }) else { return value }
+            let bits = try graph.constant(
+                .boolean, shape: [mask.count], bytes: Bytes(of: mask.map { $0 != 0 ? 1 : 0 as UInt8 }))
+            return try graph.select(bits, graph.integers(other), value)
+        }
+        let begin = graph.convert(try call.value("begin"), to: .i64)
+        let starts = try masked(begin, fromStart, zip(firsts, x.shape.indices).map { squeezed.contains($1) ? 0 : $0 })
+        var ends = try masked(graph.convert(call.value("end"), to: .i64), toEnd, lasts)
+        if !squeezed.isEmpty {
+            // One place: up to the next one, or up to the end where the place is the last.
+            let next = try graph.add(starts, graph.integers([1]))
+            let isLast = try graph.binary("Equal", next, graph.integers([0]))
+            let after = try graph.select(isLast, graph.integers([limit]), next)
+            let bits = (0..<x.rank).map { squeezed.contains($0) ? 1 : 0 as UInt8 }
+            ends = try graph.select(graph.constant(.boolean, shape: [x.rank], bytes: Bytes(of: bits)), after, ends)
+        }
+        let strides = steps.enumerated().map { squeezed.contains($0.offset) ? 1 : $0.element }
+        let declared = call.operation.type == "slice_by_index" ? call.declaredShape() : nil
+        var rest = (declared ?? [])[...]
+        let shape: [Int?] = (0..<x.rank).map { axis in
+            squeezed.contains(axis) ? 1 : rest.popFirst() ?? nil
+        }
+        return IndexSlice(
+            starts: starts, ends: ends, steps: graph.integers(strides), squeezed: squeezed, shape: shape)
+    }
+
+    private static func sliceBySize(_ call: ProgramCall) throws(Problem) -> [Graph.Value] {
+        let (x, graph, limit) = (try call.value("x"), call.graph, Int(Int32.max))
+        if let begin = try call.knownIntegers("begin"), let size = try call.knownIntegers("size") {
+            guard begin.count == x.rank, size.count == x.rank,
+                (begin + size).allSatisfy({ abs($0) <= limit })
+            else { throw Problem("\(begin.count) begins and \(size.count) sizes for \(x.rank) axes") }
+            let ends = zip(begin, size).map { start, count in
+                count < 0 || (start < 0 && start + count >= 0) ? limit : start + count
+            }
+            return [
+                try graph.slice(x, axes: Array(0..<x.rank), starts: begin, ends: ends, steps: begin.map { _ in 1 })
+            ]
+        }
+        let (begin, size) = (
+            graph.convert(try call.value("begin"), to: .i64), graph.convert(try call.value("size"), to: .i64)
+        )
+        let zero = graph.integers([0])
+        let isNegative = try graph.binary("Less", begin, zero)
+        let starts = try graph.select(isNegative, graph.add(begin, graph.shape(of: x)), begin)
+        let isOpen = try graph.binary("Less", size, zero)
+        let ends = try graph.select(isOpen, graph.integers([limit]), graph.add(starts, size))
+        let inputs = [x, starts, ends, graph.integers(x.shape.map { _ in 1 }), graph.integers(Array(0..<x.rank))]
+        return [graph.operation("Slice", 8, inputs, shape: try call.neededShape())]
+    }
+}

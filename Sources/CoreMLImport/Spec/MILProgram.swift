@@ -1,0 +1,109 @@
+/// An ML Program (MIL.proto: Program).
+package struct MILProgram {
+    package var functions: [String: MILFunction] = [:]
+
+    package init(_ message: MessageReader) throws(Problem) {
+        var reader = message
+        while let field = try reader.next() {
+            guard field.number == 2 else { continue }
+            // An entry of a map: the key is field 1, the value field 2.
+            let entry = try field.message()
+            let name = try entry.string(1)
+            functions[name] = try located("function \"\(name)\"") { () throws(Problem) in
+                try MILFunction(entry.message(2) ?? .empty)
+            }
+        }
+    }
+}
+
+/// MIL.proto: Function. One of its blocks is the one to run.
+package struct MILFunction {
+    package var inputs: [MILNamedType] = []
+    /// "CoreML5" (iOS 15) to "CoreML8" (iOS 18); later ones have the same operations, and more.
+    package var opset: String
+    package var block: MILBlock
+
+    init(_ message: Message) throws(Problem) {
+        for (index, input) in try message.messages(1).enumerated() {
+            inputs.append(try located("inputs[\(index)]") { () throws(Problem) in try MILNamedType(input) })
+        }
+        opset = try message.string(2)
+        for entry in try message.messages(3) where try entry.string(1) == opset {
+            guard let block = entry.last(2) else { continue }
+            self.block = try MILBlock(block.reader())
+            return
+        }
+        throw Problem("there is no block for the operation set \"\(opset)\"")
+    }
+}
+
+/// MIL.proto: Block.
+package struct MILBlock {
+    package var operations: [MILOperation] = []
+    /// Names of the values that the block gives.
+    package var outputs: [String] = []
+
+    private static let maximumOperations = 1 << 20
+
+    init(_ message: MessageReader) throws(Problem) {
+        var reader = message
+        while let field = try reader.next() {
+            switch field.number {
+            case 2: outputs.append(try field.string())
+            case 3:
+                guard operations.count < Self.maximumOperations else {
+                    throw Problem("more than \(Self.maximumOperations) operations")
+                }
+                operations.append(
+                    try located("operations[\(operations.count)]") { () throws(Problem) in
+                        try MILOperation(field.message())
+                    })
+            default: break
+            }
+        }
+    }
+}
+
+/// MIL.proto: Operation.
+package struct MILOperation {
+    /// What it does: "conv", "const".
+    package var type: String
+    package var inputs: [String: [Binding]] = [:]
+    package var outputs: [MILNamedType] = []
+    package var attributes: [String: MILValue] = [:]
+
+    /// Where an argument comes from (MIL.proto: Argument.Binding).
+    package enum Binding {
+        case name(String)
+        case value(MILValue)
+    }
+
+    init(_ message: Message) throws(Problem) {
+        type = try message.string(1)
+        for field in message.fields {
+            switch field.number {
+            case 2:
+                let entry = try field.message()
+                let name = try entry.string(1)
+                var bindings: [Binding] = []
+                for binding in try entry.message(2)?.messages(1) ?? [] {
+                    if let value = try binding.message(2) {
+                        bindings.append(
+                            .value(try located("\(type) \"\(name)\"") { () throws(Problem) in try MILValue(value) }))
+                    } else {
+                        bindings.append(.name(try binding.string(1)))
+                    }
+                }
+                inputs[name] = bindings
+            case 3: outputs.append(try MILNamedType(field.message()))
+            case 5:
+                let entry = try field.message()
+                let name = try entry.string(1)
+                attributes[name] = try located("\(type) \"\(name)\"") { () throws(Problem) in
+                    try MILValue(entry.message(2) ?? .empty)
+                }
+            default: break
+            }
+        }
+    }
+}

@@ -1,0 +1,229 @@
+/// Decodes the weights that `constexpr_…` operations of ML Programs describe (coremltools: ops/defs/iOS16/constexpr_ops.py,
+/// iOS18/compression.py).
+///
+/// Decoded weights are 16-bit floats where scales or tables are, which keeps them small, 32-bit floats otherwise; tables of
+/// integers give integers.
+package enum CompressedWeights {
+    /// (data − zero point) · scale, one or one per place along `axis` of both.
+    package static func affine(_ data: BlobTensor, scale: BlobTensor, zeroPoint: BlobTensor?, axis: Int) throws(Problem)
+        -> BlobTensor
+    {
+        let axis = try positiveAxis(axis, rank: max(data.shape.count, 1))
+        func spread(_ tensor: BlobTensor, _ what: String) throws(Problem) -> BlobTensor {
+            var tensor = tensor
+            var shape = data.shape.map { _ in 1 }
+            if tensor.count != 1 {
+                guard data.shape.indices.contains(axis), tensor.count == data.shape[axis] else {
+                    throw Problem("\(tensor.count) \(what) for weights of shape \(data.shape) along axis \(axis)")
+                }
+                shape[axis] = tensor.count
+            }
+            tensor.shape = shape
+            return tensor
+        }
+        let scales = try spread(scale, "scales")
+        guard let zeroPoint else { return try blockwise(data, scale: scales, offset: nil) }
+        var zeros = try spread(zeroPoint, "zero points")
+        if zeros.count != scales.count {
+            // One of the two is a single number, which holds for all.
+            let count = max(zeros.count, scales.count)
+            func repeated(_ tensor: BlobTensor, like other: BlobTensor) throws(Problem) -> BlobTensor {
+                guard tensor.count == 1 else { return tensor }
+                let value = try tensor.floats()[0]
+                return try BlobTensor(
+                    .float32, shape: other.shape, bytes: Bytes(of: [Float](repeating: value, count: count)))
+            }
+            zeros = try repeated(zeros, like: scales)
+            var widened = try repeated(scales, like: zeros)
+            if widened.element != scales.element, scales.element == .float16 {
+                widened = try BlobTensor(
+                    .float16, shape: widened.shape, bytes: Bytes(of: widened.floats().map { Float16($0) }))
+            }
+            return try blockwise(data, scale: widened, offset: zeros)
+        }
+        return try blockwise(data, scale: scales, offset: zeros)
+    }
+
+    /// (data − offset) · scale, where the extents of scale and offset divide those of the data.
+    package static func blockwise(_ data: BlobTensor, scale: BlobTensor, offset: BlobTensor?) throws(Problem)
+        -> BlobTensor
+    {
+        guard scale.element == .float16 || scale.element == .float32 else {
+            throw Problem("scales of type \(scale.element), where float16 or float32 are possible")
+        }
+        if let offset, offset.shape != scale.shape {
+            throw Problem("offsets of shape \(offset.shape) with scales of shape \(scale.shape)")
+        }
+        let runs = try BlockRuns(shape: data.shape, groups: scale.shape)
+        let scales = try scale.floats()
+        let offsets = try offset?.floats() ?? [Float](repeating: 0, count: scales.count)
+        let bytes: Bytes
+        if data.element.bits <= 8, !data.element.isFloat {
+            let (codes, signed) = (try data.codes(), data.element.isSigned)
+            bytes = filled(data.count, scale.element) { target in
+                runs.forEach { run in
+                    let (factor, zero) = (scales[run.group], offsets[run.group])
+                    for index in run.start..<run.start + run.count {
+                        let code = signed ? Float(Int8(bitPattern: codes[index])) : Float(codes[index])
+                        target.store((code - zero) * factor, at: index)
+                    }
+                }
+            }
+        } else {
+            let values = try data.floats()
+            bytes = filled(data.count, scale.element) { target in
+                runs.forEach { run in
+                    for index in run.start..<run.start + run.count {
+                        target.store((values[index] - offsets[run.group]) * scales[run.group], at: index)
+                    }
+                }
+            }
+        }
+        return try BlobTensor(scale.element, shape: data.shape, bytes: bytes)
+    }
+
+    /// The entries of a table at packed indices: as many bits each as the table of 2, 4, 16, 64 or 256 entries needs.
+    package static func palette(packed indices: BlobTensor, table: BlobTensor, shape: [Int]) throws(Problem)
+        -> BlobTensor
+    {
+        let bits: MILDataType
+        switch table.count {
+        case 2: bits = .uint1
+        case 4: bits = .uint2
+        case 8: bits = .uint3
+        case 16: bits = .uint4
+        case 64: bits = .uint6
+        case 256: bits = .uint8
+        default: throw Problem("a lookup table of \(table.count) entries")
+        }
+        let codes = try located("indices") { () throws(Problem) in
+            try BlobTensor(bits, shape: shape, bytes: indices.bytes)
+        }
+        var table = table
+        table.shape = shape.map { _ in 1 } + [table.count, 1]
+        return try palette(codes, table: table, vectorAxis: nil)
+    }
+
+    /// The entries of tables [groups…, entries, vector] at indices; a vector's numbers follow each other along `vectorAxis`.
+    package static func palette(_ indices: BlobTensor, table: BlobTensor, vectorAxis: Int?) throws(Problem)
+        -> BlobTensor
+    {
+        let rank = indices.shape.count
+        guard table.shape.count == rank + 2, table.shape[rank] > 0, table.shape[rank + 1] > 0 else {
+            throw Problem("a lookup table of shape \(table.shape) for indices of shape \(indices.shape)")
+        }
+        let (entries, vector) = (table.shape[rank], table.shape[rank + 1])
+        guard vector == 1 || vectorAxis != nil else { throw Problem("a lookup table of vectors, and no vector_axis") }
+        let axis = rank == 0 ? 0 : try positiveAxis(vectorAxis ?? 0, rank: rank)
+        let runs = try BlockRuns(shape: indices.shape, groups: Array(table.shape[..<rank]))
+        let codes = try indices.codes()
+        if let largest = codes.max(), Int(largest) >= entries {
+            throw Problem("an index of \(largest) into a lookup table of \(entries) entries")
+        }
+        var shape = indices.shape
+        if vector > 1 { shape[axis] *= vector }
+        guard let count = elementCount(shape), count <= maximumElements else {
+            throw Problem("weights of shape \(shape) are too large")
+        }
+        let inner = vector > 1 ? indices.shape[(axis + 1)...].reduce(1, *) : 1
+        let width = table.element.bits / 8
+        guard width > 0 else { throw Problem("a lookup table of \(table.element)") }
+        let bytes = Bytes(count: count * width) { target in
+            table.bytes.withUnsafeBytes { source in
+                runs.forEach { run in
+                    for index in run.start..<run.start + run.count {
+                        let entry = (run.group * entries + Int(codes[index])) * vector
+                        for part in 0..<vector {
+                            let place = (index / inner * vector + part) * inner + index % inner
+                            for byte in 0..<width {
+                                target[place * width + byte] = source[(entry + part) * width + byte]
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        return try BlobTensor(table.element, shape: shape, bytes: bytes)
+    }
+
+    /// The values where the mask (1 bit an element) is set, zeros elsewhere.
+    package static func dense(_ values: BlobTensor, mask: BlobTensor) throws(Problem) -> BlobTensor {
+        let bits = try mask.codes()
+        let set = bits.reduce(0) { $0 + ($1 != 0 ? 1 : 0) }
+        guard set == values.count else {
+            throw Problem("a mask of \(set) set bits for \(values.count) values")
+        }
+        var values = values
+        if values.element.bits < 8 {
+            let element: MILDataType = values.element.isSigned ? .int8 : .uint8
+            values = try BlobTensor(element, shape: [values.count], bytes: Bytes(of: values.codes()))
+        }
+        let width = values.element.bits / 8
+        let bytes = Bytes(count: bits.count * width) { target in
+            values.bytes.withUnsafeBytes { source in
+                var next = 0
+                for (index, bit) in bits.enumerated() where bit != 0 {
+                    for byte in 0..<width { target[index * width + byte] = source[next * width + byte] }
+                    next += 1
+                }
+            }
+        }
+        return try BlobTensor(values.element, shape: mask.shape, bytes: bytes)
+    }
+
+    /// The elements where the mask is set, one after the other.
+    package static func sparse(_ dense: BlobTensor, mask: BlobTensor) throws(Problem) -> BlobTensor {
+        let bits = try mask.codes()
+        let width = dense.element.bits / 8
+        guard bits.count == dense.count, width > 0 else {
+            throw Problem("a mask of shape \(mask.shape) for weights of shape \(dense.shape)")
+        }
+        let places = bits.indices.filter { bits[$0] != 0 }
+        let bytes = Bytes(count: places.count * width) { target in
+            dense.bytes.withUnsafeBytes { source in
+                for (next, place) in places.enumerated() {
+                    for byte in 0..<width { target[next * width + byte] = source[place * width + byte] }
+                }
+            }
+        }
+        return try BlobTensor(dense.element, shape: [places.count], bytes: bytes)
+    }
+
+    /// Each element `count` times along an axis: the mask of weights that vectors make up.
+    package static func repeated(_ mask: BlobTensor, along axis: Int, count: Int) throws(Problem) -> BlobTensor {
+        let axis = try positiveAxis(axis, rank: mask.shape.count)
+        let codes = try mask.codes()
+        var shape = mask.shape
+        guard let extent = checkedProduct(shape[axis], count), let total = checkedProduct(codes.count, count),
+            total <= maximumElements
+        else { throw Problem("a mask of shape \(shape), repeated \(count) times, is too large") }
+        shape[axis] = extent
+        let inner = mask.shape[(axis + 1)...].reduce(1, *)
+        var result = [UInt8](repeating: 0, count: total)
+        for (index, code) in codes.enumerated() {
+            for part in 0..<count { result[(index / inner * count + part) * inner + index % inner] = code }
+        }
+        return try BlobTensor(.uint8, shape: shape, bytes: Bytes(of: result))
+    }
+
+    /// No weights have more elements; a few bytes could otherwise speak of any number.
+    private static let maximumElements = 1 << 31
+
+    /// Memory for floats of one of two widths.
+    private struct FloatTarget {
+        let memory: UnsafeMutableRawBufferPointer
+        let isHalf: Bool
+
+        func store(_ value: Float, at index: Int) {
+            if isHalf {
+                memory.storeBytes(of: Float16(value), toByteOffset: index * 2, as: Float16.self)
+            } else {
+                memory.storeBytes(of: value, toByteOffset: index * 4, as: Float.self)
+            }
+        }
+    }
+
+    private static func filled(_ count: Int, _ type: MILDataType, _ body: (FloatTarget) -> Void) -> Bytes {
+        Bytes(count: count * type.bits / 8) { body(FloatTarget(memory: $0, isHalf: type == .float16)) }
+    }
+}
