@@ -77,7 +77,7 @@ let package = Package(
         .target(name: "LoadGenerator", dependencies: ["CSystem", "SystemSupport"], swiftSettings: strict),
         .target(
             name: "Inference",
-            dependencies: ["COpenVINO", "ImagePipeline", "FlowControl", "JSON", "Observations", "SystemSupport"],
+            dependencies: ["COpenVINO", "CoreMLImport", "ImagePipeline", "FlowControl", "JSON", "SystemSupport"],
             swiftSettings: strict),
         // The one table of settings, its loader and its documents.
         .target(name: "Settings", dependencies: ["JSON", "SystemSupport"], swiftSettings: strict),
@@ -85,11 +85,9 @@ let package = Package(
             name: "InferenceService",
             dependencies: [
                 "CSystem", "HTTPWire", "HTTPServer", "ImagePipeline", "FlowControl", "Inference", "JSON",
-                "LoadGenerator", "Observations",
+                "LoadGenerator",
                 "SystemSupport",
             ],
-            // One binary: the page is part of it.
-            resources: [.embedInCode("Page/index.html")],
             swiftSettings: strict),
         // What the command does beside serving: bench, report, check, init, classify, devices.
         .target(

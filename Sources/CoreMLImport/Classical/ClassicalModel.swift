@@ -7,10 +7,14 @@ protocol ClassicalModel: Sendable {
 
     /// Numbers that the inputs must have together; nil where any number will do.
     var inputCount: Int? { get }
+
+    /// The classes of a classifier, in the order of its probabilities; nil for other models.
+    var labels: [Category]? { get }
 }
 
 extension ClassicalModel {
     var inputCount: Int? { nil }
+    var labels: [Category]? { nil }
 }
 
 extension FeatureType {

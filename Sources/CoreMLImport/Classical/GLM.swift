@@ -82,6 +82,7 @@ struct GLMClassifier: ClassicalModel {
     private let inputs: NumberInputs
     private let outputs: ClassifierOutputs
     var inputCount: Int? { rows.columns }
+    var labels: [Category]? { outputs.labels }
 
     private enum Link: Int { case logit, probit }
     private enum Encoding: Int { case referenceClass, oneVersusRest }

@@ -18,6 +18,8 @@ package struct ModelSteps: Sendable {
     /// A model that is evaluated here, with what it takes and gives.
     package struct ClassicalStep: Sendable {
         let model: any ClassicalModel
+        /// The classes of a classifier, in the order of its probabilities.
+        package var labels: [Category]? { model.labels }
         let inputs: [FeatureSpecification], outputs: [FeatureSpecification]
 
         /// Computes the outputs, in the types that the description declares.

@@ -14,6 +14,7 @@ struct NearestNeighborsClassifier: ClassicalModel {
     private let outputs: ClassifierOutputs?
     private let labelName: String
     var inputCount: Int? { width }
+    var labels: [Category]? { outputs?.labels }
 
     init(_ message: Message, _ description: ModelDescription) throws(Problem) {
         guard let index = try message.message(1) else { throw Problem("has no nearest neighbors index") }

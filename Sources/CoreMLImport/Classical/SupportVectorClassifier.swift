@@ -10,6 +10,7 @@ struct SupportVectorClassifier: ClassicalModel {
     private let inputs: SupportVectorInputs
     private let outputs: ClassifierOutputs
     private var classes: Int { starts.count - 1 }
+    var labels: [Category]? { outputs.labels }
 
     /// Classes that a machine may have: there are half as many pairs as their square.
     private static let mostClasses = 2_048

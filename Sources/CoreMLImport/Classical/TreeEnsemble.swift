@@ -209,6 +209,7 @@ struct TreeEnsembleClassifier: ClassicalModel {
     private let transform: TreeTransform
     private let inputs: TreeInputs
     private let outputs: ClassifierOutputs
+    var labels: [Category]? { outputs.labels }
 
     init(_ message: Message, _ description: ModelDescription) throws(Problem) {
         trees = try TreeEnsemble(message.last(1))

@@ -6,6 +6,8 @@ struct LayerParser {
     let object: ManifestObject
     let isInput: Bool
     let labels: (_ file: String, _ path: String) -> [String]?
+    /// Whether the model file describes the layer, and the object only says what is to be otherwise.
+    var isPartial = false
 
     private var problems: ProblemList { object.problems }
 
@@ -13,20 +15,23 @@ struct LayerParser {
         case array, image, string, scalar
     }
 
+    /// Members that only pictures have.
+    private static let pictureMembers = [
+        "format", "normalize", "crop_and_scale", "resampler", "resize_shorter_side", "decode_margin", "fill_color",
+        "background_color",
+    ]
+
     func parse() -> ModelManifest.Layer {
         var layer = ModelManifest.Layer(path: object.path, name: object.requiredString("name"), kind: .array, shape: [])
         layer.shape = shape()
         layer.elementType = elementType()
         let kind = object.choice("type", Kind.self)
-        if kind == nil, !object.has("type") {
-            problems.add(
-                object.path(of: "type"),
-                isInput
-                    ? "is missing: expected \"array\", \"image\", \"string\" or \"scalar\""
-                    : "is missing: expected \"array\", \"image\", \"string\", \"scalar\", \"boxes\", \"mask\", "
-                        + "\"keypoints\" or \"embedding\"")
+        if isPartial {
+            layer.given = Set(["format", "normalize"].filter(object.has))
+        } else if kind == nil, !object.has("type") {
+            problems.add(object.path(of: "type"), "is missing: expected \"array\", \"image\", \"string\" or \"scalar\"")
         }
-        switch kind ?? .array {
+        switch kind ?? (isPartial && isInput && Self.pictureMembers.contains(where: object.has) ? .image : .array) {
         case .array: layer.kind = .array
         case .scalar: layer.kind = .scalar
         case .string: layer.kind = .bytes
@@ -39,6 +44,7 @@ struct LayerParser {
                 problems.add(
                     object.path(of: "dtype"), "is missing: expected the type of the elements that the bytes are")
             }
+        case nil where isPartial && isInput: break
         case _ where isInput: layer.linear = linear("quantize")
         case .image: break
         default:
@@ -54,6 +60,7 @@ struct LayerParser {
     }
 
     private func shape() -> Shape {
+        guard object.has("shape") || !isPartial else { return [] }
         guard object.has("shape") else {
             problems.add(object.path(of: "shape"), "is missing: expected an array of integers")
             return []
@@ -93,7 +100,7 @@ struct LayerParser {
                 "\(object.path(of: "shape"))[0]", "a picture is one: expected 1 or -1 for the batch, found \(batch)")
         }
         let order = object.choice("format", ChannelOrder.self)
-        if order == nil, !object.has("format") {
+        if order == nil, !object.has("format"), !isPartial {
             problems.add(object.path(of: "format"), "is missing: expected \"RGB\", \"BGR\" or \"GRAY\"")
         }
         let channels = order == .gray ? 1 : 3
@@ -229,10 +236,7 @@ struct LayerParser {
     // MARK: Quantization
 
     private func linear(_ key: String) -> LinearTransform? {
-        object.object(key).flatMap(linear)
-    }
-
-    private func linear(_ transform: ManifestObject) -> LinearTransform? {
+        guard let transform = object.object(key) else { return nil }
         defer { transform.refuseUnknownKeys() }
         let standard = transform.choice("standard", StandardRange.self)
         let scale = transform.number("scale"), bias = transform.number("bias")
@@ -246,11 +250,6 @@ struct LayerParser {
         }
         let values = standard?.dequantization ?? (scale ?? 1, bias ?? 0)
         return .scaleThenBias(scale: values.0, bias: values.1)
-    }
-
-    /// The `dequantize` of an output, once found.
-    static func dequantization(_ transform: ManifestObject) -> LinearTransform? {
-        LayerParser(object: transform, isInput: false, labels: { _, _ in nil }).linear(transform)
     }
 }
 

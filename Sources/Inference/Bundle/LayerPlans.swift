@@ -1,3 +1,4 @@
+internal import JSON
 internal import ImagePipeline
 
 /// What is done to one input on its way into the engine.
@@ -13,7 +14,15 @@ struct InputPlan: Sendable {
         case array(LinearTransform?)
         /// Raw bytes of elements.
         case bytes
+        /// A string or a dictionary, as a value.
+        case feature
     }
+
+    /// What the input holds where a prediction leaves it out; nil where it must be there. Elements of an array; NaN for a
+    /// missing value.
+    var fallback: Double?
+    /// Whether numbers of 64 bits are computed in 64 bits.
+    var isExact = false
 
     /// The bytes of the input's tensor; nil where its shape is dynamic.
     var byteCount: Int? {
@@ -29,12 +38,42 @@ struct OutputPlan: Sendable {
     let kind: Kind
     let linear: LinearTransform?
     let activation: ModelManifest.Activation?
+    /// The type of the scores' elements, where the output itself is the label of the best.
+    var scoreType = ElementType.float32
 
     enum Kind: Sendable {
         case array
         case scalar
         case bytes
         case image(ModelManifest.ImageLayer, width: Int, height: Int)
+        /// A string or a dictionary, which the engine gives as a value.
+        case feature
+        /// The label with the greatest score in the tensor.
+        case classLabel(ClassLabelList)
+    }
+}
+
+/// A classifier's labels: strings, or integers.
+enum ClassLabelList: Sendable, Hashable {
+    case strings([String])
+    case integers([Int64])
+
+    var areIntegers: Bool { if case .integers = self { true } else { false } }
+
+    /// The label at a place; nil past the end.
+    func value(at index: Int) -> FeatureValue? {
+        switch self {
+        case .strings(let labels): labels.indices.contains(index) ? .string(labels[index]) : nil
+        case .integers(let labels): labels.indices.contains(index) ? .int64(labels[index]) : nil
+        }
+    }
+
+    /// The labels as text.
+    var texts: [String] {
+        switch self {
+        case .strings(let labels): labels
+        case .integers(let labels): labels.map(String.init)
+        }
     }
 }
 
@@ -44,4 +83,19 @@ struct ModelPlan: Sendable {
     let outputs: [OutputPlan]
     /// Fixed shapes that the engine must give inputs whose axes are dynamic in the file.
     let inputShapes: [Int: Shape]
+    /// What the model file says of itself; nil for formats that say nothing.
+    var about: ModelAbout?
+}
+
+/// What a model file says of itself.
+struct ModelAbout: Sendable {
+    var details = "", version = "", author = "", license = ""
+    /// Other pairs, as the file has them.
+    var userDefined: [(key: String, value: String)] = []
+
+    /// The pairs as what a bundle tells clients.
+    var options: JSONValue? {
+        guard !userDefined.isEmpty else { return nil }
+        return .object(Dictionary(userDefined.map { ($0.key, .string($0.value)) }) { _, last in last })
+    }
 }

@@ -16,11 +16,16 @@ package struct ModelBundle: Sendable {
     let stamp: BundleStamp
 
     /// The extensions of folders that are bundles by name (TensorIO's), and of bare model files.
-    package static let folderExtensions = [".tiobundle", ".tfbundle"]
-    package static let fileExtensions = [".onnx", ".tflite", ".xml", ".pdmodel", ".pb"]
+    package static let folderExtensions = [".tiobundle", ".tfbundle", ".mlpackage", ".mlmodelc"]
+    package static let fileExtensions = [".onnx", ".tflite", ".xml", ".pdmodel", ".pb", ".mlmodel"]
 
     /// Whether a file is a model by its name.
     static func isModelFile(_ path: String) -> Bool { fileExtensions.contains { path.hasSuffix($0) } }
+
+    /// Whether a folder is a model file in the form of a folder, by its name: a Core ML package, or a compiled model.
+    static func isModelFolder(_ path: String) -> Bool {
+        path.hasSuffix(".mlpackage") || path.hasSuffix(".mlmodelc")
+    }
 
     /// Whether a folder is a TensorFlow SavedModel, which is a model file in the form of a folder.
     static func isSavedModel(_ folder: String) -> Bool {
@@ -31,6 +36,7 @@ package struct ModelBundle: Sendable {
     package static func backend(of file: String) -> String {
         for (suffix, backend) in [
             (".onnx", "onnx"), (".tflite", "tflite"), (".xml", "openvino"), (".pdmodel", "paddle"),
+            (".mlmodel", "coreml"), (".mlpackage", "coreml"), (".mlmodelc", "coreml"),
         ]
         where file.hasSuffix(suffix) { return backend }
         return "tensorflow"
@@ -59,7 +65,8 @@ package struct ModelBundle: Sendable {
         self.name = name
         let stamp = BundleStamp(path: path)
         let json = path + "/model.json"
-        guard isFolder, FileManager.default.fileExists(atPath: json) || !Self.isSavedModel(path) else {
+        let isModelFolder = Self.isSavedModel(path) || Self.isModelFolder(path)
+        guard isFolder, FileManager.default.fileExists(atPath: json) || !isModelFolder else {
             guard isFolder || Self.isModelFile(path) else {
                 let reason =
                     "\(path) is no model file by its name: expected \(Self.fileExtensions.joined(separator: ", "))"
@@ -87,7 +94,6 @@ package struct ModelBundle: Sendable {
         let parser = ManifestParser(
             problems: problems,
             labels: { Self.readLabels($0, jsonPath: $1, bundle: path, problems: problems) },
-            contents: { Self.readFile($0, jsonPath: $1, bundle: path, problems: problems).map { [UInt8]($0) } },
             locate: { Self.locate($0, jsonPath: $1, bundle: path, problems: problems) })
         let manifest = parser.parse(value)
         var file = manifest.file
@@ -135,24 +141,18 @@ package struct ModelBundle: Sendable {
         return nil
     }
 
-    /// The contents of a small file.
-    private static func readFile(
-        _ file: String, jsonPath: String, bundle: String, problems: ProblemList
-    ) -> Data? {
-        guard let path = locate(file, jsonPath: jsonPath, bundle: bundle, problems: problems) else { return nil }
-        switch BundleFile.read(path, most: BundleFile.largestLabels) {
-        case .success(let contents): return contents
-        case .failure(let problem):
-            problems.add(jsonPath, "\"\(file)\" \(problem.reason)")
-            return nil
-        }
-    }
-
     /// The labels of a file, one a line.
     private static func readLabels(
         _ file: String, jsonPath: String, bundle: String, problems: ProblemList
     ) -> [String]? {
-        guard let data = readFile(file, jsonPath: jsonPath, bundle: bundle, problems: problems) else { return nil }
+        guard let path = locate(file, jsonPath: jsonPath, bundle: bundle, problems: problems) else { return nil }
+        let data: Data
+        switch BundleFile.read(path, most: BundleFile.largestLabels) {
+        case .success(let contents): data = contents
+        case .failure(let problem):
+            problems.add(jsonPath, "\"\(file)\" \(problem.reason)")
+            return nil
+        }
         guard let text = String(validating: data, as: UTF8.self) else {
             problems.add(jsonPath, "\"\(file)\" is not UTF-8 text")
             return nil

@@ -2,6 +2,14 @@
 public protocol EngineOutputs: Sendable {
     /// Calls `body` with the memory of an output after a successful inference; valid only meanwhile.
     func withOutput<R>(_ index: Int, _ body: (Shape, UnsafeRawBufferPointer) -> R) throws(EngineError) -> R
+
+    /// The value of an output that is no tensor: a string, or a dictionary.
+    func feature(_ index: Int) -> FeatureValue?
+}
+
+extension EngineOutputs {
+    /// Most engines know tensors only.
+    public func feature(_ index: Int) -> FeatureValue? { nil }
 }
 
 /// The room for one inference at a time. Whoever took it from its pool owns it alone until it is given back.

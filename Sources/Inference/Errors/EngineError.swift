@@ -6,6 +6,8 @@ public struct EngineError: Error, Sendable, Hashable, CustomStringConvertible {
         case invalidModel
         /// An inference was cancelled before it ended.
         case cancelled
+        /// The values of an input cannot be computed with: the client's mistake. The operation is the input's name.
+        case invalidInput
         /// Everything else.
         case failure
     }
@@ -16,12 +18,15 @@ public struct EngineError: Error, Sendable, Hashable, CustomStringConvertible {
     public let operation: String
     /// The engine's own words, shortened to one line.
     public let detail: String
+    /// Everything that is wrong with a model file, where that was found out one by one; else empty.
+    public let problems: [BundleProblem]
 
     /// A failure.
-    public init(kind: Kind, operation: String, detail: String) {
+    public init(kind: Kind, operation: String, detail: String, problems: [BundleProblem] = []) {
         self.kind = kind
         self.operation = operation
         self.detail = detail
+        self.problems = problems
     }
 
     /// A sentence a person can act on.

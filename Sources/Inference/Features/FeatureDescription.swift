@@ -19,6 +19,10 @@ public struct FeatureDescription: Sendable {
     public let image: ImageConstraint?
     /// For classifications: one label per class; nil where the bundle names none.
     public let labels: [String]?
+    /// Whether a prediction may leave the input out.
+    public private(set) var isOptional = false
+    /// Whether a dictionary's keys are integers.
+    public private(set) var hasIntegerKeys = false
     /// Whether the bundle has the batch axis opened that the file fixes at one (`runtime.batch`).
     private(set) var opensBatch = false
 
@@ -30,6 +34,20 @@ public struct FeatureDescription: Sendable {
             image: image, labels: labels)
         pictures.opensBatch = opensBatch
         return pictures
+    }
+
+    /// The same, which may be left out.
+    func optional(_ isOptional: Bool) -> FeatureDescription {
+        var result = self
+        result.isOptional = isOptional
+        return result
+    }
+
+    /// The same dictionary, whose keys are integers.
+    func withIntegerKeys(_ hasIntegerKeys: Bool) -> FeatureDescription {
+        var result = self
+        result.hasIntegerKeys = hasIntegerKeys
+        return result
     }
 
     /// The same with its batch axis opened.

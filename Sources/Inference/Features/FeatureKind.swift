@@ -8,4 +8,8 @@ public enum FeatureKind: String, Sendable, CaseIterable {
     case string
     /// One number.
     case scalar
+    /// A string of any length (Core ML files).
+    case text
+    /// Numbers by key (Core ML files).
+    case dictionary
 }

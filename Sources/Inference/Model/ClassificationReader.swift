@@ -23,7 +23,7 @@ struct ClassificationReader: Sendable {
         index = output.index
         self.labels = labels
         scores = ScoreReader(
-            elementType: output.description.elementType, linear: output.linear, activation: output.activation)
+            elementType: output.scoreType, linear: output.linear, activation: output.activation)
         self.top = top
         self.threshold = threshold
     }

@@ -12,8 +12,23 @@ struct InputFiller {
         _ tensor: any EngineTensor, with value: FeatureValue, plan: InputPlan
     ) throws(InferenceError) -> ImageInfo? {
         let info = try put(value, into: tensor, plan: plan)
+        if plan.isExact { return info }
         try checkRange(tensor, name: plan.description.name)
         return info
+    }
+
+    /// Fills the tensor of an input that the prediction leaves out.
+    func fillMissing(_ tensor: any EngineTensor, plan: InputPlan) throws(InferenceError) {
+        guard let fallback = plan.fallback else {
+            throw .invalidInput(name: plan.description.name, reason: "is missing")
+        }
+        if let tensor = tensor as? FeatureTensor { return tensor.set(nil) }
+        // The greatest integer stands for a missing one, as in Core ML.
+        let value = fallback.isNaN && !tensor.elementType.isFloatingPoint ? Double(Int64.max) : fallback
+        let count = tensor.elementType.byteCount == 0 ? 0 : tensor.bytes.count / tensor.elementType.byteCount
+        for index in 0..<count {
+            ElementConversion.write(value, at: index, as: tensor.elementType, to: tensor.bytes)
+        }
     }
 
     /// OpenVINO computes 64-bit numbers in 32 bits: what does not fit would silently become another number.
@@ -80,6 +95,11 @@ struct InputFiller {
             try copyBytes(array.bytes, into: tensor, name: name)
         case (.bytes, .string(let text)):
             try copyBytes(Array(text.utf8), into: tensor, name: name)
+        case (.feature, _):
+            guard let tensor = tensor as? FeatureTensor, tensor.set(value, plan.description) else {
+                throw .invalidInput(
+                    name: name, reason: "expected a \(plan.description.kind.rawValue), found \(value.kind)")
+            }
         case (.image, _):
             throw .invalidInput(name: name, reason: "expected an image, found \(value.kind)")
         default:

@@ -117,9 +117,9 @@ extension Model {
 
     /// The way of several items through one inference: as `run`, with the items' failures apart.
     /// - Throws: what befell all of them.
-    func runTogether<R: Sendable>(
+    private func runTogether<R: Sendable>(
         _ count: Int, options: PredictionOptions, permit given: Permit?,
-        value: (Int, InputPlan) throws(InferenceError) -> FeatureValue,
+        value: (Int, InputPlan) throws(InferenceError) -> FeatureValue?,
         check: (Int) throws(InferenceError) -> Void = { _ in },
         read: (any EngineOutputs, ImageInfo?, StageTimes) throws(InferenceError) -> R
     ) async throws(InferenceError) -> [Result<R, InferenceError>] {
@@ -175,7 +175,7 @@ extension Model {
             try setInputs(of: pooled.request, to: wholes)
             try await Self.infer(pooled.request, deadline: options.deadline)
         } catch {
-            guard error.kind == .cancelled else { throw .engine(error) }
+            guard error.kind == .cancelled else { throw InferenceError(ofRun: error) }
             throw Task.isCancelled ? .cancelled(stage: .inference) : .deadlineExceeded(stage: .inference)
         }
         // Each item's share: the sum over a batch is then the time that it took.
@@ -231,7 +231,7 @@ extension Model {
     /// - Throws: what ends the others too: the task's end, or the deadline's.
     private func fill(
         _ item: Int, of count: Int, in wholes: [any EngineTensor], options: PredictionOptions,
-        value: (InputPlan) throws(InferenceError) -> FeatureValue
+        value: (InputPlan) throws(InferenceError) -> FeatureValue?
     ) throws(InferenceError) -> FilledItem {
         let start = MonotonicInstant.now
         let deadline = options.deadline
@@ -242,7 +242,11 @@ extension Model {
         for (position, input) in plan.inputs.enumerated() {
             let part = BatchItemTensor(item, of: count, in: wholes[position])
             do throws(InferenceError) {
-                let info = try filler.fill(part, with: try value(input), plan: input)
+                guard let value = try value(input) else {
+                    try filler.fillMissing(part, plan: input)
+                    continue
+                }
+                let info = try filler.fill(part, with: value, plan: input)
                 result.image = info ?? result.image
             } catch {
                 if case .image(.cancelled, _) = error {

@@ -45,11 +45,10 @@ extension Model {
             engine = if let engine = configuration.engine { engine } else { try DefaultEngine.shared() }
             planner = ModelPlanner(file: try engine.read(bundle.source), limits: configuration.imageLimits)
         } catch {
-            throw .invalidBundle(
-                name: bundle.name,
-                problems: [BundleProblem(path: bundle.manifest?.file ?? "", reason: error.message)])
+            let problem = BundleProblem(path: bundle.manifest?.file ?? "", reason: error.message)
+            throw .invalidBundle(name: bundle.name, problems: error.problems.isEmpty ? [problem] : error.problems)
         }
-        let plan = if let manifest = bundle.manifest { planner.plan(manifest) } else { planner.plan() }
+        let plan = planner.plan(bundle)
         let warmUp = WarmUp(bundle.manifest?.runtime.warmUp, plan: plan, problems: planner.problems)
         guard planner.problems.problems.isEmpty else {
             throw .invalidBundle(name: bundle.name, problems: planner.problems.problems)
@@ -61,12 +60,6 @@ extension Model {
             compiled = try planner.file.compile(configuration.compile)
         } catch {
             throw .engine(error)
-        }
-        let observations = (bundle.manifest?.observations ?? []).compactMap {
-            ObservationPlan($0, plan: plan, compiled: compiled, problems: planner.problems)
-        }
-        guard planner.problems.problems.isEmpty else {
-            throw .invalidBundle(name: bundle.name, problems: planner.problems.problems)
         }
         let batch = try BatchVariant(
             limit: bundle.manifest?.runtime.batch ?? 1, bundle: bundle, plan: plan, engine: engine,
@@ -93,8 +86,9 @@ extension Model {
         report.device = compiled.executionDevices
         report.execution = compiled.execution
         let model = try Model(
-            bundle: bundle, version: version, plan: plan, observations: observations, compiled: compiled, batch: batch,
-            configuration: configuration, loadReport: report)
+            bundle: bundle, version: version, plan: plan, compiled: compiled, batch: batch,
+            configuration: configuration,
+            loadReport: report)
         return Loaded(model: model, warmUp: warmUp)
     }
 }

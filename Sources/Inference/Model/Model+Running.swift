@@ -26,7 +26,7 @@ extension Model {
         options: PredictionOptions,
         permit given: Permit?,
         shapes: [Int: Shape],
-        value: (Int, InputPlan) throws(InferenceError) -> FeatureValue,
+        value: (Int, InputPlan) throws(InferenceError) -> FeatureValue?,
         read: (any EngineOutputs, ImageInfo?, StageTimes) throws(InferenceError) -> R
     ) async throws(InferenceError) -> R {
         var times = StageTimes()
@@ -67,8 +67,11 @@ extension Model {
         }
         for (position, input) in plan.inputs.enumerated() {
             do throws(InferenceError) {
-                let info = try filler.fill(filled.tensors[position], with: try value(position, input), plan: input)
-                image = info ?? image
+                guard let value = try value(position, input) else {
+                    try filler.fillMissing(filled.tensors[position], plan: input)
+                    continue
+                }
+                image = try filler.fill(filled.tensors[position], with: value, plan: input) ?? image
             } catch {
                 if case .image(.cancelled, _) = error {
                     throw Task.isCancelled ? .cancelled(stage: .decode) : .deadlineExceeded(stage: .decode)
@@ -93,7 +96,7 @@ extension Model {
             try setInputs(of: pooled.request, to: filled.tensors)
             try await Self.infer(pooled.request, deadline: deadline)
         } catch {
-            guard error.kind == .cancelled else { throw .engine(error) }
+            guard error.kind == .cancelled else { throw InferenceError(ofRun: error) }
             throw Task.isCancelled ? .cancelled(stage: .inference) : .deadlineExceeded(stage: .inference)
         }
         let inferred = MonotonicInstant.now
@@ -115,7 +118,7 @@ extension Model {
             do throws(AdmissionError) { pooled = try await requests.acquire(deadline: nil) } catch { return }
             defer { requests.release(pooled) }
             try setInputs(of: pooled.request, to: filled.tensors)
-            try await Self.infer(pooled.request)
+            try await Self.inferAnything(pooled.request)
         } catch {
             throw .engine(error)
         }
@@ -144,6 +147,15 @@ extension Model {
         }
         if let failure { throw failure }
         try request.finish()
+    }
+
+    /// Runs the model on values that nobody chose. That it refuses them as no client may send them shows that it works.
+    static func inferAnything(_ request: any InferRequest) async throws(EngineError) {
+        do throws(EngineError) {
+            try await infer(request)
+        } catch {
+            if error.kind != .invalidInput { throw error }
+        }
     }
 
     static func output<R>(
@@ -200,8 +212,9 @@ extension Model {
     /// The value of an input.
     static func value(
         of input: InputPlan, in features: some FeatureProvider
-    ) throws(InferenceError) -> FeatureValue {
+    ) throws(InferenceError) -> FeatureValue? {
         guard let value = features.featureValue(for: input.description.name) else {
+            if input.fallback != nil { return nil }
             throw .invalidInput(name: input.description.name, reason: "is missing")
         }
         return value
@@ -212,5 +225,14 @@ extension Model {
         for (position, input) in plan.inputs.enumerated() {
             try request.setInput(input.index, to: tensors[position])
         }
+    }
+}
+
+extension InferenceError {
+    /// What an engine's error during a prediction is: the client's mistake, or the engine's failure.
+    init(ofRun error: EngineError) {
+        self =
+            error.kind == .invalidInput
+            ? .invalidInput(name: error.operation, reason: error.detail) : .engine(error)
     }
 }

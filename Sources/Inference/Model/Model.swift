@@ -39,34 +39,30 @@ public final class Model: Sendable {
     let stamp: BundleStamp
     let compiled: any CompiledModel
     let plan: ModelPlan
-    /// What its outputs say of a picture, where the bundle describes that.
-    let observations: [ObservationPlan]
     let requests: RequestPool
     /// The model once more, for several items in one inference; nil where the bundle does not ask for that.
     let batch: BatchVariant?
     let tensors: InputTensorPool
 
     init(
-        bundle: ModelBundle, version: String? = nil, plan: ModelPlan, observations: [ObservationPlan] = [],
-        compiled: any CompiledModel,
+        bundle: ModelBundle, version: String? = nil, plan: ModelPlan, compiled: any CompiledModel,
         batch: BatchVariant? = nil, configuration: ModelConfiguration, loadReport: LoadReport
     ) throws(InferenceError) {
         let manifest = bundle.manifest
         description = ModelDescription(
             name: manifest?.name ?? bundle.name,
-            details: manifest?.details ?? "",
+            details: manifest.flatMap { $0.details.isEmpty ? nil : $0.details } ?? plan.about?.details ?? "",
             identifier: manifest?.identifier ?? bundle.name,
             version: version ?? manifest?.version ?? "1",
-            author: manifest?.author ?? "",
-            license: manifest?.license ?? "",
+            author: manifest.flatMap { $0.author.isEmpty ? nil : $0.author } ?? plan.about?.author ?? "",
+            license: manifest.flatMap { $0.license.isEmpty ? nil : $0.license } ?? plan.about?.license ?? "",
             backend: manifest?.backend.rawValue ?? ModelBundle.backend(of: bundle.source.path),
             inputs: plan.inputs.map { batch == nil ? $0.description : $0.description.openingBatch },
             outputs: plan.outputs.map { batch == nil ? $0.description : $0.description.openingBatch })
         isImageClassifier = description.imageInput != nil && description.classificationOutput != nil
-        options = manifest?.options
+        options = manifest?.options ?? plan.about?.options
         stamp = bundle.stamp
         self.plan = plan
-        self.observations = observations
         self.compiled = compiled
         self.batch = batch
         self.configuration = configuration
@@ -122,6 +118,10 @@ public final class Model: Sendable {
     ) throws(InferenceError) -> Prediction {
         var values: [(name: String, value: FeatureValue)] = []
         for output in plan.outputs {
+            if case .feature = output.kind, let value = engineOutputs.feature(output.index) {
+                values.append((output.description.name, value))
+                continue
+            }
             let value = try Self.output(output.index, of: engineOutputs) { (shape, raw) throws(InferenceError) in
                 try OutputReader.value(of: output, shape: shape, raw: raw)
             }
@@ -157,6 +157,12 @@ public final class Model: Sendable {
         _ body: ([TensorView]) throws(InferenceError) -> R
     ) throws(InferenceError) -> R {
         guard let next = rest.first else { return try body(views) }
+        if let bytes = try FeatureBytes.encoded(next, of: request) {
+            return try bytes.lent { (raw) throws(InferenceError) -> R in
+                let view = TensorView(index: rest.startIndex, shape: [1], bytes: raw)
+                return try Self.views(rest.dropFirst(), of: request, views + [view], body)
+            }
+        }
         return try output(next.index, of: request) { (shape, raw) throws(InferenceError) -> R in
             let view = TensorView(index: rest.startIndex, shape: shape, bytes: raw)
             return try Self.views(rest.dropFirst(), of: request, views + [view], body)

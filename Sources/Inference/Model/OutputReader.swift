@@ -12,7 +12,24 @@ enum OutputReader {
             return .image(try png(of: image, width: width, height: height, type: type, raw: raw))
         case .bytes:
             return .multiArray(try MultiArray(elementType: type, shape: shape, bytes: [UInt8](raw)))
+        case .feature:
+            throw .engine(
+                EngineError(
+                    kind: .failure, operation: "read output \"\(plan.description.name)\"", detail: "it gave no value"))
+        case .classLabel(let labels):
+            let reader = ScoreReader(elementType: plan.scoreType, linear: plan.linear, activation: plan.activation)
+            let best = reader.withScores(raw) { TopK.select($0, count: 1, threshold: -.infinity).first?.index }
+            guard let label = labels.value(at: best ?? 0) else {
+                throw .engine(
+                    EngineError(kind: .failure, operation: "read the class label", detail: "there are too few labels"))
+            }
+            return label
         case .array, .scalar:
+            if let labels = plan.description.labels, type == .float64, plan.linear == nil, plan.activation == nil {
+                var values: [Double] = []
+                ElementConversion.read(raw, as: type) { values.append($1) }
+                return .dictionary(zip(labels, values).map { LabeledValue(label: $0, value: $1) })
+            }
             if let labels = plan.description.labels {
                 let reader = ScoreReader(elementType: type, linear: plan.linear, activation: plan.activation)
                 return reader.withScores(raw) { scores in

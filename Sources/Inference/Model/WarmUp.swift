@@ -90,7 +90,7 @@ extension Model {
                 for pooled in taken {
                     try setInputs(of: pooled.request, to: filled.tensors)
                     for _ in 0..<warmUp.runs {
-                        try await Self.infer(pooled.request)
+                        try await Self.inferAnything(pooled.request)
                         load.withLock {
                             $0.firstPrediction = $0.firstPrediction ?? MonotonicInstant.now.nanoseconds(since: start)
                         }
@@ -131,7 +131,7 @@ extension Model {
         do throws(EngineError) {
             for pooled in taken {
                 try setInputs(of: pooled.request, to: wholes)
-                try await Self.infer(pooled.request)
+                try await Self.inferAnything(pooled.request)
                 let last = BatchItemOutputs(request: pooled.request, item: batch.limit - 1, count: batch.limit)
                 for output in plan.outputs { try last.withOutput(output.index) { _, _ in } }
             }

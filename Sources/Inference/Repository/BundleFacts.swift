@@ -1,3 +1,5 @@
+internal import CoreMLImport
+
 /// What the repository has to know of a bundle that it has not loaded: when it wants to be loaded, and what it says it is.
 struct BundleFacts: Sendable {
     /// `runtime.load`.
@@ -7,8 +9,6 @@ struct BundleFacts: Sendable {
     private(set) var version = "1"
     /// Whether the bundle speaks of one picture in and labels out.
     private(set) var classifiesPictures = false
-    /// What it finds in pictures, beside classes.
-    private(set) var tasks: [ObservationTask] = []
     /// What the files were like; nil where the bundle could not be read.
     private var stamp: BundleStamp?
 
@@ -20,12 +20,14 @@ struct BundleFacts: Sendable {
         do throws(InferenceError) {
             let bundle = try ModelBundle(path: path)
             stamp = bundle.stamp
+            if CoreMLFile.isCoreML(bundle.source.path) {
+                classifiesPictures = CoreMLFile.description(ofFileAt: bundle.source.path)?.classifiesPictures ?? false
+            }
             guard let manifest = bundle.manifest else { return }
             load = manifest.runtime.load
             idleUnload = manifest.runtime.idleUnloadSeconds.map { .seconds($0) }
             version = manifest.version
-            classifiesPictures = manifest.classifiesPictures
-            tasks = manifest.observations.map(\.task)
+            classifiesPictures = classifiesPictures || manifest.classifiesPictures
         } catch {
             return
         }

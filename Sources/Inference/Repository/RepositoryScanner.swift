@@ -5,6 +5,7 @@
 /// mobilenet.tiobundle/         a TensorIO bundle
 /// resnet50/1/, resnet50/2/     numbered versions of one model
 /// squeezenet.onnx              a bare model file
+/// resnet50.mlpackage/          a Core ML package
 /// inception/saved_model.pb     a bare SavedModel
 /// ```
 struct RepositoryScanner: Sendable {
@@ -25,7 +26,7 @@ struct RepositoryScanner: Sendable {
     func scan(_ folder: String) throws(RepositoryError) -> [Found] {
         let names = try names(ofModelsFolder: folder)
         // The folder may itself be a bundle: `--models my-model` is what people try first.
-        if names.contains("model.json") || names.contains("saved_model.pb") {
+        if names.contains("model.json") || names.contains("saved_model.pb") || ModelBundle.isModelFolder(folder) {
             return [Found(name: ModelBundle.servedName(of: folder), version: nil, path: folder)]
         }
         return names.filter { !Self.isPassedOver($0) }.flatMap { found(at: $0, in: folder) }
@@ -88,7 +89,7 @@ struct RepositoryScanner: Sendable {
     private func content(ofVersion path: String) throws(FileFailure) -> String? {
         guard try files.kind(path) == .folder else { return nil }
         if try isBundle(path) { return path }
-        let models = try files.names(path).filter(ModelBundle.isModelFile)
+        let models = try files.names(path).filter { ModelBundle.isModelFile($0) || ModelBundle.isModelFolder($0) }
         return models.count == 1 ? path + "/" + models[0] : nil
     }
 

@@ -47,7 +47,7 @@ struct ClassifyJob: PredictionJob {
     // MARK: The answer
 
     /// A part that failed, among others that did not.
-    static func write(_ error: ServiceError, part: Int, to writer: inout JSONWriter) {
+    func write(_ error: ServiceError, part: Int, to writer: inout JSONWriter) {
         writer.key("error")
         writer.string("part \(part + 1): \(error.message)")
         writer.key("code")

@@ -5,7 +5,7 @@ final class ModelMetrics: Sendable {
     private let counters = AtomicCounters(Counter.allCases.count)
 
     enum Counter: Int, CaseIterable {
-        case pictures, detections
+        case pictures
         case loadsAnew, loadsCached, loadAnewNanoseconds, loadCachedNanoseconds
         case loadFailures, unloads
     }

@@ -1,5 +1,3 @@
-internal import Settings
-
 /// The description of every route in the form of OpenAPI 3.0: what `GET /openapi.json` answers.
 ///
 /// It is text, written by hand: a generator would be longer. Tests check it with a real validator, and real answers
@@ -16,13 +14,12 @@ package enum OpenAPIDocument {
         },
         "servers": [{"url": "/"}],
         "tags": [
-          {"name": "classify"}, {"name": "predict"}, {"name": "observe"}, {"name": "models"}, {"name": "operations"},
+          {"name": "classify"}, {"name": "predict"}, {"name": "models"}, {"name": "operations"},
           {"name": "Open Inference Protocol v2"}
         ],
         "paths": {
         \(operations),
         \(predictions),
-        \(observations),
         \(openInference)
         },
         "components": {
@@ -52,8 +49,7 @@ package enum OpenAPIDocument {
           "schema": {"type": "string", "enum": ["preprocess", "png", "npy"]},
           "description": "Answers with what the model would see, instead of labels."},
         "timeout": {"name": "timeout_ms", "in": "query", "schema": {"type": "integer", "minimum": 1},
-          "description": "How long the request may take, in milliseconds."},
-        \(observationParameters)
+          "description": "How long the request may take, in milliseconds."}
         }
         """
 

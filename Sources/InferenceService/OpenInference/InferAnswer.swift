@@ -113,6 +113,9 @@ struct InferAnswer: Sendable {
             writer.key("data")
             if let classes {
                 writer.array { writer in for text in classes.texts { writer.string(text) } }
+            } else if description.elementType == .string {
+                // One string, behind its length.
+                writer.array { $0.string(String(decoding: view.bytes.dropFirst(4), as: UTF8.self)) }
             } else {
                 let count =
                     description.elementType.byteCount == 0

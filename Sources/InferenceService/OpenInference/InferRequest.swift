@@ -97,7 +97,9 @@ struct InferRequestReader {
                 "expected \(next - headerLength) bytes of binary data behind the JSON, as the inputs' binary_data_size "
                     + "say, found \(body.count - headerLength)")
         }
-        let missing = model.inputs.filter { input in !request.inputs.contains { $0.name == input.name } }
+        let missing = model.inputs.filter { input in
+            !input.isOptional && !request.inputs.contains { $0.name == input.name }
+        }
         guard missing.isEmpty else {
             throw .value(
                 "input \(missing.map { "\"\($0.name)\"" }.joined(separator: ", ")): is missing; the model takes "
@@ -271,6 +273,11 @@ struct InferRequestReader {
         }
         guard let shape = parts.shape else {
             throw .value("input \"\(name)\": \"shape\" is missing: expected \(Shape(input.metadataShape))")
+        }
+        guard input.kind != .text && input.kind != .dictionary else {
+            throw .value(
+                "input \"\(name)\": is \(input.kind == .text ? "a string" : "a dictionary"), and no tensor: "
+                    + "POST it to /v1/models/NAME/predict")
         }
         let takesPictures = input.kind == .image
         guard datatype == input.elementType.datatype || takesPictures && datatype == "BYTES" else {

@@ -10,11 +10,35 @@ struct InputValueReader {
         case .image: return try image(&scanner)
         case .string: return try bytes(&scanner)
         case .array, .scalar: return try numbers(&scanner)
+        case .text: return .string(try scanner.string("input \"\(input.name)\""))
+        case .dictionary: return try dictionary(&scanner)
         }
     }
 
     private func mistake(_ expected: String, _ found: String) -> JSONError {
         .value("input \"\(input.name)\": expected \(expected), found \(found)")
+    }
+
+    // MARK: Dictionaries
+
+    /// `{"key": number, ...}`
+    private func dictionary(_ scanner: inout JSONScanner) throws(JSONError) -> FeatureValue {
+        let expected = "an object with numbers by \(input.hasIntegerKeys ? "integers, such as {\"7\": 1.5}" : "key")"
+        guard try scanner.kind() == .object else { throw mistake(expected, try scanner.kind().rawValue) }
+        var entries: [LabeledValue] = []
+        var keys: Set<String> = []
+        try scanner.object { (key, scanner) throws(JSONError) in
+            if input.hasIntegerKeys, Int64(key) == nil { throw mistake(expected, "the key \"\(key.prefix(60))\"") }
+            guard keys.insert(key).inserted else { throw mistake(expected, "the key \"\(key.prefix(60))\" twice") }
+            guard try scanner.kind() == .number else {
+                throw mistake(expected, "\(try scanner.kind().rawValue) for the key \"\(key.prefix(60))\"")
+            }
+            guard let number = try scanner.number().double(in: scanner.text) else {
+                throw mistake("numbers that a 64-bit float can hold", "another for the key \"\(key.prefix(60))\"")
+            }
+            entries.append(LabeledValue(label: key, value: number))
+        }
+        return .dictionary(entries)
     }
 
     // MARK: Pictures

@@ -26,8 +26,8 @@ struct OutputWriter {
     private func write(_ value: FeatureValue, of output: FeatureDescription, to writer: inout JSONWriter) {
         switch value {
         case .dictionary(let entries):
-            if top == nil, threshold == nil {
-                writeLabels(entries, to: &writer)
+            if output.labels == nil || top == nil && threshold == nil {
+                writeLabels(entries, isExact: output.elementType == .float64 || output.labels == nil, to: &writer)
             } else {
                 writeBest(entries, to: &writer)
             }
@@ -62,12 +62,12 @@ struct OutputWriter {
 
     /// `{"label": value}`. A label that several classes have is told with the later one's index: names of members are
     /// unique.
-    private func writeLabels(_ entries: [LabeledValue], to writer: inout JSONWriter) {
+    private func writeLabels(_ entries: [LabeledValue], isExact: Bool, to writer: inout JSONWriter) {
         var seen: Set<String> = []
         writer.object { writer in
             for (index, entry) in entries.enumerated() {
                 writer.key(seen.insert(entry.label).inserted ? entry.label : "\(entry.label) (\(index))")
-                writer.number(Float(entry.value))
+                if isExact { writer.number(entry.value) } else { writer.number(Float(entry.value)) }
             }
         }
     }

@@ -9,6 +9,7 @@ internal import Settings
 /// {"inputs": [value, ...]}             by order
 /// [value, ...]                         by order
 /// {"items": [inputs, inputs, ...]}     several predictions: each what "inputs" takes
+/// {"name": value, ...}                 by name, where no input is a picture
 /// ```
 /// With one input, `"inputs"` may be that input's value itself.
 struct PredictBody {
@@ -30,6 +31,7 @@ struct PredictBody {
         case .object:
             var single: Item?
             var several: [Item]?
+            var flat = NamedValues(inputs)
             try scanner.object { (key, scanner) throws(JSONError) in
                 switch key {
                 case "inputs": single = try reader.read(&scanner)
@@ -52,12 +54,14 @@ struct PredictBody {
                         }
                     }
                     several = found
+                case _ where reader.isFlat && inputs.contains { $0.name == key }: try flat.read(key, &scanner)
                 default:
                     throw .value(
                         "member \"\(key.prefix(60))\" is not known here\(Spelling.hint(for: key, among: ["inputs", "items"]))"
                             + "; expected {\"inputs\": {\"NAME\": VALUE}} with \(reader.names)")
                 }
             }
+            if !flat.isEmpty, single == nil, several == nil { single = try flat.item() }
             guard (single == nil) != (several == nil) else {
                 throw .value(
                     "expected one of \"inputs\" and \"items\", found \(single == nil ? "neither" : "both")")
@@ -72,6 +76,45 @@ struct PredictBody {
                 "expected {\"inputs\": {\"NAME\": VALUE}} or [VALUE, ...] with \(reader.names), found \(kind.rawValue)")
         }
         try scanner.end()
+    }
+}
+
+/// The inputs of one prediction as they come, by name.
+private struct NamedValues {
+    private let inputs: [FeatureDescription]
+    private var values: [FeatureValue?]
+    /// Whether nothing has come so far.
+    private(set) var isEmpty = true
+
+    init(_ inputs: [FeatureDescription]) {
+        self.inputs = inputs
+        values = [FeatureValue?](repeating: nil, count: inputs.count)
+    }
+
+    /// Reads the value of a name.
+    mutating func read(_ key: String, _ scanner: inout JSONScanner) throws(JSONError) {
+        isEmpty = false
+        guard let index = inputs.firstIndex(where: { $0.name == key }) else {
+            let hint = Spelling.hint(for: key, among: inputs.map(\.name))
+            throw .value(
+                "input \"\(key.prefix(200))\": the model has no input of this name\(hint); "
+                    + "it has \(ItemReader(inputs: inputs).names)")
+        }
+        guard values[index] == nil else { throw .value("input \"\(key.prefix(200))\": is given twice") }
+        if inputs[index].isOptional, try scanner.takesNull() { return }
+        values[index] = try InputValueReader(input: inputs[index]).read(&scanner)
+    }
+
+    /// The inputs that have come; all that are not optional must have.
+    func item() throws(JSONError) -> PredictBody.Item {
+        let missing = zip(inputs, values).filter { $0.1 == nil && !$0.0.isOptional }.map { "\"\($0.0.name)\"" }
+        guard missing.isEmpty else {
+            throw .value(
+                "input \(missing.joined(separator: ", ")): is missing; the model has \(ItemReader(inputs: inputs).names)"
+            )
+        }
+        return DictionaryFeatureProvider(
+            zip(inputs, values).compactMap { input, value in value.map { (name: input.name, value: $0) } })
     }
 }
 
@@ -99,24 +142,13 @@ private struct ItemReader {
         return try byOrder(&scanner)
     }
 
+    /// Whether the inputs may stand in the body itself: a picture among them would have to be base64 text.
+    var isFlat: Bool { inputs.allSatisfy { $0.kind != .image && $0.kind != .string } }
+
     private func byName(_ scanner: inout JSONScanner) throws(JSONError) -> PredictBody.Item {
-        var values = [FeatureValue?](repeating: nil, count: inputs.count)
-        try scanner.object { (key, scanner) throws(JSONError) in
-            guard let index = inputs.firstIndex(where: { $0.name == key }) else {
-                let hint = Spelling.hint(for: key, among: inputs.map(\.name))
-                throw .value(
-                    "input \"\(key.prefix(200))\": the model has no input of this name\(hint); it has \(names)")
-            }
-            guard values[index] == nil else {
-                throw .value("input \"\(key.prefix(200))\": is given twice")
-            }
-            values[index] = try value(inputs[index], &scanner)
-        }
-        let missing = zip(inputs, values).filter { $0.1 == nil }.map { "\"\($0.0.name)\"" }
-        guard missing.isEmpty else {
-            throw .value("input \(missing.joined(separator: ", ")): is missing; the model has \(names)")
-        }
-        return item(values.compactMap { $0 })
+        var values = NamedValues(inputs)
+        try scanner.object { (key, scanner) throws(JSONError) in try values.read(key, &scanner) }
+        return try values.item()
     }
 
     private func byOrder(_ scanner: inout JSONScanner) throws(JSONError) -> PredictBody.Item {

@@ -62,12 +62,35 @@ public final class OpenVINOEngine: Engine {
         return String(cString: value)
     }
 
-    /// Reads a model file of any format that OpenVINO has a reader for.
+    /// Reads a model file of any format that OpenVINO has a reader for, or one of Core ML's.
     public func read(_ source: ModelSource) throws(EngineError) -> any ModelFile {
-        try OpenVINOModelFile(
+        if CoreMLFile.isCoreML(source.path) { return try CoreMLReader(engine: self).read(source.path) }
+        return try OpenVINOModelFile(
             core: core, path: source.path,
             model: .make("read the model file", kind: .invalidModel, free: ov_model_free) {
                 ov_core_read_model(core.pointer, source.path, nil, &$0)
             })
+    }
+
+    /// Reads a model in OpenVINO's intermediate representation from memory.
+    /// - Parameters:
+    ///   - representation: the XML.
+    ///   - weights: the bytes of the constants.
+    ///   - write: writes the constants, into memory that is the model's from then on.
+    func read(
+        representation: [UInt8], weights: Int, write: (UnsafeMutableRawBufferPointer) -> Void
+    ) throws(EngineError) -> OpenVINOModelFile {
+        let memory = try OpenVINOTensor(elementType: .uint8, shape: [max(1, weights)])
+        write(memory.bytes)
+        let model = try OpenVINOHandle.make(
+            "read the translated model", kind: .invalidModel, free: ov_model_free
+        ) { pointer in
+            representation.withUnsafeBytes { text in
+                ov_core_read_model_from_memory_buffer(
+                    core.pointer, text.baseAddress?.assumingMemoryBound(to: CChar.self), text.count,
+                    memory.handle.pointer, &pointer)
+            }
+        }
+        return try OpenVINOModelFile(core: core, path: "", model: model)
     }
 }

@@ -1,3 +1,7 @@
+/// The page's text. `NONCE` stands where each answer has its own; a raw string, so that what is here is what is sent.
+enum PageText {
+    // swift-format-ignore
+    static let html = #"""
 <!DOCTYPE html>
 <html lang="en">
 <head>
@@ -316,3 +320,5 @@ setInterval(() => { if (!document.hidden) look(); }, 2000);
 </script>
 </body>
 </html>
+"""#
+}

@@ -1,0 +1,40 @@
+/// A network or a program as a graph, with what is to be known to fill its inputs and to read its outputs.
+package struct TranslatedGraph: Sendable {
+    /// Parameters have the names of the description's inputs, results those of its outputs.
+    package var graph: Graph
+    /// What is applied to pictures before they are handed to the graph, by input.
+    package var scalers: [String: ImageScaler]
+    /// A classifier's: nil for others.
+    package var classifier: Classifier?
+
+    /// The classes of a classifier.
+    package struct Classifier: Sendable {
+        package var labels: [Category]
+        /// The result of the graph with a score for each.
+        package var result: String
+    }
+
+    /// Translates a model of one of the types that graphs can be.
+    /// - Parameter files: those beside the model file, by their path from its folder.
+    package init(_ specification: ModelSpecification, files: [String: Bytes]) throws(ImportError) {
+        let description = specification.description
+        guard specification.type != .mlProgram else { throw ImportError([Problem("ML Programs are not supported")]) }
+        let network: NeuralNetwork
+        do throws(Problem) {
+            network = try NeuralNetwork(specification.reader)
+        } catch {
+            throw ImportError([error])
+        }
+        let translated = try NetworkTranslator.translate(network, description)
+        graph = translated.graph
+        scalers = translated.scalers
+        classifier = translated.classifier.map { classifier in
+            let labels: [Category] =
+                switch classifier.labels {
+                case .strings(let labels): labels.map(Category.string)
+                case .integers(let labels): labels.map { .int64(Int64($0)) }
+                }
+            return Classifier(labels: labels, result: classifier.probabilities)
+        }
+    }
+}

@@ -1,0 +1,19 @@
+extension ModelDescription {
+    /// Reads the description at the beginning of a file, without the model behind it.
+    /// - Parameter head: the first bytes of the file: everything in front of the model is there in practice, and a description
+    ///   that is cut off is one that is not found.
+    package static func peek(_ head: Bytes) -> ModelDescription? {
+        var reader = MessageReader(head)
+        // Whatever is wrong with the file, loading it tells.
+        while let field = try? reader.next(), field.number < 200 {
+            if field.number == 2 { return try? ModelDescription(field.message()) }
+        }
+        return nil
+    }
+
+    /// Whether the model takes one picture and tells classes.
+    package var classifiesPictures: Bool {
+        guard inputs.count == 1, case .image = inputs[0].type else { return false }
+        return !predictedFeatureName.isEmpty
+    }
+}

@@ -1,0 +1,38 @@
+internal import CoreMLImport
+
+/// What a Core ML file says beyond its tensors.
+struct CoreMLFacts: Sendable {
+    let description: CoreMLImport.ModelDescription
+    /// What is applied to pictures, by input.
+    var scalers: [String: ImageScaler] = [:]
+    /// The classes, and the name of the output with their scores.
+    var classifier: (labels: ClassLabelList, output: String)?
+    /// Whether the outputs are evaluated here in double precision, strings and dictionaries among them.
+    var isEvaluated = false
+
+    var about: ModelAbout {
+        let metadata = description.metadata
+        return ModelAbout(
+            details: metadata.shortDescription, version: metadata.version, author: metadata.author,
+            license: metadata.license, userDefined: metadata.userDefined)
+    }
+}
+
+/// A model file that was made from a Core ML file.
+protocol CoreMLModelFile: ModelFile {
+    var facts: CoreMLFacts { get }
+}
+
+extension ClassLabelList {
+    var categories: [CoreMLImport.Category] {
+        switch self {
+        case .strings(let labels): labels.map(CoreMLImport.Category.string)
+        case .integers(let labels): labels.map(CoreMLImport.Category.int64)
+        }
+    }
+
+    init(_ labels: [CoreMLImport.Category]) {
+        let integers = labels.compactMap { if case .int64(let number) = $0 { number } else { nil } }
+        self = integers.count == labels.count ? .integers(integers) : .strings(labels.map(\.description))
+    }
+}

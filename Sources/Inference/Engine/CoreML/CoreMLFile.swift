@@ -1,0 +1,152 @@
+internal import CoreMLImport
+internal import FoundationEssentials
+internal import Glibc
+internal import JSON
+
+/// A Core ML file (`.mlmodel`) or package (`.mlpackage`) as it lies on disk.
+struct CoreMLFile {
+    let specification: ModelSpecification
+    /// The files beside the model file, by their path from its folder: a program's weights.
+    let weights: [String: Bytes]
+
+    /// Files that a package may hold beside its model.
+    private static let mostFiles = 1_000
+
+    /// Whether a path is one of Core ML's by its name.
+    static func isCoreML(_ path: String) -> Bool {
+        [".mlmodel", ".mlpackage", ".mlmodelc"].contains { path.hasSuffix($0) }
+    }
+
+    /// Reads what is at a path. Blocks.
+    /// - Throws: what is wrong with the file, or with the folder.
+    init(path: String) throws(ImportError) {
+        do throws(Problem) {
+            guard !path.hasSuffix(".mlmodelc") else {
+                throw Problem(
+                    "is a compiled model (.mlmodelc), which only Apple's systems can read: serve the .mlmodel or .mlpackage "
+                        + "that it was compiled from")
+            }
+            let file = path.hasSuffix(".mlpackage") ? try Self.modelFile(ofPackage: path) : path
+            specification = try ModelSpecification(try Self.read(file))
+            weights = path.hasSuffix(".mlpackage") ? try Self.filesBeside(file) : [:]
+        } catch {
+            throw ImportError([error])
+        }
+    }
+
+    /// What the file says at its beginning; nil where it cannot be told. Reads a part of the file: blocks.
+    static func description(ofFileAt path: String) -> CoreMLImport.ModelDescription? {
+        guard let file = path.hasSuffix(".mlpackage") ? try? modelFile(ofPackage: path) : path else { return nil }
+        let descriptor = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        var head = [UInt8](repeating: 0, count: 1 << 20)
+        let count = Glibc.read(descriptor, &head, head.count)
+        guard count > 0 else { return nil }
+        return .peek(Bytes(Array(head.prefix(count))))
+    }
+
+    // MARK: Packages
+
+    /// The model file of a package, as its `Manifest.json` says: an item below `Data`.
+    private static func modelFile(ofPackage package: String) throws(Problem) -> String {
+        let manifest: JSONValue
+        switch BundleFile.read(package + "/Manifest.json", most: BundleFile.largestManifest) {
+        case .failure(let problem): throw Problem(problem.reason, at: "Manifest.json")
+        case .success(let data):
+            do throws(JSONTextError) {
+                manifest = try JSONValue.parse(data)
+            } catch {
+                throw Problem("is not valid JSON: \(error.reason)", at: "Manifest.json")
+            }
+        }
+        guard case .object(let members) = manifest, case .string(let root)? = members["rootModelIdentifier"],
+            case .object(let items)? = members["itemInfoEntries"], case .object(let item)? = items[root],
+            case .string(let path)? = item["path"]
+        else {
+            throw Problem("does not say where the model is (rootModelIdentifier, itemInfoEntries)", at: "Manifest.json")
+        }
+        let parts = path.split(separator: "/", omittingEmptySubsequences: false)
+        guard !path.isEmpty, !parts.contains(where: { $0.isEmpty || $0 == "." || $0 == ".." }) else {
+            throw Problem("the model's path \"\(path)\" leaves the package", at: "Manifest.json")
+        }
+        let file = package + "/Data/" + path
+        guard isInside(file, folder: package) else {
+            throw Problem(
+                "the model \"Data/\(path)\" is missing, or is a link that leaves the package", at: "Manifest.json")
+        }
+        return file
+    }
+
+    /// Whether a file is there, and in the folder when links are followed.
+    private static func isInside(_ file: String, folder: String) -> Bool {
+        guard let real = realpath(file, nil) else { return false }
+        defer { free(real) }
+        guard let root = realpath(folder, nil) else { return false }
+        defer { free(root) }
+        return String(cString: real).hasPrefix(String(cString: root) + "/")
+    }
+
+    /// The files in the folder of a model file and the folders below it, but for the model file itself.
+    private static func filesBeside(_ model: String) throws(Problem) -> [String: Bytes] {
+        guard let slash = model.lastIndex(of: "/") else { return [:] }
+        let folder = String(model[..<slash])
+        var files: [String: Bytes] = [:]
+        var open = [""]
+        while let prefix = open.popLast() {
+            for name in ((try? FolderReader.disk.names(folder + "/" + prefix)) ?? []).sorted() {
+                let path = prefix + name
+                let full = folder + "/" + path
+                guard full != model, isInside(full, folder: folder) else { continue }
+                switch try? FolderReader.disk.kind(full) {
+                case .folder:
+                    if path.utf8.count < 1_000 { open.append(path + "/") }
+                case .file:
+                    guard files.count < mostFiles else { throw Problem("the package has more than \(mostFiles) files") }
+                    files[path] = try located(path) { () throws(Problem) in try read(full) }
+                default: break
+                }
+            }
+        }
+        return files
+    }
+
+    // MARK: Reading
+
+    /// The contents of a file. Read, not mapped: a file that is cut off while it is mapped would end the process.
+    private static func read(_ path: String) throws(Problem) -> Bytes {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else { throw Problem("cannot be read: \(FileFailure(code: errno).reason)") }
+        defer { close(descriptor) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else {
+            throw Problem("cannot be read: \(FileFailure(code: errno).reason)")
+        }
+        guard status.st_mode & S_IFMT == S_IFREG else { throw Problem("is not a plain file") }
+        let size = Int(status.st_size)
+        guard let memory = mmap(nil, max(1, size), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0),
+            memory != MAP_FAILED
+        else { throw Problem("has \(size) bytes, more than there is memory") }
+        let bytes = Bytes(lending: UnsafeRawBufferPointer(start: memory, count: size)) {
+            munmap(UnsafeMutableRawPointer(mutating: $0.baseAddress), max(1, $0.count))
+        }
+        var done = 0
+        while done < size {
+            let count = Glibc.read(descriptor, memory + done, size - done)
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw Problem("cannot be read: \(FileFailure(code: errno).reason)") }
+            guard count > 0 else { throw Problem("is being changed: it has fewer bytes than a moment ago") }
+            done += count
+        }
+        return bytes
+    }
+}
+
+/// A throwing call whose problems have a place.
+private func located<R>(_ place: String, _ body: () throws(Problem) -> R) throws(Problem) -> R {
+    do throws(Problem) {
+        return try body()
+    } catch {
+        throw error.inside(place)
+    }
+}

@@ -1,0 +1,77 @@
+internal import CoreMLImport
+
+/// Reads Core ML files for the built-in engine.
+///
+/// Networks and programs are translated to the engine's own representation, in memory, and are then a model like any other:
+/// compiled, cached, run in batches. All other models, and pipelines, are evaluated step by step (``CoreMLStepsFile``).
+struct CoreMLReader {
+    let engine: OpenVINOEngine
+
+    /// Reads what is at a path. Blocks.
+    func read(_ path: String) throws(EngineError) -> any ModelFile {
+        do throws(ImportError) {
+            let file = try CoreMLFile(path: path)
+            let steps = try ModelSteps(file.specification)
+            let description = file.specification.description
+            guard steps.steps.count == 1, let only = steps.graphs.first else {
+                return try stepsFile(steps, file: file)
+            }
+            let (model, facts) = try graph(only, file: file)
+            return CoreMLGraphFile(
+                model: model,
+                facts: CoreMLFacts(description: description, scalers: facts.scalers, classifier: facts.classifier))
+        } catch {
+            throw EngineError(
+                kind: .invalidModel, operation: "read the Core ML file", detail: error.description,
+                problems: error.problems.map { BundleProblem(path: $0.place, reason: $0.message) })
+        }
+    }
+
+    private func stepsFile(_ steps: ModelSteps, file: CoreMLFile) throws(ImportError) -> CoreMLStepsFile {
+        var graphs: [CoreMLGraphFile] = []
+        var problems: [Problem] = []
+        for step in steps.graphs {
+            do throws(ImportError) {
+                let (model, facts) = try graph(step, file: file)
+                graphs.append(CoreMLGraphFile(model: model, facts: facts))
+            } catch {
+                problems += error.problems.map { $0.inside(step.place) }
+            }
+        }
+        guard problems.isEmpty else { throw ImportError(problems) }
+        return try CoreMLStepsFile(steps, graphs: graphs, description: file.specification.description)
+    }
+
+    /// Translates a graph and has the engine read it.
+    private func graph(
+        _ step: ModelSteps.GraphStep, file: CoreMLFile
+    ) throws(ImportError) -> (model: any ModelFile, facts: CoreMLFacts) {
+        let translated = try TranslatedGraph(step.specification, files: file.weights)
+        let writer = IRWriter(translated.graph)
+        let description = step.specification.description
+        do throws(EngineError) {
+            let model = try engine.read(
+                representation: writer.xml(), weights: writer.weightsSize, write: writer.writeWeights)
+            return (
+                model,
+                CoreMLFacts(
+                    description: description, scalers: translated.scalers,
+                    classifier: translated.classifier.map { (ClassLabelList($0.labels), $0.result) })
+            )
+        } catch {
+            throw ImportError([Problem(error.message)])
+        }
+    }
+}
+
+/// A network or a program: the engine's own model, with what the Core ML file says of it.
+struct CoreMLGraphFile: CoreMLModelFile {
+    let model: any ModelFile
+    let facts: CoreMLFacts
+
+    var inputs: [TensorPort] { model.inputs }
+    var outputs: [TensorPort] { model.outputs }
+    func inputIndex(named name: String) -> Int? { model.inputIndex(named: name) }
+    func outputIndex(named name: String) -> Int? { model.outputIndex(named: name) }
+    func compile(_ options: CompileOptions) throws(EngineError) -> any CompiledModel { try model.compile(options) }
+}

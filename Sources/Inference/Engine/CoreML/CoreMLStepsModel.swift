@@ -1,0 +1,44 @@
+internal import CoreMLImport
+internal import FlowControl
+internal import FoundationEssentials
+
+/// A Core ML file of several steps, ready to run.
+struct CoreMLStepsModel: CompiledModel {
+    let steps: ModelSteps
+    let graphs: [GraphModel]
+    let description: CoreMLImport.ModelDescription
+    let inputs: [TensorPort]
+    let outputs: [TensorPort]
+    let classifier: (labels: ClassLabelList, output: String)?
+
+    /// A network or program of the file, compiled.
+    struct GraphModel: Sendable {
+        let facts: CoreMLFacts
+        let compiled: any CompiledModel
+    }
+
+    var optimalRequestCount: Int {
+        graphs.map(\.compiled.optimalRequestCount).min() ?? max(1, ProcessInfo.processInfo.activeProcessorCount)
+    }
+
+    /// Without a network there is nothing to compile, and nothing to cache.
+    var loadedFromCache: Bool { !graphs.isEmpty && graphs.allSatisfy(\.compiled.loadedFromCache) }
+    var executionDevices: String { graphs.first?.compiled.executionDevices ?? "CPU" }
+    var execution: ExecutionProperties {
+        if let graph = graphs.first { return graph.compiled.execution }
+        var properties = ExecutionProperties()
+        properties.precision = "f64"
+        return properties
+    }
+
+    func makeRequest() throws(EngineError) -> any InferRequest {
+        var requests: [any InferRequest] = []
+        for graph in graphs { requests.append(try graph.compiled.makeRequest()) }
+        return CoreMLStepsRequest(self, graphs: requests)
+    }
+
+    func makeTensor(elementType: ElementType, shape: Shape) throws(EngineError) -> any EngineTensor {
+        if elementType == .string { return FeatureTensor() }
+        return try OpenVINOTensor(elementType: elementType, shape: shape)
+    }
+}

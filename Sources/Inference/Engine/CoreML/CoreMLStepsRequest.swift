@@ -1,0 +1,245 @@
+internal import CoreMLImport
+internal import Dispatch
+internal import Synchronization
+
+/// One prediction at a time through a file of several steps.
+///
+/// Sendable: the owner rule of ``InferRequest`` keeps all calls but `cancel` to one thread at a time, and what goes on
+/// between a start and its completion is one chain of steps: nothing else touches the state meanwhile.
+final class CoreMLStepsRequest: InferRequest, @unchecked Sendable {
+    private let model: CoreMLStepsModel
+    private let graphs: [any InferRequest]
+    private var tensors: [(any EngineTensor)?]
+    private var run: StepRun?
+    private var failure: EngineError?
+    private let isCancelled = Atomic(false)
+    /// The graph that is running, for `cancel`.
+    private let running = Mutex<Int?>(nil)
+
+    init(_ model: CoreMLStepsModel, graphs: [any InferRequest]) {
+        self.model = model
+        self.graphs = graphs
+        tensors = [(any EngineTensor)?](repeating: nil, count: model.inputs.count)
+    }
+
+    func setInput(_ index: Int, to tensor: any EngineTensor) throws(EngineError) {
+        guard tensors.indices.contains(index) else {
+            throw EngineError(kind: .failure, operation: "take input \(index)", detail: "there are \(tensors.count)")
+        }
+        tensors[index] = tensor
+    }
+
+    // MARK: Running
+
+    func start(completion: @escaping @Sendable () -> Void) throws(EngineError) {
+        isCancelled.store(false, ordering: .relaxed)
+        failure = nil
+        run = StepRun(model.steps, inputs: inputTable())
+        advance(completion)
+    }
+
+    func cancel() {
+        isCancelled.store(true, ordering: .relaxed)
+        if let graph = running.withLock({ $0 }) { graphs[graph].cancel() }
+    }
+
+    func finish() throws(EngineError) {
+        if isCancelled.load(ordering: .relaxed) {
+            throw EngineError(kind: .cancelled, operation: "run the inference", detail: "it was cancelled")
+        }
+        if let failure { throw failure }
+    }
+
+    /// Evaluates up to the next graph, and goes on from there when it has run; at the end calls the completion.
+    private func advance(_ completion: @escaping @Sendable () -> Void) {
+        do throws(EngineError) {
+            guard case .run(let index, let table) = try next() else { return completion() }
+            try fill(index, from: table)
+            running.withLock { $0 = index }
+            try graphs[index].start {
+                // The engine's thread only passes the word on.
+                DispatchQueue.global(qos: .userInitiated).async { self.resume(index, completion) }
+            }
+            // A cancellation before the start found nothing to stop.
+            if isCancelled.load(ordering: .relaxed) { graphs[index].cancel() }
+        } catch {
+            failure = error
+            completion()
+        }
+    }
+
+    private func next() throws(EngineError) -> StepRun.Next {
+        do throws(EvaluationError) {
+            return try run?.advance { isCancelled.load(ordering: .relaxed) } ?? .done
+        } catch {
+            throw EngineError(kind: .invalidInput, operation: error.feature, detail: error.reason)
+        }
+    }
+
+    private func resume(_ index: Int, _ completion: @escaping @Sendable () -> Void) {
+        running.withLock { $0 = nil }
+        do throws(EngineError) {
+            try graphs[index].finish()
+            run?.resume(with: try results(index))
+        } catch {
+            failure = error
+            return completion()
+        }
+        advance(completion)
+    }
+
+    // MARK: Values
+
+    private func inputTable() -> FeatureTable {
+        var table: FeatureTable = [:]
+        for (index, feature) in model.description.inputs.enumerated() {
+            guard let tensor = tensors[index] else { continue }
+            if let tensor = tensor as? FeatureTensor {
+                table[feature.name] = tensor.value
+                continue
+            }
+            switch feature.type {
+            case .image: table[feature.name] = .image(index)
+            case .int64:
+                guard tensor.bytes.count >= 8 else { continue }
+                let value = tensor.bytes.loadUnaligned(as: Int64.self)
+                // What an optional input holds that was left out.
+                if !feature.isOptional || value != .max { table[feature.name] = .int64(value) }
+            default:
+                var values: [Double] = []
+                values.reserveCapacity(tensor.shape.elementCount ?? 0)
+                ElementConversion.read(UnsafeRawBufferPointer(tensor.bytes), as: tensor.elementType) {
+                    values.append($1)
+                }
+                if case .double = feature.type {
+                    // Left out: whoever takes it decides what a missing number is.
+                    guard let value = values.first, !feature.isOptional || !value.isNaN else { continue }
+                    table[feature.name] = .double(value)
+                } else {
+                    table[feature.name] = .array(NumberArray(values, shape: tensor.shape.dimensions))
+                }
+            }
+        }
+        return table
+    }
+
+    /// Hands a graph its inputs: pictures as they are, numbers copied.
+    private func fill(_ index: Int, from table: FeatureTable) throws(EngineError) {
+        let compiled = model.graphs[index].compiled
+        for (place, port) in compiled.inputs.enumerated() {
+            let values: [Double], shape: [Int]
+            switch table[port.name] {
+            case .image(let number)?:
+                guard let tensor = tensors[number] else { continue }
+                try graphs[index].setInput(place, to: tensor)
+                continue
+            case .double(let value)?: (values, shape) = ([value], [1])
+            case .int64(let value)?: (values, shape) = ([Double(value)], [1])
+            case .array(let array)?: (values, shape) = (array.values, array.shape)
+            case nil where port.shape.isStatic:
+                // Optional inputs of networks begin with zeros.
+                values = [Double](repeating: 0, count: port.shape.elementCount ?? 0)
+                shape = port.shape.dimensions
+            case let other:
+                throw EngineError(
+                    kind: .invalidInput, operation: port.name,
+                    detail: "expected numbers of shape \(port.shape), found \(other?.kind ?? "nothing")")
+            }
+            let wanted = port.shape.isStatic ? port.shape : Shape(shape)
+            guard wanted.elementCount == values.count else {
+                throw EngineError(
+                    kind: .invalidInput, operation: port.name,
+                    detail:
+                        "expected \(port.shape.elementCount ?? 0) numbers (shape \(port.shape)), found \(values.count)")
+            }
+            let tensor = try compiled.makeTensor(elementType: port.elementType, shape: wanted)
+            for (position, value) in values.enumerated() {
+                ElementConversion.write(value, at: position, as: port.elementType, to: tensor.bytes)
+            }
+            try graphs[index].setInput(place, to: tensor)
+        }
+    }
+
+    /// What a graph gave, as features of its description.
+    private func results(_ index: Int) throws(EngineError) -> FeatureTable {
+        let graph = model.graphs[index], description = graph.facts.description
+        var table: FeatureTable = [:]
+        for (place, port) in graph.compiled.outputs.enumerated() {
+            let array = try graphs[index].withOutput(place) { shape, raw in
+                var values: [Double] = []
+                ElementConversion.read(raw, as: port.elementType) { values.append($1) }
+                return NumberArray(values, shape: shape.dimensions)
+            }
+            if let classifier = graph.facts.classifier, classifier.output == port.name {
+                let labels = classifier.labels.categories
+                guard labels.count == array.values.count else {
+                    throw EngineError(
+                        kind: .failure, operation: "read the probabilities",
+                        detail: "there are \(array.values.count) for \(labels.count) labels")
+                }
+                let best = array.values.indices.max {
+                    array.values[$0] < array.values[$1] || $0 > $1 && array.values[$0] == array.values[$1]
+                }
+                table[description.predictedFeatureName] = best.map { labels[$0].data }
+                if !description.predictedProbabilitiesName.isEmpty {
+                    table[description.predictedProbabilitiesName] = .dictionary(
+                        CategoryNumbers(keys: labels, values: array.values))
+                }
+            } else {
+                table[port.name] = .array(array)
+            }
+        }
+        return table
+    }
+
+    // MARK: Outputs
+
+    private func output(_ index: Int) -> FeatureData? {
+        guard model.outputs.indices.contains(index) else { return nil }
+        return run?.table[model.outputs[index].name]
+    }
+
+    func withOutput<R>(_ index: Int, _ body: (Shape, UnsafeRawBufferPointer) -> R) throws(EngineError) -> R {
+        guard let data = output(index) else {
+            throw EngineError(
+                kind: .failure, operation: "read output \(index)", detail: "no model of the file gives it")
+        }
+        let port = model.outputs[index]
+        var values: [Double] = [], shape: [Int] = [1]
+        switch data {
+        case .double(let value): values = [value]
+        case .int64(let value): return withUnsafeBytes(of: value) { body([1], $0) }
+        case .array(let array): (values, shape) = (array.values, array.shape)
+        case .dictionary(let numbers): (values, shape) = (numbers.values, [numbers.values.count])
+        case .string, .image:
+            throw EngineError(kind: .failure, operation: "read output \"\(port.name)\"", detail: "it is \(data.kind)")
+        }
+        // A picture keeps the shape that its port has.
+        if port.shape.isStatic, port.shape.elementCount == values.count { shape = port.shape.dimensions }
+        let bytes = UnsafeMutableRawBufferPointer.allocate(
+            byteCount: max(1, values.count * port.elementType.byteCount), alignment: 8)
+        defer { bytes.deallocate() }
+        for (position, value) in values.enumerated() {
+            ElementConversion.write(value, at: position, as: port.elementType, to: bytes)
+        }
+        return body(
+            Shape(shape), UnsafeRawBufferPointer(rebasing: bytes[..<(values.count * port.elementType.byteCount)]))
+    }
+
+    func feature(_ index: Int) -> FeatureValue? {
+        switch output(index) {
+        case .string(let text)?: .string(text)
+        case .int64(let number)?: .int64(number)
+        case .double(let number)?: .double(number)
+        case .dictionary(let numbers)?:
+            .dictionary(zip(numbers.keys, numbers.values).map { LabeledValue(label: $0.description, value: $1) })
+        case .array?, .image?, nil: nil
+        }
+    }
+
+    func profile() throws(EngineError) -> [LayerProfile] {
+        var layers: [LayerProfile] = []
+        for graph in graphs { layers += try graph.profile() }
+        return layers
+    }
+}

@@ -1,0 +1,37 @@
+internal import CoreMLImport
+internal import Synchronization
+
+/// The place of an input that is a string or a dictionary: it holds a value, and no memory.
+final class FeatureTensor: EngineTensor {
+    let elementType = ElementType.string
+    let shape: Shape = [1]
+    var bytes: UnsafeMutableRawBufferPointer { UnsafeMutableRawBufferPointer(start: nil, count: 0) }
+    private let data = Mutex<FeatureData?>(nil)
+
+    /// What it holds; nil where the prediction left the input out.
+    var value: FeatureData? { data.withLock { $0 } }
+
+    func set(_ value: FeatureData?) { data.withLock { $0 = value } }
+
+    /// Takes a value of the kind that the input has.
+    /// - Returns: whether it is of that kind.
+    func set(_ value: FeatureValue, _ description: FeatureDescription) -> Bool {
+        switch (description.kind, value) {
+        case (.text, .string(let text)): set(.string(text))
+        case (.dictionary, .dictionary(let entries)):
+            var numbers = CategoryNumbers(keys: [], values: [])
+            for entry in entries {
+                if description.hasIntegerKeys {
+                    guard let key = Int64(entry.label) else { return false }
+                    numbers.keys.append(.int64(key))
+                } else {
+                    numbers.keys.append(.string(entry.label))
+                }
+                numbers.values.append(entry.value)
+            }
+            set(.dictionary(numbers))
+        default: return false
+        }
+        return true
+    }
+}

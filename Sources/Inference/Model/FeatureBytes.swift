@@ -1,0 +1,40 @@
+/// Values that are no tensors, as tensors of one element: strings as the Open Inference Protocol's BYTES, integers of 64 bits.
+enum FeatureBytes {
+    /// The element of an output; nil where the output is a tensor already.
+    static func encoded(_ plan: OutputPlan, of outputs: any EngineOutputs) throws(InferenceError) -> [UInt8]? {
+        let value: FeatureValue?
+        switch plan.kind {
+        case .feature: value = outputs.feature(plan.index)
+        case .classLabel:
+            value = try Model.output(plan.index, of: outputs) { (shape, raw) throws(InferenceError) in
+                try OutputReader.value(of: plan, shape: shape, raw: raw)
+            }
+        default: return nil
+        }
+        switch value {
+        case .string(let text)?:
+            var bytes: [UInt8] = []
+            withUnsafeBytes(of: UInt32(clamping: text.utf8.count).littleEndian) { bytes.append(contentsOf: $0) }
+            return bytes + Array(text.utf8)
+        case .int64(let number)?: return withUnsafeBytes(of: number) { Array($0) }
+        default:
+            throw .unsupported(
+                model: plan.description.name,
+                reason: "is a dictionary of any keys, which is no tensor: it is for predict")
+        }
+    }
+}
+
+extension [UInt8] {
+    /// The bytes, lent out; typed errors pass through, which the standard library's own method does not let them.
+    func lent<R>(_ body: (UnsafeRawBufferPointer) throws(InferenceError) -> R) throws(InferenceError) -> R {
+        let result = withUnsafeBytes { raw -> Result<R, InferenceError> in
+            do throws(InferenceError) {
+                return .success(try body(raw))
+            } catch {
+                return .failure(error)
+            }
+        }
+        return try result.get()
+    }
+}

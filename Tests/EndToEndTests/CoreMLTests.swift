@@ -1,0 +1,308 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Core ML files as users have them: dropped into the models folder, and asked over HTTP. What is expected is what numpy and
+/// scikit-learn compute (scripts/coreml_fixtures).
+@Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
+struct CoreMLTests {
+    static let fixtures = SharedData.packageRoot.appendingPathComponent("Tests/Fixtures/coreml")
+    static let product = fixtures.appendingPathComponent("product")
+
+    /// A models folder with files of the fixtures; gone with the test.
+    final class Folder {
+        let url = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-coreml-\(UUID().uuidString)")
+
+        init(_ files: [URL] = []) throws {
+            try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+            for file in files { try add(file) }
+        }
+
+        func add(_ file: URL, as name: String? = nil) throws {
+            let target = url.appendingPathComponent(name ?? file.lastPathComponent)
+            try FileManager.default.createDirectory(
+                at: target.deletingLastPathComponent(), withIntermediateDirectories: true)
+            try FileManager.default.copyItem(at: file, to: target)
+        }
+
+        func write(_ text: String, to name: String) throws {
+            let target = url.appendingPathComponent(name)
+            try FileManager.default.createDirectory(
+                at: target.deletingLastPathComponent(), withIntermediateDirectories: true)
+            try Data(text.utf8).write(to: target)
+        }
+
+        deinit { try? FileManager.default.removeItem(at: url) }
+    }
+
+    private func expected() throws -> [String: Any] {
+        let data = try Data(contentsOf: Self.product.appendingPathComponent("expected.json"))
+        return try #require(try JSONSerialization.jsonObject(with: data) as? [String: Any])
+    }
+
+    private func predict(_ daemon: Daemon, _ model: String, _ body: String) throws -> Answer {
+        try Curl.run(daemon.url + "/v1/models/\(model)/predict", ["--data-binary", "@-"], input: Data(body.utf8))
+    }
+
+    private func close(_ a: Any?, _ b: Double, _ tolerance: Double = 1e-5) -> Bool {
+        (a as? NSNumber).map { abs($0.doubleValue - b) <= tolerance * max(1, abs(b)) } ?? false
+    }
+
+    // MARK: Pictures
+
+    @Test func aClassifierAnswersWithItsOwnLabelsAndPreprocessing() throws {
+        let folder = try Folder([Self.product.appendingPathComponent("colors.mlmodel")])
+        let daemon = try Daemon(["--models", folder.url.path])
+        defer { daemon.stop() }
+        let scores = try #require(try expected()["colors"] as? [String: [String: Double]])
+        for (picture, wanted) in scores {
+            let file = Self.product.appendingPathComponent("\(picture).png")
+            // The only classifier there is answers /v1/classify.
+            let answer = try Curl.post(file, to: daemon.url + "/v1/classify?top=4")
+            #expect(answer.status == 200, "\(answer.text)")
+            #expect(answer.topLabel == picture)
+            for entry in answer.classifications {
+                let label = try #require(entry["label"] as? String)
+                #expect(close(entry["confidence"], try #require(wanted[label])), "\(picture), \(label): \(entry)")
+            }
+            let prediction = try Curl.post(file, to: daemon.url + "/v1/models/colors/predict")
+            let outputs = try #require(prediction.json["outputs"] as? [String: Any], "\(prediction.text)")
+            #expect(outputs["color"] as? String == picture)
+            let probabilities = try #require(outputs["probabilities"] as? [String: Any])
+            #expect(probabilities.count == 4)
+            for (label, value) in wanted { #expect(close(probabilities[label], value)) }
+        }
+        let record = try Curl.run(daemon.url + "/v1/models/colors").json
+        let metadata = try #require(record["metadata"] as? [String: Any])
+        #expect(metadata["description"] as? String == "Tells the main colour of a picture.")
+        #expect(metadata["author"] as? String == "The Ocelli authors")
+        #expect(metadata["license"] as? String == "Apache-2.0")
+        #expect(metadata["backend"] as? String == "coreml")
+        #expect((record["options"] as? [String: Any])?["source"] as? String != nil)
+        let inputs = try #require(record["inputs"] as? [[String: Any]])
+        #expect(inputs[0]["type"] as? String == "image")
+        #expect(inputs[0]["format"] as? String == "BGR")
+    }
+
+    @Test func openInferenceHasTheLabelAsBytesAndTheScoresAsTensor() throws {
+        let folder = try Folder([Self.product.appendingPathComponent("colors.mlmodel")])
+        let daemon = try Daemon(["--models", folder.url.path])
+        defer { daemon.stop() }
+        let pixels = Array(repeating: "220", count: 16 * 16) + Array(repeating: "40", count: 2 * 16 * 16)
+        let body = """
+            {"inputs": [{"name": "image", "datatype": "FP32", "shape": [1, 3, 16, 16], "data": [\(pixels.joined(separator: ","))]}]}
+            """
+        let answer = try Curl.run(
+            daemon.url + "/v2/models/colors/infer", ["--data-binary", "@-"], input: Data(body.utf8))
+        #expect(answer.status == 200, "\(answer.text)")
+        let outputs = try #require(answer.json["outputs"] as? [[String: Any]])
+        let label = try #require(outputs.first { $0["name"] as? String == "color" })
+        #expect(label["datatype"] as? String == "BYTES")
+        // Prepared pixels are not scaled again: the network sees 220 and 40, and its first channel is blue.
+        #expect(label["data"] as? [String] == ["blue"])
+        let scores = try #require(outputs.first { $0["name"] as? String == "probabilities" })
+        #expect(scores["datatype"] as? String == "FP32")
+        #expect((scores["data"] as? [Any])?.count == 4)
+    }
+
+    @Test func aPictureComesBackAsPNG() throws {
+        let folder = try Folder([Self.product.appendingPathComponent("invert.mlmodel")])
+        let daemon = try Daemon(["--models", folder.url.path])
+        defer { daemon.stop() }
+        let answer = try Curl.post(
+            Self.product.appendingPathComponent("red.png"), to: daemon.url + "/v1/models/invert/predict",
+            ["-H", "Accept: image/png"])
+        #expect(answer.status == 200, "\(answer.text)")
+        #expect(answer.headers["content-type"] == "image/png")
+        #expect(answer.body.starts(with: [0x89, 0x50, 0x4E, 0x47]))
+        // The negative's negative is the picture: its colour is told.
+        try folder.add(Self.product.appendingPathComponent("colors.mlmodel"))
+        let other = try Daemon(["--models", folder.url.path])
+        defer { other.stop() }
+        let cyan = try Curl.run(
+            other.url + "/v1/models/invert/predict", ["--data-binary", "@-", "-H", "Accept: image/png"],
+            input: answer.body)
+        let told = try Curl.run(other.url + "/v1/models/colors/classify", ["--data-binary", "@-"], input: cyan.body)
+        #expect(told.topLabel == "red", "\(told.text)")
+    }
+
+    @Test func aPipelineOfANetworkAndALinearModelClassifies() throws {
+        let folder = try Folder([Self.product.appendingPathComponent("pixels.mlmodel")])
+        let daemon = try Daemon(["--models", folder.url.path])
+        defer { daemon.stop() }
+        let scores = try #require(try expected()["pixels"] as? [String: [String: Double]])
+        for (picture, wanted) in scores {
+            let file = Self.product.appendingPathComponent("\(picture).png")
+            let best = try #require(wanted.max { $0.value < $1.value })
+            let prediction = try Curl.post(file, to: daemon.url + "/v1/models/pixels/predict")
+            let outputs = try #require(prediction.json["outputs"] as? [String: Any], "\(prediction.text)")
+            #expect(outputs["shade"] as? String == best.key)
+            for (label, value) in wanted { #expect(close((outputs["odds"] as? [String: Any])?[label], value)) }
+            let answer = try Curl.post(file, to: daemon.url + "/v1/classify")
+            #expect(answer.topLabel == best.key, "\(answer.text)")
+            #expect(close(answer.topConfidence, best.value))
+        }
+    }
+
+    @Test func modelJSONMendsBiasesOfTheWrongSign() throws {
+        let folder = try Folder()
+        let file = Self.product.appendingPathComponent("colors_mean.mlmodel")
+        try folder.add(file, as: "as_written.mlmodel")
+        try folder.add(file, as: "right/colors.mlmodel")
+        try folder.write(
+            """
+            {"name": "right", "id": "right", "version": "3",
+             "model": {"file": "colors.mlmodel", "backend": "coreml"},
+             "inputs": [{"name": "image", "normalize": {"standard": "[-1,1]"}}],
+             "outputs": [{"name": "color", "labels": "labels.txt"}, {"name": "probabilities"}]}
+            """, to: "right/model.json")
+        try folder.write("rot\ngrün\nblau\ngrau\n", to: "right/labels.txt")
+        let daemon = try Daemon(["--models", folder.url.path])
+        defer { daemon.stop() }
+        let red = Self.product.appendingPathComponent("red.png")
+        let wanted = try #require(try expected()["colors_mean"] as? [String: [String: Double]])["red"]
+        let written = try Curl.post(red, to: daemon.url + "/v1/models/as_written/classify?top=4")
+        for entry in written.classifications {
+            let label = try #require(entry["label"] as? String)
+            #expect(close(entry["confidence"], try #require(wanted?[label]), 1e-4))
+        }
+        let right = try Curl.post(red, to: daemon.url + "/v1/models/right/classify")
+        #expect(right.topLabel == "rot", "\(right.text)")
+        #expect(right.json["version"] as? String == "3")
+        let scores = try #require(try expected()["colors"] as? [String: [String: Double]])
+        #expect(close(right.topConfidence, try #require(scores["red"]?["red"])))
+    }
+
+    // MARK: Numbers, strings, dictionaries
+
+    @Test func aLogisticRegressionAnswersAsScikitLearnDoes() throws {
+        let name = "glm_classifier_strings"
+        let folder = try Folder([Self.fixtures.appendingPathComponent("classical/\(name).mlmodel")])
+        let daemon = try Daemon(["--models", folder.url.path])
+        defer { daemon.stop() }
+        let data = try Data(contentsOf: Self.fixtures.appendingPathComponent("classical/\(name).json"))
+        let record = try #require(try JSONSerialization.jsonObject(with: data) as? [String: Any])
+        for entry in try #require(record["cases"] as? [[String: Any]]) {
+            let inputs = String(
+                decoding: try JSONSerialization.data(withJSONObject: try #require(entry["inputs"])), as: UTF8.self)
+            let wanted = try #require(entry["outputs"] as? [String: Any])
+            for body in [inputs, "{\"inputs\": \(inputs)}"] {
+                let answer = try predict(daemon, name, body)
+                let outputs = try #require(answer.json["outputs"] as? [String: Any], "\(answer.text)")
+                #expect(outputs["state"] as? String == wanted["state"] as? String)
+                for (label, value) in try #require(wanted["classProbability"] as? [String: Double]) {
+                    #expect(close((outputs["classProbability"] as? [String: Any])?[label], value, 1e-9))
+                }
+            }
+        }
+        let items = try predict(
+            daemon, name,
+            "{\"items\": [{\"goal\": 1, \"backersCount\": 2, \"duration\": 3}, {\"goal\": 1, \"backersCount\": 2}]}")
+        let results = try #require(items.json["results"] as? [[String: Any]] ?? [items.json])
+        #expect(items.status == 400 || results.count == 2)
+        let missing = try predict(daemon, name, "{\"goal\": 1, \"duration\": 3}")
+        #expect(missing.status == 400)
+        #expect(missing.error.contains("\"backersCount\": is missing"), "\(missing.text)")
+        let wrong = try predict(daemon, name, "{\"goal\": \"much\", \"backersCount\": 2, \"duration\": 3}")
+        #expect(wrong.status == 400)
+        #expect(wrong.error.contains("goal"), "\(wrong.text)")
+        let tensors = """
+            {"inputs": [{"name": "goal", "datatype": "FP64", "shape": [1], "data": [1000]},
+             {"name": "backersCount", "datatype": "FP64", "shape": [1], "data": [20]},
+             {"name": "duration", "datatype": "FP64", "shape": [1], "data": [30]}]}
+            """
+        let infer = try Curl.run(
+            daemon.url + "/v2/models/\(name)/infer", ["--data-binary", "@-"], input: Data(tensors.utf8))
+        let outputs = try #require(infer.json["outputs"] as? [[String: Any]], "\(infer.text)")
+        #expect(outputs[0]["datatype"] as? String == "BYTES")
+        #expect((outputs[1]["data"] as? [Any])?.count == 2)
+    }
+
+    @Test func wordsAndOptionalInputs() throws {
+        let folder = try Folder([Self.product.appendingPathComponent("tickets.mlmodel")])
+        let daemon = try Daemon(["--models", folder.url.path])
+        defer { daemon.stop() }
+        for entry in try #require(try expected()["tickets"] as? [[String: Any]]) {
+            let inputs = String(
+                decoding: try JSONSerialization.data(withJSONObject: try #require(entry["inputs"])), as: UTF8.self)
+            let answer = try predict(daemon, "tickets", inputs)
+            #expect(
+                close((answer.json["outputs"] as? [String: Any])?["price"], try #require(entry["price"] as? Double)))
+        }
+        let left = try predict(daemon, "tickets", "{\"day\": \"weekend\", \"distance\": null}")
+        #expect(close((left.json["outputs"] as? [String: Any])?["price"], 30.5), "\(left.text)")
+        let unknown = try predict(daemon, "tickets", "{\"day\": \"feast\"}")
+        #expect(unknown.status == 400)
+        #expect(unknown.code == "invalid_input")
+        #expect(unknown.error.contains("\"feast\"") && unknown.error.contains("\"weekday\""), "\(unknown.text)")
+        let number = try predict(daemon, "tickets", "{\"day\": 3}")
+        #expect(number.status == 400)
+        #expect(number.error.contains("\"day\": expected a string"), "\(number.text)")
+        let infer = try Curl.run(
+            daemon.url + "/v2/models/tickets/infer",
+            [
+                "--data-binary",
+                "{\"inputs\": [{\"name\": \"day\", \"datatype\": \"BYTES\", \"shape\": [1], \"data\": [\"a\"]}]}",
+            ])
+        #expect(infer.status == 400)
+        #expect(infer.error.contains("predict"), "\(infer.text)")
+    }
+
+    @Test func everyTypeOfFeatureGoesInAndOut() throws {
+        let folder = try Folder(
+            ["identity", "dict_vectorizer", "one_hot_error_sparse"].map {
+                Self.fixtures.appendingPathComponent("classical/\($0).mlmodel")
+            })
+        let daemon = try Daemon(["--models", folder.url.path])
+        defer { daemon.stop() }
+        let values = """
+            {"number": 0.1, "count": 9007199254740993, "text": "Grüße, 世界", "array": [1.5, -2], "words": {"a": 0.1}}
+            """
+        let same = try predict(daemon, "identity", values)
+        #expect(same.text.contains("9007199254740993"), "\(same.text)")
+        let outputs = try #require(same.json["outputs"] as? [String: Any])
+        #expect(outputs["number"] as? Double == 0.1)
+        #expect(outputs["text"] as? String == "Grüße, 世界")
+        #expect(outputs["array"] as? [Double] == [1.5, -2])
+        #expect(outputs["words"] as? [String: Double] == ["a": 0.1])
+        let vector = try predict(
+            daemon, "dict_vectorizer", "{\"x\": {\"bedrooms\": 3, \"city=Rome\": 1, \"other\": 9}}")
+        #expect((vector.json["outputs"] as? [String: Any])?["y"] as? [Double] == [0, 3, 0, 1], "\(vector.text)")
+        let sparse = try predict(daemon, "one_hot_error_sparse", "{\"color\": \"blue\"}")
+        #expect((sparse.json["outputs"] as? [String: Any])?["y"] as? [String: Double] == ["2": 1], "\(sparse.text)")
+    }
+
+    // MARK: Files
+
+    @Test func filesThatCannotBeServedAreListedWithTheReason() throws {
+        let folder = try Folder([Self.product.appendingPathComponent("tickets.mlmodel")])
+        let whole = try Data(contentsOf: Self.product.appendingPathComponent("colors.mlmodel"))
+        try whole.prefix(200).write(to: folder.url.appendingPathComponent("cut.mlmodel"))
+        try folder.write("{}", to: "empty.mlpackage/Manifest.json")
+        try folder.write(
+            "{\"rootModelIdentifier\": \"a\", \"itemInfoEntries\": {\"a\": {\"path\": \"../../tickets.mlmodel\"}}}",
+            to: "outside.mlpackage/Manifest.json")
+        try folder.write("", to: "compiled.mlmodelc/coremldata.bin")
+        try folder.add(
+            Self.product.appendingPathComponent("tickets.mlmodel"), as: "package.mlpackage/Data/a/model.mlmodel")
+        try folder.write(
+            "{\"rootModelIdentifier\": \"a\", \"itemInfoEntries\": {\"a\": {\"path\": \"a/model.mlmodel\"}}}",
+            to: "package.mlpackage/Manifest.json")
+        try folder.add(Self.product.appendingPathComponent("tickets.mlmodel"), as: "numbered/7/any.mlmodel")
+        let daemon = try Daemon(["--models", folder.url.path])
+        defer { daemon.stop() }
+        let models = try #require(try Curl.run(daemon.url + "/v1/models").json["models"] as? [[String: Any]])
+        func reason(_ name: String) -> String {
+            models.first { $0["name"] as? String == name }?["reason"] as? String ?? ""
+        }
+        #expect(reason("cut").contains("cut off"), "\(models)")
+        #expect(reason("empty").contains("Manifest.json"))
+        #expect(reason("outside").contains("leaves the package"))
+        #expect(reason("compiled").contains(".mlmodelc"))
+        for name in ["tickets", "package", "numbered"] {
+            let answer = try predict(daemon, name, "{\"day\": \"weekend\"}")
+            #expect(answer.status == 200, "\(name): \(answer.text)")
+        }
+        #expect(models.first { $0["name"] as? String == "numbered" }?["version"] as? String == "7")
+    }
+}

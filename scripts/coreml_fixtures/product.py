@@ -1,0 +1,184 @@
+#!/usr/bin/env python3
+"""Writes the Core ML files that the program is tried with as a whole, and what numpy computes for them.
+
+usage: product.py FOLDER      (Tests/Fixtures/coreml/product)
+
+colors.mlmodel        tells a picture's main colour: a network with an image input, scale and bias, and labels
+colors_mean.mlmodel   the same with biases of the wrong sign, as published SqueezeNets have them
+invert.mlmodel        turns a picture into its negative: an image output
+pixels.mlmodel        a pipeline: a network's features of a picture, then a linear model of scikit-learn's kind
+tickets.mlmodel       a pipeline of a word and numbers, one of them optional
+"""
+
+import json
+import pathlib
+import struct
+import sys
+import warnings
+import zlib
+
+import numpy as np
+
+warnings.filterwarnings("ignore")
+
+from coremltools import proto  # noqa: E402
+from coremltools.models import datatypes  # noqa: E402
+from coremltools.models.neural_network import NeuralNetworkBuilder  # noqa: E402
+
+import classical  # noqa: E402
+
+folder = None
+LABELS = ["red", "green", "blue", "gray"]
+# One row for each label: the means of blue, green and red, from -1 to 1.
+WEIGHTS = np.array([[-2, -2, 4], [-2, 4, -2], [4, -2, -2], [0.5, 0.5, 0.5]], dtype=np.float32)
+BIAS = np.array([0, 0, 0, 0.75], dtype=np.float32)
+PICTURES = {"red": (220, 30, 20), "green": (10, 160, 40), "blue": (20, 40, 250), "gray": (128, 128, 128)}
+
+
+def softmax(v):
+    powers = np.exp(v - v.max())
+    return powers / powers.sum()
+
+
+def image(features, name, width, height, space):
+    entry = features.add()
+    entry.name = name
+    entry.type.imageType.width, entry.type.imageType.height = width, height
+    entry.type.imageType.colorSpace = getattr(proto.FeatureTypes_pb2.ImageFeatureType, space)
+
+
+def png(path, rgb):
+    """A picture of one colour, 20 by 16 pixels."""
+    def chunk(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+    rows = (b"\0" + bytes(rgb) * 20) * 16
+    path.write_bytes(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", 20, 16, 8, 2, 0, 0, 0))
+                     + chunk(b"IDAT", zlib.compress(rows, 9)) + chunk(b"IEND", b""))
+
+
+def about(spec, text):
+    metadata = spec.description.metadata
+    metadata.shortDescription, metadata.author, metadata.license = text, "The Ocelli authors", "Apache-2.0"
+    metadata.versionString = "1.5"
+    metadata.userDefined["source"] = "scripts/coreml_fixtures/product.py"
+
+
+def save(name, spec):
+    (folder / f"{name}.mlmodel").write_bytes(spec.SerializeToString(deterministic=True))
+
+
+def colors(name, scale, bias):
+    builder = NeuralNetworkBuilder(
+        [("image", datatypes.Array(3, 16, 16))], [("probabilities", datatypes.Array(4))], mode="classifier")
+    builder.add_pooling("mean", 1, 1, 1, 1, "AVERAGE", "VALID", "image", "mean", is_global=True)
+    builder.add_inner_product("scores", WEIGHTS, BIAS, 3, 4, True, "mean", "scores")
+    builder.add_softmax("softmax", "scores", "probabilities")
+    builder.set_class_labels(LABELS, predicted_feature_name="color", prediction_blob="probabilities")
+    builder.set_pre_processing_parameters(
+        image_input_names=["image"], is_bgr=True, image_scale=scale, red_bias=bias, green_bias=bias, blue_bias=bias)
+    spec = builder.spec
+    about(spec, "Tells the main colour of a picture.")
+    save(name, spec)
+
+    def scores(rgb):
+        # The network sees blue first.
+        return softmax(WEIGHTS @ (np.array(rgb[::-1]) * scale + bias) + BIAS)
+
+    return {picture: dict(zip(LABELS, scores(rgb).tolist())) for picture, rgb in PICTURES.items()}
+
+
+def invert():
+    builder = NeuralNetworkBuilder([("image", datatypes.Array(3, 8, 8))], [("negative", datatypes.Array(3, 8, 8))])
+    builder.add_activation("negative", "LINEAR", "image", "negative", params=[-1, 255])
+    spec = builder.spec
+    builder.set_pre_processing_parameters(image_input_names=["image"])
+    del spec.description.output[:]
+    image(spec.description.output, "negative", 8, 8, "RGB")
+    save("invert", spec)
+
+
+def pixels():
+    """Means of the channels by a network, and a linear model that tells light pictures from dark ones."""
+    builder = NeuralNetworkBuilder([("image", datatypes.Array(3, 8, 8))], [("means", datatypes.Array(3))])
+    builder.add_pooling("mean", 1, 1, 1, 1, "AVERAGE", "VALID", "image", "means", is_global=True)
+    builder.set_pre_processing_parameters(image_input_names=["image"], image_scale=1 / 255)
+    glm = proto.Model_pb2.Model()
+    glm.specificationVersion = 1
+    classical.feature(glm.description.input, "means", datatypes.Array(3))
+    for features in (glm.description.output,):
+        classical.feature(features, "shade", datatypes.String())
+        classical.feature(features, "odds", datatypes.Dictionary(datatypes.String()))
+    glm.description.predictedFeatureName, glm.description.predictedProbabilitiesName = "shade", "odds"
+    weights, bias = np.array([[2.0, 3.0, 1.0]]), -2.5
+    classical.fill_rows(glm.glmClassifier, weights, [bias])
+    glm.glmClassifier.stringClassLabels.vector.extend(["dark", "light"])
+    spec = proto.Model_pb2.Model()
+    spec.specificationVersion = 1
+    image(spec.description.input, "image", 8, 8, "RGB")
+    for feature in glm.description.output:
+        spec.description.output.add().CopyFrom(feature)
+    spec.description.predictedFeatureName, spec.description.predictedProbabilitiesName = "shade", "odds"
+    spec.pipelineClassifier.pipeline.models.extend([builder.spec, glm])
+    save("pixels", spec)
+    result = {}
+    for picture, rgb in PICTURES.items():
+        p = 1 / (1 + np.exp(-(weights[0] @ (np.array(rgb) / 255) + bias)))
+        result[picture] = {"dark": 1 - p, "light": p}
+    return result
+
+
+def tickets():
+    """A price: a base by the day, and a share of the distance; without a distance, that of 100 km."""
+    days, weights, bias = ["weekday", "weekend"], np.array([[1.5, 2.5, 0.25]]), 3.0
+    hot = proto.Model_pb2.Model()
+    hot.specificationVersion = 1
+    classical.feature(hot.description.input, "day", datatypes.String())
+    classical.feature(hot.description.output, "encoded", datatypes.Array(2))
+    hot.oneHotEncoder.stringCategories.vector.extend(days)
+    imputer = proto.Model_pb2.Model()
+    imputer.specificationVersion = 1
+    for features in (imputer.description.input, imputer.description.output):
+        classical.feature(features, "distance", datatypes.Double())
+    imputer.imputer.imputedDoubleValue = 100
+    imputer.description.input[0].type.isOptional = True
+    both = proto.Model_pb2.Model()
+    both.specificationVersion = 1
+    classical.feature(both.description.input, "encoded", datatypes.Array(2))
+    classical.feature(both.description.input, "distance", datatypes.Double())
+    classical.feature(both.description.output, "all", datatypes.Array(3))
+    both.featureVectorizer.inputList.add(inputColumn="encoded", inputDimensions=2)
+    both.featureVectorizer.inputList.add(inputColumn="distance", inputDimensions=1)
+    glm = classical.array_model("all", 3, "price", datatypes.Double())
+    classical.fill_rows(glm.glmRegressor, weights, [bias])
+    spec = proto.Model_pb2.Model()
+    spec.specificationVersion = 1
+    classical.feature(spec.description.input, "day", datatypes.String())
+    classical.feature(spec.description.input, "distance", datatypes.Double()).type.isOptional = True
+    classical.feature(spec.description.output, "price", datatypes.Double())
+    spec.description.predictedFeatureName = "price"
+    spec.pipelineRegressor.pipeline.models.extend([hot, imputer, both, glm])
+    about(spec, "What a ticket costs.")
+    save("tickets", spec)
+    price = lambda day, distance: float(weights[0] @ [day == "weekday", day == "weekend", distance] + bias)  # noqa: E731
+    return [({"day": "weekday", "distance": 12.5}, price("weekday", 12.5)), ({"day": "weekend"}, price("weekend", 100))]
+
+
+def main():
+    global folder
+    folder = pathlib.Path(sys.argv[1])
+    folder.mkdir(parents=True, exist_ok=True)
+    expected = {
+        "pictures": PICTURES,
+        "colors": colors("colors", 1 / 127.5, -1),
+        "colors_mean": colors("colors_mean", 1, 110),
+        "pixels": pixels(),
+        "tickets": [{"inputs": inputs, "price": price} for inputs, price in tickets()],
+    }
+    invert()
+    for name, rgb in PICTURES.items():
+        png(folder / f"{name}.png", rgb)
+    (folder / "expected.json").write_text(json.dumps(expected, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
