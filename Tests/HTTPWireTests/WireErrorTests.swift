@@ -5,7 +5,7 @@ import Testing
     /// The table of errors of the HTTP contract: which code goes with which status.
     private let codes = [
         400: "bad_request", 413: "body_too_large", 414: "uri_too_long", 417: "expectation_failed",
-        431: "headers_too_large", 501: "not_implemented", 505: "version_not_supported",
+        421: "misdirected_request", 431: "headers_too_large", 501: "not_implemented", 505: "version_not_supported",
     ]
 
     @Test(arguments: WireError.Reason.allCases)

@@ -35,6 +35,17 @@ public struct ChunkedDecoder: Sendable {
     /// Whether the last chunk and the trailer section have been read.
     public var isDone: Bool { phase == .done }
 
+    /// Bytes of data that the current chunk has still to bring, as far as its size has come: it can only become more until
+    /// the data begins. Whoever bounds the body refuses by this, before the data comes.
+    public var announced: UInt64 {
+        switch phase {
+        case .data, .size, .sizeFeed, .extensionBlank, .extensionNameStart, .extensionName, .extensionNameEnd,
+            .extensionValueStart, .extensionValue, .extensionQuoted, .extensionEscape, .extensionValueEnd:
+            remaining
+        default: 0
+        }
+    }
+
     /// Goes on with the body.
     ///
     /// - Parameters:

@@ -51,6 +51,8 @@ public struct HTTPStatus: Hashable, Sendable, CustomStringConvertible {
     public static var unsupportedMediaType: HTTPStatus { HTTPStatus(code: 415) }
     /// 417 Expectation Failed.
     public static var expectationFailed: HTTPStatus { HTTPStatus(code: 417) }
+    /// 421 Misdirected Request.
+    public static var misdirectedRequest: HTTPStatus { HTTPStatus(code: 421) }
     /// 422 Unprocessable Content.
     public static var unprocessableContent: HTTPStatus { HTTPStatus(code: 422) }
     /// 429 Too Many Requests.

@@ -11,6 +11,7 @@ extension WireError {
         case targetByte = "target_byte"
         case targetForm = "target_form"
         case targetAuthority = "target_authority"
+        case targetScheme = "target_scheme"
         case targetEscape = "target_escape"
         case targetControl = "target_control"
         case targetSlash = "target_encoded_slash"
@@ -75,6 +76,7 @@ extension WireError.Reason {
         case .methodTooLong, .methodConnect, .transferEncodingUnknown: .notImplemented
         case .versionNotSupported: .versionNotSupported
         case .expectation: .expectationFailed
+        case .targetScheme: .misdirectedRequest
         default: .badRequest
         }
     }
@@ -85,6 +87,7 @@ extension WireError.Reason {
         case 413: "body_too_large"
         case 414: "uri_too_long"
         case 417: "expectation_failed"
+        case 421: "misdirected_request"
         case 431: "headers_too_large"
         case 501: "not_implemented"
         case 505: "version_not_supported"
@@ -105,6 +108,7 @@ extension WireError.Reason {
         case .targetByte: "the request target holds a byte that must be percent-encoded"
         case .targetForm: "the request target must be a path that starts with '/', an http URI, or '*' for OPTIONS"
         case .targetAuthority: "the host in the request target is malformed"
+        case .targetScheme: "an https URI came over a connection without TLS: use the path alone, or an http URI"
         case .targetEscape: "the request target holds a '%' that two hexadecimal digits do not follow"
         case .targetControl: "the request target holds an encoded control character"
         case .targetSlash: "the request target's path holds an encoded slash or backslash"

@@ -40,6 +40,7 @@ extension RequestParser {
                 methodEnd = position
                 let method = ByteSlice(bytes: bytes, start: start, end: position)
                 if method.equalsExactly("CONNECT") { throw WireError(.methodConnect) }
+                methodIsHead = method.equalsExactly("HEAD")
                 position &+= 1
                 phase = .target
                 return true

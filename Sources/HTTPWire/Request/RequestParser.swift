@@ -21,6 +21,7 @@ public struct RequestParser: Sendable {
     /// The first byte of the request line.
     var start = 0
     var methodEnd = 0
+    var methodIsHead = false
     var fieldsStart = 0
     var version = HTTPVersion.http11
     var target = TargetLayout()
@@ -50,6 +51,15 @@ public struct RequestParser: Sendable {
         case .emptyLine, .emptyLineFeed: true
         case .method: position == start
         default: false
+        }
+    }
+
+    /// Whether the request that is being parsed, or was refused, is a HEAD request: its answer has no body, whatever is
+    /// wrong with it (RFC 9110 section 9.3.2). False until the method is known.
+    public var isHead: Bool {
+        switch phase {
+        case .emptyLine, .emptyLineFeed, .method: false
+        default: methodIsHead
         }
     }
 

@@ -32,6 +32,8 @@ struct TargetCheck {
         guard !authority.isEmpty, Authority.isValid(authority), authority[0] != ASCII.colon else {
             throw WireError(.targetAuthority)
         }
+        // RFC 9110 section 7.4: an https resource is served over TLS only, and there is none here.
+        guard target[4] == ASCII.colon else { throw WireError(.targetScheme) }
         layout.form = .absolute
         layout.authorityStart = offset(start)
         layout.authorityEnd = offset(end)
