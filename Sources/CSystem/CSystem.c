@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
@@ -96,20 +97,24 @@ static int close_with(int fd, int error) {
     return -error;
 }
 
-static int listen_at(const struct addrinfo *at, int backlog, bool reuse_port, bool dual) {
+static int listen_at(const struct addrinfo *at, int backlog, enum csys_sharing sharing, bool dual) {
     int fd = csys_socket(at->ai_family);
     if (fd < 0) return fd;
     int one = 1, zero = 0;
     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
-    if (reuse_port && setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &one, sizeof one) < 0) return close_with(fd, errno);
+    if (sharing == CSYS_SHARING_NEXT && setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &one, sizeof one) < 0)
+        return close_with(fd, errno);
     if (at->ai_family == AF_INET6) setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, dual ? &zero : &one, sizeof one);
     if (bind(fd, at->ai_addr, at->ai_addrlen) < 0) return close_with(fd, errno);
+    // Only now: had the first socket been bound with the option, it could have joined those of another process.
+    if (sharing == CSYS_SHARING_FIRST && setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &one, sizeof one) < 0)
+        return close_with(fd, errno);
     csys_set_stream_options(fd);
     if (listen(fd, backlog) < 0) return close_with(fd, errno);
     return fd;
 }
 
-int csys_listen_tcp(const char *host, uint16_t port, int backlog, bool reuse_port) {
+int csys_listen_tcp(const char *host, uint16_t port, int backlog, enum csys_sharing sharing) {
     bool any = host == NULL || *host == 0;
     char service[8];
     snprintf(service, sizeof service, "%u", (unsigned)port);
@@ -119,7 +124,7 @@ int csys_listen_tcp(const char *host, uint16_t port, int backlog, bool reuse_por
     if (failed == 0) {
         int result = -EADDRNOTAVAIL;
         for (struct addrinfo *at = found; at != NULL; at = at->ai_next) {
-            result = listen_at(at, backlog, reuse_port, any);
+            result = listen_at(at, backlog, sharing, any);
             if (result >= 0) break;
         }
         freeaddrinfo(found);
@@ -131,7 +136,7 @@ int csys_listen_tcp(const char *host, uint16_t port, int backlog, bool reuse_por
     struct sockaddr_in every = {.sin_family = AF_INET, .sin_port = htons(port)};
     struct addrinfo at = {
         .ai_family = AF_INET, .ai_addr = (struct sockaddr *)&every, .ai_addrlen = sizeof every};
-    return listen_at(&at, backlog, reuse_port, false);
+    return listen_at(&at, backlog, sharing, false);
 }
 
 static int unix_address(const char *path, struct sockaddr_un *address) {
@@ -215,6 +220,15 @@ int csys_set_stream_options(int fd) {
 
 int csys_set_send_buffer(int fd, int bytes) {
     return setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes) < 0 ? -errno : 0;
+}
+
+int csys_set_unsent(int fd, int bytes) {
+    return setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &bytes, sizeof bytes) < 0 ? -errno : 0;
+}
+
+int csys_queued(int fd) {
+    int count = 0;
+    return ioctl(fd, TIOCOUTQ, &count) < 0 ? -errno : count;  // SIOCOUTQ by its other name
 }
 
 int csys_local_address(int fd, struct csys_address *address) {
@@ -365,7 +379,10 @@ int csys_chown(const char *path, const char *owner) {
 
 void *csys_map(size_t bytes) {
     void *base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    return base == MAP_FAILED ? NULL : base;
+    if (base == MAP_FAILED) return NULL;
+    // With huge pages one byte could take two megabytes. A kernel without them says EINVAL, which is as good.
+    madvise(base, bytes, MADV_NOHUGEPAGE);
+    return base;
 }
 
 void *csys_remap(void *base, size_t from, size_t to) {

@@ -74,6 +74,9 @@ final class ProbeResponder: HTTPResponder {
         lines.append("cancelled \(statistics.cancelledHandlers)")
         lines.append("bodyBytes \(statistics.bodyBytes)")
         lines.append("waiting \(statistics.bodiesWaiting)")
+        lines.append("answerBytes \(statistics.answerBytes)")
+        lines.append("shedReaders \(statistics.shedReaders)")
+        lines.append("evictedBodies \(statistics.evictedBodies)")
         lines.append("slowReaders \(statistics.slowReaders)")
         return lines.joined(separator: "\n") + "\n"
     }

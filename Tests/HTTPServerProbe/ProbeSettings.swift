@@ -33,6 +33,8 @@ enum ProbeSettings {
             case "idleTimeout": configuration.idleTimeout = time
             case "bodyGrace": configuration.bodyGrace = time
             case "minBodyRate": configuration.minBodyRate = number
+            case "maxTotalAnswers": configuration.maxTotalAnswerBytes = number
+            case "bodyTimeout": configuration.bodyTimeout = time
             case "bodyBudgetTimeout": configuration.bodyBudgetTimeout = time
             case "writeTimeout": configuration.writeTimeout = time
             case "lingerTimeout": configuration.lingerTimeout = time

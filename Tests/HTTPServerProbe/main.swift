@@ -47,7 +47,11 @@ let commands = Task.detached {
                 Glibc.shutdown(descriptor, Int32(SHUT_RDWR))
             }
         }
-        if line == "break loops" { EventLoopBreaker.run() }
+        if line == "break loops" {
+            EventLoopBreaker.run()
+            print("broken")
+            fflush(nil)
+        }
         if line == "shutdown" { break }
     }
     let report = await server.shutdown(within: drain)

@@ -20,7 +20,7 @@ final class ScriptedServer: Sendable {
     private let isStopped = Atomic(false)
 
     init(_ behaviour: Behaviour) throws {
-        let descriptor = csys_listen_tcp("127.0.0.1", 0, 64, false)
+        let descriptor = csys_listen_tcp("127.0.0.1", 0, 64, CSYS_SHARING_NONE)
         guard descriptor >= 0 else { throw POSIXError(.EADDRNOTAVAIL) }
         listener = descriptor
         var address = csys_address()

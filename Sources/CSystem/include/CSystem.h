@@ -138,9 +138,13 @@ static inline int csys_shutdown_write(int fd) { return shutdown(fd, SHUT_WR) < 0
 /// close(2). Never repeated: on Linux the descriptor is gone even when it says EINTR.
 static inline int csys_close(int fd) { return close(fd) < 0 ? -errno : 0; }
 
+/// Whether a listening socket shares its address (SO_REUSEPORT) with others of this process: the first of them is not bound
+/// where any other socket listens, shared or not.
+enum csys_sharing { CSYS_SHARING_NONE, CSYS_SHARING_FIRST, CSYS_SHARING_NEXT };
+
 /// Resolves and binds `host` (nil or empty: every address, IPv6 with IPv4 where the host has it) and listens.
 /// Numeric hosts never ask a resolver. Returns the descriptor.
-int csys_listen_tcp(const char *host, uint16_t port, int backlog, bool reuse_port);
+int csys_listen_tcp(const char *host, uint16_t port, int backlog, enum csys_sharing sharing);
 /// Binds and listens on a Unix-domain socket whose file has `mode` from its first moment on (never a wider one).
 int csys_listen_unix(const char *path, uint32_t mode, int backlog);
 /// 0 when somebody accepts connections on that path, else the negated errno: -ECONNREFUSED for a left-over file.
@@ -156,6 +160,11 @@ int csys_stop_handshakes(int fd);
 int csys_set_stream_options(int fd);
 /// Size of the kernel's send buffer, in bytes.
 int csys_set_send_buffer(int fd, int bytes);
+/// Bytes that the kernel takes of a TCP socket before they can be sent (TCP_NOTSENT_LOWAT): those that the client has no room
+/// for. Inherited by accepted sockets.
+int csys_set_unsent(int fd, int bytes);
+/// Bytes that the kernel has taken of a socket and the other side has not: unsent, or not acknowledged (SIOCOUTQ).
+int csys_queued(int fd);
 int csys_local_address(int fd, struct csys_address *address);
 /// AF_INET, AF_INET6, AF_UNIX.
 static inline int csys_address_family(const struct csys_address *address) { return address->storage.ss_family; }
@@ -187,7 +196,7 @@ int csys_file_identity(const char *path, uint64_t *device, uint64_t *inode, bool
 /// Gives a file to `owner`: `user`, `user:group` or `:group`, by name or number. -ENOENT for a name that nobody has (numbers
 /// too large for one are names), -EINVAL for one of 64 bytes or more.
 int csys_chown(const char *path, const char *owner);
-/// Anonymous memory, zero pages until written; NULL when the kernel refuses.
+/// Anonymous memory, zero pages until written, each of the usual size; NULL when the kernel refuses.
 void *csys_map(size_t bytes);
 /// Grows or shrinks such memory by moving its page tables, not its bytes; NULL when the kernel refuses.
 void *csys_remap(void *base, size_t from, size_t to);

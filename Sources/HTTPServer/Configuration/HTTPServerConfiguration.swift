@@ -18,8 +18,14 @@ public struct HTTPServerConfiguration: Sendable {
     public var wireLimits = WireLimits()
     /// Bytes of one body. `HTTPResponder.admit` may set less for a request, never more.
     public var maxBodyBytes = 20 << 20
-    /// Bytes of all bodies that are held together, received or being received. Past it, sockets are not read.
+    /// Memory of all bodies together, received or being received. Past it, sockets are not read, and the bodies that come
+    /// most slowly are given up.
     public var maxTotalBodyBytes = 256 << 20
+    /// Bytes of all answers together that their clients have not taken yet. Past it, who has taken nothing for longest is
+    /// closed.
+    public var maxTotalAnswerBytes = 64 << 20
+    /// Bytes of answers that the kernel may hold for one connection.
+    public var sendBufferBytes = 256 << 10
     /// Bytes received beyond the request that is being handled (pipelining) and kept for it to end.
     public var maxReadAheadBytes = 16 << 10
 
@@ -31,6 +37,8 @@ public struct HTTPServerConfiguration: Sendable {
     public var minBodyRate = 1024
     /// The window over which `minBodyRate` is measured, and the time a body has before it is first held to it.
     public var bodyGrace: Duration = .seconds(10)
+    /// The time that a body has in all, the waits for room not counted.
+    public var bodyTimeout: Duration = .seconds(120)
     /// How long a body may wait for room under `maxTotalBodyBytes` before it is answered 503.
     public var bodyBudgetTimeout: Duration = .seconds(30)
     /// How long the client may take none of the answer.
@@ -41,13 +49,16 @@ public struct HTTPServerConfiguration: Sendable {
     public var lingerTotal: Duration = .seconds(30)
     /// Bytes of a refused body that are read and thrown away at most, so that its sender reads the answer.
     public var lingerBytes = 256 << 20
-    /// A refused body of at most this length is skipped and the connection kept.
-    public var skippedBodyBytes = 64 << 10
+    /// A refused body of at most this length is skipped and the connection kept: reading it without a copy costs less, on
+    /// both sides, than another connection.
+    public var skippedBodyBytes = 20 << 20
     /// From the client's FIN on, how often a pending HTTP/1.1 request's connection is probed with 102 (Processing).
     public var probeInterval: Duration = .seconds(1)
 
-    /// Connections at once, in equal shares for the event loops (one each at the least). At the limit the ones idle for
-    /// longest make room; if none is idle, the rest wait in the kernel's backlog.
+    /// Connections at once, in equal shares for the event loops (one each at the least). At the limit the ones make
+    /// room that have been answered and only send on, then those idle for longest, then those that have been sending a head
+    /// for longest, then the slowest bodies and the readers that take nothing; if there is none, the rest wait in the
+    /// kernel's backlog.
     public var maxConnections = 4096
     /// Requests answered on one connection before it is closed.
     public var maxRequestsPerConnection = 100_000

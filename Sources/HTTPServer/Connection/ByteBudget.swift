@@ -1,77 +1,134 @@
 internal import SystemSupport
 
-/// The bytes of all bodies together, over all event loops.
+/// The bytes of all bodies together, over all event loops: what they take of memory, not what they announce.
 ///
-/// Bodies take room as their bytes arrive, not by what they announce: a client that announces much and sends little
-/// holds little. That alone could end with every byte of the budget held by bodies that are not whole and wait for
-/// more. So one body at a time, the first that found no room, may go on into a reserve that holds one body of the
-/// largest size: it can always be completed, is then handled, and gives its bytes back. The bound is strict, and
-/// somebody always makes progress.
+/// Bodies take room as their bytes arrive. That alone could end with every byte of the budget held by bodies that are not
+/// whole and wait for more. So one body at a time, the first that found no room, may go on into a reserve that holds one
+/// body of the largest size: it can always be completed, is then handled, and gives its bytes back. The bound is strict,
+/// and somebody always makes progress, provided that who sends too slowly does not keep the reserve: see
+/// `EventLoop.relieve`.
+///
+/// A quarter of the rest is kept for small bodies, so that a few large ones do not shut out the many.
 package final class ByteBudget: Sendable {
     private struct State {
         var used = 0
         var overdrawing: ObjectIdentifier?
-        var waiting = false
+        var isShort = false
+        var releases = 0
     }
 
     /// The bound.
     package let total: Int
     private let ordinary: Int
+    private let small: Int
     private let state = Guarded(State())
-    private let wakeWaiters = Guarded<[@Sendable () -> Void]>([])
+    private let listeners = Guarded<[Listener]>([])
+
+    /// What is called when there is too little, and when there is room again.
+    private struct Listener: Sendable {
+        let shortage: @Sendable () -> Void
+        let release: @Sendable () -> Void
+    }
 
     /// A budget of `total` bytes for bodies of at most `largest` bytes.
     package init(total: Int, largest: Int) {
         self.total = total
         ordinary = max(0, total - largest)
+        small = max(64 << 10, total / 256)
     }
 
     /// Bytes that are taken.
     package var used: Int { state.withLock { $0.used } }
 
-    /// Takes `bytes` for a body. False: no room now; every function given to `onRelease` is called once there is some.
-    package func take(_ bytes: Int, body: ObjectIdentifier) -> Bool {
-        state.withLock { state in
-            if state.used + bytes <= ordinary {
+    /// Whether more than half of it is taken.
+    package var isHalfTaken: Bool { state.withLock { $0.used > total / 2 } }
+
+    /// Whether somebody was refused since room was last given back.
+    package var isShort: Bool { state.withLock { $0.isShort } }
+
+    /// How often room was given back while somebody wanted it: whether things move.
+    package var releases: Int { state.withLock { $0.releases } }
+
+    /// Takes `bytes` for a body that has `held` already. False: there is no room now; those who listen are called, unless
+    /// the body can go on without (`isOptional`).
+    package func take(_ bytes: Int, held: Int = 0, isOptional: Bool = false, body: ObjectIdentifier) -> Bool {
+        let (taken, isNew) = state.withLock { state -> (Bool, Bool) in
+            let bound = held + bytes <= small ? ordinary : ordinary - ordinary / 4
+            if state.used + bytes <= bound {
                 state.used += bytes
-                return true
+                return (true, false)
             }
+            if isOptional { return (false, false) }
             if state.used + bytes <= total, state.overdrawing == nil || state.overdrawing == body {
                 state.overdrawing = body
                 state.used += bytes
-                return true
+                return (true, false)
             }
-            state.waiting = true
-            return false
+            defer { state.isShort = true }
+            return (false, !state.isShort)
         }
+        if isNew { listeners.withLock { $0 }.forEach { $0.shortage() } }
+        return taken
+    }
+
+    /// How much of the budget something else than a body may use.
+    package enum Share: Sendable {
+        /// Half of what bodies have.
+        case half
+        /// All of it.
+        case whole
+        /// More than there is: whoever was admitted goes on.
+        case unbounded
+    }
+
+    /// Takes `bytes` for something else than a body.
+    package func takeBeside(_ bytes: Int, _ share: Share) -> Bool {
+        state.withLock { state in
+            let bound =
+                switch share {
+                case .half: ordinary / 2
+                case .whole: total
+                case .unbounded: Int.max
+                }
+            guard state.used + bytes <= bound else { return false }
+            state.used += bytes
+            return true
+        }
+    }
+
+    /// Some of what a body took is not needed yet. It keeps the right to overdraw.
+    package func trim(_ bytes: Int) {
+        giveBack(bytes, endOf: nil)
     }
 
     /// The body is whole: what it took too much goes back, and another one may overdraw.
     package func settle(_ surplus: Int, body: ObjectIdentifier) {
-        giveBack(surplus, body: body)
+        giveBack(surplus, endOf: body)
     }
 
     /// The body is gone.
     package func release(_ bytes: Int, body: ObjectIdentifier) {
-        giveBack(bytes, body: body)
+        giveBack(bytes, endOf: body)
     }
 
-    /// Calls `wake` from any thread whenever there is room again after somebody was refused.
-    package func onRelease(_ wake: @escaping @Sendable () -> Void) {
-        wakeWaiters.withLock { $0.append(wake) }
+    /// Calls `release`, from any thread, whenever there is room again after somebody was refused, and `shortage` when
+    /// somebody is refused for the first time since.
+    package func listen(
+        shortage: @escaping @Sendable () -> Void = {}, release: @escaping @Sendable () -> Void
+    ) {
+        listeners.withLock { $0.append(Listener(shortage: shortage, release: release)) }
     }
 
-    private func giveBack(_ bytes: Int, body: ObjectIdentifier) {
+    private func giveBack(_ bytes: Int, endOf body: ObjectIdentifier?) {
         let wake = state.withLock { state in
             state.used -= max(0, bytes)
-            let freed = state.overdrawing == body
+            let freed = body != nil && state.overdrawing == body
             if freed { state.overdrawing = nil }
-            guard state.waiting, bytes > 0 || freed else { return false }
-            state.waiting = false
+            guard state.isShort, bytes > 0 || freed else { return false }
+            state.isShort = false
+            state.releases += 1
             return true
         }
-        if wake {
-            for function in wakeWaiters.withLock({ $0 }) { function() }
-        }
+        if wake { listeners.withLock { $0 }.forEach { $0.release() } }
     }
 }

@@ -25,6 +25,14 @@ final class Connection {
     /// The first byte of the request that is being received; 0 for none.
     var firstByte: UInt64 = 0
 
+    /// Bytes of the budget that are taken for `leftover` and for the head of the request.
+    var charged = 0
+
+    /// When the body last brought a whole `EventLoop.piece`, or the client took one of its answer: how slow it is.
+    var progressAt: UInt64 = 0
+    /// What came, or was taken, since then.
+    var sinceProgress = 0
+
     /// The request that is being received or handled.
     var exchange: Exchange?
     /// Its handler.
@@ -32,6 +40,10 @@ final class Connection {
 
     /// What the socket has not taken yet.
     var output = PendingOutput()
+    /// What the kernel held beside it when it was last looked at.
+    var queued: Int32 = 0
+    /// Bytes of it that are counted in the budget for answers.
+    var answerCharged = 0
     /// Records of answers that are rendered and not yet sent whole.
     var ending: [ExchangeRecord] = []
 

@@ -6,10 +6,16 @@ package enum ConnectionFault: Sendable, Hashable {
     case slowHead
     /// The body came slower than the minimum rate.
     case slowBody
+    /// The body did not come whole in the time that a body has.
+    case lateBody
+    /// The body came more slowly than the others while there was no room for all of them.
+    case slowestBody
     /// No room for the body's bytes came free in time.
     case noBudget
     /// The body is longer than this, or says that it will be, and how long.
     case bodyTooLarge(limit: UInt64, declared: UInt64?)
+    /// A chunk of the body says that it is so long, and the body would be longer than its limit.
+    case chunkTooLarge(limit: UInt64, size: UInt64)
     /// The client ended its side in the middle of the head.
     case headTruncated
     /// The client ended its side in the middle of the body.
@@ -18,8 +24,8 @@ package enum ConnectionFault: Sendable, Hashable {
     /// Whether it is a timeout, for the statistics.
     package var isTimeout: Bool {
         switch self {
-        case .slowHead, .slowBody, .noBudget: true
-        case .bodyTooLarge, .headTruncated, .bodyTruncated: false
+        case .slowHead, .slowBody, .lateBody, .slowestBody, .noBudget: true
+        case .bodyTooLarge, .chunkTooLarge, .headTruncated, .bodyTruncated: false
         }
     }
 
@@ -34,6 +40,16 @@ package enum ConnectionFault: Sendable, Hashable {
             WireError(
                 status: .requestTimeout, code: "request_timeout",
                 message: "the body of the request arrives more slowly than the minimum rate", label: "slow_body")
+        case .lateBody:
+            WireError(
+                status: .requestTimeout, code: "request_timeout",
+                message: "the body of the request did not arrive in the time that a body has", label: "late_body")
+        case .slowestBody:
+            WireError(
+                status: .requestTimeout, code: "request_timeout",
+                message:
+                    "the body of the request arrives more slowly than others, and there is no room for all of them",
+                label: "slowest_body")
         case .noBudget:
             WireError(
                 status: .serviceUnavailable, code: "overloaded",
@@ -43,6 +59,12 @@ package enum ConnectionFault: Sendable, Hashable {
                 status: .contentTooLarge, code: "body_too_large",
                 message: "the body is larger than the \(limit) bytes that are accepted here: "
                     + (declared.map { "Content-Length says \($0)" } ?? "more came"), label: "body_too_large")
+        case .chunkTooLarge(let limit, let size):
+            WireError(
+                status: .contentTooLarge, code: "body_too_large",
+                message:
+                    "the body is larger than the \(limit) bytes that are accepted here: a chunk of \(size) bytes begins",
+                label: "body_too_large")
         case .headTruncated:
             WireError(
                 status: .badRequest, code: "bad_request",

@@ -23,7 +23,7 @@
 /// | --- | --- | --- |
 /// | idle | the first byte of a request | idle (before the first request: header) timeout: closed |
 /// | head | the end of the head | header timeout: 408 |
-/// | body | the rest of the body | a window of `bodyGrace` with too few bytes: 408 |
+/// | body | the rest of the body | a window of `bodyGrace` with too few bytes, or the body's time: 408 |
 /// | waiting | room for the body's bytes | budget timeout: 503 |
 /// | handling | the answer | none; after the client's FIN: another 102 every `probeInterval` |
 /// | answering | the answer being taken | no progress for the write timeout: closed |
@@ -62,8 +62,13 @@ package struct ConnectionMachine: Sendable {
     private var next = Next.request
     /// The connection was idle when the server began to shut down.
     private var isDraining = false
-    private var maxBody: UInt64 = 0
+    /// The most bytes that the body may have.
+    package private(set) var maxBody: UInt64 = 0
     private var windowBytes: UInt64 = 0
+    /// When the body's time is up.
+    private var bodyEnd: UInt64 = 0
+    /// Since when the body waits for room.
+    private var waitingSince: UInt64 = 0
     private var lingerEnd: UInt64 = 0
     private var lingerBytes: UInt64 = 0
 
@@ -99,6 +104,7 @@ package struct ConnectionMachine: Sendable {
             return .fail(.bodyTooLarge(limit: maxBody, declared: length))
         }
         phase = .body
+        bodyEnd = now &+ policy.bodyTimeout
         openWindow(policy, now)
         return .readBody(sendContinue: traits.expectsContinue && !traits.isHTTP10 && !buffered)
     }
@@ -108,12 +114,20 @@ package struct ConnectionMachine: Sendable {
         _ = begin(traits)
     }
 
-    /// `count` bytes of the body came (without its coding).
-    package mutating func bodyReceived(_ count: UInt64) -> ConnectionAction {
+    /// The head will not become whole, or is malformed; `isHead`: the method of the request is known to be HEAD. The answer
+    /// to the fault is next.
+    package mutating func headFailed(isHead: Bool) {
+        guard !headTaken else { return }
+        _ = begin(RequestTraits(isHead: isHead))
+    }
+
+    /// `count` bytes of the body came (without its coding). `announced`: as many are to come of the same chunk.
+    package mutating func bodyReceived(_ count: UInt64, announced: UInt64 = 0) -> ConnectionAction {
         guard phase == .body else { return .wait }
         bodyBytes &+= count
         windowBytes &+= count
         if bodyBytes > maxBody { return .fail(.bodyTooLarge(limit: maxBody, declared: nil)) }
+        if announced > maxBody &- bodyBytes { return .fail(.chunkTooLarge(limit: maxBody, size: announced)) }
         return bodyRemaining == 0 ? dispatch() : .wait
     }
 
@@ -127,6 +141,7 @@ package struct ConnectionMachine: Sendable {
     package mutating func budgetExhausted(policy: ConnectionPolicy, now: UInt64) {
         guard phase == .body else { return }
         phase = .waiting
+        waitingSince = now
         deadline = now &+ policy.bodyBudgetTimeout
     }
 
@@ -134,8 +149,18 @@ package struct ConnectionMachine: Sendable {
     package mutating func budgetFreed(policy: ConnectionPolicy, now: UInt64) -> ConnectionAction {
         guard phase == .waiting else { return .wait }
         phase = .body
+        bodyEnd = bodyEnd &+ (now &- waitingSince)
         openWindow(policy, now)
         return .readBody(sendContinue: false)
+    }
+
+    /// The body is given up, because others need its room or its connection, and are faster.
+    package func bodyEvicted() -> ConnectionAction {
+        switch phase {
+        case .body: .fail(.slowestBody)
+        case .waiting: .fail(.noBudget)
+        default: .wait
+        }
     }
 
     // MARK: Answering
@@ -191,6 +216,7 @@ package struct ConnectionMachine: Sendable {
             return .readHead
         case .skip:
             phase = .skipping
+            bodyEnd = now &+ policy.bodyTimeout
             openWindow(policy, now)
             return .skipBody
         case .linger:
@@ -270,8 +296,9 @@ package struct ConnectionMachine: Sendable {
         case .answering: return close(.slowReader)
         case .lingering: return close(.finished)
         case .body, .skipping:
-            if windowBytes < policy.bodyBytesPerGrace {
-                return phase == .body ? .fail(.slowBody) : close(.finished)
+            let isLate = now >= bodyEnd
+            if isLate || windowBytes < policy.bodyBytesPerGrace {
+                return phase == .body ? .fail(isLate ? .lateBody : .slowBody) : close(.finished)
             }
             openWindow(policy, now)
             return .wait
@@ -327,6 +354,6 @@ package struct ConnectionMachine: Sendable {
 
     private mutating func openWindow(_ policy: ConnectionPolicy, _ now: UInt64) {
         windowBytes = 0
-        deadline = now &+ policy.bodyGrace
+        deadline = min(now &+ policy.bodyGrace, bodyEnd)
     }
 }

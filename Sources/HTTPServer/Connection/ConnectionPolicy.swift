@@ -5,6 +5,8 @@ package struct ConnectionPolicy: Sendable {
     package var bodyGrace: UInt64
     /// Bytes that a body must bring in each `bodyGrace`.
     package var bodyBytesPerGrace: UInt64
+    /// The time that a body has in all, the waits for room not counted.
+    package var bodyTimeout: UInt64
     package var bodyBudgetTimeout: UInt64
     package var writeTimeout: UInt64
     package var lingerTimeout: UInt64
@@ -21,6 +23,7 @@ package struct ConnectionPolicy: Sendable {
         let (product, overflow) = UInt64(max(0, configuration.minBodyRate))
             .multipliedReportingOverflow(by: bodyGrace / 1_000_000)
         bodyBytesPerGrace = overflow ? .max : product / 1000
+        bodyTimeout = nanoseconds(configuration.bodyTimeout)
         bodyBudgetTimeout = nanoseconds(configuration.bodyBudgetTimeout)
         writeTimeout = nanoseconds(configuration.writeTimeout)
         lingerTimeout = nanoseconds(configuration.lingerTimeout)

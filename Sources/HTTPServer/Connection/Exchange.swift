@@ -3,6 +3,8 @@ import HTTPWire
 /// A request between its head and its answer.
 struct Exchange {
     let head: RequestHead
+    /// Bytes of memory that the head takes.
+    let headBytes: Int
     let requestID: String
     var body: HTTPBody
     /// Takes the chunked coding off; nil where the body has a length.

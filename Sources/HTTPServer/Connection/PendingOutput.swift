@@ -4,16 +4,20 @@ struct PendingOutput {
     /// Bytes of the first piece that are sent.
     private var offset = 0
 
+    /// Bytes of memory that the pieces take: a piece is held until all of it is sent.
+    private(set) var held = 0
+
     var isEmpty: Bool { pieces.isEmpty }
 
     /// How many bytes are left.
-    var count: Int { pieces.reduce(0) { $0 + $1.count } - (pieces.isEmpty ? 0 : offset) }
+    var count: Int { held - offset }
 
     /// Adds bytes, of which the first `sent` are gone already.
     mutating func append(_ bytes: [UInt8], sent: Int = 0) {
         guard sent < bytes.count else { return }
         if pieces.isEmpty { offset = sent }
         pieces.append(bytes)
+        held += bytes.count
     }
 
     /// Sends as much as `send` takes: it is given bytes, and returns how many it took or a negated errno. Returns 0, or
@@ -25,6 +29,7 @@ struct PendingOutput {
             offset += taken
             if offset >= first.count {
                 pieces.removeFirst()
+                held -= first.count
                 offset = 0
             }
         }

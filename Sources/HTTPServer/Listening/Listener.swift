@@ -23,7 +23,9 @@ struct Listener: Sendable {
                 case .tcp(let host, let port):
                     var port = port
                     for index in 0..<loops {
-                        let listener = try tcp(host, &port, address, backlog: backlog, reusePort: loops > 1)
+                        let sharing =
+                            loops == 1 ? CSYS_SHARING_NONE : index == 0 ? CSYS_SHARING_FIRST : CSYS_SHARING_NEXT
+                        let listener = try tcp(host, &port, address, backlog: backlog, sharing: sharing)
                         perLoop[index].append(listener)
                     }
                 case .unix(let path, let mode, let owner):
@@ -38,6 +40,7 @@ struct Listener: Sendable {
                 }
             }
             guard perLoop[0].isEmpty == false else { throw .noListener }
+            for listener in perLoop.joined() { boundSending(listener, configuration.sendBufferBytes) }
         } catch {
             close(perLoop)
             throw error
@@ -74,10 +77,18 @@ struct Listener: Sendable {
         }
     }
 
+    /// Bounds what the kernel holds of answers for each connection; accepted sockets inherit it. What has been sent and not
+    /// acknowledged counts for the first bound only, so that distant clients are not slowed down by the second.
+    private static func boundSending(_ listener: Listener, _ bytes: Int) {
+        let bytes = Int32(clamping: max(bytes, 4096))
+        csys_set_send_buffer(listener.descriptor, bytes)
+        csys_set_unsent(listener.descriptor, bytes / 4)
+    }
+
     private static func tcp(
-        _ host: String, _ port: inout UInt16, _ address: ListenerAddress, backlog: Int32, reusePort: Bool
+        _ host: String, _ port: inout UInt16, _ address: ListenerAddress, backlog: Int32, sharing: csys_sharing
     ) throws(HTTPServerError) -> Listener {
-        let descriptor = csys_listen_tcp(host, port, backlog, reusePort)
+        let descriptor = csys_listen_tcp(host, port, backlog, sharing)
         guard descriptor >= 0 else { throw .listen(address: address.description, errno: -descriptor) }
         let bound = boundAddress(descriptor) ?? address.description
         // The loops after the first bind to the port that the first was given.

@@ -44,7 +44,7 @@ extension EventLoop {
                 // One connection is known to wait, no more: nobody is closed for one that may not exist.
                 guard turn == 0 else { return false }
                 guard evictOne() else {
-                    pauseAccepting(until: nil)
+                    pauseAccepting(until: mayEvictLater ? now &+ 100_000_000 : nil, isFull: true)
                     return false
                 }
             }
@@ -129,40 +129,20 @@ extension EventLoop {
         settle(connection)
     }
 
-    /// Closes the connection that is idle for longest; where none is, the one that has been sending a head for longest. One
-    /// whose next request has arrived in the meantime is no longer idle, so each is looked at before.
-    private func evictOne() -> Bool {
-        for _ in 0..<64 {
-            guard let id = idle.first ?? heads.first, let connection = connections[Int(id)] else { return false }
-            let (phase, answered) = (connection.machine.phase, connection.machine.answeredRequests)
-            connection.readable = true
-            advance(connection)
-            settle(connection)
-            if connection.machine.phase == .closed { return true }
-            guard connection.machine.phase == phase, connection.machine.answeredRequests == answered else { continue }
-            context.counters.evicted.add()
-            perform(connection.machine.close(.evicted), on: connection)
-            return true
-        }
-        return false
-    }
-
-    private func pauseAccepting(until: UInt64?) {
+    private func pauseAccepting(until: UInt64?, isFull: Bool = false) {
         guard acceptPause == nil else { return }
-        acceptPause = AcceptPause(until: until)
+        acceptPause = AcceptPause(until: until, isFull: isFull)
         disarmListeners()
     }
 
     /// Accepts again, if the reason not to is gone.
     func resumeAccepting() {
         guard let pause = acceptPause, !isDraining else { return }
-        if let until = pause.until {
-            guard now >= until else { return }
-        } else {
-            guard openCount < context.configuration.maxConnectionsPerLoop || idle.count + heads.count > 0 else {
-                return
-            }
-        }
+        let isOver = pause.until.map { now >= $0 } ?? false
+        let hasRoom =
+            pause.isFull
+            && (openCount < context.configuration.maxConnectionsPerLoop || idle.count + heads.count + leaving.count > 0)
+        guard isOver || hasRoom else { return }
         acceptPause = nil
         _ = armListeners()
     }

@@ -5,8 +5,8 @@ import SystemSupport
 extension EventLoop {
     // MARK: From head to handler
 
-    /// A head is whole. `buffered`: bytes that follow it in the buffer. Returns whether to parse on.
-    func begin(_ connection: Connection, _ head: RequestHead, buffered: Int) -> Bool {
+    /// A head of `size` bytes is whole. `buffered`: bytes that follow it in the buffer.
+    func begin(_ connection: Connection, _ head: RequestHead, size: Int, buffered: Int) {
         context.counters.requests.add()
         let requestID = identifier(head)
         let firstByte = connection.firstByte
@@ -15,17 +15,18 @@ extension EventLoop {
         switch context.responder.admit(head, requestID: requestID) {
         case .refuse(let response):
             connection.machine.headRefused(traits)
-            return answerAtOnce(connection, response, head, requestID, firstByte: firstByte, more: buffered > 0)
+            answerAtOnce(connection, response, head, requestID, firstByte: firstByte, more: buffered > 0)
         case .accept(let maxBytes):
             let decoder = head.framing == .chunked ? ChunkedDecoder(limits: context.configuration.wireLimits) : nil
-            let body = traits.bodyLength == 0 ? HTTPBody.empty : HTTPBody(budget: context.budget)
+            let maxBody = max(0, min(maxBytes, context.configuration.maxBodyBytes, context.budget.total))
+            let longest = min(Int(clamping: traits.bodyLength ?? .max), maxBody)
+            let body =
+                traits.bodyLength == 0 ? HTTPBody.empty : HTTPBody(budget: context.budget, longest: longest)
             connection.exchange = Exchange(
-                head: head, requestID: requestID, body: body, decoder: decoder, firstByte: firstByte)
-            let maxBody = UInt64(max(0, min(maxBytes, context.configuration.maxBodyBytes, context.budget.total)))
+                head: head, headBytes: size, requestID: requestID, body: body, decoder: decoder, firstByte: firstByte)
             let action = connection.machine.headAccepted(
-                traits, maxBody: maxBody, buffered: buffered > 0, policy: context.policy, now: now)
+                traits, maxBody: UInt64(maxBody), buffered: buffered > 0, policy: context.policy, now: now)
             perform(action, on: connection)
-            return false
         }
     }
 
@@ -77,11 +78,11 @@ extension EventLoop {
         settle(connection)
     }
 
-    /// The application has answered on sight of the head. Returns whether to parse on: pipelined answers are put together.
+    /// The application has answered on sight of the head. Pipelined answers are put together.
     private func answerAtOnce(
         _ connection: Connection, _ response: HTTPResponse, _ head: RequestHead, _ requestID: String,
         firstByte: UInt64, more: Bool
-    ) -> Bool {
+    ) {
         let plan = connection.machine.answered(
             wantsClose: response.closeConnection, fault: false, draining: closesAfterAnswers,
             policy: context.policy, now: now)
@@ -96,15 +97,16 @@ extension EventLoop {
             let body = !plan.omitBody && !response.status.forbidsBody
             answers.append(response, requestID: requestID, plan: plan, body: body)
             context.counters.answers.add()
-            return connection.machine.answerSent(policy: context.policy, now: now) == .readHead
+            perform(connection.machine.answerSent(policy: context.policy, now: now), on: connection)
+            return
         }
         answered(connection, sent: render(connection, response, requestID: requestID, plan: plan))
-        return connection.machine.phase == .idle
     }
 
     /// Answers a fault of the client's; what follows it on the connection is not looked at.
     func answerFault(_ connection: Connection, _ error: WireError, isTimeout: Bool = false) {
         let exchange = connection.exchange
+        connection.machine.headFailed(isHead: connection.parser?.isHead ?? false)
         connection.exchange = nil
         connection.parser = nil
         let requestID = exchange?.requestID ?? identifiers.next()

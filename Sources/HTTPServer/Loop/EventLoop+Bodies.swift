@@ -16,11 +16,11 @@ extension EventLoop {
 
     private func receiveLength(_ connection: Connection, _ body: HTTPBody) {
         let remaining = Int(clamping: connection.machine.bodyRemaining ?? 0)
-        // Memory on the first byte, not on the announcement: a head alone costs nothing.
-        guard body.reserve(body.count + remaining) else { return answerFault(connection, Self.outOfMemory) }
         let kept = connection.leftover.count
         let wanted = min(remaining, kept > 0 ? kept : Self.granule)
-        let allowed = min(wanted, room(body, wanted))
+        guard let allowed = body.makeRoom(wanted, target: body.count + remaining) else {
+            return answerFault(connection, Self.outOfMemory)
+        }
         guard allowed > 0 else { return starve(connection) }
         let received: Int
         if kept > 0 {
@@ -29,59 +29,64 @@ extension EventLoop {
             received = allowed
         } else {
             let target = UnsafeMutableRawBufferPointer(rebasing: body.freeSpace[..<allowed])
-            guard let count = receive(connection, into: target) else { return }
+            guard let count = receive(connection, into: target) else { return body.trim() }
             body.advance(by: count)
             received = count
         }
+        body.trim()
+        progress(connection, received, in: &bodies)
         perform(connection.machine.bodyReceived(UInt64(received)), on: connection)
-    }
-
-    /// How many of `wanted` bytes the body may hold beyond those it has, taking budget if need be.
-    private func room(_ body: HTTPBody, _ wanted: Int) -> Int {
-        let ahead = body.bytesCharged - body.count
-        if ahead >= wanted || body.charge(wanted - ahead) { return wanted }
-        return ahead
     }
 
     // MARK: Chunked
 
     private func receiveChunks(_ connection: Connection, _ body: HTTPBody) {
         let kept = connection.leftover.count
-        let wanted = kept > 0 ? kept : receiveSize
-        // Chunks are never shorter with their coding than without: this is room enough.
-        let allowed = min(wanted, room(body, wanted))
-        guard allowed > 0 else { return starve(connection) }
+        let wanted = kept > 0 ? min(kept, receiveSize) : receiveSize
+        // Chunks are never shorter with their coding than without. Data beyond the limit is refused before it is kept.
+        let most = min(wanted, Int(clamping: connection.machine.maxBody) - body.count)
+        let target = body.count + most
+        guard let room = most == 0 ? 0 : body.makeRoom(most, target: target <= 16 << 10 ? (target | 4095) + 1 : target)
+        else { return answerFault(connection, Self.outOfMemory) }
+        guard room > 0 || most == 0 else { return starve(connection) }
+        let allowed = room == most ? wanted : room
         let bytes: UnsafeRawBufferPointer
         if kept > 0 {
-            connection.leftover.withUnsafeBytes { scratch.copyMemory(from: $0) }
-            connection.leftover = []
-            connection.leftoverIsNew = false
-            bytes = UnsafeRawBufferPointer(rebasing: scratch[..<kept])
+            let count = min(kept, allowed)
+            connection.leftover.withUnsafeBytes {
+                scratch.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[..<count]))
+            }
+            dropLeftover(connection, count)
+            bytes = UnsafeRawBufferPointer(rebasing: scratch[..<count])
         } else {
-            let target = UnsafeMutableRawBufferPointer(rebasing: scratch[..<min(allowed, receiveSize)])
-            guard let count = receive(connection, into: target) else { return }
+            let target = UnsafeMutableRawBufferPointer(rebasing: scratch[..<allowed])
+            guard let count = receive(connection, into: target) else { return body.trim() }
             bytes = UnsafeRawBufferPointer(rebasing: scratch[..<count])
         }
-        decode(connection, body, bytes)
+        decode(connection, body, bytes, room: room)
     }
 
-    private func decode(_ connection: Connection, _ body: HTTPBody, _ bytes: UnsafeRawBufferPointer) {
+    /// `room`: how many bytes of data there is room for; `bytes` has no more, or more than the limit.
+    private func decode(_ connection: Connection, _ body: HTTPBody, _ bytes: UnsafeRawBufferPointer, room: Int) {
         let before = body.count
+        let limit = connection.machine.maxBody
         do throws(WireError) {
             guard var decoder = connection.exchange?.decoder else { return }
             let result = try decoder.decode(bytes) { (data: UnsafeRawBufferPointer) throws(WireError) in
-                let needed = body.count + data.count
-                // Doubling: growth moves pages, or few bytes.
-                let size = needed > body.capacityNow ? max(needed, body.capacityNow * 2, 4096) : needed
-                guard body.reserve(size) else { throw Self.outOfMemory }
+                guard body.count - before + data.count <= room else {
+                    throw ConnectionFault.bodyTooLarge(limit: limit, declared: nil).error
+                }
                 body.append(data)
             }
             connection.exchange?.decoder = decoder
+            body.trim()
             if result.consumed < bytes.count {
-                connection.leftover = Array(bytes[result.consumed...])
+                connection.leftover = Array(bytes[result.consumed...]) + connection.leftover
                 connection.leftoverIsNew = true
             }
-            let action = connection.machine.bodyReceived(UInt64(body.count - before))
+            let received = UInt64(body.count - before)
+            progress(connection, Int(received), in: &bodies)
+            let action = connection.machine.bodyReceived(received, announced: result.done ? 0 : decoder.announced)
             if action != .wait { return perform(action, on: connection) }
             if result.done { perform(connection.machine.bodyEnded(), on: connection) }
         } catch {
@@ -113,14 +118,25 @@ extension EventLoop {
     }
 
     /// There is room again: those who wait go on in the order in which they came. One who finds too little waits on, at the
-    /// end: nobody gets more than a turn before the others had theirs. All are asked, for the one who may overdraw may be
-    /// any of them.
+    /// end: nobody gets more than a turn before the others had theirs. Many are asked, for the one who may overdraw may be
+    /// any of them, and where there is no room for a large body there may be for a small one.
     func feedStarved() {
-        for _ in 0..<starved.count {
-            guard let id = starved.popFirst(), let connection = connections[Int(id)] else { return }
+        guard toFeed > 0 else { return }
+        let end = csys_monotonic() &+ Self.feedingTime
+        var refused = 0
+        while toFeed > 0, refused < 64, let id = starved.popFirst(), let connection = connections[Int(id)] {
+            toFeed -= 1
             perform(connection.machine.budgetFreed(policy: context.policy, now: now), on: connection)
-            advance(connection)
+            if connection.machine.phase == .body, connection.readable || !connection.leftover.isEmpty {
+                receiveBody(connection)
+            }
+            if connection.machine.phase == .waiting { refused += 1 } else { unfinished.append(id) }
             settle(connection)
+            if csys_monotonic() >= end { return }
         }
+        toFeed = 0
     }
+
+    /// What `feedStarved` may take of a turn, in nanoseconds.
+    private static let feedingTime: UInt64 = 1_000_000
 }

@@ -6,6 +6,10 @@ extension EventLoop {
     /// of it: a request that comes, runs and is answered within one event touches neither.
     func settle(_ connection: Connection) {
         let id = connection.descriptor
+        guard connection.machine.phase != .closed else { return }
+        if connection.charged != 0 || connection.exchange != nil || !connection.leftover.isEmpty {
+            countHead(connection)
+        }
         let phase = connection.machine.phase
         guard phase != .closed else { return }
         if let deadline = connection.machine.deadline, connection.timerAt == 0 || deadline < connection.timerAt {
@@ -15,6 +19,8 @@ extension EventLoop {
         // To the end even if it is in it: the queue is ordered by the last use.
         if phase == .idle { idle.moveToEnd(id) } else { idle.remove(id) }
         if phase == .head { heads.append(id) } else if heads.count > 0 { heads.remove(id) }
+        if phase == .body || bodies.count > 0 { place(connection, in: &bodies, if: phase == .body) }
+        if phase == .skipping || phase == .lingering { leaving.append(id) } else { leaving.remove(id) }
         if phase != .waiting, starved.count > 0 { starved.remove(id) }
         context.counters.idle.set(idle.count)
         context.counters.waiting.set(starved.count)
@@ -41,8 +47,11 @@ extension EventLoop {
             advance(connection)
         case .answering:
             let left = connection.output.count
+            let queued = connection.queued
             let isSent = flushOutput(connection)
-            guard isSent || connection.output.count < left else { return }
+            // The kernel asks for more when it has little left; a slow client has taken some of it before.
+            connection.queued = csys_queued(connection.descriptor)
+            guard isSent || connection.output.count < left || connection.queued < queued else { return }
             answered(connection, sent: isSent)
             advance(connection)
         case .waiting, .handling, .closed: break
@@ -67,6 +76,14 @@ extension EventLoop {
         heads.remove(id)
         starved.remove(id)
         unfinished.remove(id)
+        discarding.remove(id)
+        bodies.remove(id)
+        readers.remove(id)
+        leaving.remove(id)
+        if connection.charged > 0 { context.budget.trim(connection.charged) }
+        connection.charged = 0
+        _ = context.answers.add(-connection.answerCharged)
+        connection.answerCharged = 0
         connections[Int(id)] = nil
         openCount -= 1
         counters.open.set(openCount)

@@ -13,13 +13,34 @@ extension EventLoop {
         if events & CSYS_EPOLL_RDHUP != 0 { connection.finSignalled = true }
         if events & (CSYS_EPOLL_IN | CSYS_EPOLL_RDHUP) != 0 { connection.readable = true }
         if events & CSYS_EPOLL_OUT != 0, !connection.output.isEmpty { flush(connection) }
-        advance(connection)
+        switch connection.machine.phase {
+        case .body: unfinished.append(connection.descriptor)
+        case .skipping, .lingering: discarding.append(connection.descriptor)
+        // One that has more left waits for its turn, whatever else comes.
+        case _ where unfinished.contains(connection.descriptor): break
+        default: advance(connection)
+        }
         settle(connection)
     }
 
-    /// Goes on with a connection until it has to wait for something, or has had its turn.
-    func advance(_ connection: Connection) {
-        for _ in 0..<Self.turn {
+    /// What a connection may do before the others have their turn.
+    struct Slice {
+        /// Heads of requests that are taken up.
+        let heads: Int
+        /// Nanoseconds.
+        let time: UInt64
+
+        /// There and then, when an event comes.
+        static let first = Slice(heads: 8, time: 50_000)
+        /// In its turn, when it has more left.
+        static let later = Slice(heads: 64, time: 250_000)
+    }
+
+    /// Goes on with a connection until it has to wait for something, or has had its slice. `start`: the time now, 0 where the
+    /// clock was not asked; most have nothing left to do before it is.
+    func advance(_ connection: Connection, _ kind: Slice = .first, from start: UInt64 = 0) {
+        slice = (kind.heads, start == 0 ? 0 : start &+ kind.time)
+        while true {
             switch connection.machine.phase {
             case .idle, .head:
                 if connection.leftoverIsNew {
@@ -43,12 +64,31 @@ extension EventLoop {
             case .waiting, .answering, .closed:
                 return
             }
+            if slice.heads <= 0 { break }
+            guard connection.readable || connection.leftoverIsNew else { continue }
+            if isSliceOver(kind) { break }
         }
-        unfinished.append(connection.descriptor)
+        switch connection.machine.phase {
+        case .closed: break
+        case .skipping, .lingering: discarding.append(connection.descriptor)
+        default: unfinished.append(connection.descriptor)
+        }
     }
 
-    /// Reads that one connection may do before the others have their turn.
-    private static let turn = 16
+    private func isSliceOver(_ kind: Slice) -> Bool {
+        let time = csys_monotonic()
+        if slice.end == 0 { slice.end = time &+ kind.time }
+        return time >= slice.end
+    }
+
+    /// Counts a head that was taken up; whether another one may follow in this slice.
+    private func mayTakeHead() -> Bool {
+        slice.heads -= 1
+        guard slice.heads > 0 else { return false }
+        // A large head takes tens of microseconds, the usual one two.
+        if slice.end != 0, slice.heads % 8 == 0, csys_monotonic() >= slice.end { slice.heads = 0 }
+        return slice.heads > 0
+    }
 
     // MARK: Reading the socket
 
@@ -80,7 +120,9 @@ extension EventLoop {
     private func receiveHead(_ connection: Connection) {
         let kept = connection.leftover.count
         if kept > 0 { connection.leftover.withUnsafeBytes { scratch.copyMemory(from: $0) } }
-        let room = UnsafeMutableRawBufferPointer(rebasing: scratch[kept..<min(scratch.count, kept &+ receiveSize)])
+        // What comes of a body together with its head has to be kept until there is room: less of it where room is scarce.
+        let size = context.budget.isHalfTaken ? receiveSize / 4 : receiveSize
+        let room = UnsafeMutableRawBufferPointer(rebasing: scratch[kept..<min(scratch.count, kept &+ size)])
         guard let received = receive(connection, into: room) else { return }
         process(connection, count: kept &+ received)
     }
@@ -105,11 +147,12 @@ extension EventLoop {
                     starving = true
                 case .head(let head, let consumed):
                     offset += consumed
-                    guard begin(connection, head, buffered: count - offset) else { break parsing }
+                    begin(connection, head, size: consumed, buffered: count - offset)
+                    offset += discardReceived(connection, count - offset)
+                    guard mayTakeHead() else { break parsing }
                 }
             } catch {
                 offset = count
-                connection.parser = nil
                 answerFault(connection, error)
             }
         }
@@ -140,10 +183,21 @@ extension EventLoop {
             }
             return result
         } catch {
-            // A parser stays at its fault.
-            if connection.parser == nil { parser = RequestParser(limits: context.configuration.wireLimits) }
+            // A parser stays at its fault, and knows the method: it is the connection's until the answer is made.
+            if connection.parser == nil {
+                connection.parser = parser
+                parser = RequestParser(limits: context.configuration.wireLimits)
+            }
             throw error
         }
+    }
+
+    /// What came with its head of a body that was refused is not kept. Returns how many of `count` bytes that is.
+    private func discardReceived(_ connection: Connection, _ count: Int) -> Int {
+        guard connection.machine.phase == .skipping, count > 0 else { return 0 }
+        let skipped = Int(min(connection.machine.bodyRemaining ?? 0, UInt64(count)))
+        perform(connection.machine.discarded(UInt64(skipped), policy: context.policy, now: now), on: connection)
+        return skipped
     }
 
     /// Copies what was not consumed to the connection.

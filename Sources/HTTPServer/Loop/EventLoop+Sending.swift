@@ -32,7 +32,9 @@ extension EventLoop {
         if !connection.output.isEmpty {
             connection.output.append(answers.bytes)
             if let body { connection.output.append(body) }
-            return flushOutput(connection)
+            let isSent = flushOutput(connection)
+            if !isSent { hold(connection) }
+            return isSent
         }
         let head = answers.bytes.count
         let taken = answers.bytes.withUnsafeBytes { head in
@@ -52,6 +54,7 @@ extension EventLoop {
         let sent = max(0, taken)
         if sent < head { connection.output.append(answers.bytes, sent: sent) }
         if let body { connection.output.append(body, sent: max(0, sent - head)) }
+        hold(connection)
         return false
     }
 
@@ -64,7 +67,10 @@ extension EventLoop {
     }
 
     func flushOutput(_ connection: Connection) -> Bool {
+        let before = connection.output.count
         let result = connection.output.flush { csys_send(connection.descriptor, $0.baseAddress, $0.count) }
+        progress(connection, before - connection.output.count, in: &readers)
+        hold(connection)
         if result == 0 {
             answersLeft(connection)
             return true

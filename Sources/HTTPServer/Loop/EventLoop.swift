@@ -13,8 +13,13 @@ import SystemSupport
 /// announced, which a further read then confirms. Listeners are level-triggered: they are few, and a backlog that is
 /// left for the next turn must not be forgotten.
 ///
+/// **Fair.** What an event brings is served there and then for a short slice of time (`Slice.first`), so that who asks for
+/// little is never behind those who ask for much. Who has more left stands in a queue and gets longer slices in turn; the
+/// queue gets a millisecond of each turn, and whose answer has been given already and only sends on, a quarter of one. So
+/// between two looks at the sockets there is a bounded time, whatever the clients do.
+///
 /// The class is split by what it deals with: `EventLoop+Accepting`, `+Receiving`, `+Bodies`, `+Answering`, `+Sending`,
-/// `+Closing`.
+/// `+Closing`, `+Relief`.
 final class EventLoop {
     let context: LoopContext
     let epoll: Int32
@@ -40,8 +45,28 @@ final class EventLoop {
     var heads = IndexQueue()
     /// Connections whose body waits for room under the byte budget.
     var starved = IndexQueue()
-    /// Connections that have more to read, but had their turn.
+    /// Connections that have more to read, but had their slice.
     var unfinished = IndexQueue()
+    /// The same of those that have been answered and only send on.
+    var discarding = IndexQueue()
+    /// Connections that receive a body, the one first that has brought the least lately.
+    var bodies = IndexQueue()
+    /// Connections that have not taken their answers, the one first that has taken the least lately.
+    var readers = IndexQueue()
+    /// Connections that have been answered and only send on.
+    var leaving = IndexQueue()
+    /// How many of `starved` are to be asked whether there is room now.
+    var toFeed = 0
+    /// When bodies are given up if there is still no room.
+    var reliefAt: UInt64?
+    /// `ByteBudget.releases`, and since when it is that.
+    var lastReleases = (count: 0, since: UInt64(0))
+    /// Connections whose timer has expired, and how many of them were dealt with.
+    var expired: [Int32] = []
+    var expiredDone = 0
+
+    /// What is left of the slice of the connection that is being advanced: heads, and until when (0: not begun).
+    var slice = (heads: 0, end: UInt64(0))
 
     /// Listeners that have connections, in this turn.
     private var readyListeners: [(Int, UInt32)] = []
@@ -107,7 +132,6 @@ final class EventLoop {
     private func serve() {
         var events = [csys_event](repeating: csys_event(), count: 256)
         var messages: [LoopMessage] = []
-        var expired: [Int32] = []
         while !isStopped {
             let count = wait(&events)
             now = csys_monotonic()
@@ -121,9 +145,8 @@ final class EventLoop {
             for (index, events) in readyListeners { listenerReady(index, events: events) }
             readyListeners.removeAll(keepingCapacity: true)
             resumeUnfinished()
-            wheel.expire(now: now, into: &expired)
-            for id in expired { timerFired(id) }
-            expired.removeAll(keepingCapacity: true)
+            expireTimers()
+            relieve()
             resumeAccepting()
         }
     }
@@ -143,7 +166,7 @@ final class EventLoop {
 
     private func wait(_ events: inout [csys_event]) -> Int32 {
         var timeout: Int32 = -1
-        if unfinished.count > 0 || !context.mailbox.prepareToSleep() {
+        if unfinished.count + discarding.count + toFeed + expired.count > 0 || !context.mailbox.prepareToSleep() {
             timeout = 0
         } else if let next = nextTimer() {
             timeout = Int32(clamping: next / 1_000_000 &+ 1)
@@ -152,10 +175,12 @@ final class EventLoop {
     }
 
     private func nextTimer() -> UInt64? {
-        let wheelNext = wheel.untilNext(now: now)
-        guard let resume = acceptPause?.until else { return wheelNext }
-        let pauseNext = resume > now ? resume - now : 0
-        return min(wheelNext ?? pauseNext, pauseNext)
+        var next = wheel.untilNext(now: now)
+        for time in [acceptPause?.until, reliefAt] {
+            guard let time else { continue }
+            next = min(next ?? .max, time > now ? time - now : 0)
+        }
+        return next
     }
 
     private func register() -> Bool {
@@ -195,7 +220,9 @@ final class EventLoop {
             else { return }
             handlerEnded(connection, response, at: at)
         case .budgetFreed:
-            feedStarved()
+            toFeed = starved.count
+        case .budgetShort:
+            if reliefAt == nil { reliefAt = now &+ Self.patience }
         case .countNewcomers(let tell):
             acceptAll()
             tell(newcomers())
@@ -211,11 +238,38 @@ final class EventLoop {
         }
     }
 
+    /// Goes on with those who have more left, in turn, for a bounded time: admitted bodies before refused ones.
     private func resumeUnfinished() {
-        for _ in 0..<unfinished.count {
-            guard let id = unfinished.popFirst(), let connection = connections[Int(id)] else { return }
-            advance(connection)
-            settle(connection)
+        feedStarved()
+        guard unfinished.count + discarding.count > 0 else { return }
+        var time = csys_monotonic()
+        var end = time &+ Self.unfinishedTime
+        while time < end, let id = unfinished.popFirst() { resume(id, &time) }
+        end = time &+ Self.discardingTime
+        while time < end, let id = discarding.popFirst() { resume(id, &time) }
+    }
+
+    private func resume(_ id: Int32, _ time: inout UInt64) {
+        guard let connection = connections[Int(id)] else { return }
+        advance(connection, .later, from: time)
+        settle(connection)
+        time = csys_monotonic()
+    }
+
+    /// What `unfinished` and `discarding` get of each turn, in nanoseconds.
+    private static let unfinishedTime: UInt64 = 1_000_000
+    private static let discardingTime: UInt64 = 250_000
+
+    /// Deals with those whose time has come, at most a few hundred a turn.
+    private func expireTimers() {
+        wheel.expire(now: now, into: &expired)
+        let end = min(expired.count, expiredDone + 256)
+        while expiredDone < end {
+            timerFired(expired[expiredDone])
+            expiredDone += 1
         }
+        guard expiredDone == expired.count else { return }
+        expired.removeAll(keepingCapacity: true)
+        expiredDone = 0
     }
 }

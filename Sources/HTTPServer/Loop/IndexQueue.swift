@@ -19,6 +19,12 @@ package struct IndexQueue: Sendable {
         Int(id) < next.count && next[Int(id)] != Self.absent
     }
 
+    /// The member behind `id`; nil where that is the last, or not in the queue.
+    package func after(_ id: Int32) -> Int32? {
+        guard contains(id), next[Int(id)] != Self.none else { return nil }
+        return next[Int(id)]
+    }
+
     /// Puts `id` at the end; nothing happens if it is in the queue.
     package mutating func append(_ id: Int32) {
         while next.count <= Int(id) {

@@ -6,6 +6,7 @@ final class LoopContext: Sendable {
     let observer: (any HTTPServerObserver)?
     let listeners: [Listener]
     let budget: ByteBudget
+    let answers: AnswerBudget
     let counters = LoopCounters()
     let mailbox: Mailbox
     /// Set once for all loops: every answer closes its connection from then on.
@@ -16,7 +17,8 @@ final class LoopContext: Sendable {
 
     init(
         configuration: HTTPServerConfiguration, responder: any HTTPResponder,
-        observer: (any HTTPServerObserver)?, listeners: [Listener], budget: ByteBudget, lameDuck: LameDuckFlag,
+        observer: (any HTTPServerObserver)?, listeners: [Listener], budget: ByteBudget, answers: AnswerBudget,
+        lameDuck: LameDuckFlag,
         name: String, reportFailure: @escaping @Sendable (HTTPServerError) -> Void
     ) throws(HTTPServerError) {
         self.configuration = configuration
@@ -25,6 +27,7 @@ final class LoopContext: Sendable {
         self.observer = observer
         self.listeners = listeners
         self.budget = budget
+        self.answers = answers
         self.lameDuck = lameDuck
         self.name = name
         self.reportFailure = reportFailure

@@ -4,6 +4,8 @@ enum LoopMessage: Sendable {
     case completed(descriptor: Int32, registration: UInt32, HTTPResponse, at: UInt64)
     /// Bodies gave budget back while somebody waited for it.
     case budgetFreed
+    /// A body has found no room in the budget.
+    case budgetShort
     /// Accept who has connected, and call back with the number of connections that nothing has been asked on yet.
     case countNewcomers(@Sendable (Int) -> Void)
     /// Stop accepting and call back: the listening sockets are not touched any more. Close what is idle; call back when no

@@ -3,8 +3,9 @@ import Glibc
 
 /// A request's content: one contiguous buffer, into which the socket was read directly.
 ///
-/// Its bytes count against the server's budget for all bodies from the moment they are received until the last
-/// reference to it is gone: let go of it as soon as it is decoded.
+/// What it takes of memory counts against the server's budget for all bodies until the last reference to it is gone: let go
+/// of it as soon as it is decoded. That is the bytes received, in whole pages, and not the length that was announced, for
+/// pages that were never written to take no memory; but all of a small buffer, and of one that an earlier body has written to.
 public final class HTTPBody: @unchecked Sendable {
     // Safe to share, though it has mutable parts: only the event loop that receives the body calls the mutating
     // methods below (they are not public), and it stops doing so before it hands the object to another thread; the
@@ -14,12 +15,19 @@ public final class HTTPBody: @unchecked Sendable {
     public private(set) var count = 0
     private var base: UnsafeMutableRawPointer?
     private var capacity = 0
+    /// Whether the buffer is mapped, and not from the heap.
+    private var isMapped = false
+    /// How much of the buffer's beginning an earlier body has written to.
+    private var resident = 0
     private var charged = 0
+    /// No body of this length takes more of the budget than its length: whole pages may be more than the budget is.
+    private let longest: Int
     private let budget: ByteBudget?
 
-    /// Buffers from this size on are mapped: all but a few go back to the kernel the moment they are let go of, and they grow
-    /// by moving page tables instead of bytes. Below it, malloc is quicker.
-    private static let mappedFrom = 128 << 10
+    /// Larger buffers are mapped: all but a few go back to the kernel the moment they are let go of, they take memory only as
+    /// they are written to, and they grow by moving page tables instead of bytes. Up to it, the heap is quicker.
+    private static let heapMost = 16 << 10
+    private static let page = 4096
 
     /// A body that nothing was received for.
     public static let empty = HTTPBody(budget: nil)
@@ -31,13 +39,20 @@ public final class HTTPBody: @unchecked Sendable {
         if reserve(bytes.count) { bytes.withUnsafeBytes { append($0) } }
     }
 
-    package init(budget: ByteBudget?) {
+    /// A body of at most `longest` bytes.
+    package init(budget: ByteBudget?, longest: Int = .max) {
         self.budget = budget
+        self.longest = longest
     }
 
     deinit {
         if let base {
-            if capacity >= Self.mappedFrom { MappedBuffers.give(base, capacity) } else { free(base) }
+            if isMapped {
+                let written = max(resident, Self.pages(count))
+                MappedBuffers.give(MappedBuffer(base: base, capacity: capacity, resident: min(written, capacity)))
+            } else {
+                free(base)
+            }
         }
         if charged > 0 { budget?.release(charged, body: ObjectIdentifier(self)) }
     }
@@ -52,49 +67,32 @@ public final class HTTPBody: @unchecked Sendable {
     // MARK: Receiving
 
     /// Bytes of budget that are taken for it.
-    var bytesCharged: Int { charged }
+    package var bytesCharged: Int { charged }
 
-    /// Size of the buffer.
-    var capacityNow: Int { capacity }
-
-    /// Takes budget for `more` bytes. False: there is none; whoever asked waits.
-    func charge(_ more: Int) -> Bool {
-        guard more > 0, let budget else { return true }
-        guard budget.take(more, body: ObjectIdentifier(self)) else { return false }
-        charged += more
-        return true
+    /// Makes room for `more` bytes, in memory and in the budget, in a buffer that will hold `target` bytes.
+    ///
+    /// - Returns: how many of them may come now: 0 where the body has to wait for the budget; nil where the machine has no
+    ///   memory.
+    package func makeRoom(_ more: Int, target: Int) -> Int? {
+        let target = max(target, count + more)
+        if target > capacity {
+            if target <= Self.heapMost {
+                guard charge(upTo: target) else { return 0 }
+                guard let moved = realloc(base, target) else { return nil }
+                base = moved
+                capacity = target
+            } else {
+                guard map(target) else { return nil }
+            }
+        }
+        if charge(upTo: footprint(count + more)) { return more }
+        return min(more, max(0, charged - count))
     }
 
-    /// Gives back what was taken beyond the bytes that came, and the right to overdraw: the body is whole.
-    func settle() {
-        budget?.settle(charged - count, body: ObjectIdentifier(self))
-        charged = min(charged, count)
-    }
-
-    /// Makes room for `size` bytes altogether. False: the machine has no memory for it.
+    /// Makes room for `size` bytes altogether. False: the machine has no memory for it, or the budget no room.
     package func reserve(_ size: Int) -> Bool {
         guard size > capacity else { return true }
-        if size < Self.mappedFrom {
-            guard let moved = realloc(base, size) else { return false }
-            base = moved
-            capacity = size
-            return true
-        }
-        let size = (size + 4095) & ~4095
-        if let old = base, capacity >= Self.mappedFrom {
-            guard let moved = csys_remap(old, capacity, size) else { return false }
-            base = moved
-            capacity = size
-        } else {
-            guard let mapped = MappedBuffers.take(size) else { return false }
-            if let old = base {
-                mapped.base.copyMemory(from: old, byteCount: count)
-                free(old)
-            }
-            base = mapped.base
-            capacity = mapped.capacity
-        }
-        return true
+        return makeRoom(size - count, target: size) == size - count
     }
 
     /// Room that is left in the buffer.
@@ -113,5 +111,59 @@ public final class HTTPBody: @unchecked Sendable {
         guard let base, let from = bytes.baseAddress, bytes.count <= capacity - count else { return }
         (base + count).copyMemory(from: from, byteCount: bytes.count)
         count += bytes.count
+    }
+
+    /// Gives back what was taken for bytes that did not come.
+    package func trim() {
+        let surplus = charged - footprint(count)
+        guard surplus > 0 else { return }
+        charged -= surplus
+        budget?.trim(surplus)
+    }
+
+    /// The body is whole: another one may overdraw.
+    func settle() {
+        trim()
+        budget?.settle(0, body: ObjectIdentifier(self))
+    }
+
+    // MARK: Memory
+
+    /// What the buffer takes of memory when it holds so many bytes.
+    private func footprint(_ count: Int) -> Int {
+        isMapped ? max(resident, min(Self.pages(count), longest)) : capacity
+    }
+
+    private static func pages(_ count: Int) -> Int { (count + page - 1) & ~(page - 1) }
+
+    private func charge(upTo bytes: Int, isOptional: Bool = false) -> Bool {
+        guard let budget, bytes > charged else { return true }
+        let body = ObjectIdentifier(self)
+        guard budget.take(bytes - charged, held: charged, isOptional: isOptional, body: body) else { return false }
+        charged = bytes
+        return true
+    }
+
+    /// Moves the bytes to a mapped buffer of at least this size.
+    private func map(_ size: Int) -> Bool {
+        if isMapped, let old = base {
+            let larger = MappedBuffers.sizeClass(size).capacity
+            guard let moved = csys_remap(old, capacity, larger) else { return false }
+            base = moved
+            capacity = larger
+            return true
+        }
+        guard let buffer = MappedBuffers.take(size, mayTake: { self.charge(upTo: $0, isOptional: true) }) else {
+            return false
+        }
+        if let old = base {
+            buffer.base.copyMemory(from: old, byteCount: count)
+            free(old)
+        }
+        base = buffer.base
+        capacity = buffer.capacity
+        resident = buffer.resident
+        isMapped = true
+        return true
     }
 }

@@ -1,7 +1,7 @@
 import CSystem
-import Synchronization
+import SystemSupport
 
-/// Mapped memory that bodies have let go of, kept for those that come next.
+/// Mapped memory, of which some that bodies no longer need is kept for those that come next.
 ///
 /// Fresh pages cost a fault each: for a body of half a megabyte that is a tenth of all that a request costs. What is kept is
 /// little, whatever the clients do; the rest goes back to the kernel at once. Of what earlier bodies left in it nothing can be
@@ -11,51 +11,74 @@ enum MappedBuffers {
     private static let most = 4 << 20
 
     private struct Kept: @unchecked Sendable {
-        // Safe to send, though pointers are not: the only value of this type is made below and never leaves the mutex. What
+        // Safe to send, though pointers are not: the only value of this type is made below and never leaves the lock. What
         // its addresses point to is nobody else's, for the body that gave a buffer away was in its deinit.
-        var buffers: [(base: UnsafeMutableRawPointer, capacity: Int)] = []
+
+        /// By class of size, the one kept for longest first.
+        var buffers: [[MappedBuffer]] = Array(repeating: [], count: 64)
         var bytes = 0
+        /// The class that the next surplus is taken from: each in turn, for bodies of another size may come now.
+        var turn = 0
     }
 
-    private static let kept = Mutex(Kept())
+    private static let kept = Guarded(Kept())
 
-    /// Memory of at least `size` bytes (whole pages), and its size; nil where the kernel has none.
-    static func take(_ size: Int) -> (base: UnsafeMutableRawPointer, capacity: Int)? {
-        let used = kept.withLock { kept -> (UnsafeMutableRawPointer, Int)? in
-            // The smallest that will do; one far too large is left for those who need it.
-            let fitting = kept.buffers.indices.filter { size...(2 * size) ~= kept.buffers[$0].capacity }
-            guard let best = fitting.min(by: { kept.buffers[$0].capacity < kept.buffers[$1].capacity }) else {
-                return nil
-            }
-            let buffer = kept.buffers.remove(at: best)
-            kept.bytes -= buffer.capacity
+    /// Memory of at least `size` bytes, nil where the kernel has none. `mayTake` is asked whether a buffer with so many
+    /// resident bytes may be used; a fresh one has none.
+    static func take(_ size: Int, mayTake: (Int) -> Bool) -> MappedBuffer? {
+        let (capacity, index) = sizeClass(size)
+        let used = kept.withLock { kept -> MappedBuffer? in
+            guard let buffer = kept.buffers[index].last else { return nil }
+            kept.buffers[index].removeLast()
+            kept.bytes -= buffer.resident
             return buffer
         }
-        if let used { return used }
-        return csys_map(size).map { ($0, size) }
+        if let used {
+            if mayTake(used.resident) { return used }
+            give(used)
+        }
+        return csys_map(capacity).map { MappedBuffer(base: $0, capacity: capacity, resident: 0) }
     }
 
-    /// Takes memory back that ``take(_:)`` gave, or that was remapped from it. Where that is too much, those go that have
-    /// been kept the longest: bodies of another size may come now.
-    static func give(_ base: UnsafeMutableRawPointer, _ capacity: Int) {
-        guard capacity <= most else { return csys_unmap(base, capacity) }
+    /// Takes memory back that ``take(_:mayTake:)`` gave, or that was remapped from it.
+    static func give(_ buffer: MappedBuffer) {
+        let (capacity, index) = sizeClass(buffer.capacity)
+        // One of which little was written to would save its next body little.
+        guard capacity == buffer.capacity, buffer.resident >= capacity / 2, buffer.resident <= most else {
+            return csys_unmap(buffer.base, buffer.capacity)
+        }
         let surplus = kept.withLock { kept in
-            kept.buffers.append((base, capacity))
-            kept.bytes += capacity
-            var surplus: [(base: UnsafeMutableRawPointer, capacity: Int)] = []
+            kept.buffers[index].append(buffer)
+            kept.bytes += buffer.resident
+            var surplus: [MappedBuffer] = []
             while kept.bytes > most {
-                let oldest = kept.buffers.removeFirst()
-                kept.bytes -= oldest.capacity
+                kept.turn = (kept.turn + 1) % kept.buffers.count
+                guard !kept.buffers[kept.turn].isEmpty else { continue }
+                let oldest = kept.buffers[kept.turn].removeFirst()
+                kept.bytes -= oldest.resident
                 surplus.append(oldest)
             }
-            return SendableBuffers(list: surplus)
+            return surplus
         }
-        for buffer in surplus.list { csys_unmap(buffer.base, buffer.capacity) }
+        for buffer in surplus { csys_unmap(buffer.base, buffer.capacity) }
     }
 
-    /// Buffers on their way out of the lock, to be unmapped by the thread that took them: they are in the list no more, and
-    /// nobody else has their addresses.
-    private struct SendableBuffers: @unchecked Sendable {
-        let list: [(base: UnsafeMutableRawPointer, capacity: Int)]
+    /// The size that a buffer for `size` bytes gets, and its class: 16 KiB times 1, 1.5, 2, 3, 4, 6, ...
+    static func sizeClass(_ size: Int) -> (capacity: Int, index: Int) {
+        var (capacity, index) = (16 << 10, 0)
+        while capacity < size, index < 62 {
+            if capacity + capacity / 2 >= size { return (capacity + capacity / 2, index + 1) }
+            capacity *= 2
+            index += 2
+        }
+        return (capacity, index)
     }
+}
+
+/// Mapped memory, and how much of its beginning may be resident: what was ever written to.
+struct MappedBuffer: @unchecked Sendable {
+    // Safe to send: whoever has the value owns the memory, as with a `sending` value; it is in one place at a time.
+    let base: UnsafeMutableRawPointer
+    let capacity: Int
+    let resident: Int
 }

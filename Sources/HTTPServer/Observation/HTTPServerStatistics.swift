@@ -26,7 +26,15 @@ public struct HTTPServerStatistics: Sendable, Hashable {
     public var slowReaders = 0
     /// Connections closed by the idle timeout.
     public var idleTimeouts = 0
-    /// Bytes of bodies in memory.
+    /// Clients closed because they had taken nothing of their answer for longest when `answerBytesLimit` was reached.
+    public var shedReaders = 0
+    /// Bodies given up because they were the slowest when there was no room for all.
+    public var evictedBodies = 0
+    /// Bytes of answers that their clients have not taken yet.
+    public var answerBytes = 0
+    /// The bound of `answerBytes`.
+    public var answerBytesLimit = 0
+    /// Memory of bodies, in bytes.
     public var bodyBytes = 0
     /// The bound of `bodyBytes`.
     public var bodyBytesLimit = 0

@@ -30,6 +30,8 @@ final class LoopCounters: Sendable {
     let clientsGone = Counter()
     let slowReaders = Counter()
     let idleTimeouts = Counter()
+    let shedReaders = Counter()
+    let evictedBodies = Counter()
     let waiting = Counter()
     /// By label; errors are rare enough for a lock.
     let protocolErrors = Guarded<[String: Int]>([:])
@@ -49,6 +51,8 @@ final class LoopCounters: Sendable {
         statistics.clientsGone += clientsGone.now
         statistics.slowReaders += slowReaders.now
         statistics.idleTimeouts += idleTimeouts.now
+        statistics.shedReaders += shedReaders.now
+        statistics.evictedBodies += evictedBodies.now
         statistics.bodiesWaiting += waiting.now
         statistics.protocolErrors.merge(protocolErrors.withLock { $0 }, uniquingKeysWith: +)
         statistics.timeouts.merge(timeouts.withLock { $0 }, uniquingKeysWith: +)

@@ -32,6 +32,7 @@ public final class HTTPServer: Sendable {
     private let responder: any HTTPResponder
     private let observer: (any HTTPServerObserver)?
     private let budget: ByteBudget
+    private let answers: AnswerBudget
     private let lameDuck = LameDuckFlag()
     private let state = Guarded(State())
 
@@ -43,6 +44,7 @@ public final class HTTPServer: Sendable {
         self.responder = responder
         self.observer = observer
         budget = ByteBudget(total: configuration.maxTotalBodyBytes, largest: configuration.maxBodyBytes)
+        answers = AnswerBudget(total: configuration.maxTotalAnswerBytes)
     }
 
     /// Binds every address and starts to serve. Blocks for as long as binding takes (a host name may ask a resolver).
@@ -61,9 +63,11 @@ public final class HTTPServer: Sendable {
             for (index, own) in listeners.enumerated() {
                 let context = try LoopContext(
                     configuration: configuration, responder: responder, observer: observer, listeners: own,
-                    budget: budget, lameDuck: lameDuck, name: "http-\(index)",
+                    budget: budget, answers: answers, lameDuck: lameDuck, name: "http-\(index)",
                     reportFailure: { [weak self] error in self?.fail(error) })
-                budget.onRelease { [mailbox = context.mailbox] in mailbox.post(.budgetFreed) }
+                let mailbox = context.mailbox
+                budget.listen(
+                    shortage: { mailbox.post(.budgetShort) }, release: { mailbox.post(.budgetFreed) })
                 try EventLoop.start(context)
                 loops.append(context)
             }
@@ -91,6 +95,8 @@ public final class HTTPServer: Sendable {
         statistics.connectionsLimit = configuration.maxConnectionsPerLoop * max(1, configuration.eventLoops)
         statistics.bodyBytes = budget.used
         statistics.bodyBytesLimit = budget.total
+        statistics.answerBytes = answers.used
+        statistics.answerBytesLimit = answers.total
         return statistics
     }
 

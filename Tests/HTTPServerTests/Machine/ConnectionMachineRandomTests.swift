@@ -34,7 +34,9 @@ struct ConnectionMachineRandomTests {
             bodyLength: [nil, 0, 10, 2000, UInt64.max].randomElement(using: &random) ?? nil)
         let events: [MachineScript.Event] = [
             .pass(.random(in: 0...80, using: &random)), .start, .accept(traits), .refuse(traits),
-            .body(.random(in: 0...UInt64.max, using: &random)), .body(10), .bodyEnd, .noBudget, .budget,
+            .body(.random(in: 0...UInt64.max, using: &random)), .body(10), .evict,
+            .body(1, announced: .random(in: 0...2000, using: &random)), .headFault(isHead: .random(using: &random)),
+            .bodyEnd, .noBudget, .budget,
             .answer(close: .random(using: &random)), .answerFault, .blocked, .sent,
             .discard(.random(in: 0...100, using: &random)), .fin(unread: .random(using: &random)), .reset, .timer,
             .drain,

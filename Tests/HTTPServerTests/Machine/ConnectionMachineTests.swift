@@ -31,7 +31,7 @@ struct ConnectionMachineTests {
     static let old = RequestTraits(isHTTP10: true, keepAlive: false)
     static let last = RequestTraits(keepAlive: false)
     static let expecting = RequestTraits(expectsContinue: true, bodyLength: 100)
-    static let long = RequestTraits(bodyLength: 1_000_000)
+    static let long = RequestTraits(bodyLength: 30_000_000)
 
     @Test("does what the table says", arguments: requests + bodies + answers + ends + times)
     func table(row: MachineCase) {
@@ -77,6 +77,14 @@ struct ConnectionMachineTests {
         MachineCase(
             "chunks end at the limit", [.accept(chunked), .body(1001)],
             .fail(.bodyTooLarge(limit: 1000, declared: nil)), .body),
+        MachineCase(
+            "a chunk that would go beyond the limit ends it before its data",
+            [.accept(chunked), .body(100, announced: 901)], .fail(.chunkTooLarge(limit: 1000, size: 901)), .body),
+        MachineCase(
+            "a chunk up to the limit is waited for", [.accept(chunked), .body(100, announced: 900)], .wait, .body),
+        MachineCase("the slowest body is given up", [.accept(post), .evict], .fail(.slowestBody), .body),
+        MachineCase("so is one that waits", [.accept(post), .noBudget, .evict], .fail(.noBudget), .waiting),
+        MachineCase("who is handled is not", [.accept(get), .evict], .wait, .handling),
         MachineCase("no room: nothing is read", [.accept(post), .noBudget], nil, .waiting),
         MachineCase(
             "room again: reading goes on", [.accept(post), .noBudget, .budget], .readBody(sendContinue: false), .body),
@@ -184,6 +192,15 @@ struct ConnectionMachineTests {
         MachineCase(
             "a body waits for room only so long",
             [.accept(post), .noBudget, .pass(30), .timer], .fail(.noBudget), .waiting),
+        MachineCase(
+            "a body has only so much time, however steadily it comes",
+            [.accept(long, maxBody: 1 << 30)] + (0..<12).flatMap { _ in [.body(20_000), .pass(10), .timer] },
+            .fail(.lateBody), .body),
+        MachineCase(
+            "waits for room are not counted in it",
+            [.accept(long, maxBody: 1 << 30)]
+                + (0..<11).flatMap { _ in [.body(20_000), .pass(10), .timer] }
+                + [.noBudget, .pass(20), .budget, .body(20_000), .pass(9), .timer], .wait, .body),
         MachineCase("a handler has all the time it wants", [.accept(get), .pass(3600), .timer], .wait, .handling),
         MachineCase(
             "a half-closed client is probed again", [.accept(get), .fin(), .pass(1), .timer], .probe, .handling),
@@ -223,6 +240,11 @@ struct ConnectionMachineTests {
         var script = MachineScript()
         #expect(script.run([.refuse(RequestTraits(isHead: true)), .answer()]).plan?.omitBody == true)
         #expect(script.run([.sent, .start, .answerFault]).plan?.omitBody == false)
+        var other = MachineScript()
+        #expect(other.run([.start, .headFault(isHead: true), .answerFault]).plan?.omitBody == true)
+        var long = MachineScript()
+        let head = RequestTraits(isHead: true, bodyLength: 2000)
+        #expect(long.run([.accept(head), .headFault(isHead: false), .answerFault]).plan?.omitBody == true)
     }
 
     @Test("tells HTTP/1.0 that the connection is kept, and nobody else")

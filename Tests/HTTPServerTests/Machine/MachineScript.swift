@@ -19,7 +19,9 @@ struct MachineScript {
         case start
         case accept(RequestTraits, maxBody: UInt64 = 1000, buffered: Bool = false)
         case refuse(RequestTraits)
-        case body(UInt64)
+        case headFault(isHead: Bool)
+        case body(UInt64, announced: UInt64 = 0)
+        case evict
         case bodyEnd
         case noBudget
         case budget
@@ -52,7 +54,9 @@ struct MachineScript {
         case .accept(let traits, let maxBody, let buffered):
             action = machine.headAccepted(traits, maxBody: maxBody, buffered: buffered, policy: policy, now: now)
         case .refuse(let traits): machine.headRefused(traits)
-        case .body(let count): action = machine.bodyReceived(count)
+        case .headFault(let isHead): machine.headFailed(isHead: isHead)
+        case .body(let count, let announced): action = machine.bodyReceived(count, announced: announced)
+        case .evict: action = machine.bodyEvicted()
         case .bodyEnd: action = machine.bodyEnded()
         case .noBudget: machine.budgetExhausted(policy: policy, now: now)
         case .budget: action = machine.budgetFreed(policy: policy, now: now)

@@ -22,11 +22,46 @@ struct ByteBudgetTests {
         #expect(budget.used == 0)
     }
 
+    @Test("keeps a quarter for small bodies")
+    func small() {
+        let budget = ByteBudget(total: 20 << 20, largest: 4 << 20)
+        let (large, second, little) = (Body(), Body(), Body())
+        #expect(budget.take(12 << 20, body: ObjectIdentifier(large)))
+        #expect(budget.take(1 << 20, body: ObjectIdentifier(large)), "it overdraws")
+        #expect(!budget.take(1 << 20, body: ObjectIdentifier(second)))
+        #expect(budget.take(64 << 10, body: ObjectIdentifier(little)))
+        #expect(!budget.take(64 << 10, held: 64 << 10, body: ObjectIdentifier(little)), "it is no longer small")
+    }
+
+    @Test("what can be done without neither overdraws nor makes a shortage")
+    func optional() {
+        let budget = ByteBudget(total: 300, largest: 100)
+        let (one, two) = (Body(), Body())
+        #expect(budget.take(200, body: ObjectIdentifier(one)))
+        #expect(!budget.take(50, isOptional: true, body: ObjectIdentifier(two)))
+        #expect(!budget.isShort)
+        #expect(budget.take(50, body: ObjectIdentifier(one)))
+        #expect(!budget.take(50, body: ObjectIdentifier(two)))
+        #expect(budget.isShort)
+        budget.trim(10)
+        #expect(!budget.isShort && budget.releases == 1)
+        #expect(!budget.take(50, body: ObjectIdentifier(two)), "the first may still overdraw")
+    }
+
+    @Test("heads may have half of it")
+    func beside() {
+        let budget = ByteBudget(total: 300, largest: 100)
+        #expect(budget.takeBeside(100, .half))
+        #expect(!budget.takeBeside(1, .half))
+        #expect(budget.takeBeside(200, .whole))
+        #expect(!budget.takeBeside(1, .whole) && budget.takeBeside(1, .unbounded) && budget.used == 301)
+    }
+
     @Test("wakes those who were refused, once")
     func wake() {
         let budget = ByteBudget(total: 100, largest: 50)
         let woken = Mutex(0)
-        budget.onRelease { woken.withLock { $0 += 1 } }
+        budget.listen { woken.withLock { $0 += 1 } }
         let (one, two) = (Body(), Body())
         #expect(budget.take(100, body: ObjectIdentifier(one)))
         budget.release(10, body: ObjectIdentifier(one))

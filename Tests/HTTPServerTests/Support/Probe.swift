@@ -98,6 +98,9 @@ final class Probe {
         try input.fileHandleForWriting.write(contentsOf: Data("\(text)\n".utf8))
     }
 
+    /// The next line that it says; waits for it.
+    func nextLine() -> String? { Self.line(from: output.fileHandleForReading) }
+
     // MARK: What it says and uses
 
     /// The content of a GET with a connection of its own.

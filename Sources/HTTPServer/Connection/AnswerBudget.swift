@@ -1,0 +1,24 @@
+import Synchronization
+
+/// The bytes of answers that their clients have not taken yet, over all event loops.
+///
+/// An answer that does not fit is not refused, for it exists already; who has taken nothing for longest is closed instead:
+/// see `EventLoop.hold`.
+final class AnswerBudget: Sendable {
+    /// The bound.
+    let total: Int
+    private let count = Atomic<Int>(0)
+
+    init(total: Int) {
+        self.total = total
+    }
+
+    /// Bytes that wait.
+    var used: Int { count.load(ordering: .relaxed) }
+
+    /// Counts bytes that wait from now on, or less than nothing for those that wait no more. Tells whether all is within
+    /// the bound.
+    func add(_ bytes: Int) -> Bool {
+        count.add(bytes, ordering: .relaxed).newValue <= total
+    }
+}

@@ -1,0 +1,180 @@
+import CSystem
+import HTTPWire
+
+/// Who has to go when there is not enough for all: those who bring, or take, the least.
+extension EventLoop {
+    /// How long a body may find no room before slower ones are given up for it, in nanoseconds.
+    static let patience: UInt64 = 500_000_000
+    /// Nobody is slow who has brought, or taken, this many bytes ...
+    private static let piece = 16 << 10
+    /// ... within this time, in nanoseconds.
+    private static let slowAfter: UInt64 = 1_000_000_000
+    /// How long nothing may come free before bodies that wait themselves are given up.
+    private static let stuckAfter: UInt64 = 2_000_000_000
+
+    /// A client has brought `count` bytes of its body, or taken as many of its answer: with a whole piece it goes to the end
+    /// of the queue, whose first is therefore the slowest.
+    func progress(_ connection: Connection, _ count: Int, in queue: inout IndexQueue) {
+        connection.sinceProgress += count
+        guard connection.sinceProgress >= Self.piece else { return }
+        connection.sinceProgress = 0
+        connection.progressAt = now
+        if queue.contains(connection.descriptor) { queue.moveToEnd(connection.descriptor) }
+    }
+
+    /// Puts a connection into one of the queues that are ordered by progress, or takes it out.
+    func place(_ connection: Connection, in queue: inout IndexQueue, if belongs: Bool) {
+        let id = connection.descriptor
+        guard belongs != queue.contains(id) else { return }
+        guard belongs else { return queue.remove(id) }
+        connection.progressAt = now
+        connection.sinceProgress = 0
+        queue.append(id)
+    }
+
+    /// The slowest of a queue, if it is slow.
+    private func slowest(of queue: IndexQueue) -> Connection? {
+        guard let id = queue.first, let connection = connections[Int(id)] else { return nil }
+        return now &- connection.progressAt >= Self.slowAfter ? connection : nil
+    }
+
+    // MARK: The byte budget
+
+    /// While there is no room for bodies, the slowest are given up, a few at a time. Where nothing comes free though nobody is
+    /// slow, all wait for each other, and the one goes that has waited longest with bytes of its own.
+    func relieve() {
+        guard let time = reliefAt, now >= time else { return }
+        guard context.budget.isShort else {
+            reliefAt = nil
+            return
+        }
+        reliefAt = now &+ Self.patience / 2
+        let releases = context.budget.releases
+        if lastReleases.count != releases || lastReleases.since == 0 { lastReleases = (releases, now) }
+        var freed = 0
+        for _ in 0..<64 {
+            guard freed < Self.wantedAtOnce, let connection = slowest(of: bodies) else { break }
+            freed += connection.exchange?.body.bytesCharged ?? 0
+            giveUpBody(connection)
+        }
+        guard freed == 0, now &- lastReleases.since >= Self.stuckAfter else { return }
+        lastReleases.since = now
+        if let connection = longestWaiting() { giveUpBody(connection) }
+    }
+
+    /// What is to be freed before it is looked again whether there is room.
+    private static let wantedAtOnce = 1 << 20
+
+    private func longestWaiting() -> Connection? {
+        var id = starved.first
+        while let found = id {
+            if let connection = connections[Int(found)],
+                connection.charged + (connection.exchange?.body.bytesCharged ?? 0) > 0
+            {
+                return connection
+            }
+            id = starved.after(found)
+        }
+        return nil
+    }
+
+    private func giveUpBody(_ connection: Connection) {
+        context.counters.evictedBodies.add()
+        perform(connection.machine.bodyEvicted(), on: connection)
+        settle(connection)
+    }
+
+    // MARK: Connections
+
+    /// Closes a connection that is worth less than a new one: who has been answered and only sends on; else the one that is
+    /// idle for longest; else the one that has been sending a head for longest; else a body that hardly comes, or a reader
+    /// that takes nothing. Tells whether there was one.
+    func evictOne() -> Bool {
+        if let id = leaving.first, let connection = connections[Int(id)] {
+            evict(connection)
+            return true
+        }
+        for _ in 0..<64 {
+            guard let id = idle.first ?? heads.first, let connection = connections[Int(id)] else { break }
+            // One whose next request has arrived in the meantime is no longer idle, so each is looked at before.
+            let (phase, answered) = (connection.machine.phase, connection.machine.answeredRequests)
+            connection.readable = true
+            advance(connection)
+            settle(connection)
+            if connection.machine.phase == .closed { return true }
+            guard connection.machine.phase == phase, connection.machine.answeredRequests == answered else { continue }
+            evict(connection)
+            return true
+        }
+        if let connection = slowest(of: bodies) {
+            giveUpBody(connection)
+            if connection.machine.phase != .closed { evict(connection) }
+            return true
+        }
+        guard let connection = slowest(of: readers) else { return false }
+        evict(connection)
+        return true
+    }
+
+    /// Whether waiting may bring somebody whom `evictOne` can close.
+    var mayEvictLater: Bool { bodies.count + readers.count > 0 }
+
+    private func evict(_ connection: Connection) {
+        context.counters.evicted.add()
+        perform(connection.machine.close(.evicted), on: connection)
+    }
+
+    // MARK: Answers
+
+    /// Counts what a connection holds of answers that its client has not taken. Where that is too much together with the
+    /// others', who has taken nothing for longest is closed: possibly this one.
+    func hold(_ connection: Connection) {
+        let held = connection.output.held
+        guard held != connection.answerCharged else { return }
+        let more = held - connection.answerCharged
+        connection.answerCharged = held
+        connection.queued = held > 0 ? csys_queued(connection.descriptor) : 0
+        place(connection, in: &readers, if: held > 0)
+        guard !context.answers.add(more), more > 0 else { return }
+        while context.answers.used > context.answers.total {
+            guard let id = readers.first, let reader = connections[Int(id)] else { return }
+            context.counters.shedReaders.add()
+            perform(reader.machine.close(.slowReader), on: reader)
+        }
+    }
+
+    // MARK: Heads
+
+    /// Counts the beginnings of heads and what is read ahead beside the bodies, where it is not little. Where there is no room
+    /// for it, the request is refused.
+    func countHead(_ connection: Connection) {
+        var held = connection.leftover.count + (connection.exchange?.headBytes ?? 0)
+        if held <= Self.smallHead { held = 0 }
+        let more = held - connection.charged
+        guard more != 0 else { return }
+        if more < 0 {
+            connection.charged = held
+            context.budget.trim(-more)
+            return
+        }
+        let share: ByteBudget.Share =
+            switch connection.machine.phase {
+            case .handling: .unbounded
+            case .body, .waiting: .whole
+            default: .half
+            }
+        guard !context.budget.takeBeside(more, share) else {
+            connection.charged = held
+            return
+        }
+        switch connection.machine.phase {
+        case .head, .body, .waiting:
+            connection.leftover = []
+            connection.leftoverIsNew = false
+            answerFault(connection, ConnectionFault.noBudget.error, isTimeout: true)
+        default: perform(connection.machine.close(.slowReader), on: connection)
+        }
+    }
+
+    private static let smallHead = 2 << 10
+}

@@ -1,0 +1,246 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What some clients take is bounded, and those who ask for little are served beside them.
+@Suite("Bounded and fair", .serialized)
+struct FairnessTests {
+    private let get = "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
+
+    /// Clients that send the same again and again, and throw away what comes, until they are stopped.
+    private func flood(_ count: Int, _ probe: Probe, _ head: String, _ text: String) throws -> [RawClient] {
+        try (0..<count).map { _ in
+            let client = try RawClient(port: probe.port)
+            try client.send(head)
+            _ = client.sendInBackground(Array(text.utf8), times: 1_000)
+            return client
+        }
+    }
+
+    /// Ends what is being sent in the background, which would keep the socket, and resets.
+    private func stop(_ clients: [RawClient]) {
+        for client in clients { client.finish() }
+        usleep(100_000)
+        for client in clients { client.reset() }
+    }
+
+    @Test("who asks once is not behind those who pipeline")
+    func pipelining() throws {
+        let probe = try Probe("readAhead=4096")
+        // Nobody reads: the first answers fill the buffers, and what is asked after that waits. Until then each connection has
+        // thousands of requests in the server's hands at any time.
+        let flooding = try flood(16, probe, "", String(repeating: get, count: 5_000))
+        for _ in 0..<200 { #expect(try probe.get("/healthz") == #"{"status":"ok"}"#) }
+        stop(flooding)
+        try probe.expectRest()
+    }
+
+    @Test("one-byte chunks end at the limit like any others, and others are answered meanwhile")
+    func tinyChunks() throws {
+        let probe = try Probe("maxBody=200000")
+        let head = "POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+        let flooding = try flood(16, probe, head, String(repeating: "1\r\nx\r\n", count: 5_000))
+        for _ in 0..<50 { #expect(try probe.get("/healthz") == #"{"status":"ok"}"#) }
+        for client in flooding { #expect(try client.response().status == 413) }
+        stop(flooding)
+        try probe.expectRest()
+    }
+
+    @Test(
+        "a chunk whose size alone is over the limit is refused before its data comes",
+        arguments: ["1400001", "100000005", "FFFFFFFFFFFFF", "7FFFFFFFFFFFFFFF", "8000000000000000"])
+    func chunkSize(size: String) throws {
+        let probe = try Probe()
+        for line in ["\(size)\r\n", "\(size)", "\(size);name=value\r\n", "5\r\nhello\r\n\(size)\r\nx"] {
+            let client = try RawClient(port: probe.port)
+            try client.send("POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n\(line)")
+            let response = try client.response()
+            #expect(response.status == 413, "\(line)")
+            #expect(response.text.contains(#""code":"body_too_large""#))
+            client.close()
+        }
+        try probe.expectRest()
+    }
+
+    // MARK: Bodies
+
+    @Test("bodies that drip are given up for one that comes, the slowest first", arguments: [1, 2])
+    func slowestFirst(loops: Int) throws {
+        let probe = try Probe("loops=\(loops)", "maxBody=4000000", "maxTotalBody=12000000", "bodyBudgetTimeout=30000")
+        let size = 3_900_000
+        let piece = [UInt8](repeating: 1, count: size - 100_000)
+        let drippers = try (0..<3).map { _ in
+            let client = try RawClient(port: probe.port)
+            try client.send("POST /length HTTP/1.1\r\nHost: x\r\nContent-Length: \(size)\r\n\r\n")
+            _ = client.sendInBackground(piece)
+            return client
+        }
+        try waitUntil("they hold what they can get") { try probe.statistic("bodyBytes") > 7_000_000 }
+        for _ in 0..<3 {
+            let good = try RawClient(port: probe.port)
+            try good.send("POST /length HTTP/1.1\r\nHost: x\r\nContent-Length: 2000000\r\n\r\n")
+            try good.send([UInt8](repeating: 2, count: 2_000_000))
+            #expect(try good.response().text == "2000000 4000000\n")
+            good.close()
+        }
+        #expect(try probe.statistic("evictedBodies") > 0)
+        stop(drippers)
+        try probe.expectRest()
+    }
+
+    @Test("small bodies have room when large ones have used theirs")
+    func smallBodies() throws {
+        let probe = try Probe("maxBody=4000000", "maxTotalBody=20000000", "minBodyRate=0")
+        let drippers = try (0..<5).map { _ in
+            let client = try RawClient(port: probe.port)
+            try client.send("POST /length HTTP/1.1\r\nHost: x\r\nContent-Length: 3900000\r\n\r\n")
+            _ = client.sendInBackground([UInt8](repeating: 1, count: 3_800_000))
+            return client
+        }
+        try waitUntil("they wait") { try probe.statistic("waiting") > 0 }
+        let good = try RawClient(port: probe.port)
+        try good.send("POST /length HTTP/1.1\r\nHost: x\r\nContent-Length: 50000\r\n\r\n")
+        try good.send([UInt8](repeating: 2, count: 50_000))
+        #expect(try good.response().text == "50000 100000\n")
+        good.close()
+        stop(drippers)
+        try probe.expectRest()
+    }
+
+    @Test("a body has a time in all")
+    func bodyTimeout() throws {
+        let probe = try Probe("bodyTimeout=600", "bodyGrace=200", "minBodyRate=10")
+        let client = try RawClient(port: probe.port)
+        try client.send("POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n")
+        for _ in 0..<100 where try probe.statistic("timeout:late_body") == 0 {
+            try? client.send([UInt8](repeating: 1, count: 500))
+            usleep(20_000)
+        }
+        #expect(try client.response().status == 408)
+        client.close()
+        try probe.expectRest()
+    }
+
+    // MARK: Connections
+
+    @Test("when drippers have all connections, the slowest makes room for a new one")
+    func drippers() throws {
+        let probe = try Probe("maxConnections=20", "minBodyRate=1", "bodyGrace=60000")
+        let drippers = try (0..<30).map { _ in
+            let client = try RawClient(port: probe.port)
+            try client.send("POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 50000\r\n\r\nx")
+            return client
+        }
+        for _ in 0..<5 { #expect(try probe.get("/healthz") == #"{"status":"ok"}"#) }
+        #expect(try probe.statistic("evicted") > 0)
+        stop(drippers)
+        try probe.expectRest()
+    }
+
+    // MARK: Memory
+
+    /// Each form opens with bytes that could make the server hold more memory than it counts.
+    enum Form: String, CaseIterable {
+        case recycledBuffers, oneByte, chunksWithTheHead, halfHeads, largeHeads, readAhead
+    }
+
+    @Test("memory stays within the budget and 16 MiB, whatever clients send", arguments: Form.allCases)
+    func memory(form: Form) throws {
+        let budget = 24 << 20
+        let probe = try Probe("maxTotalBody=\(budget)", "maxBody=5000000", "minBodyRate=0", "headerTimeout=60000")
+        var clients: [RawClient] = []
+        let sizes = [15_000, 20_000, 60_000, 100_000, 127_000, 131_073, 200_000, 1_000_000, 4_190_000]
+        let long = (0..<60).map { "f\($0): \(String(repeating: "y", count: 250))\r\n" }.joined()
+        for number in 0..<1_000 {
+            let client = try RawClient(port: probe.port)
+            clients.append(client)
+            switch form {
+            case .recycledBuffers where number < 60, .oneByte where number < 40:
+                let size = form == .oneByte ? sizes[number % sizes.count] : 4_190_000
+                let head = "POST /length HTTP/1.1\r\nHost: x\r\nContent-Length: \(size)\r\n\r\n"
+                try client.send(head)
+                try client.send([UInt8](repeating: 1, count: size))
+                #expect(try client.response().status == 200)
+                try client.send(head + "x")
+            case .recycledBuffers, .oneByte:
+                let size = sizes[number % sizes.count]
+                try client.send("POST /length HTTP/1.1\r\nHost: x\r\nContent-Length: \(size)\r\n\r\nx")
+            case .chunksWithTheHead:
+                client.offer("POST /length HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nE000\r\n")
+                client.offer(Data(count: 50_000))
+            case .halfHeads: client.offer("GET /healthz HTTP/1.1\r\nHost: x\r\n\(long)")
+            case .largeHeads:
+                client.offer("POST /length HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\(long)\r\nx")
+            case .readAhead:
+                client.offer("GET /sleep?ms=3000 HTTP/1.1\r\nHost: x\r\n\r\n" + String(repeating: get, count: 380))
+            }
+        }
+        usleep(300_000)
+        // What a connection itself takes is not the body's: 4 KiB each were enough in a release build, twice that in this.
+        let connections = clients.count * 8
+        let grown = probe.peak - probe.baselineResident
+        #expect(grown <= budget / 1024 + (16 << 10) + connections, "KiB, \(form)")
+        print("memory of \(form): \(grown / 1024) MiB with \(try probe.statistic("bodyBytes") >> 20) MiB counted")
+        for client in clients { client.reset() }
+        try waitUntil("all is given back") { try probe.statistic("bodyBytes") == 0 }
+    }
+
+    @Test("answers that nobody reads stay within their budget")
+    func answers() throws {
+        let probe = try Probe("maxTotalAnswers=8000000", "writeTimeout=60000")
+        let before = probe.resident
+        let readers = try (0..<60).map { _ in
+            let client = try RawClient(port: probe.port, receiveBuffer: 4096)
+            try client.send("GET /big?n=2000000 HTTP/1.1\r\nHost: x\r\n\r\n")
+            return client
+        }
+        try waitUntil("readers are shed") { try probe.statistic("shedReaders") >= 50 }
+        #expect(try probe.statistic("answerBytes") <= 8_000_000)
+        #expect(probe.resident - before < (8 << 10) + (16 << 10), "KiB")
+        // Who reads is served beside them.
+        #expect(try probe.get("/big?n=3000000").utf8.count == 3_000_000)
+        for client in readers { client.reset() }
+        try waitUntil("all is given back") { try probe.statistic("answerBytes") == 0 }
+        try probe.expectRest()
+    }
+
+    // MARK: Refusals
+
+    @Test(
+        "a refused body is passed over and the connection kept, however long it is",
+        arguments: [1, 105_000, 10_000_000])
+    func refusal(size: Int) throws {
+        let probe = try Probe()
+        let client = try RawClient(port: probe.port)
+        for _ in 0..<3 {
+            try client.send("POST /refuse HTTP/1.1\r\nHost: x\r\nContent-Length: \(size)\r\n\r\n")
+            try client.send([UInt8](repeating: 71, count: size))
+            let response = try client.response()
+            #expect(response.text == "refused\n")
+            #expect(response.fields["connection"] == nil)
+        }
+        try client.send(get)
+        #expect(try client.response().status == 200)
+        client.close()
+        try probe.expectRest()
+    }
+
+    @Test(
+        "an answer to HEAD has no body, whatever was wrong with the request",
+        arguments: [
+            "HEAD / HTTP/1.1\r\n\r\n", "HEAD /% HTTP/1.1\r\n", "HEAD / HTTP/1.1\r\nHost: x\r\nContent-Length: x\r\n",
+            "HEAD / HTTP/2.0\r\n", "HEAD /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999\r\n\r\n",
+            "HEAD /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nz",
+        ])
+    func head(text: String) throws {
+        let probe = try Probe()
+        let client = try RawClient(port: probe.port)
+        try client.send(text)
+        client.finish()
+        let all = try client.rest()
+        #expect(all.hasPrefix("HTTP/1.1 4") || all.hasPrefix("HTTP/1.1 5"), "\(all)")
+        #expect(all.hasSuffix("\r\n\r\n"), "\(all)")
+        client.close()
+        try probe.expectRest()
+    }
+}
