@@ -40,11 +40,13 @@ package struct Settings: Sendable, Hashable {
     // HTTP.
     package var maxBody = 20 << 20
     package var maxTotalBody: Int?
+    package var maxTotalAnswers: Int?
     package var maxRequestLine = 8 << 10
     package var maxHeader = 16 << 10
     package var maxHeaderFields = 100
     package var headerTimeout = 10.0
     package var minBodyRate = 1 << 10
+    package var bodyTimeout = 120.0
     package var bodyGrace = 10.0
     package var idleTimeout = 75.0
     package var writeTimeout = 30.0

@@ -140,8 +140,15 @@ package enum SettingsTable {
                 .needingRestart,
             .automaticBytes(
                 "max_total_body", \.maxTotalBody, 1...(1 << 40),
-                "Bytes of all bodies that are being received or held at once; past it sockets are not read. auto: 256MiB, "
-                    + "or an eighth of the memory that this process may use if that is less."
+                "Memory of all bodies that are being received or held at once. Past it sockets are not read, and the bodies that "
+                    + "arrive most slowly are refused (408). auto: 256MiB, or an eighth of the memory that this process may "
+                    + "use if that is less."
+            )
+            .needingRestart,
+            .automaticBytes(
+                "max_total_answers", \.maxTotalAnswers, 1...(1 << 40),
+                "Memory of all answers that their clients have not taken yet. Past it the connections are closed that have taken "
+                    + "nothing for longest. auto: a quarter of max_total_body."
             )
             .needingRestart,
             .bytes("max_request_line", \.maxRequestLine, 64...(1 << 20), "The longest request line.")
@@ -159,6 +166,11 @@ package enum SettingsTable {
                 "Bytes a second that a client must send of its body at least."
             )
             .needingRestart,
+            .duration(
+                "body_timeout", \.bodyTimeout, 0.01...86_400,
+                "How long a client may take to send a body, the time not counted in which the server does not read it."
+            )
+            .needingRestart,
             .duration("body_grace", \.bodyGrace, 0.01...3600, "How long a body may be slower than min_body_rate.")
                 .needingRestart,
             .duration(
@@ -171,8 +183,8 @@ package enum SettingsTable {
             .needingRestart,
             .integer(
                 "max_connections", \.maxConnections, 1...1_000_000,
-                "Connections at once, in equal shares for the event_loops; past it the ones that are idle longest are closed "
-                    + "for new ones."
+                "Connections at once, in equal shares for the event_loops. Past it connections are closed for new ones: idle "
+                    + "ones first, then those that send a head or a body, or take an answer, most slowly."
             )
             .needingRestart,
             .integer(

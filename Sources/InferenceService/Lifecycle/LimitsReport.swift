@@ -50,6 +50,10 @@ package struct LimitsReport: Sendable {
             number("queue_length", sizing.queueCapacity, configured: settings.queueLength),
             number("max_body", sizing.bodyBytes, configured: settings.maxBody, isBytes: true),
             number("max_total_body", sizing.bodyBudgetBytes, configured: settings.maxTotalBody, isBytes: true),
+            Row(
+                name: "max_total_answers", value: Units.bytes(plan.answerBudget.value),
+                reason: plan.answerBudget.reason,
+                isLowered: false),
             number("max_pixels", sizing.pixels, configured: settings.maxPixels),
             number("max_connections", sizing.connections, configured: settings.maxConnections),
         ]

@@ -108,6 +108,12 @@ package struct ServicePlan {
         return configuration
     }
 
+    /// Memory of all answers that wait for their clients.
+    var answerBudget: Derived<Int> {
+        if let given = settings.maxTotalAnswers { return Derived(given, because: "as configured") }
+        return Derived(max(1 << 20, sizing.bodyBudgetBytes.value / 4), because: "a quarter of max_total_body")
+    }
+
     func serverConfiguration(listeners: [ListenerAddress]) -> HTTPServerConfiguration {
         var configuration = HTTPServerConfiguration()
         configuration.listeners = listeners
@@ -115,11 +121,15 @@ package struct ServicePlan {
         configuration.eventLoops = settings.eventLoops
         configuration.maxBodyBytes = sizing.bodyBytes.value
         configuration.maxTotalBodyBytes = sizing.bodyBudgetBytes.value
+        configuration.maxTotalAnswerBytes = answerBudget.value
+        // Passed over for the sake of the connection: no longer than one that is received.
+        configuration.skippedBodyBytes = sizing.bodyBytes.value
         configuration.wireLimits.requestLineBytes = settings.maxRequestLine
         configuration.wireLimits.headerBytes = settings.maxHeader
         configuration.wireLimits.fieldCount = settings.maxHeaderFields
         configuration.headerTimeout = .seconds(settings.headerTimeout)
         configuration.minBodyRate = settings.minBodyRate
+        configuration.bodyTimeout = .seconds(settings.bodyTimeout)
         configuration.bodyGrace = .seconds(settings.bodyGrace)
         configuration.idleTimeout = .seconds(settings.idleTimeout)
         configuration.writeTimeout = .seconds(settings.writeTimeout)

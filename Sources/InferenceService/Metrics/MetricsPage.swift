@@ -208,7 +208,8 @@ struct MetricsPage {
             "ocelli_connections_refused_total", .counter, "Connections closed for want of descriptors.",
             server.refusedConnections)
         text.single(
-            "ocelli_connections_evicted_total", .counter, "Idle connections closed to make room for new ones.",
+            "ocelli_connections_evicted_total", .counter,
+            "Connections closed to make room for new ones: idle ones, and slow ones.",
             server.evictedConnections)
         text.single(
             "ocelli_connections_idle_timeouts_total", .counter, "Connections closed because nothing was asked on them.",
@@ -222,6 +223,16 @@ struct MetricsPage {
         text.single(
             "ocelli_bodies_waiting", .gauge, "Connections that are not read because of that bound.",
             server.bodiesWaiting)
+        text.single(
+            "ocelli_bodies_evicted_total", .counter,
+            "Bodies given up because they arrived most slowly when there was no room for all.", server.evictedBodies)
+        text.single(
+            "ocelli_answer_bytes", .gauge, "Bytes of answers that their clients have not taken yet.", server.answerBytes
+        )
+        text.single(
+            "ocelli_answer_bytes_limit", .gauge, "The most bytes of such answers at once.", server.answerBytesLimit)
+        text.single(
+            "ocelli_answers_shed_total", .counter, "Connections closed because of that bound.", server.shedReaders)
     }
 
     // MARK: Life

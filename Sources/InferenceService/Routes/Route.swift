@@ -21,6 +21,9 @@ package enum Route: Sendable, Hashable {
             self = .classify(model: nil, version: nil)
             return
         }
+        // No resource is deeper, and what a client can make long is not taken apart before that is known.
+        let slash = UInt8(ascii: "/")
+        guard path.utf8.count(where: { $0 == slash }) <= Self.deepest else { return nil }
         let parts = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst().map(String.init)
         switch parts.count {
         case 1 where parts[0].isEmpty: self = .page
@@ -39,6 +42,9 @@ package enum Route: Sendable, Hashable {
         default: return nil
         }
     }
+
+    /// Slashes of the deepest resource: /v1/models/{name}/versions/{version}/predict.
+    private static let deepest = 6
 
     private static func ofModel(_ name: String, _ rest: [String]) -> Route? {
         switch rest {

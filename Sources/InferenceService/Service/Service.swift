@@ -50,8 +50,17 @@ final class Service: HTTPResponder {
         do throws(ServiceError) {
             let route = try route(of: head)
             try live.withLock { $0 }.access.check(head, route.accessClass)
-            // Answered on the event loop: that the process answers is all that it says, and a task would cost as much again.
-            if route == .health { return .refuse(Self.healthy) }
+            // Answered on the event loop: nothing that others have in hand delays what balancers ask, and a task would cost
+            // as much again.
+            switch route {
+            case .health: return .refuse(Self.healthy)
+            case .readiness: return .refuse(try readiness())
+            case .openInference(.live): return .refuse(MetadataHandler.live())
+            case .openInference(.ready):
+                _ = try readiness()
+                return .refuse(MetadataHandler.ready())
+            default: break
+            }
             // A body that would be refused anyway is refused before it is sent.
             guard let (wanted, version) = try inferring(route, head) else {
                 return .accept(maxBytes: settings.maxBody)
@@ -69,7 +78,14 @@ final class Service: HTTPResponder {
         }
     }
 
-    private static let healthy = text("{\"status\":\"ok\"}")
+    private static let healthy = tagged(text("{\"status\":\"ok\"}"), .health)
+    private static let ready = tagged(text("{\"status\":\"ready\"}"), .readiness)
+
+    private static func tagged(_ response: HTTPResponse, _ route: Route) -> HTTPResponse {
+        var response = response
+        response.tag = route.label
+        return response
+    }
 
     func respond(to request: HTTPRequest) async -> HTTPResponse {
         do throws(ServiceError) {
@@ -197,7 +213,7 @@ final class Service: HTTPResponder {
                 .map { "\($0.name) is \($0.state.name)" }.joined(separator: ", ")
             throw ServiceError(.serviceUnavailable, "model_not_ready", "not ready: \(missing)", retryAfter: 1)
         }
-        return Self.text("{\"status\":\"ready\"}")
+        return Self.ready
     }
 
     /// The model that a route means: its own name, or the default model's.

@@ -122,8 +122,33 @@ extension SettingsTrial {
         ])
 
     static let totals = SettingsTrial(
-        title: "all bodies together", settings: ["max_total_body": "64KiB"],
+        title: "all bodies and all answers together, and a body's time",
+        settings: ["max_total_body": "64KiB", "max_total_answers": "128KiB", "body_timeout": "1s"],
         checks: [
+            "max_total_answers": { running in
+                let clients = try (0..<8).map { _ in try RawClient(running.url) }
+                defer { withExtendedLifetime(clients) {} }
+                // More than the buffers of both sides hold, and none of it is read.
+                let request = "GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n"
+                for _ in 0..<60 { for client in clients { client.offer(String(repeating: request, count: 20)) } }
+                var shed = 0.0
+                try eventually(within: 3) {
+                    shed = try running.metric("ocelli_answers_shed_total")
+                    return shed > 0
+                }
+                let limit = try running.metric("ocelli_answer_bytes_limit")
+                return unless(shed > 0 && limit == 131_072, "\(shed) shed, the limit is \(limit)")
+            },
+            "body_timeout": { running in
+                let client = try RawClient(running.url)
+                client.offer("POST /v1/classify HTTP/1.1\r\nHost: x\r\nContent-Length: 20000\r\n\r\n")
+                // 2.5 KB/s: quicker than min_body_rate, and the tenth second is body_grace's.
+                for _ in 0..<30 where !client.received.contains(" 408 ") {
+                    client.offer(Data(count: 250))
+                    client.receive(seconds: 0.1)
+                }
+                return unless(client.received.contains(" 408 "), "after 3 s: \(client.received)")
+            },
             "max_total_body": { running in
                 let clients = try (0..<3).map { _ in try RawClient(running.url) }
                 // An object may go after its last use, and the connection with it.
@@ -144,6 +169,6 @@ extension SettingsTrial {
                 return unless(
                     waiting >= 1 && limit == 65_536 && large.status == 413,
                     "\(waiting) wait, the limit is \(limit), 100 kB: \(large.status)")
-            }
+            },
         ])
 }
