@@ -1,3 +1,4 @@
+internal import Synchronization
 internal import SystemSupport
 
 /// The bytes of all bodies together, over all event loops: what they take of memory, not what they announce.
@@ -22,6 +23,7 @@ package final class ByteBudget: Sendable {
     private let ordinary: Int
     private let small: Int
     private let state = Guarded(State())
+    private let halfTaken = Atomic<Bool>(false)
     private let listeners = Guarded<[Listener]>([])
 
     /// What is called when there is too little, and when there is room again.
@@ -40,8 +42,8 @@ package final class ByteBudget: Sendable {
     /// Bytes that are taken.
     package var used: Int { state.withLock { $0.used } }
 
-    /// Whether more than half of it is taken.
-    package var isHalfTaken: Bool { state.withLock { $0.used > total / 2 } }
+    /// Whether more than half of it is taken. Asked for each head: without the lock.
+    package var isHalfTaken: Bool { halfTaken.load(ordering: .relaxed) }
 
     /// Whether somebody was refused since room was last given back.
     package var isShort: Bool { state.withLock { $0.isShort } }
@@ -55,13 +57,13 @@ package final class ByteBudget: Sendable {
         let (taken, isNew) = state.withLock { state -> (Bool, Bool) in
             let bound = held + bytes <= small ? ordinary : ordinary - ordinary / 4
             if state.used + bytes <= bound {
-                state.used += bytes
+                use(bytes, &state)
                 return (true, false)
             }
             if isOptional { return (false, false) }
             if state.used + bytes <= total, state.overdrawing == nil || state.overdrawing == body {
                 state.overdrawing = body
-                state.used += bytes
+                use(bytes, &state)
                 return (true, false)
             }
             defer { state.isShort = true }
@@ -91,7 +93,7 @@ package final class ByteBudget: Sendable {
                 case .unbounded: Int.max
                 }
             guard state.used + bytes <= bound else { return false }
-            state.used += bytes
+            use(bytes, &state)
             return true
         }
     }
@@ -119,9 +121,16 @@ package final class ByteBudget: Sendable {
         listeners.withLock { $0.append(Listener(shortage: shortage, release: release)) }
     }
 
+    /// With the lock held.
+    private func use(_ bytes: Int, _ state: inout State) {
+        state.used += bytes
+        let isHalf = state.used > total / 2
+        if isHalf != halfTaken.load(ordering: .relaxed) { halfTaken.store(isHalf, ordering: .relaxed) }
+    }
+
     private func giveBack(_ bytes: Int, endOf body: ObjectIdentifier?) {
         let wake = state.withLock { state in
-            state.used -= max(0, bytes)
+            use(-max(0, bytes), &state)
             let freed = body != nil && state.overdrawing == body
             if freed { state.overdrawing = nil }
             guard state.isShort, bytes > 0 || freed else { return false }

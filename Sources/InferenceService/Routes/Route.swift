@@ -17,9 +17,17 @@ package enum Route: Sendable, Hashable {
     /// in tables and never reach the file system.
     package init?(path: String) {
         // What is asked for most is told without taking the path apart.
-        if path == "/v1/classify" {
+        switch path {
+        case "/v1/classify":
             self = .classify(model: nil, version: nil)
             return
+        case "/healthz":
+            self = .health
+            return
+        case "/readyz":
+            self = .readiness
+            return
+        default: break
         }
         // No resource is deeper, and what a client can make long is not taken apart before that is known.
         let slash = UInt8(ascii: "/")
