@@ -106,6 +106,9 @@ let package = Package(
         // Tests.
         .testTarget(
             name: "CoreMLImportTests", dependencies: ["CoreMLImport", "TestSupport"], swiftSettings: waiting),
+        // Translates Core ML files without an engine, whole or damaged: for scripts.
+        .executableTarget(
+            name: "coremlprobe", dependencies: ["CoreMLImport"], path: "Tests/CoreMLProbe", swiftSettings: strict),
         // What imported models compute, against other programs' answers.
         .testTarget(
             name: "CoreMLModelTests", dependencies: ["CoreMLImport", "COpenVINO", "TestSupport"],

@@ -28,6 +28,8 @@ struct Fixture: CustomTestStringConvertible, Sendable {
         case number(Double)
         case text(String)
         case dictionary([String: Double])
+        /// A form that the tests of another family know.
+        case other
 
         private struct Array: Decodable {
             var shape: [Int]
@@ -42,8 +44,10 @@ struct Fixture: CustomTestStringConvertible, Sendable {
                 self = .number(number)
             } else if let text = try? container.decode(String.self) {
                 self = .text(text)
+            } else if let dictionary = try? container.decode([String: Double].self) {
+                self = .dictionary(dictionary)
             } else {
-                self = .dictionary(try container.decode([String: Double].self))
+                self = .other
             }
         }
     }
@@ -79,7 +83,7 @@ extension [String: Fixture.Value] {
             switch value {
             case .array(let shape, let values): GraphRunner.Array(shape: shape, values: values)
             case .number(let number): GraphRunner.Array(shape: [1], values: [number])
-            case .text, .dictionary: nil
+            case .text, .dictionary, .other: nil
             }
         }
     }

@@ -126,6 +126,25 @@ def convolutions(old, exact):
               "conv", 2, 3, 2, 3, 2, w3, None, False, input_name="x", output_name="y"))
 
 
+    # Quantized: a scale for each output channel, which is the second axis here.
+    codes, scale, bias = random("deconvq").integers(0, 256, (3, 2, 3, 3)), values("deconvs", 2), values("deconvo", 2)
+    decoded = (codes * scale[None, :, None, None] + bias[None, :, None, None]).astype(F)
+
+    def quantize(spec):
+        message = spec.neuralNetwork.layers[0].convolution.weights
+        message.Clear()
+        message.rawValue = codes.astype(np.uint8).tobytes()
+        message.quantization.numberOfBits = 8
+        message.quantization.linearQuantization.scale.extend(scale.tolist())
+        message.quantization.linearQuantization.bias.extend(bias.tolist())
+
+    old("deconvolution-quantized", ["convolution (deconvolution)", "weights (8 bits, linear)"], {"x": x},
+        {"y": deconv(x[None], decoded, None, (2, 2))[0]},
+        lambda builder: builder.add_convolution(
+            "deconv", 3, 2, 3, 3, 2, 2, "valid", 1, decoded.transpose(2, 3, 0, 1), None, False, is_deconv=True, input_name="x",
+            output_name="y"), edit=quantize)
+
+
 def pooling(old, exact):
     def layer(name, x, y, height, width, stride, kind, padding="VALID", is_exact=False, **options):
         (exact if is_exact else old)(

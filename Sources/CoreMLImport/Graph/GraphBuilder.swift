@@ -17,6 +17,9 @@ package final class GraphBuilder {
     }
     private static let sharedConstantBytes = 64
 
+    /// How many operations and constants there are so far.
+    package var nodeCount: Int { graph.nodes.count }
+
     package init() {}
 
     /// Adds an operation of several outputs, each with its type and shape. `opset` is the version of the operation.

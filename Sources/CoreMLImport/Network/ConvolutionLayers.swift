@@ -17,7 +17,8 @@ enum ConvolutionLayers {
         if try layer.parameters.bool(60) {
             guard outputs % groups == 0 else { throw Problem("\(outputs) output channels in \(groups) groups") }
             let weights = try layer.constant(
-                90, "weights", shape: [kernelChannels, outputs / groups] + kernel, channels: outputs)
+                90, "weights", shape: [kernelChannels, outputs / groups] + kernel, channels: outputs / groups,
+                perChannel: kernel[0] * kernel[1])
             result = try deconvolution(layer, value, weights, groups: groups, kernel: kernel, strides: strides)
         } else {
             let weights = try layer.constant(

@@ -74,16 +74,21 @@ struct Layer {
     }
 
     /// Numbers of the layer.
-    func weights(_ field: Int, _ name: String, count: Int?, channels: Int = 1) throws(Problem) -> WeightParameters {
+    func weights(_ field: Int, _ name: String, count: Int?, channels: Int = 1, perChannel: Int? = nil) throws(Problem)
+        -> WeightParameters
+    {
         guard let count else { throw Problem("the number of \(name) is beyond what a file holds") }
         return try located(name) { () throws(Problem) in
-            try WeightParameters(parameters.message(field), count: count, channels: channels)
+            try WeightParameters(parameters.message(field), count: count, channels: channels, perChannel: perChannel)
         }
     }
 
     /// Numbers of the layer as a constant of floats.
-    func constant(_ field: Int, _ name: String, shape: [Int], channels: Int = 1) throws(Problem) -> Graph.Value {
-        let weights = try weights(field, name, count: elementCount(shape), channels: channels)
+    func constant(_ field: Int, _ name: String, shape: [Int], channels: Int = 1, perChannel: Int? = nil) throws(Problem)
+        -> Graph.Value
+    {
+        let weights = try weights(
+            field, name, count: elementCount(shape), channels: channels, perChannel: perChannel)
         return try graph.floats(weights.type, shape: shape, bytes: weights.bytes)
     }
 

@@ -12,34 +12,55 @@ package struct TranslatedNetwork: Sendable {
 
 /// Translates neural networks (NeuralNetwork.proto) to graphs.
 package enum NetworkTranslator {
+    /// More than any network has. Layers that are written out step by step could be asked to make millions.
+    static let maximumOperations = 200_000
+    /// As many axes as the engine takes.
+    static let maximumRank = 8
+
+    /// The layers that are translated, by their names in NeuralNetworkLayer.
+    package static var layerNames: [String] { LayerTable.translators.values.map(\.name).sorted() }
+
     /// Translates a network whose model has this description. Throws all problems at once.
     package static func translate(_ network: NeuralNetwork, _ description: ModelDescription) throws(ImportError)
         -> TranslatedNetwork
     {
-        var translation = NetworkTranslation(network, description)
-        return try translation.run()
+        var translation = NetworkTranslation(network, description, opensExtents: true)
+        do throws(ImportError) {
+            return try translation.run()
+        } catch {
+            // Some layers must know all extents: what the network cannot do for every shape it does for the default one.
+            guard description.inputs.contains(where: { $0.hasDefaultShape }) else { throw error }
+            translation = NetworkTranslation(network, description, opensExtents: false)
+            return try translation.run()
+        }
     }
 }
 
 private struct NetworkTranslation {
     let network: NeuralNetwork
     let description: ModelDescription
+    /// Extents that requests may choose are open. Else the default shapes are served.
+    let opensExtents: Bool
     let graph = GraphBuilder()
     var problems = ProblemCollector()
     /// `nil` for those that a layer with a problem would have given.
     var blobs: [String: Blob?] = [:]
     var scalers: [String: ImageScaler] = [:]
+    /// Characters of a layer's name in messages and in the graph.
+    static let shownName = 100
 
-    init(_ network: NeuralNetwork, _ description: ModelDescription) {
+    init(_ network: NeuralNetwork, _ description: ModelDescription, opensExtents: Bool) {
         self.network = network
         self.description = description
+        self.opensExtents = opensExtents
     }
 
     mutating func run() throws(ImportError) -> TranslatedNetwork {
         for feature in description.inputs {
-            blobs[feature.name] = collect(at: "input \"\(feature.name)\"") { (translation) throws(Problem) in
+            let blob: Blob? = collect(at: "input \"\(feature.name)\"") { (translation) throws(Problem) -> Blob in
                 try translation.parameter(for: feature)
             }
+            blobs[feature.name] = .some(blob)
         }
         for (index, step) in network.preprocessing.enumerated() {
             _ = collect(at: "preprocessing[\(index)]") { (translation) throws(Problem) in try translation.apply(step) }
@@ -75,7 +96,7 @@ private struct NetworkTranslation {
             let value = graph.parameter(feature.name, type: .f32, shape: shape)
             return Blob(value, isFolded: !network.hasRank4Images)
         case .multiArray(let array):
-            let shape = array.extents
+            let shape = opensExtents || array.shape.isEmpty ? array.extents : array.shape
             guard shape.count <= 8, shape.allSatisfy({ ($0 ?? 1) > 0 && ($0 ?? 1) <= Int(Int32.max) }) else {
                 throw Problem("an array of shape \(shapeText(shape))")
             }
@@ -154,13 +175,20 @@ private struct NetworkTranslation {
                         guard let blob else { return nil }
                         inputs.append(blob)
                     }
-                    graph.place = layer.name
+                    graph.place = String(layer.name.prefix(NetworkTranslation.shownName))
                     let results = try translator.translate(
                         Layer(
                             graph: graph, parameters: layer.parameters(), inputs: inputs,
                             outputCount: layer.outputs.count))
                     guard results.count >= layer.outputs.count else {
                         throw Problem("\(layer.outputs.count) outputs; the layer gives \(results.count)")
+                    }
+                    for result in results where result.rank > NetworkTranslator.maximumRank {
+                        throw Problem(
+                            "the result has \(result.rank) axes; \(NetworkTranslator.maximumRank) are the limit")
+                    }
+                    guard graph.nodeCount <= NetworkTranslator.maximumOperations else {
+                        throw Problem("the network takes more than \(NetworkTranslator.maximumOperations) operations")
                     }
                     return results
                 } ?? nil
@@ -171,7 +199,8 @@ private struct NetworkTranslation {
     }
 
     private func place(of layer: NetworkLayer, _ index: Int) -> String {
-        layer.name.isEmpty ? "layers[\(index)]" : "layers[\(index)] \"\(layer.name)\""
+        layer.name.isEmpty
+            ? "layers[\(index)]" : "layers[\(index)] \"\(layer.name.prefix(Self.shownName))\""
     }
 
     // MARK: Outputs
@@ -214,7 +243,9 @@ private struct NetworkTranslation {
         let blobName =
             network.labelProbabilityLayerName.isEmpty
             ? network.layers.last?.outputs.first ?? "" : network.labelProbabilityLayerName
-        guard let blob = blobs[blobName] else {
+        // Some files name the layer, and not what it gives.
+        let layerOutput = network.layers.last { $0.name == blobName }?.outputs.first
+        guard let blob = blobs[blobName] ?? layerOutput.flatMap({ blobs[$0] }) else {
             throw Problem("the probabilities are \"\(blobName)\", and no layer gives that")
         }
         guard let blob else { return }
@@ -260,5 +291,13 @@ private struct NetworkTranslation {
         var axes = Array((0..<2).prefix { shape[$0] == 1 })
         axes += (3..<5).reversed().prefix { shape[$0] == 1 }
         return try graph.squeeze(value, axes)
+    }
+}
+
+extension FeatureSpecification {
+    /// An array of open extents, with a shape for those who do not choose.
+    fileprivate var hasDefaultShape: Bool {
+        guard case .multiArray(let array) = type, array.flexibility != .none else { return false }
+        return !array.shape.isEmpty
     }
 }

@@ -28,6 +28,7 @@ enum NormalizationLayers {
         guard blob.value.rank >= 3, (blob.value.shape[blob.value.rank - 3] ?? channels) == channels else {
             throw Problem("\(channels) channels, and the input is \(shapeText(blob.shape))")
         }
+        guard channels <= 1 << 20 else { throw Problem("\(channels) channels") }
         let epsilon = try epsilon(layer, 10, 1e-5)
         func numbers(_ field: Int, _ name: String, or value: Float) throws(Problem) -> [Float] {
             layer.parameters.has(field)

@@ -90,6 +90,7 @@ enum PoolingLayers {
                 let counted =
                     excludesPadding ? begin[axis]..<begin[axis] + extent : 0..<extent + 2 * begin[axis]
                 let outputs = means.shape[axis + 2] ?? 0
+                guard outputs <= 1 << 16 else { throw Problem("\(outputs) windows along an axis") }
                 shares.append(
                     (0..<outputs).map { index in
                         let first = index * window.strides[axis]

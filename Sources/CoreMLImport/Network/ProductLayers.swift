@@ -15,11 +15,8 @@ enum ProductLayers {
         // Four and five axes are flattened from the channels on.
         let isImage = value.rank >= 4
         if isImage {
-            let leading = value.shape.dropLast(3).map { $0 ?? 0 }
-            guard leading.filter({ $0 == 0 }).isEmpty || leading.count == 1 else {
-                throw Problem("open extents of the input \(shapeText(value.shape))")
-            }
-            value = try graph.reshape(value, to: leading + [inputs])
+            // 0 keeps an extent, whatever it is.
+            value = try graph.reshape(value, to: value.shape.dropLast(3).map { _ in 0 } + [inputs])
         } else if let extent = value.shape.last ?? nil, extent != inputs {
             throw Problem("the input \(shapeText(value.shape)) should end with \(inputs)")
         }

@@ -23,7 +23,7 @@ enum RearrangementLayers {
 
     private static func split(_ layer: Layer) throws(Problem) -> [Blob] {
         try layer.expectInputs(1...1)
-        let (blob, count) = (try layer.input(), try layer.size(1, "nOutputs"))
+        let (blob, count) = (try layer.input(), try layer.size(1, "nOutputs", default: layer.outputCount))
         let parts = try equalParts(layer, blob.value, axis: -3, count: count)
         return parts.map { Blob($0, isFolded: blob.isFolded) }
     }
@@ -32,7 +32,9 @@ enum RearrangementLayers {
         -> [Graph.Value]
     {
         let place = try positiveAxis(axis, rank: value.rank)
-        guard count <= 1 << 16, let extent = value.shape[place], count > 0, extent % count == 0 else {
+        // As many as the layer names: one of a few bytes must not ask for millions.
+        guard count == layer.outputCount else { throw Problem("\(count) parts for \(layer.outputCount) outputs") }
+        guard let extent = value.shape[place], count > 0, extent % count == 0 else {
             throw Problem("\(count) equal parts of axis \(axis) of \(shapeText(value.shape))")
         }
         return try layer.graph.split(value, axis: place, sizes: Array(repeating: extent / count, count: count))
@@ -216,7 +218,7 @@ enum RearrangementLayers {
             throw Problem("windows of \(size) along axis \(axis) of \(shapeText(value.shape))")
         }
         let count = (extent - size) / step + 1
-        guard let total = checkedProduct(count, size), total <= 1 << 24 else {
+        guard let total = checkedProduct(count, size), total <= 1 << 20 else {
             throw Problem("\(count) windows of \(size)")
         }
         let indices = (0..<total).map { Int64($0 / size * step + $0 % size) }

@@ -21,6 +21,7 @@ struct Recurrence {
         guard blob.rank == 5, let length = blob.shape[0], let batch = blob.shape[1] else {
             throw Problem("the input \(shapeText(blob.shape)); a sequence [Seq, B, \(inputSize), 1, 1] is expected")
         }
+        guard length > 0, batch > 0, batch <= 1 << 16 else { throw Problem("\(batch) sequences of \(length) steps") }
         sequence = try graph.reshape(blob.value, to: [length, batch, inputSize])
     }
 
@@ -34,10 +35,7 @@ struct Recurrence {
                 try graph.reshape(layer.input(index).value, to: [batch, outputSize])
             }
         }
-        guard let count = checkedProduct(batch, outputSize), count <= 1 << 24 else {
-            throw Problem("the state is too large")
-        }
-        return try graph.floats(Array(repeating: 0, count: count), shape: [batch, outputSize])
+        return graph.broadcast(graph.float(0), to: [batch, outputSize])
     }
 
     /// [Seq, B, size] as a blob.
@@ -132,6 +130,9 @@ struct Recurrence {
         guard steps <= Self.maximumUnrolledSteps else {
             throw Problem(
                 "\(steps) steps of a recurrent layer of this kind; \(Self.maximumUnrolledSteps) are the limit")
+        }
+        guard graph.nodeCount + steps * 30 <= NetworkTranslator.maximumOperations else {
+            throw Problem("the network takes more than \(NetworkTranslator.maximumOperations) operations")
         }
         let parts = try graph.split(projected, axis: 0, sizes: Array(repeating: 1, count: steps))
         var (states, outputs): ([Graph.Value], [Graph.Value]) = (states, [])

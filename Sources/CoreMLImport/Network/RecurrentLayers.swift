@@ -14,7 +14,7 @@ enum RecurrentLayers {
         let bias =
             try parameters.bool(20)
             ? recurrence.numbers(parameters, 32, "biasVector", columns: nil)
-            : graph.floats(Array(repeating: 0, count: size), shape: [size])
+            : graph.broadcast(graph.float(0), to: [size])
         var sequence = recurrence.sequence
         if try parameters.bool(100) { sequence = try graph.reverse(sequence, axes: [0]) }
         let found: (outputs: Graph.Value, states: [Graph.Value])

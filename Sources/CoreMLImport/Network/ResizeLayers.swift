@@ -46,6 +46,10 @@ enum ResizeLayers {
         guard let height = value.shape[2], let width = value.shape[3], target.allSatisfy({ $0 <= 1 << 14 }),
             max(height, width) <= 1 << 14, (0...3).contains(mode)
         else { throw Problem("mode \(mode), from \(shapeText(value.shape)) to \(target)") }
+        // The matrices are written out: 16 MB each at most.
+        guard height * target[0] <= 1 << 22, width * target[1] <= 1 << 22 else {
+            throw Problem("resizing \(shapeText(value.shape)) to \(target) takes too large a matrix")
+        }
         let graph = layer.graph
         let rows = try graph.floats(
             weights(from: height, to: target[0], mode: mode), shape: [target[0], height])

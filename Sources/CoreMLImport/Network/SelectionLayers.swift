@@ -172,7 +172,7 @@ enum SelectionLayers {
         let blob = try layer.input()
         guard blob.value.rank >= 2, let columns = blob.value.shape[blob.value.rank - 1],
             let rows = blob.value.shape[blob.value.rank - 2], let count = checkedProduct(rows, columns),
-            count <= 1 << 26
+            count <= 1 << 22
         else { throw Problem("the input \(shapeText(blob.shape)) is no matrix of known extents") }
         let mask = (0..<count).map { keeps($0 / columns, $0 % columns) }
         // Selected, not multiplied: what is left out may be infinite.

@@ -106,7 +106,7 @@ enum SliceLayers {
         let (value, graph) = (try layer.array(), layer.graph)
         let axis = try positiveAxis(layer.parameters.integer(3), rank: value.rank)
         let size = try layer.size(2, "size")
-        guard size <= value.shape[axis] ?? size, size <= 1 << 24 else {
+        guard size <= value.shape[axis] ?? size, size <= 1 << 20 else {
             throw Problem("\(size) elements of axis \(axis) of \(shapeText(value.shape))")
         }
         let begin = graph.convert(try graph.reshape(layer.array(1), to: [1]), to: .i64)

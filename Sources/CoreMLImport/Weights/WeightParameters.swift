@@ -8,8 +8,9 @@ package struct WeightParameters {
     ///
     /// - Parameters:
     ///   - count: How many. Quantized weights do not tell it themselves: their last byte may be padded.
-    ///   - channels: Output channels, the outermost axis: quantized weights may have a scale for each.
-    init(_ message: Message?, count: Int, channels: Int) throws(Problem) {
+    ///   - channels: Output channels: quantized weights may have a scale for each.
+    ///   - perChannel: How many neighbors belong to the same channel. Without it the channels are the outermost axis.
+    init(_ message: Message?, count: Int, channels: Int, perChannel: Int? = nil) throws(Problem) {
         guard let message else { throw Problem("\(count) numbers are missing") }
         let forms = [1, 2, 30, 31].filter { message.has($0) }
         guard forms.count <= 1 else { throw Problem("the numbers are given in \(forms.count) forms at once") }
@@ -25,15 +26,15 @@ package struct WeightParameters {
             guard let quantization = try message.message(40) else {
                 throw Problem("there are raw numbers, but nothing says how they are quantized")
             }
-            bytes = try QuantizedWeights(quantization, channels: channels).decode(
-                message.data(30) ?? .empty, count: count)
+            bytes = try QuantizedWeights(quantization, count: count, channels: channels, perChannel: perChannel)
+                .decode(message.data(30) ?? .empty)
         case 31:
             type = .f32
             guard let quantization = try message.message(40) else {
                 throw Problem("there are 8-bit numbers, but nothing says how they are quantized")
             }
-            bytes = try QuantizedWeights(quantization, channels: channels)
-                .decodeSigned(message.data(31) ?? .empty, count: count)
+            bytes = try QuantizedWeights(quantization, count: count, channels: channels, perChannel: perChannel)
+                .decodeSigned(message.data(31) ?? .empty)
         default: throw Problem("\(count) numbers are missing")
         }
         let found = bytes.count / type.width
@@ -51,18 +52,18 @@ package struct WeightParameters {
 /// Numbers of 1 to 8 bits and what they stand for (NeuralNetwork.proto: QuantizationParams).
 private struct QuantizedWeights {
     let bits: Int
+    let count: Int
     let scheme: Scheme
-    let channels: Int
 
     enum Scheme {
-        /// q · scale + bias, one of each or one a channel.
-        case linear(scale: [Float], bias: [Float])
+        /// q · scale + bias, one of each or one a channel; each goes for `run` neighbors.
+        case linear(scale: [Float], bias: [Float], run: Int)
         case table([Float])
     }
 
-    init(_ message: Message, channels: Int) throws(Problem) {
+    init(_ message: Message, count: Int, channels: Int, perChannel: Int?) throws(Problem) {
         bits = try message.integer(1)
-        self.channels = channels
+        self.count = count
         guard (1...8).contains(bits) else { throw Problem("quantized numbers of \(bits) bits; 1 to 8 are known") }
         if let table = try message.message(102) {
             let values = try table.floats(1)
@@ -71,62 +72,78 @@ private struct QuantizedWeights {
             }
             scheme = .table(values)
         } else if let linear = try message.message(101) {
-            let (scale, bias) = (try linear.floats(1), try linear.floats(2))
-            guard [1, channels].contains(scale.count), [0, 1, channels].contains(bias.count) else {
+            var (scale, bias) = (try linear.floats(1), try linear.floats(2))
+            if bias.isEmpty { bias = [0] }
+            let parts = Swift.max(scale.count, bias.count)
+            // Lists may have a scale for each number.
+            guard [1, channels, count].contains(parts), [1, parts].contains(scale.count),
+                [1, parts].contains(bias.count)
+            else {
                 throw Problem(
                     "\(scale.count) scales and \(bias.count) biases of quantized numbers; 1 or \(channels) are expected"
                 )
             }
-            scheme = .linear(scale: scale, bias: bias.isEmpty ? [0] : bias)
+            if scale.count < parts { scale = Array(repeating: scale[0], count: parts) }
+            if bias.count < parts { bias = Array(repeating: bias[0], count: parts) }
+            let run = parts == channels && parts != count ? perChannel ?? count / parts : count / Swift.max(1, parts)
+            scheme = .linear(scale: scale, bias: bias, run: Swift.max(1, run))
         } else {
             throw Problem("nothing says what the quantized numbers stand for")
         }
     }
 
     /// Unsigned numbers, packed without gaps, the highest bit first.
-    func decode(_ packed: Bytes, count: Int) throws(Problem) -> Bytes {
+    func decode(_ packed: Bytes) throws(Problem) -> Bytes {
         guard let needed = checkedProduct(count, bits), packed.count == (needed + 7) / 8 else {
             throw Problem("\(count) numbers of \(bits) bits are expected, and there are \(packed.count) bytes")
         }
-        let perChannel = Swift.max(1, count / Swift.max(1, channels))
         return packed.withUnsafeBytes { source in
-            Bytes(count: count * 4) { target in
-                let floats = target.bindMemory(to: Float.self)
-                var (pending, held, next) = (0, 0, 0)
-                for index in 0..<count {
-                    if held < bits {
-                        pending = pending << 8 | Int(source[next])
-                        next += 1
-                        held += 8
-                    }
-                    held -= bits
-                    floats[index] = value(pending >> held & (1 << bits - 1), channel: index / perChannel)
-                    pending &= 1 << held - 1
+            var (pending, held, next) = (0, 0, 0)
+            return floats { _ in
+                if held < bits {
+                    pending = pending << 8 | Int(source[next])
+                    next += 1
+                    held += 8
                 }
+                held -= bits
+                let number = pending >> held & (1 << bits - 1)
+                pending &= 1 << held - 1
+                return number
             }
         }
     }
 
     /// Signed numbers of a byte each.
-    func decodeSigned(_ raw: Bytes, count: Int) throws(Problem) -> Bytes {
+    func decodeSigned(_ raw: Bytes) throws(Problem) -> Bytes {
         guard raw.count == count else { throw Problem("\(count) numbers are expected, and there are \(raw.count)") }
         guard case .linear = scheme else { throw Problem("signed 8-bit numbers have no table") }
-        let perChannel = Swift.max(1, count / Swift.max(1, channels))
-        return raw.withUnsafeBytes { source in
-            Bytes(count: count * 4) { target in
-                let floats = target.bindMemory(to: Float.self)
-                for index in 0..<count {
-                    floats[index] = value(Int(Int8(bitPattern: source[index])), channel: index / perChannel)
-                }
-            }
-        }
+        return raw.withUnsafeBytes { source in floats { Int(Int8(bitPattern: source[$0])) } }
     }
 
-    private func value(_ quantized: Int, channel: Int) -> Float {
-        switch scheme {
-        case .table(let values): values[quantized]
-        case .linear(let scale, let bias):
-            Float(quantized) * scale[Swift.min(channel, scale.count - 1)] + bias[Swift.min(channel, bias.count - 1)]
+    /// What the numbers stand for. `number` is asked for each in turn.
+    private func floats(_ number: (Int) -> Int) -> Bytes {
+        Bytes(count: count * 4) { target in
+            let floats = target.bindMemory(to: Float.self)
+            switch scheme {
+            case .table(let values):
+                values.withUnsafeBufferPointer { values in
+                    for index in 0..<count { floats[index] = values[number(index)] }
+                }
+            case .linear(let scale, let bias, let run):
+                scale.withUnsafeBufferPointer { scale in
+                    bias.withUnsafeBufferPointer { bias in
+                        var (channel, left) = (0, run)
+                        for index in 0..<count {
+                            if left == 0 {
+                                left = run
+                                channel = channel + 1 == scale.count ? 0 : channel + 1
+                            }
+                            left -= 1
+                            floats[index] = Float(number(index)) * scale[channel] + bias[channel]
+                        }
+                    }
+                }
+            }
         }
     }
 }

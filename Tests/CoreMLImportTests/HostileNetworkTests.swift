@@ -1,0 +1,165 @@
+import CoreMLImport
+import Foundation
+import TestSupport
+import Testing
+
+/// Damaged and made-up files: a problem each, never a crash.
+@Suite struct HostileNetworkTests {
+    /// Layers of each kind that read most: windows, recurrent layers, quantized weights, a classifier with an image.
+    static let files = [
+        "classifier-rgb", "lstm-peephole", "weights-linear-3-3", "deconvolution-output-shape", "slice-static-squeeze",
+    ]
+
+    private static func bytes(_ name: String) throws -> [UInt8] {
+        let folder = SharedData.packageRoot.appendingPathComponent("Tests/Fixtures/coreml/networks")
+        return try [UInt8](Data(contentsOf: folder.appendingPathComponent("\(name).mlmodel")))
+    }
+
+    /// Whether the file is translated; what is wrong with it must be said in words.
+    @discardableResult
+    private static func isTranslated(_ bytes: [UInt8]) -> Bool {
+        do {
+            let model = try ModelSpecification(Bytes(bytes))
+            let network = try NeuralNetwork(model.reader)
+            let translated = try NetworkTranslator.translate(network, model.description)
+            return !IRWriter(translated.graph).xml().isEmpty
+        } catch let error as ImportError {
+            #expect(!error.problems.isEmpty)
+            return false
+        } catch {
+            #expect(error is Problem)
+            return false
+        }
+    }
+
+    @Test(arguments: files)
+    func everyTruncationIsAProblem(name: String) throws {
+        let bytes = try Self.bytes(name)
+        #expect(Self.isTranslated(bytes))
+        for count in 0..<bytes.count { Self.isTranslated(Array(bytes[..<count])) }
+    }
+
+    @Test(arguments: files)
+    func flippedBitsDoNotCrash(name: String) throws {
+        let original = try Self.bytes(name)
+        for bit in stride(from: 0, to: original.count * 8, by: 7) {
+            var bytes = original
+            bytes[bit / 8] ^= 1 << UInt8(bit % 8)
+            Self.isTranslated(bytes)
+        }
+    }
+
+    // MARK: Made-up files
+
+    private func varint(_ value: UInt64) -> [UInt8] {
+        var (value, bytes): (UInt64, [UInt8]) = (value, [])
+        repeat {
+            bytes.append(UInt8(value & 0x7F) | (value > 0x7F ? 0x80 : 0))
+            value >>= 7
+        } while value > 0
+        return bytes
+    }
+    private func number(_ field: Int, _ value: UInt64) -> [UInt8] { varint(UInt64(field) << 3) + varint(value) }
+    private func field(_ field: Int, _ content: [UInt8]) -> [UInt8] {
+        varint(UInt64(field) << 3 | 2) + varint(UInt64(content.count)) + content
+    }
+    private func text(_ number: Int, _ text: String) -> [UInt8] { field(number, Array(text.utf8)) }
+
+    /// A model with an array input "x" [4] and an output "y", and these layers.
+    private func model(_ layers: [[UInt8]], extents: [UInt64] = [4]) -> [UInt8] {
+        let array = field(1, extents.flatMap { varint($0) }) + number(2, 65568)
+        let input = text(1, "x") + field(3, field(5, array))
+        let output = text(1, "y") + field(3, field(5, number(2, 65568)))
+        let network = layers.flatMap { field(1, $0) } + number(5, 1)
+        return number(1, 4) + field(2, field(1, input) + field(10, output)) + field(500, network)
+    }
+
+    private func layer(_ kind: Int, _ body: [UInt8], from input: String = "x", to output: String = "y") -> [UInt8] {
+        text(1, "layer") + text(2, input) + text(3, output) + field(kind, body)
+    }
+
+    private func problems(_ bytes: [UInt8]) -> [String] {
+        do {
+            let model = try ModelSpecification(Bytes(bytes))
+            _ = try NetworkTranslator.translate(NeuralNetwork(model.reader), model.description)
+            return []
+        } catch let error as ImportError {
+            return error.problems.map(\.description)
+        } catch {
+            return ["\(error)"]
+        }
+    }
+
+    @Test func allProblemsAreToldAtOnceWithTheirPlaces() {
+        let layers = [
+            layer(500, [], to: "a"), layer(500, [], from: "a", to: "b"), layer(4000, [], from: "x", to: "c"),
+            layer(985, field(1, [5]), from: "x", to: "d"), layer(130, [], from: "nowhere", to: "y"),
+        ]
+        #expect(
+            problems(model(layers)) == [
+                "layers[0] \"layer\": custom layers run code of the app that they were made for; "
+                    + "export the network with layers of its own (2 layers)",
+                "layers[2] \"layer\": layers of type 4000 are not translated",
+                "layers[3] \"layer\" (transpose): [5] is no order of the 1 axes of [4]",
+                "layers[4] \"layer\" (activation): no input and no layer before gives \"nowhere\"",
+            ])
+    }
+
+    @Test func missingAndWrongWeightsAreProblems() {
+        let inner = number(1, 4) + number(2, 3)
+        #expect(
+            problems(model([layer(140, inner)])) == [
+                "layers[0] \"layer\" (innerProduct).weights: 12 numbers are missing"
+            ])
+        #expect(
+            problems(model([layer(140, inner + field(20, field(1, [0, 0, 0, 0])))])) == [
+                "layers[0] \"layer\" (innerProduct).weights: 12 numbers are expected, and there are 1"
+            ])
+        // As many as a number holds, and more: products that overflow.
+        let huge = number(1, 0x7FFF_FFFF) + number(2, 0x7FFF_FFFF)
+        #expect(problems(model([layer(140, huge)])).count == 1)
+        #expect(problems(model([layer(140, number(1, .max) + number(2, .max))])).count == 1)
+    }
+
+    @Test func hugeExtentsAreProblemsOrLeftToTheEngine() {
+        #expect(problems(model([layer(600, [])], extents: [.max])).count == 1)
+        #expect(problems(model([layer(600, [])], extents: [1 << 40])).count == 1)
+        let large: [UInt64] = [1 << 30, 1 << 30, 1 << 30]
+        for kind in [120, 210, 211, 301, 1320, 1130, 1461] {
+            _ = problems(model([layer(kind, number(1, 1 << 30) + number(2, 3))], extents: large))
+        }
+    }
+
+    @Test func axesAreBounded() {
+        let grow = (0..<400).map { index in
+            layer(1125, field(1, [0, 1, 2, 3]), from: index == 0 ? "x" : "b\(index)", to: "b\(index + 1)")
+        }
+        #expect(
+            problems(model(grow)).first == "layers[1] \"layer\" (expandDims): the result has 9 axes; 8 are the limit")
+    }
+
+    @Test func repeatedRecurrentLayersAreBounded() {
+        // 2048 steps of a layer that is written out step by step, many times over.
+        let one = field(1, [0, 0, 128, 63])
+        let relu = field(10, field(10, []))
+        let body =
+            number(1, 1) + number(2, 1) + relu + number(15, 1) + field(30, one) + field(31, one)
+        let layers = (0..<300).map { index in
+            layer(400, body, from: index == 0 ? "x" : "b\(index)", to: "b\(index + 1)")
+        }
+        let start = ContinuousClock.now
+        let found = problems(model(layers, extents: [2048, 1, 1, 1, 1]))
+        #expect(found.contains { $0.contains("operations") }, "\(found.first ?? "") after \(start.duration(to: .now))")
+    }
+
+    @Test func emptyAndForeignFilesAreProblems() {
+        #expect(problems([]) == ["not a Core ML model: it has no specification version"])
+        #expect(problems(Array("<html></html>".utf8)).count == 1)
+        #expect(problems(number(1, 4)) == ["the model has no type: it holds nothing"])
+        #expect(problems(number(1, 4) + field(299, [])) == ["models of type 299 are not known"])
+        #expect(
+            problems(number(1, 11) + field(500, [])) == [
+                "specification version 11 is not known; versions 1 to 10 (iOS 11 to 26) are"
+            ])
+    }
+}
