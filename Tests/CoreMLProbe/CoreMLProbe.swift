@@ -3,8 +3,9 @@ import Glibc
 
 // Runs the importer without an engine and without a server: for scripts/check-coreml-networks and scripts/fuzz-coreml.
 //
-// usage: coremlprobe translate FILE.mlmodel OUT       writes OUT.xml and OUT.bin, and prints milliseconds and peak memory
-//        coremlprobe fuzz SEED COUNT FILE.mlmodel...  translates COUNT damaged copies of the files
+// usage: coremlprobe translate FILE OUT       writes OUT.xml and OUT.bin, and prints milliseconds and peak memory
+//        coremlprobe fuzz SEED COUNT FILE...  translates COUNT damaged copies of the files
+// FILE is a .mlmodel with a network or a program, or the folder of a .mlpackage.
 
 @main
 enum CoreMLProbe {
@@ -19,21 +20,46 @@ enum CoreMLProbe {
         }
     }
 
+    /// A model file, and the weights beside it.
+    private struct Model {
+        var file: [UInt8]
+        var weights: [UInt8]?
+    }
+
+    private static let weightsPath = "weights/weight.bin"
+
+    private static func read(_ path: String) -> (file: Bytes, weights: Bytes?) {
+        guard path.hasSuffix(".mlpackage") else { return (map(path), nil) }
+        let folder = path + "/Data/com.apple.CoreML/"
+        let weights = folder + weightsPath
+        return (map(folder + "model.mlmodel"), access(weights, R_OK) == 0 ? map(weights) : nil)
+    }
+
+    /// The graphs of a file: one, or as many as a pipeline has. Throws `Problem` or `ImportError`.
+    private static func graphs(_ file: Bytes, weights: Bytes?) throws -> [Graph] {
+        let files = WeightFiles(weights.map { [weightsPath: $0] } ?? [:])
+        return try ModelSteps(ModelSpecification(file)).graphs.map { step in
+            let model = step.specification
+            return model.type == .mlProgram
+                ? try ProgramTranslator(model.description, files: files).translate(model.reader).graph
+                : try NetworkTranslator.translate(NeuralNetwork(model.reader), model.description).graph
+        }
+    }
+
     private static func translate(_ path: String, to output: String) {
-        let file = map(path)
+        let (file, weights) = read(path)
         let start = now()
         do {
-            let model = try ModelSpecification(file)
-            let network = try NeuralNetwork(model.reader)
-            let translated = try NetworkTranslator.translate(network, model.description)
-            let writer = IRWriter(translated.graph)
+            guard let graph = try graphs(file, weights: weights).first else { fail("\(path) holds no graph") }
+            let writer = IRWriter(graph)
             let xml = writer.xml()
-            let weights = writer.weights()
+            let constants = writer.weights()
             let milliseconds = (now() - start) * 1000
             write(Bytes(xml), to: output + ".xml")
-            write(weights, to: output + ".bin")
+            write(constants, to: output + ".bin")
+            let size = file.count + (weights?.count ?? 0)
             print(
-                "translated in \(Int(milliseconds)) ms; file \(file.count) bytes, weights \(weights.count) bytes,",
+                "translated in \(Int(milliseconds)) ms; file \(size) bytes, weights \(constants.count) bytes,",
                 "peak \(peakMemory()) bytes")
         } catch {
             fail("\(path): \(error)")
@@ -43,13 +69,21 @@ enum CoreMLProbe {
     /// Every outcome but a crash is good; the slowest translation is printed.
     private static func fuzz(seed: UInt64, count: Int, files: [String]) {
         var random = SplitMix(state: seed)
-        let originals = files.map { map($0).elements(UInt8.self) }
+        let originals = files.map { path in
+            let (file, weights) = read(path)
+            return Model(file: file.elements(), weights: weights?.elements())
+        }
         var (translated, slowest, slowestIndex) = (0, 0.0, 0)
         for index in 0..<count {
-            var bytes = originals[Int(random.next() % UInt64(originals.count))]
-            for _ in 0..<(1 + random.next() % 4) { mutate(&bytes, &random) }
+            var model = originals[Int(random.next() % UInt64(originals.count))]
+            if var weights = model.weights, random.next() % 4 == 0 {
+                mutate(&weights, &random)
+                model.weights = weights
+            } else {
+                for _ in 0..<(1 + random.next() % 4) { mutate(&model.file, &random) }
+            }
             let start = now()
-            if attempt(Bytes(bytes)) { translated += 1 }
+            if attempt(model) { translated += 1 }
             let seconds = now() - start
             if seconds > slowest { (slowest, slowestIndex) = (seconds, index) }
         }
@@ -58,15 +92,11 @@ enum CoreMLProbe {
             "\(Int(slowest * 1000)) ms; peak \(peakMemory()) bytes")
     }
 
-    private static func attempt(_ bytes: Bytes) -> Bool {
-        do {
-            let model = try ModelSpecification(bytes)
-            let network = try NeuralNetwork(model.reader)
-            let translated = try NetworkTranslator.translate(network, model.description)
-            let writer = IRWriter(translated.graph)
+    private static func attempt(_ model: Model) -> Bool {
+        guard let graphs = try? graphs(Bytes(model.file), weights: model.weights.map { Bytes($0) }) else { return false }
+        return graphs.allSatisfy { graph in
+            let writer = IRWriter(graph)
             return !writer.xml().isEmpty && writer.weightsSize > 0
-        } catch {
-            return false
         }
     }
 
@@ -127,10 +157,17 @@ enum CoreMLProbe {
         return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
     }
 
+    /// The most memory that was resident. (`getrusage` would count the program that started this one.)
     private static func peakMemory() -> Int {
-        var usage = rusage()
-        getrusage(RUSAGE_SELF.rawValue, &usage)
-        return usage.ru_maxrss * 1024
+        guard let file = fopen("/proc/self/status", "r") else { return 0 }
+        defer { fclose(file) }
+        var line = [CChar](repeating: 0, count: 256)
+        while fgets(&line, Int32(line.count), file) != nil {
+            let text = String(decoding: line.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+            guard text.hasPrefix("VmHWM:") else { continue }
+            return (Int(text.split { !$0.isNumber }.first ?? "") ?? 0) * 1024
+        }
+        return 0
     }
 
     private static func fail(_ message: String) -> Never {
