@@ -93,7 +93,9 @@ enum CoreMLProbe {
     }
 
     private static func attempt(_ model: Model) -> Bool {
-        guard let graphs = try? graphs(Bytes(model.file), weights: model.weights.map { Bytes($0) }) else { return false }
+        guard let graphs = try? graphs(Bytes(model.file), weights: model.weights.map { Bytes($0) }) else {
+            return false
+        }
         return graphs.allSatisfy { graph in
             let writer = IRWriter(graph)
             return !writer.xml().isEmpty && writer.weightsSize > 0
