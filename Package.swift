@@ -54,6 +54,7 @@ let package = Package(
         .target(name: "CPNG", linkerSettings: [.linkedLibrary("png"), .linkedLibrary("z")]),
         .target(name: "CWebP", linkerSettings: [.linkedLibrary("webp")]),
         .target(name: "CResample"),
+        .target(name: "CInflate", linkerSettings: [.linkedLibrary("z")]),
         .systemLibrary(name: "COpenVINO", pkgConfig: "openvino-ocelli"),
 
         // Swift over CSystem: threads, clocks, guarded values, errors of system calls.
@@ -70,14 +71,16 @@ let package = Package(
         .target(name: "FlowControl", dependencies: ["SystemSupport"], swiftSettings: strict),
         // What model files and the files beside them say.
         .target(name: "CoreMLImport", swiftSettings: strict),
-        .target(name: "ModelFacts", dependencies: ["JSON"], swiftSettings: strict),
+        .target(name: "ModelFacts", dependencies: ["CInflate", "JSON"], swiftSettings: strict),
         // What raw outputs mean: boxes, masks, keypoints, embeddings.
         .target(name: "Observations", swiftSettings: strict),
         // The other end of the wire: a client that measures.
         .target(name: "LoadGenerator", dependencies: ["CSystem", "SystemSupport"], swiftSettings: strict),
         .target(
             name: "Inference",
-            dependencies: ["COpenVINO", "CoreMLImport", "ImagePipeline", "FlowControl", "JSON", "SystemSupport"],
+            dependencies: [
+                "COpenVINO", "CoreMLImport", "ModelFacts", "ImagePipeline", "FlowControl", "JSON", "SystemSupport",
+            ],
             swiftSettings: strict),
         // The one table of settings, its loader and its documents.
         .target(name: "Settings", dependencies: ["JSON", "SystemSupport"], swiftSettings: strict),
@@ -114,7 +117,9 @@ let package = Package(
             name: "CoreMLModelTests", dependencies: ["CoreMLImport", "COpenVINO", "TestSupport"],
             swiftSettings: waiting,
             linkerSettings: findEngine),
-        .testTarget(name: "ModelFactsTests", dependencies: ["ModelFacts", "TestSupport"], swiftSettings: waiting),
+        .testTarget(
+            name: "ModelFactsTests", dependencies: ["ModelFacts", "TestSupport"], exclude: ["Fixtures"],
+            swiftSettings: waiting),
         .testTarget(
             name: "ObservationsTests", dependencies: ["Observations", "TestSupport"], exclude: ["Fixtures"],
             swiftSettings: strict),

@@ -1,1 +1,333 @@
-// Tests of ModelFacts.
+import ModelFacts
+import Testing
+
+/// What each kind of file says, one source at a time. Expected values are those of transformers, timm, PyYAML and the formats' own
+/// documents.
+@Suite struct HuggingFaceTests {
+    private func sheet(_ text: String, config: String? = nil) -> FactSheet {
+        HuggingFaceReader.preprocessor(Array(text.utf8), config: config.map { Array($0.utf8) })
+    }
+
+    /// Files as people have them, and what the class makes of them (transformers 4.57.6).
+    static let framings: [(String, PictureFraming)] = [
+        (#"{"image_processor_type": "ViTImageProcessor"}"#, PictureFraming(.exact(FactSize(height: 224, width: 224)))),
+        (
+            #"{"feature_extractor_type": "ViTFeatureExtractor", "size": 384}"#,
+            PictureFraming(.exact(FactSize(height: 384, width: 384)))
+        ),
+        (
+            #"{"image_processor_type": "CLIPImageProcessorFast", "size": 336, "crop_size": 336}"#,
+            PictureFraming(.shortest(336), crop: FactSize(height: 336, width: 336))
+        ),
+        (
+            #"{"feature_extractor_type": "ConvNextFeatureExtractor", "size": 224, "crop_pct": 0.875}"#,
+            PictureFraming(.shortest(256), crop: FactSize(height: 224, width: 224))
+        ),
+        (
+            #"{"image_processor_type": "ConvNextImageProcessor"}"#,
+            PictureFraming(.exact(FactSize(height: 384, width: 384)))
+        ),
+        (
+            #"{"image_processor_type": "ConvNextImageProcessor", "size": {"shortest_edge": 288}, "crop_pct": 0.95}"#,
+            PictureFraming(.shortest(303), crop: FactSize(height: 288, width: 288))
+        ),
+        (
+            #"{"image_processor_type": "LevitImageProcessor", "size": {"shortest_edge": 224}}"#,
+            PictureFraming(.shortest(256), crop: FactSize(height: 224, width: 224))
+        ),
+        (
+            #"{"image_processor_type": "PoolFormerImageProcessor", "crop_pct": 0.9}"#,
+            PictureFraming(.shortest(248), crop: FactSize(height: 224, width: 224))
+        ),
+        (
+            #"{"image_processor_type": "BeitImageProcessor", "do_center_crop": false, "size": 224}"#,
+            PictureFraming(.exact(FactSize(height: 224, width: 224)))
+        ),
+        (
+            #"{"image_processor_type": "CLIPImageProcessor", "do_resize": false}"#,
+            PictureFraming(.none, crop: FactSize(height: 224, width: 224))
+        ),
+        (
+            #"{"image_processor_type": "MobileNetV2ImageProcessor", "size": {"height": 192, "width": 160}, "do_center_crop": null}"#,
+            PictureFraming(.exact(FactSize(height: 192, width: 160)), crop: FactSize(height: 224, width: 224))
+        ),
+    ]
+
+    @Test(arguments: framings) func sizes(_ text: String, _ expected: PictureFraming) {
+        let sheet = sheet(text)
+        #expect(sheet.framing?.value == expected, "\(text)")
+        #expect(sheet.problems.isEmpty && sheet.unsupported.isEmpty)
+    }
+
+    @Test func theClassIsTheModelsWhereTheFileNamesNone() {
+        let found = sheet(#"{"size": 224, "do_normalize": true}"#, config: #"{"model_type": "clip"}"#)
+        #expect(found.framing?.value == PictureFraming(.shortest(224), crop: FactSize(height: 224, width: 224)))
+        #expect(found.normalization?.value.mean == [0.48145466, 0.4578275, 0.40821073])
+        #expect(found.normalization?.key == "default of CLIPImageProcessor")
+        // Nobody tells what a number alone means.
+        let alone = sheet(#"{"size": 224, "do_normalize": true}"#)
+        #expect(alone.framing == nil && alone.unsupported.count == 2)
+    }
+
+    @Test func valuesHaveTheClassesDefaults() {
+        let vit = sheet(#"{"image_processor_type": "ViTImageProcessor", "do_normalize": false}"#)
+        #expect(vit.normalization?.value == PictureNormalization())
+        let raw = sheet(#"{"image_processor_type": "ViTImageProcessor", "do_rescale": false}"#)
+        #expect(raw.normalization?.value.rescale == 1 && raw.normalization?.value.mean == [0.5, 0.5, 0.5])
+        let bgr = sheet(#"{"image_processor_type": "MobileViTFeatureExtractor"}"#)
+        #expect(bgr.order?.value == .bgr && bgr.normalization?.value == PictureNormalization())
+        #expect(bgr.filter?.value == .bilinear)
+        let offset = sheet(
+            #"{"image_processor_type": "EfficientNetImageProcessor", "rescale_factor": 0.00784313725, "rescale_offset": true, "do_normalize": false, "include_top": false}"#
+        )
+        #expect(offset.normalization?.value.offset == -1 && offset.filter?.value == .nearest)
+        // include_top divides by std whether the pixels were normalized or not.
+        let top = sheet(
+            #"{"image_processor_type": "EfficientNetImageProcessor", "do_normalize": false, "include_top": true}"#)
+        #expect(top.normalization?.value.mean == [0, 0, 0] && top.normalization?.value.std == [0.5, 0.5, 0.5])
+        #expect(top.normalization?.value.dividesTwice == false)
+    }
+
+    @Test(arguments: [
+        (#"{"image_processor_type": "ViTImageProcessor", "size": {"longest_edge": 224}}"#, "longest_edge"),
+        (#"{"image_processor_type": "DPTImageProcessor", "keep_aspect_ratio": true}"#, "keep_aspect_ratio"),
+        (#"{"image_processor_type": "ViTImageProcessor", "do_pad": true}"#, "do_pad"),
+        (#"{"image_processor_type": "CLIPImageProcessor", "do_center_crop": false}"#, "any size"),
+        (#"{"image_processor_type": "BrandNewImageProcessor"}"#, "no image processor"),
+    ])
+    func whatCannotBeDoneIsSaid(_ text: String, _ words: String) {
+        let found = sheet(text).unsupported.map(\.value).joined()
+        #expect(found.contains(words), "\(found)")
+    }
+
+    @Test(arguments: [
+        (
+            #"{"image_processor_type": "ViTImageProcessor", "size": -1}"#,
+            "size: expected a side, or [height, width], found the number -1"
+        ),
+        (
+            #"{"image_processor_type": "ViTImageProcessor", "resample": 9}"#,
+            "resample: expected an integer from 0 to 5, found the number 9"
+        ),
+        (
+            #"{"image_processor_type": "ViTImageProcessor", "image_std": [0, 1, 1]}"#,
+            "image_std: expected numbers greater than 0"
+        ),
+        (
+            #"{"image_processor_type": "ViTImageProcessor", "image_mean": [1, 2]}"#,
+            "image_mean: expected a number, or an array of 1 or 3"
+        ),
+        (
+            #"{"image_processor_type": "ConvNextImageProcessor", "size": 224, "crop_pct": 0}"#,
+            "crop_pct: expected a number greater than 0"
+        ),
+        (#"{"size": {"shortest_edge": 224"#, "line 1, column 31"),
+        ("", "line 1, column 1"),
+        (String(repeating: "[", count: 100_000), "nested too deeply"),
+    ])
+    func mistakesHaveTheirPlace(_ text: String, _ words: String) {
+        let problems = sheet(text).problems.map { "\($0.source): \($0.reason)" }.joined(separator: "\n")
+        #expect(problems.contains("preprocessor_config.json") && problems.contains(words), "\(problems)")
+    }
+
+    @Test func labelsOfEveryForm() {
+        func labels(_ text: String) -> [String]? { HuggingFaceReader.config(Array(text.utf8)).labels?.value }
+        #expect(labels(#"{"id2label": {"1": "dog", "0": "cat"}}"#) == ["cat", "dog"])
+        #expect(labels(#"{"label2id": {"dog": 1, "cat": 0}}"#) == ["cat", "dog"])
+        #expect(labels(#"{"label2id": {"dog": "1", "cat": "0"}}"#) == ["cat", "dog"])
+        #expect(labels(#"{"id2label": ["cat", "dog"]}"#) == ["cat", "dog"])
+        // What a configuration without labels has instead.
+        #expect(labels(#"{"id2label": {"0": "LABEL_0", "1": "LABEL_1"}}"#) == nil)
+        let hole = HuggingFaceReader.config(Array(#"{"id2label": {"0": "cat", "2": "dog"}}"#.utf8))
+        #expect(hole.labels == nil && hole.problems.first?.reason.contains("names class 2, but has 2 names") == true)
+    }
+
+    /// 10 MB of names are read, more classes than there can be are not.
+    @Test func manyNames() {
+        let names = (0..<150_000).map { "\"\($0)\": \"\(String(repeating: "x", count: 55))\"" }.joined(separator: ",")
+        let text = Array("{\"id2label\": {\(names)}}".utf8)
+        #expect(text.count > 10_000_000)
+        #expect(HuggingFaceReader.config(text).labels?.value.count == 150_000)
+        let more = (0..<200_001).map { "\"\($0)\": \"x\"" }.joined(separator: ",")
+        let sheet = HuggingFaceReader.config(Array("{\"id2label\": {\(more)}}".utf8))
+        #expect(sheet.labels == nil && sheet.problems.first?.reason.contains("at most 200000") == true)
+    }
+}
+
+@Suite struct TimmTests {
+    private static let base = """
+        {"architecture": "x", "num_classes": 2, "label_names": ["a", "b"], "pretrained_cfg": {"input_size": [3, 224, 224],
+        "test_input_size": [3, 288, 288], "crop_pct": 0.9, "test_crop_pct": 1.0, "interpolation": "bicubic"
+        """
+
+    private func sheet(_ more: String, input: Int) -> FactSheet {
+        TimmReader.config(Array((Self.base + more + "}}").utf8), input: FactSize(height: input, width: input))
+    }
+
+    @Test func theModelsInputTellsWhichSizeIsMeant() {
+        let square = { FactSize(height: $0, width: $0) }
+        #expect(
+            sheet("", input: 224).framing?.value == PictureFraming(.shortest(248), crop: square(224), floors: false))
+        #expect(
+            sheet("", input: 288).framing?.value == PictureFraming(.shortest(288), crop: square(288), floors: false))
+        let squash = sheet(#", "crop_mode": "squash""#, input: 224)
+        #expect(squash.framing?.value == PictureFraming(.exact(square(248)), crop: square(224), floors: false))
+        let border = sheet(#", "crop_mode": "border", "mean": [0.5, 0.25, 1]"#, input: 288)
+        #expect(border.framing?.value == PictureFraming(.letterbox(square(288), topLeft: false), floors: false))
+        #expect(border.fill?.value == [128, 64, 255])
+        #expect(sheet(#", "crop_mode": "border""#, input: 224).unsupported.count == 1)
+        #expect(sheet("", input: 224).normalization?.value.std == [0.229, 0.224, 0.225])
+    }
+
+    @Test func numbersOfWordNetAreReplacedByTheirDescriptions() {
+        let text = """
+            {"architecture": "x", "label_names": ["n01440764", "n01443537"], "label_descriptions":
+            {"n01440764": "tench, Tinca tinca", "n01443537": "goldfish"}, "pretrained_cfg": {"input_size": [3, 8, 8]}}
+            """
+        #expect(TimmReader.config(Array(text.utf8)).labels?.value == ["tench, Tinca tinca", "goldfish"])
+    }
+}
+
+@Suite struct UltralyticsTests {
+    @Test func theYAMLThatExportersWrite() {
+        let text = """
+            # a comment
+            description: Ultralytics YOLOv8n-cls model trained on /usr/src/a-folder-of-some-length/datasets/imagenet.yaml
+              that goes on in the next line
+            author: Ultralytics
+            date: '2024-05-17T10:00:00.000000'
+            version: 8.2.24
+            stride: 32
+            task: pose
+            imgsz: [640, 320]
+            kpt_shape:
+            - 17
+            - 3
+            names:
+              0: person
+              1: 'it''s: a dog'
+              2: "tab\\there"
+            args: {batch: 1, half: false, list: [a, b]}
+            """
+        let sheet = UltralyticsReader.yaml(Array(text.utf8))
+        #expect(sheet.problems.isEmpty, "\(sheet.problems)")
+        #expect(sheet.labels?.value == ["person", "it's: a dog", "tab\there"])
+        #expect(sheet.framing?.value == PictureFraming(.letterbox(FactSize(height: 640, width: 320), topLeft: false)))
+        #expect(sheet.keypoints?.value == [17, 3] && sheet.fill?.value == [114])
+        #expect(sheet.details?.value.hasSuffix("imagenet.yaml that goes on in the next line") == true)
+    }
+
+    @Test func pythonsNotation() {
+        let sheet = UltralyticsReader.properties(
+            [
+                "task": "detect", "imgsz": "(320, 640)", "stride": "32",
+                "names": #"{0: 'car', 1: "driver's seat", 2: 'caf\xe9 \u2713', 3: 'a, {b}: c'}"#,
+            ], source: "metadata_props of x.onnx")
+        #expect(sheet.labels?.value == ["car", "driver's seat", "café ✓", "a, {b}: c"])
+        #expect(sheet.inputSize?.value == FactSize(height: 320, width: 640))
+        let broken = UltralyticsReader.properties(["task": "detect", "names": "{0: 'car'"], source: "s")
+        #expect(
+            broken.labels == nil && broken.problems.first?.reason.contains("names: is no literal: at character") == true
+        )
+    }
+
+    @Test(arguments: [
+        ("names: &a [x]\ntask: *a\n", "line 1: anchors are not read"),
+        ("task: *a\n", "line 1: aliases are not read"),
+        ("names: !!python/object x\n", "line 1: tags are not read"),
+        ("names: |\n  text\n", "line 1: values that begin with \"|\""),
+        ("a: 1\n\tb: 2\n", "line 2: is indented with a tab"),
+        ("a: 1\n---\nb: 2\n", "line 2: a second document"),
+        ("a: 'x\nb: 2\n", "line 1: a value that begins with ' has no end"),
+        ("a: [1, 2\nb: ]]\n", "line 1"),
+        ("a: 1\n   b: 2\n", "a mapping is indented below a value"),
+    ])
+    func whatIsNotReadHasItsLine(_ text: String, _ words: String) {
+        let problems = UltralyticsReader.yaml(Array(text.utf8)).problems.map(\.reason).joined()
+        #expect(problems.contains(words), "\(problems)")
+    }
+
+    /// Nesting, aliases of aliases and long values cost what their bytes do, or are refused.
+    @Test func bombs() {
+        let deep = (0..<100_000).map { String(repeating: " ", count: $0 % 2_000) + "a:" }.joined(separator: "\n")
+        #expect(!UltralyticsReader.yaml(Array(deep.utf8)).problems.isEmpty)
+        let flow = "a: " + String(repeating: "[", count: 1_000_000)
+        #expect(!UltralyticsReader.yaml(Array(flow.utf8)).problems.isEmpty)
+        let laughs = "a: &a [x, x]\n" + (0..<1_000_000 / 20).map { "b\($0): &b\($0) [*a, *a]" }.joined(separator: "\n")
+        #expect(UltralyticsReader.yaml(Array(laughs.utf8)).problems.first?.reason.contains("anchors") == true)
+        let open = "a: [\n" + String(repeating: "  x,\n", count: 200_000)
+        #expect(!UltralyticsReader.yaml(Array(open.utf8)).problems.isEmpty)
+        let quote = "a: 'x\n" + String(repeating: "  it''s\n", count: 50_000)
+        #expect(!UltralyticsReader.yaml(Array(quote.utf8)).problems.isEmpty)
+        #expect(
+            !UltralyticsReader.properties(["names": String(repeating: "{0:", count: 100_000)], source: "s").problems
+                .isEmpty)
+    }
+}
+
+@Suite struct LabelFileTests {
+    private func labels(_ text: String, _ name: String) throws -> [String] {
+        try LabelFile.read(Array(text.utf8), name: name)
+    }
+
+    @Test func forms() throws {
+        #expect(try labels("cat\r\ndog\r\n\r\n", "labels.txt") == ["cat", "dog"])
+        #expect(try labels("\u{FEFF}cat\ndog", "labels.txt") == ["cat", "dog"])
+        #expect(
+            try labels("n01440764 tench, Tinca tinca\nn01443537 goldfish\n", "synset_words.txt") == [
+                "tench, Tinca tinca", "goldfish",
+            ])
+        #expect(try labels("0 cat\n1 dog\n", "labels.txt") == ["cat", "dog"])
+        #expect(try labels("0: cat\n1: dog\n", "labels.txt") == ["cat", "dog"])
+        #expect(try labels("1 cat\n3 dogs\n", "labels.txt") == ["1 cat", "3 dogs"])
+        #expect(
+            try labels(#"{"0": ["n01440764", "tench"], "1": ["n01443537", "goldfish"]}"#, "imagenet_class_index.json")
+                == ["tench", "goldfish"])
+        #expect(try labels(#"["a", "b"]"#, "labels.json") == ["a", "b"])
+        #expect(try labels("id,name\n1,dog\n0,\"cat, big\"\n", "classes.csv") == ["cat, big", "dog"])
+        #expect(try labels("cat\ndog\n", "labels.csv") == ["cat", "dog"])
+        #expect(throws: FactError.self) { try labels("a,b\nc\n", "labels.csv") }
+        #expect(throws: FactError.self) { try LabelFile.read([0xFF, 0xFE, 0x41], name: "labels.txt") }
+        #expect(throws: FactError.self) { try labels("\n\n", "labels.txt") }
+    }
+
+    /// Of torchvision's list: the first, two that share a name, and the last.
+    @Test func imageNet() throws {
+        let labels = try #require(ImageNetLabels.named("imagenet-1k"))
+        #expect(
+            labels.count == 1000 && labels[0] == "tench" && labels[282] == "tiger cat" && labels[999] == "toilet tissue"
+        )
+        #expect(ImageNetLabels.named("imagenet-1001")?.prefix(2) == ["background", "tench"])
+        #expect(ImageNetLabels.named("imagenet-21k") == nil)
+    }
+}
+
+@Suite struct MergeTests {
+    private func config(_ text: String, _ source: String) -> FactSheet {
+        HuggingFaceReader.config(Array(text.utf8), source: source)
+    }
+
+    @Test func twoThatAgreeAreSilentAndTwoThatDoNotAreTold() {
+        let first = config(#"{"id2label": {"0": "cat", "1": "dog"}}"#, "a.json")
+        let second = config(#"{"id2label": {"0": "cat", "1": "dog"}}"#, "b.json")
+        let third = config(#"{"id2label": {"0": "cat", "1": "fox"}}"#, "c.json")
+        #expect(FactSheet.merged([first, second]).disagreements.isEmpty)
+        let merged = FactSheet.merged([first, third])
+        #expect(merged.labels == first.labels)
+        #expect(
+            merged.disagreements.map(\.sentence) == [
+                "labels: a.json says 2 (\"cat\", \"dog\"), c.json says 2 (\"cat\", \"fox\"); a.json counts"
+            ])
+    }
+
+    @Test func normalizationsThatGiveTheSameAgree() {
+        let yaml = UltralyticsReader.yaml(Array("task: detect\n".utf8))
+        let xml = """
+            <net><rt_info><model_info><scale_values value="255"/><reverse_input_channels value="YES"/>
+            <resize_type value="fit_to_window_letterbox"/><pad_value value="114"/></model_info></rt_info></net>
+            """
+        let info = OpenVINOReader.read(Array(xml.utf8), name: "m.xml")
+        #expect(info.problems.isEmpty)
+        #expect(FactSheet.merged([yaml, info]).disagreements.isEmpty)
+    }
+}

@@ -12,6 +12,8 @@ package struct ModelBundle: Sendable {
     package let manifest: ModelManifest?
     /// The model file.
     package let source: ModelSource
+    /// What the model file and what ships beside it say; nil where there is a model.json, which says it all.
+    package let facts: GatheredFacts?
     /// What the files were like before they were read.
     let stamp: BundleStamp
 
@@ -65,17 +67,28 @@ package struct ModelBundle: Sendable {
         self.name = name
         let stamp = BundleStamp(path: path)
         let json = path + "/model.json"
-        let isModelFolder = Self.isSavedModel(path) || Self.isModelFolder(path)
-        guard isFolder, FileManager.default.fileExists(atPath: json) || !isModelFolder else {
-            guard isFolder || Self.isModelFile(path) else {
+        guard isFolder, FileManager.default.fileExists(atPath: json) else {
+            let isModelFolder = isFolder && Self.isModelFolder(path)
+            let layout = isFolder && !isModelFolder ? BundleLayout(folder: path) : nil
+            let isBare = isFolder ? isModelFolder || Self.isSavedModel(path) : Self.isModelFile(path)
+            if layout != nil || isBare {
+                let model = layout.map { $0.model.isEmpty ? path : path + "/" + $0.model } ?? path
+                manifest = nil
+                source = ModelSource(path: model)
+                // Core ML files describe themselves, to their own importer.
+                facts =
+                    Self.backend(of: model) == "coreml"
+                    ? nil : GatheredFacts(model: model, folder: isFolder ? path : nil, layout: layout)
+                self.stamp = stamp
+                return
+            }
+            guard isFolder else {
                 let reason =
                     "\(path) is no model file by its name: expected \(Self.fileExtensions.joined(separator: ", "))"
                 throw .invalidBundle(name: name, problems: [BundleProblem(path: "", reason: reason)])
             }
-            manifest = nil
-            source = ModelSource(path: path)
-            self.stamp = stamp
-            return
+            throw .invalidBundle(
+                name: name, problems: [BundleProblem(path: "model.json", reason: Self.absence(of: json))])
         }
         let problems = ProblemList()
         let data: Data
@@ -107,8 +120,17 @@ package struct ModelBundle: Sendable {
         }
         guard problems.problems.isEmpty else { throw .invalidBundle(name: name, problems: problems.problems) }
         self.manifest = manifest
+        facts = nil
         source = ModelSource(path: file.isEmpty ? path : path + "/" + file)
         self.stamp = stamp
+    }
+
+    /// Why there is no model.json to be read, in the words of a file that is read.
+    private static func absence(of json: String) -> String {
+        if case .failure(let problem) = BundleFile.read(json, most: BundleFile.largestManifest) {
+            return problem.reason
+        }
+        return "appeared while the folder was read: load it again"
     }
 
     /// What there is at a path, and whether it can be looked into: a folder that cannot has no missing files.

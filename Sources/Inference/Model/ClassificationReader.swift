@@ -15,10 +15,11 @@ struct ClassificationReader: Sendable {
         else {
             throw .unsupported(
                 model: model.description.name,
-                reason: "has no output with labels: it cannot classify, but it can predict")
+                reason: "has no output with labels: it cannot classify, but it can predict\(model.reasonForTensors)")
         }
         noImage = .unsupported(
-            model: model.description.name, reason: "does not take one image: it cannot classify, but it can predict")
+            model: model.description.name,
+            reason: "does not take one image: it cannot classify, but it can predict\(model.reasonForTensors)")
         guard model.description.imageInput != nil else { throw noImage }
         index = output.index
         self.labels = labels
@@ -44,4 +45,9 @@ struct ClassificationReader: Sendable {
             image: image,
             times: times)
     }
+}
+
+extension Model {
+    /// What is missing for a picture's classes, to be put behind a sentence; empty where there is a model.json.
+    package var reasonForTensors: String { provenance?.explanation.map { ": \($0)" } ?? "" }
 }

@@ -48,7 +48,14 @@ extension Model {
             let problem = BundleProblem(path: bundle.manifest?.file ?? "", reason: error.message)
             throw .invalidBundle(name: bundle.name, problems: error.problems.isEmpty ? [problem] : error.problems)
         }
-        let plan = planner.plan(bundle)
+        let derived = bundle.facts.map {
+            FactPlanner(
+                facts: $0, inputs: planner.file.inputs, outputs: planner.file.outputs,
+                file: bundle.source.path.split(separator: "/").last.map(String.init) ?? "", name: bundle.name
+            ).plan()
+        }
+        let manifest = bundle.manifest ?? derived?.manifest
+        let plan = if let manifest = derived?.manifest { planner.plan(manifest) } else { planner.plan(bundle) }
         let warmUp = WarmUp(bundle.manifest?.runtime.warmUp, plan: plan, problems: planner.problems)
         guard planner.problems.problems.isEmpty else {
             throw .invalidBundle(name: bundle.name, problems: planner.problems.problems)
@@ -86,9 +93,8 @@ extension Model {
         report.device = compiled.executionDevices
         report.execution = compiled.execution
         let model = try Model(
-            bundle: bundle, version: version, plan: plan, compiled: compiled, batch: batch,
-            configuration: configuration,
-            loadReport: report)
+            bundle: bundle, manifest: manifest, provenance: derived?.provenance, version: version, plan: plan,
+            compiled: compiled, batch: batch, configuration: configuration, loadReport: report)
         return Loaded(model: model, warmUp: warmUp)
     }
 }

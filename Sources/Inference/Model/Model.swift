@@ -32,6 +32,8 @@ public final class Model: Sendable {
     public var instances: Int { requests.count }
     /// What `model.json` tells clients under `options`.
     public let options: JSONValue?
+    /// Where what is known of the model was read; nil where model.json says it.
+    public let provenance: ModelProvenance?
 
     /// Whether it takes one picture and tells classes; known from the start, because each request asks.
     let isImageClassifier: Bool
@@ -45,10 +47,10 @@ public final class Model: Sendable {
     let tensors: InputTensorPool
 
     init(
-        bundle: ModelBundle, version: String? = nil, plan: ModelPlan, compiled: any CompiledModel,
+        bundle: ModelBundle, manifest: ModelManifest?, provenance: ModelProvenance? = nil, version: String? = nil,
+        plan: ModelPlan, compiled: any CompiledModel,
         batch: BatchVariant? = nil, configuration: ModelConfiguration, loadReport: LoadReport
     ) throws(InferenceError) {
-        let manifest = bundle.manifest
         description = ModelDescription(
             name: manifest?.name ?? bundle.name,
             details: manifest.flatMap { $0.details.isEmpty ? nil : $0.details } ?? plan.about?.details ?? "",
@@ -61,6 +63,7 @@ public final class Model: Sendable {
             outputs: plan.outputs.map { batch == nil ? $0.description : $0.description.openingBatch })
         isImageClassifier = description.imageInput != nil && description.classificationOutput != nil
         options = manifest?.options ?? plan.about?.options
+        self.provenance = provenance
         stamp = bundle.stamp
         self.plan = plan
         self.compiled = compiled

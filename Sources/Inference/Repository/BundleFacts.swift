@@ -1,4 +1,5 @@
 internal import CoreMLImport
+internal import ModelFacts
 
 /// What the repository has to know of a bundle that it has not loaded: when it wants to be loaded, and what it says it is.
 struct BundleFacts: Sendable {
@@ -23,7 +24,14 @@ struct BundleFacts: Sendable {
             if CoreMLFile.isCoreML(bundle.source.path) {
                 classifiesPictures = CoreMLFile.description(ofFileAt: bundle.source.path)?.classifiesPictures ?? false
             }
-            guard let manifest = bundle.manifest else { return }
+            guard let manifest = bundle.manifest else {
+                // Whether the labels fit the output is known when it is loaded.
+                if let facts = bundle.facts {
+                    classifiesPictures =
+                        facts.sheet.framing != nil && (facts.sheet.labels != nil || !facts.labelFiles.isEmpty)
+                }
+                return
+            }
             load = manifest.runtime.load
             idleUnload = manifest.runtime.idleUnloadSeconds.map { .seconds($0) }
             version = manifest.version

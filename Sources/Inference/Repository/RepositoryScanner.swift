@@ -7,6 +7,7 @@
 /// squeezenet.onnx              a bare model file
 /// resnet50.mlpackage/          a Core ML package
 /// inception/saved_model.pb     a bare SavedModel
+/// vit/config.json, model.onnx  a folder as it was downloaded: what ships beside the model file describes it
 /// ```
 struct RepositoryScanner: Sendable {
     struct Found: Sendable, Hashable {
@@ -26,7 +27,9 @@ struct RepositoryScanner: Sendable {
     func scan(_ folder: String) throws(RepositoryError) -> [Found] {
         let names = try names(ofModelsFolder: folder)
         // The folder may itself be a bundle: `--models my-model` is what people try first.
-        if names.contains("model.json") || names.contains("saved_model.pb") || ModelBundle.isModelFolder(folder) {
+        if names.contains("model.json") || names.contains("saved_model.pb") || ModelBundle.isModelFolder(folder)
+            || BundleLayout.isBundle(names: names, folder: folder, files: files)
+        {
             return [Found(name: ModelBundle.servedName(of: folder), version: nil, path: folder)]
         }
         return names.filter { !Self.isPassedOver($0) }.flatMap { found(at: $0, in: folder) }
@@ -66,8 +69,12 @@ struct RepositoryScanner: Sendable {
             if try isBundle(path) || ModelBundle.folderExtensions.contains(where: { entry.hasSuffix($0) }) {
                 return [Found(name: name, version: nil, path: path)]
             }
-            let versions = try files.names(path)
-                .filter { !$0.isEmpty && $0.utf8.allSatisfy { (48...57).contains($0) } && UInt32($0) != nil }
+            let names = try files.names(path)
+            let versions =
+                names.filter { !$0.isEmpty && $0.utf8.allSatisfy { (48...57).contains($0) } && UInt32($0) != nil }
+            if versions.isEmpty, BundleLayout(names: names, folder: path, files: files) != nil {
+                return [Found(name: name, version: nil, path: path)]
+            }
             return versions.sorted { (UInt32($0) ?? 0, $0) < (UInt32($1) ?? 0, $1) }
                 .compactMap { self.version($0, of: name, in: path) }
         } catch {
@@ -89,7 +96,9 @@ struct RepositoryScanner: Sendable {
     private func content(ofVersion path: String) throws(FileFailure) -> String? {
         guard try files.kind(path) == .folder else { return nil }
         if try isBundle(path) { return path }
-        let models = try files.names(path).filter { ModelBundle.isModelFile($0) || ModelBundle.isModelFolder($0) }
+        let names = try files.names(path)
+        if BundleLayout.isBundle(names: names, folder: path, files: files) { return path }
+        let models = names.filter { ModelBundle.isModelFile($0) || ModelBundle.isModelFolder($0) }
         return models.count == 1 ? path + "/" + models[0] : nil
     }
 
@@ -113,7 +122,7 @@ struct RepositoryScanner: Sendable {
             return switch try? files.kind(path) {
             case .missing, nil: "\(entry) (a link that leads nowhere)"
             case .folder:
-                "\(entry) (a folder without model.json, saved_model.pb, or numbered versions with one model each)"
+                "\(entry) (a folder without model.json, saved_model.pb, one model file, or numbered versions with one model each)"
             case .file: "\(entry) (no model file by its name)"
             }
         }

@@ -21,14 +21,15 @@ struct ClassifyJob: PredictionJob {
         request: HTTPRequest, model: Model, name: String, query: ClassifyQuery, options: PredictionOptions,
         settings: Settings
     ) throws(ServiceError) {
-        guard let output = model.description.classificationOutput, let labels = output.labels,
-            model.description.imageInput != nil
-        else {
+        let labels = model.description.classificationOutput?.labels
+        // What the model sees of a picture can be shown without labels.
+        guard model.description.imageInput != nil, labels != nil || query.explain != nil else {
             throw ServiceError(
                 .badRequest, "invalid_input",
-                "model \"\(name)\" is not an image classifier (one image input, one output with labels)")
+                "model \"\(name)\" is not an image classifier (one image input, one output with labels)\(model.reasonForTensors)"
+            )
         }
-        if let top = query.top, top > labels.count {
+        if let labels, let top = query.top, top > labels.count {
             throw ServiceError(
                 .badRequest, "bad_request",
                 "query parameter \"top\": expected a whole number from 1 to \(labels.count) (the classes of \"\(name)\"), found \"\(top)\""
@@ -37,7 +38,7 @@ struct ClassifyJob: PredictionJob {
         self.model = model
         self.name = name
         requestID = request.requestID
-        top = query.top ?? min(settings.top, labels.count)
+        top = query.top ?? min(settings.top, labels?.count ?? 1)
         threshold = query.threshold
         received = request.received
         receiving = request.receiving

@@ -121,6 +121,7 @@ struct ModelsHandler: Sendable {
                 writer.integer(Int(clamping: total.count))
             }
         }
+        if let provenance = model.provenance { ProvenanceAnswer.write(provenance, to: &writer) }
         if let options = model.options, let text = try? JSONBytes.encode(options) {
             writer.key("options")
             writer.raw(text)

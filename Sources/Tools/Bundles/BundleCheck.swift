@@ -62,6 +62,7 @@ package enum BundleCheck {
             description.imageInput != nil && description.classificationOutput != nil
             ? "classify, predict and /v2" : "predict and /v2"
         lines.append("  answers to \(routes)")
+        if let provenance = model.provenance { lines += ProvenanceAnswer.lines(provenance) }
         // What `ocelli init` has marked, as long as the marks are there.
         if let data = FileManager.default.contents(atPath: path + "/model.json"), let json = try? JSONValue.parse(data)
         {

@@ -1,0 +1,59 @@
+internal import ModelFacts
+
+/// What a folder without model.json holds, by its names: a model file and what ships beside it.
+struct BundleLayout: Sendable {
+    /// The model file relative to the folder; "" for a SavedModel, which is the folder itself.
+    let model: String
+    /// Names of the folder that are read for facts.
+    let config: Bool, preprocessor: Bool, metadata: Bool
+    /// Files of labels, the likeliest first.
+    let labelFiles: [String]
+
+    /// The names whose presence makes a folder with a model file a bundle.
+    private static let sources = ["config.json", "preprocessor_config.json", "metadata.yaml"]
+
+    /// The model files that exporters write, the one that is served first.
+    private static let usual = ["model.onnx", "onnx/model.onnx", "openvino_model.xml", "model.xml", "model.tflite"]
+
+    /// Nil where the folder is no bundle: it has no model file, or several of which none has a usual name, or one that may have
+    /// strayed there beside other folders.
+    /// - Parameter onnx: whether the folder `onnx` has a `model.onnx`, where there is such a folder.
+    init?(names: [String], hasONNXFolderModel: Bool) {
+        let files = Set(names)
+        let models = names.filter { ModelBundle.isModelFile($0) && $0 != "saved_model.pb" }.sorted()
+        let describes = Self.sources.contains(where: files.contains)
+        if files.contains("saved_model.pb") {
+            model = ""
+        } else if models.count == 1 {
+            model = models[0]
+        } else if describes,
+            let name = Self.usual.first(where: { $0 == "onnx/model.onnx" ? hasONNXFolderModel : files.contains($0) })
+        {
+            model = name
+        } else {
+            return nil
+        }
+        config = files.contains("config.json")
+        preprocessor = files.contains("preprocessor_config.json")
+        metadata = files.contains("metadata.yaml")
+        labelFiles = names.compactMap { name in LabelFile.rank(name).map { (name, $0) } }
+            .sorted { ($0.1, $0.0) < ($1.1, $1.0) }.map(\.0)
+    }
+
+    /// Looks into a folder; nil where it is no bundle or cannot be read. Blocks.
+    init?(folder: String, files: FolderReader = .disk) {
+        guard let names = try? files.names(folder) else { return nil }
+        self.init(names: names, folder: folder, files: files)
+    }
+
+    /// The same, of names that were read.
+    init?(names: [String], folder: String, files: FolderReader) {
+        let hasONNX = names.contains("onnx") && (try? files.kind(folder + "/onnx/model.onnx")) == .file
+        self.init(names: names, hasONNXFolderModel: hasONNX)
+    }
+
+    /// Whether a folder of models with these names is itself a bundle, as it was downloaded.
+    static func isBundle(names: [String], folder: String, files: FolderReader) -> Bool {
+        sources.contains(where: names.contains) && BundleLayout(names: names, folder: folder, files: files) != nil
+    }
+}

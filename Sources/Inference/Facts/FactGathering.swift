@@ -1,0 +1,135 @@
+internal import FoundationEssentials
+internal import Glibc
+package import ModelFacts
+
+/// Everything that a model file and what ships beside it say, read from disk.
+package struct GatheredFacts: Sendable {
+    /// All sources together.
+    package var sheet = FactSheet()
+    /// Labels of files beside the model, the likeliest file first: which one is meant, the number of classes tells.
+    package var labelFiles: [(file: String, labels: [String])] = []
+    /// timm's configuration, which is read again when the model's input is known.
+    private var config: [UInt8]?
+    private var sheets: [FactSheet] = []
+
+    /// The largest of the small files.
+    private static let largestConfiguration = 16 << 20
+
+    /// Nothing is known.
+    init() {}
+
+    /// Reads a model file and, for a folder, what lies beside it. Blocks.
+    /// - Parameters:
+    ///   - model: the model file, or a SavedModel's folder.
+    ///   - folder: where files beside it are; nil for a bare file, which may have neighbours that are no part of it.
+    init(model: String, folder: String?, layout: BundleLayout?) {
+        let name = model.split(separator: "/").last.map(String.init) ?? model
+        if let folder, let layout {
+            config = layout.config ? read(folder, "config.json") : nil
+            if layout.preprocessor, let text = read(folder, "preprocessor_config.json") {
+                sheets.append(HuggingFaceReader.preprocessor(text, config: config))
+            }
+            if let config { sheets.append(HuggingFaceReader.config(config)) }
+            if layout.metadata, let text = read(folder, "metadata.yaml") { sheets.append(UltralyticsReader.yaml(text)) }
+            for file in layout.labelFiles {
+                guard let text = read(folder, file, most: LabelFile.mostBytes) else { continue }
+                do throws(FactError) {
+                    labelFiles.append((file, try LabelFile.read(text, name: file)))
+                } catch {
+                    note(file, error.reason)
+                }
+            }
+        }
+        embedded(model, name)
+        merge(input: nil)
+    }
+
+    /// What the sheet says once the size of the model's input is known.
+    package func sheet(input: FactSize?) -> FactSheet {
+        var copy = self
+        copy.merge(input: input)
+        return copy.sheet
+    }
+
+    private mutating func merge(input: FactSize?) {
+        var all = sheets
+        // Behind the processor's own file and before what exporters add.
+        if let config { all.insert(TimmReader.config(config, input: input), at: min(2, all.count)) }
+        sheet = .merged(all)
+    }
+
+    private mutating func embedded(_ path: String, _ name: String) {
+        if path.hasSuffix(".onnx") {
+            if let source = source(path, name) { sheets.append(ONNXReader.read(source, name: name)) }
+        } else if path.hasSuffix(".tflite") {
+            if let source = source(path, name) { sheets.append(TFLiteReader.read(source, name: name)) }
+        } else if path.hasSuffix(".xml") {
+            switch BundleFile.read(path, most: OpenVINOReader.mostBytes) {
+            case .success(let data): sheets.append(OpenVINOReader.read([UInt8](data), name: name))
+            case .failure(let problem): note(name, problem.reason)
+            }
+        }
+    }
+
+    private mutating func note(_ source: String, _ reason: String) {
+        var sheet = FactSheet()
+        sheet.problems.append(FactProblem(source: source, reason: reason))
+        sheets.append(sheet)
+    }
+
+    private mutating func read(_ folder: String, _ file: String, most: Int = largestConfiguration) -> [UInt8]? {
+        switch BundleFile.read(folder + "/" + file, most: most) {
+        case .success(let data): return [UInt8](data)
+        case .failure(let problem):
+            note(file, problem.reason)
+            return nil
+        }
+    }
+
+    /// A model file, read piece by piece: it may be larger than the memory.
+    private mutating func source(_ path: String, _ name: String) -> ByteSource? {
+        let file: OpenFile
+        do throws(FileFailure) {
+            file = try OpenFile(path)
+        } catch {
+            note(name, "cannot be read: \(error.reason)")
+            return nil
+        }
+        return ByteSource(count: file.size) { file.bytes($0) }
+    }
+}
+
+/// A regular file that is open for reading, closed with the last reference.
+private final class OpenFile {
+    private let descriptor: Int32
+    let size: Int
+
+    init(_ path: String) throws(FileFailure) {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else { throw FileFailure(code: errno) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+            close(descriptor)
+            throw FileFailure(code: EINVAL)
+        }
+        self.descriptor = descriptor
+        size = Int(status.st_size)
+    }
+
+    deinit { close(descriptor) }
+
+    /// The bytes of a range; fewer where the file has become shorter or cannot be read.
+    func bytes(_ range: Range<Int>) -> [UInt8] {
+        [UInt8](unsafeUninitializedCapacity: range.count) { buffer, count in
+            while count < range.count {
+                // Within the buffer: `count` is less than its size.
+                let got = pread(
+                    descriptor, UnsafeMutableRawPointer(buffer.baseAddress.map { $0 + count }), range.count - count,
+                    range.lowerBound + count)
+                if got < 0, errno == EINTR { continue }
+                guard got > 0 else { return }
+                count += got
+            }
+        }
+    }
+}

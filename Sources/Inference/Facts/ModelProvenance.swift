@@ -1,0 +1,32 @@
+/// Where what a model was told by comes from, for models that are served without a model.json.
+public struct ModelProvenance: Sendable, Hashable {
+    /// One value.
+    public struct Line: Sendable, Hashable {
+        /// What model.json calls it, where it has a name there: `normalize.mean`, `labels`.
+        public let name: String
+        /// The value, as JSON text.
+        public let value: String
+        /// The file, or the part of one.
+        public let source: String
+        /// The key there, or whose default it is.
+        public let key: String
+    }
+
+    /// Every value, in the order of model.json.
+    public var lines: [Line] = []
+    /// What nobody says, each as a sentence that says how to say it; empty for a model that can classify.
+    public var missing: [String] = []
+    /// Sources that say different things, and files that could not be read, each as a sentence.
+    public var remarks: [String] = []
+
+    /// Nothing is known.
+    public init() {}
+
+    /// Why the model is served as tensors only; nil where nothing is missing.
+    public var explanation: String? {
+        missing.isEmpty
+            ? nil
+            : "it has no model.json, and nothing beside it says " + missing.joined(separator: "; ")
+                + " (`ocelli init` writes a model.json to fill in)"
+    }
+}

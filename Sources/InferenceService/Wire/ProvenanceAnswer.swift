@@ -1,0 +1,33 @@
+package import Inference
+package import JSON
+
+/// Where each value of a model without model.json was read: in `/v1/models/{name}`, and as lines of `ocelli check`.
+package enum ProvenanceAnswer {
+    /// `"facts": { "normalize": { "mean": { "value": …, "from": …, "key": … } } }`, and what is missing or noted beside it.
+    package static func write(_ provenance: ModelProvenance, to writer: inout JSONWriter) {
+        writer.key("facts")
+        writer.object { writer in
+            for line in provenance.lines {
+                writer.key(line.name)
+                writer.object { writer in
+                    writer.key("value")
+                    writer.raw(Array(line.value.utf8))
+                    writer.key("from")
+                    writer.string(line.source)
+                    writer.key("key")
+                    writer.string(line.key)
+                }
+            }
+        }
+        for (key, texts) in [("missing", provenance.missing), ("remarks", provenance.remarks)] where !texts.isEmpty {
+            writer.key(key)
+            writer.array { writer in for text in texts { writer.string(text) } }
+        }
+    }
+
+    /// One line for each value, and for what is missing or noted.
+    package static func lines(_ provenance: ModelProvenance) -> [String] {
+        provenance.lines.map { "  \($0.name): \($0.value), from \($0.source) (\($0.key))" }
+            + provenance.missing.map { "  nobody says: \($0)" } + provenance.remarks.map { "  note: \($0)" }
+    }
+}

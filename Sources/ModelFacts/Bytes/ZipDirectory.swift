@@ -1,0 +1,105 @@
+internal import CInflate
+
+/// The files of a zip archive that stands at the end of another file (APPNOTE.TXT of PKWARE, 4.3): TensorFlow Lite keeps labels there.
+struct ZipDirectory {
+    struct Entry {
+        let name: String
+        let compressedSize: Int, size: Int
+        /// 0 stored, 8 deflated.
+        let method: Int
+        let isEncrypted: Bool
+        let headerOffset: Int
+    }
+
+    let entries: [Entry]
+    /// What is to be added to the archive's own offsets.
+    private let shift: Int
+
+    private static let mostEntries = 1_000
+    private static let endBytes = 22
+
+    /// Nil where the source does not end in an archive.
+    init?(_ source: inout ByteSource) throws(FactError) {
+        guard source.count >= Self.endBytes else { return nil }
+        let tail = min(source.count, Self.endBytes + 65_535)
+        let tailStart = source.count - tail
+        let bytes = Array(try source.bytes(at: tailStart, count: tail))
+        guard
+            let end = stride(from: tail - Self.endBytes, through: 0, by: -1).first(where: { place in
+                bytes[place] == 0x50 && bytes[place + 1] == 0x4B && bytes[place + 2] == 5 && bytes[place + 3] == 6
+                    && place + Self.endBytes + Int(bytes[place + 20]) + Int(bytes[place + 21]) << 8 <= tail
+            })
+        else { return nil }
+        let place = tailStart + end
+        let count = Int(try source.integer(UInt16.self, at: place + 10))
+        let size = Int(try source.integer(UInt32.self, at: place + 12))
+        let offset = Int(try source.integer(UInt32.self, at: place + 16))
+        guard count <= Self.mostEntries else {
+            throw FactError("ends in a zip archive of \(count) files: at most \(Self.mostEntries) are read")
+        }
+        // The directory stands right before its end record; its own offset counts from the archive's beginning, wherever that is.
+        guard size <= place else {
+            throw FactError("ends in a zip archive whose directory has \(size) bytes: the file is smaller")
+        }
+        let start = place - size
+        shift = start - offset
+        var entries: [Entry] = []
+        var position = start
+        for _ in 0..<count {
+            guard position + 46 <= place, try source.integer(UInt32.self, at: position) == 0x0201_4B50 else {
+                throw FactError("ends in a zip archive whose directory is damaged at byte \(position)")
+            }
+            let nameBytes = Int(try source.integer(UInt16.self, at: position + 28))
+            let extra = Int(try source.integer(UInt16.self, at: position + 30))
+            let comment = Int(try source.integer(UInt16.self, at: position + 32))
+            entries.append(
+                Entry(
+                    name: String(decoding: try source.bytes(at: position + 46, count: nameBytes), as: UTF8.self),
+                    compressedSize: Int(try source.integer(UInt32.self, at: position + 20)),
+                    size: Int(try source.integer(UInt32.self, at: position + 24)),
+                    method: Int(try source.integer(UInt16.self, at: position + 10)),
+                    isEncrypted: try source.integer(UInt16.self, at: position + 8) & 1 == 1,
+                    headerOffset: Int(try source.integer(UInt32.self, at: position + 42))))
+            position += 46 + nameBytes + extra + comment
+        }
+        self.entries = entries
+    }
+
+    /// A file's contents.
+    /// - Parameter most: bytes of the largest that is read, compressed or not.
+    func contents(_ entry: Entry, _ source: inout ByteSource, most: Int) throws(FactError) -> [UInt8] {
+        guard !entry.isEncrypted else { throw FactError("has \"\(entry.name)\" encrypted in its zip archive") }
+        guard entry.size <= most, entry.compressedSize <= most else {
+            throw FactError(
+                "has \"\(entry.name)\" of \(max(entry.size, entry.compressedSize)) bytes in its zip archive: at most \(most) are read"
+            )
+        }
+        let (header, overflow) = entry.headerOffset.addingReportingOverflow(shift)
+        guard !overflow, header >= 0, header + 30 <= source.count,
+            try source.integer(UInt32.self, at: header) == 0x0403_4B50
+        else { throw FactError("has no \"\(entry.name)\" where its zip archive says it is") }
+        let start =
+            header + 30 + Int(try source.integer(UInt16.self, at: header + 26))
+            + Int(try source.integer(UInt16.self, at: header + 28))
+        let packed = Array(try source.bytes(at: start, count: entry.compressedSize, most: most))
+        switch entry.method {
+        case 0: return packed
+        case 8:
+            // One byte more than it says it has: data that goes on is found.
+            var unpacked = [UInt8](repeating: 0, count: entry.size + 1)
+            let size = packed.withUnsafeBufferPointer { packed in
+                unpacked.withUnsafeMutableBufferPointer { unpacked in
+                    cinflate(packed.baseAddress, packed.count, unpacked.baseAddress, unpacked.count)
+                }
+            }
+            guard size == entry.size else {
+                throw FactError(
+                    "has \"\(entry.name)\" in its zip archive, which does not unpack to the \(entry.size) bytes it says"
+                )
+            }
+            unpacked.removeLast()
+            return unpacked
+        default: throw FactError("has \"\(entry.name)\" packed by method \(entry.method), which is not read")
+        }
+    }
+}

@@ -1,0 +1,125 @@
+/// A value, and where it was read.
+package struct Fact<Value: Sendable & Hashable>: Sendable, Hashable {
+    package let value: Value
+    /// The file, or the part of one: `preprocessor_config.json`, `metadata_props of model.onnx`.
+    package let source: String
+    /// The key there: `image_mean`; or whose default it is.
+    package let key: String
+
+    package init(_ value: Value, source: String, key: String) {
+        self.value = value
+        self.source = source
+        self.key = key
+    }
+}
+
+/// A size in pixels.
+package struct FactSize: Sendable, Hashable {
+    package let height: Int, width: Int
+
+    package init(height: Int, width: Int) {
+        self.height = height
+        self.width = width
+    }
+
+    /// The largest side that is believed: that of ImagePipeline's tensors.
+    static let sides = 1...16_384
+}
+
+/// How a picture's shape becomes the tensor's.
+package struct PictureFraming: Sendable, Hashable {
+    package enum Resize: Sendable, Hashable {
+        /// Both sides to a size, whatever the picture's shape.
+        case exact(FactSize)
+        /// Both sides to the model's own input.
+        case stretch
+        /// The shorter side to a length; the longer in proportion, rounded down.
+        case shortest(Int)
+        /// The whole picture into a size (nil: the model's own input), the rest filled.
+        case letterbox(FactSize?, topLeft: Bool)
+        /// The largest part of the input's shape, from the middle.
+        case largest
+        /// The picture as it is.
+        case none
+    }
+
+    package let resize: Resize
+    /// What is then cut from the middle.
+    package let crop: FactSize?
+    /// Whether an odd pixel goes before the middle (Hugging Face, Ultralytics) or to the even side (torchvision, timm).
+    package let floors: Bool
+
+    package init(_ resize: Resize, crop: FactSize? = nil, floors: Bool = true) {
+        self.resize = resize
+        self.crop = crop
+        self.floors = floors
+    }
+}
+
+/// The names of ImagePipeline's resamplers.
+package enum PictureFilter: String, Sendable, Hashable, CaseIterable {
+    case nearest, lanczos, bilinear, bicubic, box, hamming, linear, area
+
+    /// Pillow's `Resampling` numbers, in order.
+    private static let pillow: [PictureFilter] = [.nearest, .lanczos, .bilinear, .bicubic, .box, .hamming]
+
+    init?(pillow code: Int) {
+        guard Self.pillow.indices.contains(code) else { return nil }
+        self = Self.pillow[code]
+    }
+}
+
+/// The order of a pixel's values in the tensor.
+package enum PictureOrder: String, Sendable, Hashable {
+    case rgb = "RGB", bgr = "BGR", gray = "GRAY"
+}
+
+/// `(pixel * rescale + offset - mean) / std`, pixels 0 to 255. One value of `mean` and `std` stands for all channels.
+package struct PictureNormalization: Sendable, Hashable {
+    package var rescale = 1 / 255.0
+    package var offset = 0.0
+    package var mean: [Double] = [0, 0, 0]
+    package var std: [Double] = [1, 1, 1]
+    /// Divided by `std` once more.
+    package var dividesTwice = false
+
+    package init() {}
+
+    /// Whether two give the same values, to a part in a million.
+    func isSame(as other: PictureNormalization) -> Bool {
+        func lines(_ form: PictureNormalization) -> [(Double, Double)] {
+            (0..<3).map { channel in
+                let mean = form.mean[min(channel, form.mean.count - 1)]
+                let std = form.std[min(channel, form.std.count - 1)]
+                let divisor = form.dividesTwice ? std * std : std
+                return (form.rescale / divisor, (form.offset - mean) / divisor)
+            }
+        }
+        guard !mean.isEmpty, !std.isEmpty, !other.mean.isEmpty, !other.std.isEmpty else { return false }
+        return zip(lines(self), lines(other)).allSatisfy { mine, theirs in
+            abs(mine.0 - theirs.0) <= 1e-6 * max(abs(mine.0), 1e-3)
+                && abs(mine.1 - theirs.1) <= 1e-5 * max(abs(mine.1), 1)
+        }
+    }
+}
+
+/// What a graph does last with an output.
+package enum GraphEnding: String, Sendable, Hashable {
+    /// Probabilities that sum to 1.
+    case softmax
+    /// A probability each.
+    case sigmoid
+    /// Anything else: logits, where it classifies.
+    case none
+}
+
+/// How a tensor of integers stands for real numbers: `(value - zeroPoint) * scale`.
+package struct TensorQuantization: Sendable, Hashable {
+    package let scale: Double
+    package let zeroPoint: Int
+
+    package init(scale: Double, zeroPoint: Int) {
+        self.scale = scale
+        self.zeroPoint = zeroPoint
+    }
+}

@@ -1,0 +1,81 @@
+extension FactSheet {
+    /// All sources together: of two that say something about the same thing the earlier one counts, and where they differ it is noted.
+    package static func merged(_ sheets: [FactSheet]) -> FactSheet {
+        sheets.reduce(into: FactSheet()) { $0.add($1) }
+    }
+
+    private mutating func add(_ other: FactSheet) {
+        merge(\.framing, other, "resize and crop") { $0.description }
+        merge(\.filter, other, "resampler") { $0.rawValue }
+        merge(\.order, other, "channel order") { $0.rawValue }
+        merge(\.normalization, other, "normalization", same: { $0.isSame(as: $1) }) { $0.description }
+        merge(\.fill, other, "fill") { "\($0)" }
+        merge(\.task, other, "task") { $0 }
+        merge(\.inputSize, other, "input size") { "\($0.height)x\($0.width)" }
+        merge(\.labels, other, "labels") { $0.summary }
+        merge(\.ending, other, "last operation") { $0.rawValue }
+        merge(\.multiLabel, other, "several labels at once") { $0 ? "yes" : "no" }
+        merge(\.stride, other, "stride") { "\($0)" }
+        merge(\.keypoints, other, "keypoints") { "\($0)" }
+        merge(\.confidence, other, "confidence threshold") { "\($0)" }
+        merge(\.iou, other, "IoU threshold") { "\($0)" }
+        inputQuantization = inputQuantization ?? other.inputQuantization
+        outputQuantization = outputQuantization ?? other.outputQuantization
+        // Descriptions differ without meaning anything by it.
+        name = name ?? other.name
+        details = details ?? other.details
+        author = author ?? other.author
+        license = license ?? other.license
+        version = version ?? other.version
+        if outputs.isEmpty { outputs = other.outputs }
+        unsupported += other.unsupported
+        problems += other.problems
+        disagreements += other.disagreements
+    }
+
+    private mutating func merge<Value>(
+        _ path: WritableKeyPath<FactSheet, Fact<Value>?>, _ other: FactSheet, _ subject: String,
+        same: (Value, Value) -> Bool = { $0 == $1 }, _ show: (Value) -> String
+    ) {
+        guard let theirs = other[keyPath: path] else { return }
+        guard let mine = self[keyPath: path] else {
+            self[keyPath: path] = theirs
+            return
+        }
+        guard !same(mine.value, theirs.value), mine.source != theirs.source else { return }
+        disagreements.append(
+            Disagreement(
+                subject: subject, winner: mine.source, loser: theirs.source, winning: show(mine.value),
+                losing: show(theirs.value)))
+    }
+}
+
+extension PictureFraming: CustomStringConvertible {
+    /// In words: `shorter side to 256, then 224x224 from the middle`.
+    package var description: String {
+        let first =
+            switch resize {
+            case .exact(let size): "scaled to \(size.height)x\(size.width)"
+            case .stretch: "scaled to the input's size"
+            case .shortest(let side): "shorter side to \(side)"
+            case .letterbox(let size, let topLeft):
+                "letterbox\(size.map { " of \($0.height)x\($0.width)" } ?? "")\(topLeft ? ", top left" : "")"
+            case .largest: "the largest part of the input's shape"
+            case .none: "as it is"
+            }
+        return first + (crop.map { ", then \($0.height)x\($0.width) from the middle" } ?? "")
+    }
+}
+
+extension PictureNormalization: CustomStringConvertible {
+    package var description: String {
+        "(pixel * \(rescale)\(offset == 0 ? "" : " + \(offset)") - \(mean)) / \(std)\(dividesTwice ? " twice" : "")"
+    }
+}
+
+extension [String] {
+    /// How many, and the first ones.
+    var summary: String {
+        "\(count) (" + prefix(3).map { "\"\($0.prefix(40))\"" }.joined(separator: ", ") + (count > 3 ? ", …)" : ")")
+    }
+}

@@ -1,0 +1,84 @@
+/// What one source, or all sources together, say about a model. Every value is optional: what nobody says stays open.
+package struct FactSheet: Sendable, Hashable {
+    // How a picture becomes the tensor.
+    package var framing: Fact<PictureFraming>?
+    package var filter: Fact<PictureFilter>?
+    package var order: Fact<PictureOrder>?
+    package var normalization: Fact<PictureNormalization>?
+    /// The level of what is left free, by channel or one for all.
+    package var fill: Fact<[Int]>?
+
+    // What the model is.
+    /// `classify`, `detect`, `segment`, `pose`, or the source's own word.
+    package var task: Fact<String>?
+    package var inputSize: Fact<FactSize>?
+    package var labels: Fact<[String]>?
+    package var ending: Fact<GraphEnding>?
+    /// Of the only input and the only output, where these hold integers.
+    package var inputQuantization: Fact<TensorQuantization>?, outputQuantization: Fact<TensorQuantization>?
+    /// Whether each class has a probability of its own.
+    package var multiLabel: Fact<Bool>?
+    package var stride: Fact<Int>?
+    package var keypoints: Fact<[Int]>?
+    package var confidence: Fact<Double>?, iou: Fact<Double>?
+
+    // What people want to know of it.
+    package var name: Fact<String>?, details: Fact<String>?, author: Fact<String>?, license: Fact<String>?,
+        version: Fact<String>?
+
+    /// What each tensor is, where the file says so; in the order of the file.
+    package var outputs: [OutputFacts] = []
+
+    /// What a source asks for and cannot be done here: it must not be served as if it were done.
+    package var unsupported: [Fact<String>] = []
+    /// Sources that could not be read.
+    package var problems: [FactProblem] = []
+    /// Where two sources say different things.
+    package var disagreements: [Disagreement] = []
+
+    package init() {}
+
+    /// Whether nothing at all was said.
+    package var isEmpty: Bool { self == FactSheet() }
+}
+
+/// What a file says about one output.
+package struct OutputFacts: Sendable, Hashable {
+    package var name = ""
+    /// `feature`, `image`, `bounding box`, or nothing.
+    package var content = ""
+    /// The names of the tensor's channels.
+    package var axisLabels: [String]?
+    /// The names of the values in the tensor.
+    package var valueLabels: [String]?
+    package var file = ""
+
+    package init() {}
+}
+
+/// A source that could not be read.
+package struct FactProblem: Sendable, Hashable {
+    package let source: String
+    /// What follows the source's name in a sentence.
+    package let reason: String
+
+    package init(source: String, reason: String) {
+        self.source = source
+        self.reason = reason
+    }
+}
+
+/// Two sources that say different things.
+package struct Disagreement: Sendable, Hashable {
+    /// What about: `labels`, `normalization`.
+    package let subject: String
+    /// Whose word counts, and whose does not.
+    package let winner: String, loser: String
+    /// What each says, in short.
+    package let winning: String, losing: String
+
+    /// A sentence that says all of it.
+    package var sentence: String {
+        "\(subject): \(winner) says \(winning), \(loser) says \(losing); \(winner) counts"
+    }
+}

@@ -1,0 +1,69 @@
+internal import JSON
+
+/// Names of classes in the forms that JSON and YAML files have them.
+enum LabelTable {
+    /// The most classes: ImageNet-21k has 21,843.
+    static let mostLabels = 200_000
+
+    static func read(_ value: JSONValue) throws(FactError) -> [String] {
+        let labels: [String]
+        switch value {
+        case .array(let elements): labels = try list(elements)
+        case .object(let members): labels = try table(members)
+        default: throw FactError("expected the names of classes, found \(value.kind)")
+        }
+        guard !labels.isEmpty else { throw FactError("has no names") }
+        return labels
+    }
+
+    private static func list(_ elements: [JSONValue]) throws(FactError) -> [String] {
+        guard elements.count <= mostLabels else { throw tooMany(elements.count) }
+        var labels: [String] = []
+        for (index, element) in elements.enumerated() {
+            guard let text = PlainScalar.text(element) else {
+                throw FactError("[\(index)]: expected a name, found \(element.kind)")
+            }
+            labels.append(text)
+        }
+        return labels
+    }
+
+    private static func tooMany(_ count: Int) -> FactError {
+        FactError("has \(count) names: at most \(mostLabels) are read")
+    }
+
+    /// By number, or to numbers (`label2id`). A value that is a list has its last name in it: Keras' `{"0": ["n01440764", "tench"]}`.
+    private static func table(_ members: [String: JSONValue]) throws(FactError) -> [String] {
+        guard members.count <= mostLabels else { throw tooMany(members.count) }
+        var labels = [String?](repeating: nil, count: members.count)
+        let byNumber = members.keys.allSatisfy { Int($0) != nil }
+        for (key, value) in members {
+            let number: Int?
+            let name: String?
+            if byNumber {
+                number = Int(key)
+                if case .array(let parts) = value {
+                    name = parts.last.flatMap(PlainScalar.text)
+                } else {
+                    name = PlainScalar.text(value)
+                }
+            } else {
+                if case .string(let text) = value {
+                    number = Int(text)
+                } else {
+                    number = FactNode.integer(value, in: 0...mostLabels)
+                }
+                name = key
+            }
+            guard let number, let name else {
+                throw FactError("\"\(key.prefix(60))\": expected a name and its number, found \(value.kind)")
+            }
+            guard labels.indices.contains(number) else {
+                throw FactError("names class \(number), but has \(labels.count) names: expected every number from 0 on")
+            }
+            guard labels[number] == nil else { throw FactError("names class \(number) twice") }
+            labels[number] = name
+        }
+        return labels.compactMap { $0 }
+    }
+}

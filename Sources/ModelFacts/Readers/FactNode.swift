@@ -1,0 +1,133 @@
+internal import JSON
+
+/// A place in a file of facts while it is read: asks for values by key, and notes those of the wrong kind with their place.
+final class FactNode {
+    let source: String
+    let path: String
+    private let members: [String: JSONValue]
+    /// Shared by all nodes of a file.
+    private let notes: Notes
+
+    final class Notes {
+        var problems: [FactProblem] = []
+    }
+
+    init(_ value: JSONValue, source: String, path: String = "", notes: Notes = Notes()) {
+        self.source = source
+        self.path = path
+        self.notes = notes
+        if case .object(let members) = value {
+            self.members = members
+        } else {
+            members = [:]
+            notes.problems.append(
+                FactProblem(
+                    source: source, reason: "\(path.isEmpty ? "" : "\(path): ")expected an object, found \(value.kind)")
+            )
+        }
+    }
+
+    var problems: [FactProblem] { notes.problems }
+    var keys: [String] { members.keys.sorted() }
+
+    func at(_ key: String) -> String { path.isEmpty ? key : "\(path).\(key)" }
+
+    func note(_ key: String, _ reason: String) {
+        notes.problems.append(FactProblem(source: source, reason: "\(at(key)): \(reason)"))
+    }
+
+    /// Any value; nil where there is none, or null.
+    func value(_ key: String) -> JSONValue? {
+        guard let value = members[key], value != .null else { return nil }
+        return value
+    }
+
+    func has(_ key: String) -> Bool { value(key) != nil }
+
+    private func read<T>(_ key: String, _ expected: String, _ convert: (JSONValue) -> T?) -> T? {
+        guard let value = value(key) else { return nil }
+        guard let result = convert(value) else {
+            note(key, "expected \(expected), found \(value.kind)")
+            return nil
+        }
+        return result
+    }
+
+    func text(_ key: String) -> String? {
+        read(key, "a string") { if case .string(let text) = $0 { text } else { nil } }
+    }
+
+    /// A string, or a number as text.
+    func scalarText(_ key: String) -> String? { read(key, "text") { PlainScalar.text($0) } }
+
+    func flag(_ key: String) -> Bool? {
+        read(key, "true or false") { value in
+            switch value {
+            case .bool(let flag): flag
+            case .integer(0): false
+            case .integer(1): true
+            default: nil
+            }
+        }
+    }
+
+    func number(_ key: String) -> Double? { read(key, "a number", Self.number) }
+
+    static func number(_ value: JSONValue) -> Double? {
+        switch value {
+        case .integer(let number): Double(number)
+        case .number(let number) where number.isFinite: number
+        default: nil
+        }
+    }
+
+    func integer(_ key: String, in range: ClosedRange<Int>) -> Int? {
+        read(key, "an integer from \(range.lowerBound) to \(range.upperBound)") { Self.integer($0, in: range) }
+    }
+
+    static func integer(_ value: JSONValue, in range: ClosedRange<Int>) -> Int? {
+        switch value {
+        case .integer(let number) where range.contains(number): number
+        case .number(let number) where number == number.rounded() && abs(number) < 1e15 && range.contains(Int(number)):
+            Int(number)
+        default: nil
+        }
+    }
+
+    /// One number for all channels, or one each of 1, 3 or 4 channels.
+    func numbers(_ key: String) -> [Double]? {
+        read(key, "a number, or an array of 1 or 3 numbers") { value in
+            if let number = Self.number(value) { return [number] }
+            guard case .array(let elements) = value else { return nil }
+            let numbers = elements.compactMap(Self.number)
+            return numbers.count == elements.count && (numbers.count == 1 || numbers.count == 3) ? numbers : nil
+        }
+    }
+
+    func object(_ key: String) -> FactNode? {
+        value(key).map { FactNode($0, source: source, path: at(key), notes: notes) }
+    }
+
+    /// `[height, width]`, or one number for both.
+    func size(_ key: String) -> FactSize? {
+        read(key, "a side, or [height, width]") { value in
+            if let side = Self.integer(value, in: FactSize.sides) { return FactSize(height: side, width: side) }
+            guard case .array(let elements) = value else { return nil }
+            let sides = elements.compactMap { Self.integer($0, in: FactSize.sides) }
+            guard sides.count == elements.count else { return nil }
+            if sides.count == 1 { return FactSize(height: sides[0], width: sides[0]) }
+            return sides.count == 2 ? FactSize(height: sides[0], width: sides[1]) : nil
+        }
+    }
+
+    /// Names by class: `{"0": "cat", …}` with every number from 0 on, `{"cat": 0, …}`, or an array.
+    func labels(_ key: String) -> [String]? {
+        guard let value = value(key) else { return nil }
+        do throws(FactError) {
+            return try LabelTable.read(value)
+        } catch {
+            note(key, error.reason)
+            return nil
+        }
+    }
+}

@@ -1,0 +1,301 @@
+internal import JSON
+
+/// Reads `config.json` and `preprocessor_config.json` as Hugging Face's transformers write them.
+package enum HuggingFaceReader {
+    /// `config.json`: the labels, what kind of answer it gives, and the input's size.
+    package static func config(_ text: [UInt8], source: String = "config.json") -> FactSheet {
+        var sheet = FactSheet()
+        let node: FactNode
+        do throws(FactError) {
+            node = FactNode(try JSONTree.read(text), source: source)
+        } catch {
+            sheet.problems.append(FactProblem(source: source, reason: error.reason))
+            return sheet
+        }
+        func fact<Value>(_ value: Value?, _ key: String) -> Fact<Value>? {
+            value.map { Fact($0, source: source, key: key) }
+        }
+        // A configuration that was made without labels counts them: LABEL_0, LABEL_1.
+        if let labels = node.labels("id2label") ?? node.labels("label2id"), !isPlaceholder(labels) {
+            sheet.labels = fact(labels, node.has("id2label") ? "id2label" : "label2id")
+        }
+        if let problem = node.text("problem_type") {
+            sheet.multiLabel = fact(problem == "multi_label_classification", "problem_type")
+        }
+        if case .array(let names)? = node.value("architectures"), case .string(let name)? = names.first,
+            let task = task(ofArchitecture: name)
+        {
+            sheet.task = fact(task, "architectures")
+        }
+        sheet.name = fact(node.text("_name_or_path").flatMap { $0.isEmpty ? nil : $0 }, "_name_or_path")
+        // The size that positions were trained for: what the processor makes is another matter (DINOv2: 518 and 224).
+        sheet.problems = node.problems
+        return sheet
+    }
+
+    private static func isPlaceholder(_ labels: [String]) -> Bool {
+        labels.indices.allSatisfy { labels[$0] == "LABEL_\($0)" }
+    }
+
+    private static func task(ofArchitecture name: String) -> String? {
+        for (suffix, task) in [
+            ("ForImageClassification", "classify"), ("ForImageClassificationWithTeacher", "classify"),
+            ("ForObjectDetection", "detect"), ("ForSemanticSegmentation", "segment"), ("ForDepthEstimation", "depth"),
+        ] where name.hasSuffix(suffix) { return task }
+        return nil
+    }
+
+    /// `preprocessor_config.json`: how a picture becomes the tensor.
+    /// - Parameter config: `config.json` beside it, whose `model_type` names the class where the processor's own file does not.
+    package static func preprocessor(
+        _ text: [UInt8], config: [UInt8]? = nil, source: String = "preprocessor_config.json"
+    ) -> FactSheet {
+        var sheet = FactSheet()
+        do throws(FactError) {
+            let node = FactNode(try JSONTree.read(text), source: source)
+            var modelType: String?
+            if let config, case .object(let members)? = try? JSONTree.read(config),
+                case .string(let type)? = members["model_type"]
+            {
+                modelType = type
+            }
+            // Multimodal models of later versions keep the picture's part under a key of its own.
+            let part = node.has("size") || node.has("image_mean") ? node : node.object("image_processor") ?? node
+            PreprocessorReading(node: part, modelType: modelType).fill(&sheet)
+            sheet.problems += node.problems
+        } catch {
+            sheet.problems.append(FactProblem(source: source, reason: error.reason))
+        }
+        return sheet
+    }
+}
+
+/// One processor's file, being turned into facts.
+private struct PreprocessorReading {
+    let node: FactNode
+    let modelType: String?
+    private let type: String?
+    private let defaults: ProcessorDefaults?
+
+    init(node: FactNode, modelType: String?) {
+        self.node = node
+        self.modelType = modelType
+        type = node.text("image_processor_type") ?? node.text("feature_extractor_type")
+        defaults =
+            type.flatMap(ProcessorDefaults.named)
+            ?? (type == nil ? modelType.flatMap(ProcessorDefaults.ofModelType) : nil)
+    }
+
+    /// Where a value came from that the file leaves out.
+    private var origin: String { defaults.map { "default of \($0.className)" } ?? "" }
+
+    private func fact<Value>(_ value: Value, _ key: String) -> Fact<Value> {
+        Fact(value, source: node.source, key: node.has(key) ? node.at(key) : origin)
+    }
+
+    private func refuse(_ sheet: inout FactSheet, _ key: String, _ reason: String) {
+        sheet.unsupported.append(Fact(reason, source: node.source, key: node.at(key)))
+    }
+
+    func fill(_ sheet: inout FactSheet) {
+        guard defaults != nil || node.has("size") || node.has("image_mean") || node.has("do_resize") else {
+            // A text or audio processor's file.
+            if let type {
+                refuse(&sheet, "image_processor_type", "\"\(type)\" is no image processor whose steps are known")
+            }
+            return
+        }
+        framing(&sheet)
+        filter(&sheet)
+        normalization(&sheet)
+        let flips = node.flag("do_flip_channel_order") ?? node.flag("do_flip_channels") ?? defaults?.flips ?? false
+        let key = node.has("do_flip_channel_order") ? "do_flip_channel_order" : "do_flip_channels"
+        sheet.order = Fact(
+            flips ? .bgr : .rgb, source: node.source, key: node.has(key) ? node.at(key) : "RGB, as all processors")
+        for (key, reason) in [
+            ("do_pad", "padding to a size that depends on the picture"),
+            ("do_thumbnail", "a thumbnail that depends on the picture"),
+            ("do_align_long_axis", "turning the picture by its longer side"),
+            ("apply_ocr", "reading text before the model"),
+            ("do_image_splitting", "splitting the picture"), ("do_crop_margin", "cutting the margin by its colour"),
+            ("do_color_quantize", "colours as clusters"), ("do_grayscale", "gray of three channels"),
+            ("keep_aspect_ratio", "a size that depends on the picture"),
+            ("do_pan_and_scan", "several parts of the picture"),
+        ] where node.flag(key) == true {
+            refuse(&sheet, key, "\"\(key)\": \(reason) is not done here")
+        }
+    }
+
+    // MARK: Size
+
+    private enum Size {
+        case shortest(Int)
+        case exact(FactSize)
+    }
+
+    private func framing(_ sheet: inout FactSheet) {
+        let crop = self.crop()
+        if node.flag("do_resize") == false {
+            guard let crop else {
+                return refuse(&sheet, "do_resize", "pictures are neither scaled nor cropped: they have any size")
+            }
+            sheet.framing = Fact(PictureFraming(.none, crop: crop), source: node.source, key: node.at("do_resize"))
+            return
+        }
+        guard let size = size(&sheet) else { return }
+        let key = node.has("size") ? node.at("size") : origin
+        func framed(_ resize: PictureFraming.Resize, _ crop: FactSize?, _ key: String) {
+            sheet.framing = Fact(PictureFraming(resize, crop: crop), source: node.source, key: key)
+        }
+        switch (defaults?.quirk ?? .none, size) {
+        case (.convNext, .shortest(let side)):
+            guard side < 384 else { return framed(.exact(FactSize(height: side, width: side)), nil, key) }
+            guard let share = share(224.0 / 256, &sheet) else { return }
+            framed(
+                .shortest(scaled(Double(side) / share)), FactSize(height: side, width: side), "\(key), \(keyOfShare)")
+        case (.poolFormer, .shortest(let side)):
+            guard let share = share(0.9, &sheet) else { return }
+            framed(.shortest(scaled(Double(side) / share)), crop, "\(key), \(keyOfShare)")
+        case (.poolFormer, .exact(let exact)):
+            guard let share = share(0.9, &sheet) else { return }
+            guard exact.height == exact.width else {
+                return framed(
+                    .exact(
+                        FactSize(
+                            height: scaled(Double(exact.height) / share), width: scaled(Double(exact.width) / share))),
+                    crop, "\(key), \(keyOfShare)")
+            }
+            framed(.shortest(scaled(Double(exact.height) / share)), crop, "\(key), \(keyOfShare)")
+        case (.levit, .shortest(let side)): framed(.shortest(scaled(256.0 / 224 * Double(side))), crop, key)
+        case (_, .shortest(let side)): framed(.shortest(side), crop, key)
+        case (_, .exact(let exact)): framed(.exact(exact), crop, key)
+        }
+        if case .shortest? = sheet.framing?.value.resize, sheet.framing?.value.crop == nil {
+            sheet.framing = nil
+            refuse(&sheet, "size", "only the shorter side is scaled and nothing is cropped: pictures have any size")
+        }
+    }
+
+    private var keyOfShare: String { node.has("crop_pct") ? node.at("crop_pct") : "default crop_pct" }
+
+    private func share(_ usual: Double, _ sheet: inout FactSheet) -> Double? {
+        let share = node.number("crop_pct") ?? usual
+        guard share > 0, share <= 1 else {
+            node.note("crop_pct", "expected a number greater than 0, at most 1, found \(share)")
+            return nil
+        }
+        return share
+    }
+
+    private func scaled(_ side: Double) -> Int { Int(min(max(1, side), 16_384)) }
+
+    private func size(_ sheet: inout FactSheet) -> Size? {
+        guard let value = node.value("size") else {
+            switch defaults?.size {
+            case .shortest(let side)?: return .shortest(side)
+            case .exact(let height, let width)?: return .exact(FactSize(height: height, width: width))
+            case nil: return nil
+            }
+        }
+        guard case .object = value, let object = node.object("size") else {
+            guard let sides = node.size("size") else { return nil }
+            // A number alone: both sides, or the shorter one, by the class.
+            if case .array(let elements) = value, elements.count == 2 { return .exact(sides) }
+            switch defaults?.size {
+            case .shortest?: return .shortest(sides.height)
+            case .exact?: return .exact(sides)
+            case nil:
+                refuse(
+                    &sheet, "size",
+                    "a number alone is both sides or the shorter one, by the processor's class, which \(type.map { "\"\($0)\" does not tell" } ?? "is not named")"
+                )
+                return nil
+            }
+        }
+        if object.has("height") || object.has("width") {
+            guard let height = object.integer("height", in: FactSize.sides),
+                let width = object.integer("width", in: FactSize.sides)
+            else {
+                if !object.has("height") || !object.has("width") {
+                    node.note("size", "expected both \"height\" and \"width\"")
+                }
+                return nil
+            }
+            return .exact(FactSize(height: height, width: width))
+        }
+        if object.has("longest_edge") {
+            refuse(&sheet, "size", "\"longest_edge\": the size depends on the picture, which is not done here")
+            return nil
+        }
+        guard object.has("shortest_edge") else {
+            node.note(
+                "size",
+                "expected \"shortest_edge\", or \"height\" and \"width\", found \(object.keys.joined(separator: ", "))")
+            return nil
+        }
+        return object.integer("shortest_edge", in: FactSize.sides).map { .shortest($0) }
+    }
+
+    private func crop() -> FactSize? {
+        // A class that does not know the key ignores it, whatever the file says.
+        let crops =
+            defaults.map { $0.crops == nil ? false : node.flag("do_center_crop") ?? $0.crops ?? false }
+            ?? node.flag("do_center_crop") ?? node.has("crop_size")
+        guard crops else { return nil }
+        guard let value = node.value("crop_size") else {
+            return defaults?.crop.map { FactSize(height: $0, width: $0) }
+        }
+        guard case .object = value, let object = node.object("crop_size") else { return node.size("crop_size") }
+        if let edge = object.integer("shortest_edge", in: FactSize.sides) { return FactSize(height: edge, width: edge) }
+        guard let height = object.integer("height", in: FactSize.sides),
+            let width = object.integer("width", in: FactSize.sides)
+        else {
+            node.note("crop_size", "expected \"height\" and \"width\"")
+            return nil
+        }
+        return FactSize(height: height, width: width)
+    }
+
+    // MARK: Values
+
+    private func filter(_ sheet: inout FactSheet) {
+        let code: Int?
+        if case .string(let name)? = node.value("resample") {
+            code = ["nearest", "lanczos", "bilinear", "bicubic", "box", "hamming"].firstIndex(of: name.lowercased())
+        } else {
+            code = node.value("resample") == nil ? defaults?.resample : node.integer("resample", in: 0...5)
+        }
+        guard let code, let filter = PictureFilter(pillow: code) else {
+            if node.has("resample") { node.note("resample", "expected Pillow's number of a filter, 0 to 5") }
+            return
+        }
+        sheet.filter = fact(filter, "resample")
+    }
+
+    private func normalization(_ sheet: inout FactSheet) {
+        var form = PictureNormalization()
+        let rescales = node.flag("do_rescale") ?? true
+        form.rescale = rescales ? node.number("rescale_factor") ?? 1 / 255 : 1
+        if defaults?.quirk == .efficientNet, rescales, node.flag("rescale_offset") == true { form.offset = -1 }
+        let knows = defaults.map { $0.moments != nil } ?? true
+        let normalizes = knows && (node.flag("do_normalize") ?? (defaults?.normalizes ?? node.has("image_mean")))
+        let mean = node.numbers("image_mean") ?? defaults?.moments?.mean
+        let std = node.numbers("image_std") ?? defaults?.moments?.std
+        let again = defaults?.quirk == .efficientNet && (node.flag("include_top") ?? true)
+        if normalizes || again {
+            guard let mean, let std else {
+                return refuse(&sheet, "image_mean", "\"do_normalize\" without \"image_mean\" and \"image_std\"")
+            }
+            guard std.allSatisfy({ $0 > 0 }) else {
+                return node.note("image_std", "expected numbers greater than 0, found \(std)")
+            }
+            if normalizes { form.mean = mean }
+            form.std = std
+            form.dividesTwice = again && normalizes
+        }
+        let key =
+            node.has("image_mean")
+            ? node.at("image_mean") : node.has("rescale_factor") ? node.at("rescale_factor") : origin
+        sheet.normalization = Fact(form, source: node.source, key: key)
+    }
+}

@@ -1,0 +1,102 @@
+/// Reads what an ONNX file (onnx.proto) says of itself: `metadata_props`, and the operator that makes its output. Weights are passed over.
+package enum ONNXReader {
+    // Field numbers of ModelProto, GraphProto, NodeProto, StringStringEntryProto and ValueInfoProto.
+    private static let modelGraph = 7, modelProperties = 14
+    private static let graphNode = 1, graphOutput = 12
+    private static let nodeInput = 1, nodeOutput = 2, nodeOperator = 4
+    private static let mostNodes = 200_000, mostProperties = 1_000
+
+    package static func read(_ source: ByteSource, name: String) -> FactSheet {
+        var sheet = FactSheet()
+        var source = source
+        var properties: [String: String] = [:]
+        do throws(FactError) {
+            var walk = ProtobufWalk(0..<source.count)
+            while let field = try walk.next(&source) {
+                guard case .bytes(let range) = field.value else { continue }
+                if field.number == modelGraph {
+                    sheet.ending = try ending(range, &source).map { Fact($0, source: name, key: "the last operator") }
+                } else if field.number == modelProperties, properties.count < mostProperties {
+                    let (key, value) = try property(range, &source)
+                    properties[key] = value
+                }
+            }
+        } catch {
+            sheet.problems.append(FactProblem(source: name, reason: error.reason))
+        }
+        return .merged([UltralyticsReader.properties(properties, source: "metadata_props of \(name)"), sheet])
+    }
+
+    private static func text(_ range: Range<Int>, _ source: inout ByteSource) throws(FactError) -> String {
+        String(decoding: try source.bytes(at: range.lowerBound, count: range.count, most: 16 << 20), as: UTF8.self)
+    }
+
+    private static func property(_ range: Range<Int>, _ source: inout ByteSource) throws(FactError) -> (String, String)
+    {
+        var (key, value) = ("", "")
+        var walk = ProtobufWalk(range)
+        while let field = try walk.next(&source) {
+            guard case .bytes(let range) = field.value else { continue }
+            if field.number == 1 { key = try text(range, &source) }
+            if field.number == 2 { value = try text(range, &source) }
+        }
+        return (key, value)
+    }
+
+    private struct Node {
+        var inputs: [String] = []
+        var outputs: [String] = []
+        var operation = ""
+    }
+
+    /// Operators that change how values are held, not the values.
+    private static let transparent: Set<String> = [
+        "Identity", "Cast", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "DequantizeLinear", "QuantizeLinear",
+    ]
+
+    private static func ending(_ graph: Range<Int>, _ source: inout ByteSource) throws(FactError) -> GraphEnding? {
+        var makers: [String: Node] = [:]
+        var outputs: [String] = []
+        var walk = ProtobufWalk(graph)
+        var count = 0
+        while let field = try walk.next(&source) {
+            guard case .bytes(let range) = field.value else { continue }
+            if field.number == graphNode {
+                count += 1
+                guard count <= mostNodes else { throw FactError("has more than \(mostNodes) nodes") }
+                let node = try self.node(range, &source)
+                for output in node.outputs { makers[output] = node }
+            } else if field.number == graphOutput {
+                var inner = ProtobufWalk(range)
+                while let part = try inner.next(&source) {
+                    if part.number == 1, case .bytes(let name) = part.value { outputs.append(try text(name, &source)) }
+                }
+            }
+        }
+        guard outputs.count == 1 else { return nil }
+        var wanted = outputs[0]
+        for _ in 0..<32 {
+            guard let node = makers[wanted] else { return nil }
+            if node.operation == "Softmax" { return .softmax }
+            if node.operation == "Sigmoid" { return .sigmoid }
+            guard transparent.contains(node.operation), let first = node.inputs.first else { return GraphEnding.none }
+            wanted = first
+        }
+        return nil
+    }
+
+    private static func node(_ range: Range<Int>, _ source: inout ByteSource) throws(FactError) -> Node {
+        var node = Node()
+        var walk = ProtobufWalk(range)
+        while let field = try walk.next(&source) {
+            guard case .bytes(let part) = field.value, part.count <= 65_536 else { continue }
+            switch field.number {
+            case nodeInput: if node.inputs.count < 1_024 { node.inputs.append(try text(part, &source)) }
+            case nodeOutput: if node.outputs.count < 1_024 { node.outputs.append(try text(part, &source)) }
+            case nodeOperator: node.operation = try text(part, &source)
+            default: break
+            }
+        }
+        return node
+    }
+}

@@ -1,0 +1,139 @@
+/// What an image processor of Hugging Face's transformers does where `preprocessor_config.json` leaves a key out: read off the classes'
+/// constructors in transformers 4.57.6, by constructing each.
+struct ProcessorDefaults {
+    enum Size {
+        case shortest(Int)
+        case exact(Int, Int)
+    }
+
+    /// What a class does besides the usual resize, crop, rescale, normalize.
+    enum Quirk {
+        case none
+        /// Below 384 pixels the shorter side goes to the size divided by `crop_pct`, then the size is cropped; from 384 on it is exact.
+        case convNext
+        /// The shorter side goes to the size divided by `crop_pct`.
+        case poolFormer
+        /// The shorter side goes to the size times 256/224.
+        case levit
+        /// `rescale_offset` and `include_top`.
+        case efficientNet
+    }
+
+    let name: String
+    let size: Size
+    var crop: Int?
+    /// Whether the class knows `do_center_crop`, and crops unless told not to.
+    var crops: Bool?
+    let resample: Int
+    /// Nil: the class does not normalize.
+    var moments: Moments?
+    var flips = false
+    var normalizes = true
+    var quirk = Quirk.none
+
+    enum Moments {
+        case half, imageNet, clip, one
+
+        var mean: [Double] {
+            switch self {
+            case .half: [0.5, 0.5, 0.5]
+            case .imageNet: [0.485, 0.456, 0.406]
+            case .clip: [0.48145466, 0.4578275, 0.40821073]
+            case .one: [1, 1, 1]
+            }
+        }
+
+        var std: [Double] {
+            switch self {
+            case .half: [0.5, 0.5, 0.5]
+            case .imageNet: [0.229, 0.224, 0.225]
+            case .clip: [0.26862954, 0.26130258, 0.27577711]
+            case .one: [1, 1, 1]
+            }
+        }
+    }
+
+    private init(
+        _ name: String, _ size: Size, crop: Int? = nil, crops: Bool? = nil, _ resample: Int, _ moments: Moments?,
+        flips: Bool = false, normalizes: Bool = true, quirk: Quirk = .none
+    ) {
+        self.name = name
+        self.size = size
+        self.crop = crop
+        self.crops = crops ?? (crop == nil ? nil : true)
+        self.resample = resample
+        self.moments = moments
+        self.flips = flips
+        self.normalizes = normalizes
+        self.quirk = quirk
+    }
+
+    private static let all: [String: ProcessorDefaults] = {
+        let list: [ProcessorDefaults] = [
+            Self("Beit", .exact(256, 256), crop: 224, 3, .half),
+            Self("Bit", .shortest(224), crop: 224, 3, .clip),
+            Self("Blip", .exact(384, 384), 3, .clip),
+            Self("CLIP", .shortest(224), crop: 224, 3, .clip),
+            Self("ChineseCLIP", .shortest(224), crop: 224, 3, .clip),
+            Self("Chameleon", .shortest(512), crop: 512, 1, .one),
+            Self("ConvNext", .shortest(384), 2, .half, quirk: .convNext),
+            Self("DINOv3ViT", .exact(224, 224), 2, .imageNet),
+            Self("DPT", .exact(384, 384), 3, .half),
+            Self("DeiT", .exact(256, 256), crop: 224, 3, .half),
+            Self("EfficientFormer", .exact(224, 224), crop: 224, 3, .imageNet),
+            Self("EfficientNet", .exact(346, 346), crop: 289, crops: false, 0, .half, quirk: .efficientNet),
+            Self("Flava", .exact(224, 224), crop: 224, 3, .clip),
+            Self("LayoutLMv3", .exact(224, 224), 2, .half),
+            Self("Levit", .shortest(224), crop: 224, 3, .imageNet, quirk: .levit),
+            Self("MobileNetV1", .shortest(256), crop: 224, 2, .half),
+            Self("MobileNetV2", .shortest(256), crop: 224, 2, .half),
+            Self("MobileViT", .shortest(224), crop: 256, 2, nil, flips: true),
+            Self("OwlViT", .exact(768, 768), crop: 768, crops: false, 3, .clip),
+            Self("PoolFormer", .shortest(224), crop: 224, 3, .imageNet, quirk: .poolFormer),
+            Self("Pvt", .exact(224, 224), 2, .imageNet),
+            Self("RTDetr", .exact(640, 640), 2, .imageNet, normalizes: false),
+            Self("Segformer", .exact(512, 512), 2, .imageNet),
+            Self("Siglip", .exact(224, 224), 3, .half),
+            Self("ViT", .exact(224, 224), 2, .half),
+            Self("ViTHybrid", .shortest(224), crop: 224, 3, .clip),
+            Self("VideoMAE", .shortest(224), crop: 224, 2, .half),
+        ]
+        return Dictionary(list.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+    }()
+
+    /// The class of `model_type` in config.json, where the processor's own file does not name one.
+    private static let byModelType: [String: String] = {
+        let types: [(String, String)] = [
+            ("Beit", "beit data2vec-vision"), ("Bit", "bit dinov2 dinov2_with_registers focalnet hiera"),
+            ("Blip", "blip blip-2"), ("CLIP", "aimv2 clip clip_vision_model groupvit metaclip_2 mlcd"),
+            ("ChineseCLIP", "chinese_clip"), ("ConvNext", "convnext convnextv2 cvt regnet resnet van"),
+            ("DINOv3ViT", "dinov3_vit dinov3_convnext"), ("DPT", "dpt depth_anything"), ("DeiT", "deit"),
+            ("EfficientFormer", "efficientformer"), ("EfficientNet", "align efficientnet"), ("Flava", "flava"),
+            ("LayoutLMv3", "layoutlmv3"), ("Levit", "levit"), ("MobileNetV1", "mobilenet_v1"),
+            ("MobileNetV2", "mobilenet_v2"), ("MobileViT", "mobilevit mobilevitv2"), ("OwlViT", "owlvit"),
+            ("PoolFormer", "poolformer"), ("Pvt", "pvt pvt_v2"), ("RTDetr", "rt_detr"), ("Segformer", "segformer"),
+            ("Siglip", "siglip siglip_vision_model"),
+            ("ViT", "dinat ijepa nat swiftformer swin swinv2 vit vit_mae vit_msn"), ("ViTHybrid", "vit_hybrid"),
+            ("VideoMAE", "timesformer videomae"),
+        ]
+        return Dictionary(
+            types.flatMap { name, types in types.split(separator: " ").map { (String($0), name) } },
+            uniquingKeysWith: { first, _ in first })
+    }()
+
+    /// Of a class as files name it: `ViTImageProcessor`, `ViTImageProcessorFast`, `ViTImageProcessorPil`, `ViTFeatureExtractor`.
+    static func named(_ type: String) -> ProcessorDefaults? {
+        for suffix in [
+            "ImageProcessorFast", "ImageProcessorPil", "ImageProcessor", "FeatureExtractorFast", "FeatureExtractor",
+        ]
+        where type.hasSuffix(suffix) {
+            return all[String(type.dropLast(suffix.count))]
+        }
+        return nil
+    }
+
+    static func ofModelType(_ type: String) -> ProcessorDefaults? { byModelType[type].flatMap { all[$0] } }
+
+    /// The class's whole name, for messages.
+    var className: String { name + "ImageProcessor" }
+}

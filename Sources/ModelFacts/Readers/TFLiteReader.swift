@@ -1,0 +1,248 @@
+internal import JSON
+
+/// Reads what a TensorFlow Lite file says of itself: the metadata (TFLITE_METADATA, metadata_schema.fbs), the label files in the zip archive
+/// behind the model, the last operator (schema.fbs), and the keys of Ultralytics' exporters.
+package enum TFLiteReader {
+    private static let largestLabels = 16 << 20
+
+    package static func read(_ source: ByteSource, name: String) -> FactSheet {
+        var sheet = FactSheet()
+        var source = source
+        var files: [String: [UInt8]] = [:]
+        do throws(FactError) {
+            files = try archive(&source)
+        } catch {
+            sheet.problems.append(FactProblem(source: name, reason: error.reason))
+        }
+        do throws(FactError) {
+            var model = try FlatBuffer(source, range: 0..<source.count, identifier: "TFL3")
+            let root = try model.root()
+            sheet.ending = try ending(&model, root).map { Fact($0, source: name, key: "the last operator") }
+            sheet.inputQuantization = try quantization(&model, root, 1).map {
+                Fact($0, source: name, key: "the input's quantization")
+            }
+            sheet.outputQuantization = try quantization(&model, root, 2).map {
+                Fact($0, source: name, key: "the output's quantization")
+            }
+            if let range = try metadata(&model, root) {
+                let part = "TFLITE_METADATA of \(name)"
+                do throws(FactError) {
+                    let buffer = try FlatBuffer(source, range: range, identifier: "M001")
+                    var reading = MetadataReading(buffer: buffer, files: files, source: part)
+                    try reading.fill(&sheet)
+                } catch {
+                    sheet.problems.append(FactProblem(source: part, reason: error.reason))
+                }
+            }
+        } catch {
+            sheet.problems.append(FactProblem(source: name, reason: error.reason))
+        }
+        // Ultralytics puts its YAML into the archive, under one name or another.
+        for (file, text) in files.sorted(by: { $0.key < $1.key })
+        where file == "metadata.yaml" || file.hasSuffix(".json") || file == "temp_meta.txt" {
+            let isLiteral = text.first == UInt8(ascii: "{")
+            guard isLiteral else {
+                if file == "metadata.yaml" {
+                    sheet = .merged([sheet, UltralyticsReader.yaml(text, source: "\(file) of \(name)")])
+                }
+                continue
+            }
+            guard case .object(let members)? = try? PythonLiteral.read(String(decoding: text, as: UTF8.self)),
+                members["task"] != nil
+            else { continue }
+            sheet = .merged([sheet, UltralyticsReader.tree(.object(members), source: "\(file) of \(name)")])
+        }
+        return sheet
+    }
+
+    private static func archive(_ source: inout ByteSource) throws(FactError) -> [String: [UInt8]] {
+        guard let zip = try ZipDirectory(&source) else { return [:] }
+        var files: [String: [UInt8]] = [:]
+        var left = largestLabels
+        for entry in zip.entries where !entry.name.hasSuffix("/") {
+            let contents = try zip.contents(entry, &source, most: left)
+            left -= contents.count
+            files[entry.name] = contents
+        }
+        return files
+    }
+
+    /// Where the metadata's own buffer is.
+    private static func metadata(_ model: inout FlatBuffer, _ root: FlatBuffer.Table) throws(FactError) -> Range<Int>? {
+        for entry in try model.elements(root, 6) where try model.text(entry, 0) == "TFLITE_METADATA" {
+            let index = Int(try model.number(entry, 1, UInt32.self) ?? 0)
+            guard let buffer = try model.element(root, 4, index) else {
+                throw FactError("has its metadata in buffer \(index), which there is not")
+            }
+            return try model.byteRange(buffer, 0)
+        }
+        return nil
+    }
+
+    /// Scale and zero point of the only input (field 1 of the graph) or output (field 2).
+    private static func quantization(
+        _ model: inout FlatBuffer, _ root: FlatBuffer.Table, _ field: Int
+    ) throws(FactError) -> TensorQuantization? {
+        guard let graph = try model.element(root, 2, 0), let indexes = try model.integers(graph, field),
+            indexes.count == 1,
+            let tensor = try model.element(graph, 0, indexes[0]), let table = try model.table(tensor, 4),
+            let scales = try model.floats(table, 2), scales.count == 1, scales[0].isFinite, scales[0] > 0
+        else { return nil }
+        // 64-bit numbers, of which the low half is all that a zero point needs.
+        let zero = try model.count(table, 3) == 1 ? try model.firstLong(table, 3) ?? 0 : 0
+        guard abs(zero) <= 1 << 31 else { return nil }
+        return TensorQuantization(scale: Double(scales[0]), zeroPoint: Int(zero))
+    }
+
+    private static let softmax = 25, logistic = 14
+    /// Operators that change how values are held, not the values: DEQUANTIZE, RESHAPE, QUANTIZE, SQUEEZE, CAST.
+    private static let transparent: Set<Int> = [6, 22, 114, 43, 53]
+
+    private static func ending(_ model: inout FlatBuffer, _ root: FlatBuffer.Table) throws(FactError) -> GraphEnding? {
+        guard let graph = try model.element(root, 2, 0) else { return nil }
+        let outputs = try model.integers(graph, 2) ?? []
+        guard outputs.count == 1 else { return nil }
+        var wanted = outputs[0]
+        let count = try model.count(graph, 3)
+        for index in stride(from: count - 1, through: max(0, count - 200), by: -1) {
+            guard let node = try model.element(graph, 3, index), (try model.integers(node, 2) ?? []).contains(wanted)
+            else { continue }
+            guard let code = try model.element(root, 1, Int(try model.number(node, 0, UInt32.self) ?? 0)) else {
+                return nil
+            }
+            // Codes past 127 have a field of their own.
+            let old = Int(try model.number(code, 0, Int8.self) ?? 0)
+            let kind = max(old, Int(try model.number(code, 3, Int32.self) ?? 0))
+            if kind == softmax { return .softmax }
+            if kind == logistic { return .sigmoid }
+            guard transparent.contains(kind), let first = (try model.integers(node, 1) ?? []).first else {
+                return GraphEnding.none
+            }
+            wanted = first
+        }
+        return nil
+    }
+}
+
+/// The metadata's tables.
+private struct MetadataReading {
+    var buffer: FlatBuffer
+    let files: [String: [UInt8]]
+    let source: String
+
+    init(buffer: FlatBuffer, files: [String: [UInt8]], source: String) {
+        self.buffer = buffer
+        self.files = files
+        self.source = source
+    }
+
+    private func fact<Value>(_ value: Value, _ key: String) -> Fact<Value> { Fact(value, source: source, key: key) }
+
+    mutating func fill(_ sheet: inout FactSheet) throws(FactError) {
+        let root = try buffer.root()
+        func text(_ field: Int, _ key: String) throws(FactError) -> Fact<String>? {
+            try buffer.text(root, field).flatMap { $0.isEmpty ? nil : fact($0, key) }
+        }
+        sheet.name = try text(0, "name")
+        sheet.details = try text(1, "description")
+        sheet.version = try text(2, "version")
+        sheet.author = try text(4, "author")
+        sheet.license = try text(5, "license")
+        guard let graph = try buffer.element(root, 3, 0) else { return }
+        let inputs = try buffer.elements(graph, 2)
+        if inputs.count == 1 { try input(inputs[0], &sheet) }
+        let outputs = try buffer.elements(graph, 3)
+        for (index, output) in outputs.enumerated() {
+            sheet.outputs.append(try self.output(output, "output_tensor_metadata[\(index)]", &sheet))
+        }
+        if outputs.count == 1, let labels = sheet.outputs[0].axisLabels {
+            sheet.labels = fact(labels, "\"\(sheet.outputs[0].file)\" of output \"\(sheet.outputs[0].name)\"")
+        }
+    }
+
+    private mutating func input(_ table: FlatBuffer.Table, _ sheet: inout FactSheet) throws(FactError) {
+        guard let content = try buffer.table(table, 3), try buffer.number(content, 0, UInt8.self) == 2 else { return }
+        if let image = try buffer.table(content, 1) {
+            switch try buffer.number(image, 0, Int8.self) ?? 0 {
+            case 1: sheet.order = fact(.rgb, "color_space")
+            case 2: sheet.order = fact(.gray, "color_space")
+            default: break
+            }
+        }
+        for unit in try buffer.elements(table, 4, most: 64) {
+            let kind = try buffer.number(unit, 0, UInt8.self) ?? 0
+            guard kind == 1, let options = try buffer.table(unit, 1) else { continue }
+            let mean = (try buffer.floats(options, 0) ?? []).map(Double.init)
+            let std = (try buffer.floats(options, 1) ?? []).map(Double.init)
+            guard [1, 3].contains(mean.count), [1, 3].contains(std.count), (mean + std).allSatisfy(\.isFinite),
+                std.allSatisfy({ $0 > 0 })
+            else {
+                throw FactError(
+                    "has NormalizationOptions of mean \(mean) and std \(std): expected 1 or 3 numbers each, std greater than 0"
+                )
+            }
+            var form = PictureNormalization()
+            form.rescale = 1
+            form.mean = mean
+            form.std = std
+            sheet.normalization = fact(form, "NormalizationOptions")
+        }
+        // The metadata has no word for it; its own reader, the Task Library, scales the picture to the input's size.
+        sheet.framing = fact(PictureFraming(.stretch), "the Task Library's convention")
+        sheet.filter = fact(.bilinear, "the Task Library's convention")
+    }
+
+    private mutating func output(
+        _ table: FlatBuffer.Table, _ path: String, _ sheet: inout FactSheet
+    ) throws(FactError) -> OutputFacts {
+        var output = OutputFacts()
+        output.name = try buffer.text(table, 0) ?? ""
+        if let content = try buffer.table(table, 3) {
+            let kind = Int(try buffer.number(content, 0, UInt8.self) ?? 0)
+            let names = ["", "feature", "image", "bounding box", "audio"]
+            output.content = names.indices.contains(kind) ? names[kind] : ""
+        }
+        for unit in try buffer.elements(table, 4, most: 64) {
+            switch try buffer.number(unit, 0, UInt8.self) ?? 0 {
+            case 2:
+                sheet.unsupported.append(
+                    fact("score calibration, which changes the scores, is not done here", "\(path).process_units"))
+            case 3:
+                if let options = try buffer.table(unit, 1), let threshold = try buffer.float(options, 0),
+                    threshold.isFinite
+                {
+                    sheet.confidence = fact(Double(threshold), "ScoreThresholdingOptions")
+                }
+            default: break
+            }
+        }
+        for file in try buffer.elements(table, 6, most: 256) {
+            let kind = try buffer.number(file, 2, Int8.self) ?? 0
+            guard kind == 2 || kind == 3, let name = try buffer.text(file, 0) else {
+                if kind == 4 {
+                    sheet.unsupported.append(
+                        fact(
+                            "score calibration, which changes the scores, is not done here", "\(path).associated_files")
+                    )
+                }
+                continue
+            }
+            // Translations of the labels have a locale.
+            if let locale = try buffer.text(file, 3), !locale.isEmpty, output.file.isEmpty == false { continue }
+            guard let text = files[name] else {
+                sheet.problems.append(
+                    FactProblem(
+                        source: source, reason: "names \"\(name)\", which is not in the zip archive at the file's end"))
+                continue
+            }
+            do throws(FactError) {
+                let labels = try LabelFile.read(text, name: name)
+                output.file = name
+                if kind == 2 { output.axisLabels = labels } else { output.valueLabels = labels }
+            } catch {
+                sheet.problems.append(FactProblem(source: "\(name) of \(source)", reason: error.reason))
+            }
+        }
+        return output
+    }
+}

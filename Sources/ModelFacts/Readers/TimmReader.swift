@@ -1,0 +1,120 @@
+internal import JSON
+
+/// Reads the `config.json` that timm (pytorch-image-models) puts beside a model: `pretrained_cfg` and the names of classes.
+package enum TimmReader {
+    /// What is left out has the values of timm's own `resolve_data_config`.
+    private static let imageNetMean = [0.485, 0.456, 0.406], imageNetDeviation = [0.229, 0.224, 0.225]
+    private static let usualShare = 0.875
+
+    /// - Parameter input: the size that the model file takes, where it is known: it tells which of the two configured sizes is meant.
+    package static func config(_ text: [UInt8], input: FactSize? = nil, source: String = "config.json") -> FactSheet {
+        var sheet = FactSheet()
+        let root: FactNode
+        do throws(FactError) {
+            root = FactNode(try JSONTree.read(text), source: source)
+        } catch {
+            // Hugging Face's reader of the same file tells of it.
+            return sheet
+        }
+        // Before version 0.9 the values stood at the top.
+        let isOld = !root.has("pretrained_cfg") && root.has("architecture") && root.has("input_size")
+        guard let node = isOld ? root : root.object("pretrained_cfg") else { return sheet }
+        labels(root, node, &sheet)
+        data(node, input: input, &sheet)
+        if let name = root.text("architecture") {
+            let tag = node.text("tag").map { $0.isEmpty ? "" : ".\($0)" } ?? ""
+            sheet.name = Fact(name + tag, source: source, key: "architecture")
+        }
+        if let license = node.text("license") { sheet.license = Fact(license, source: source, key: node.at("license")) }
+        if (root.integer("num_classes", in: 0...LabelTable.mostLabels) ?? 0) > 0 {
+            sheet.task = Fact("classify", source: source, key: "num_classes")
+        }
+        sheet.problems += root.problems
+        return sheet
+    }
+
+    private static func labels(_ root: FactNode, _ node: FactNode, _ sheet: inout FactSheet) {
+        for (holder, key) in [(root, "label_names"), (node, "label_names")] where holder.has(key) {
+            guard var names = holder.labels(key) else { continue }
+            // WordNet's numbers mean nothing to people: the descriptions beside them do.
+            let areNumbers = names.allSatisfy { $0.utf8.count == 9 && $0.hasPrefix("n") && Int($0.dropFirst()) != nil }
+            if areNumbers, case .object(let texts)? = holder.value("label_descriptions") {
+                names = names.map { name in texts[name].flatMap(PlainScalar.text) ?? name }
+            }
+            sheet.labels = Fact(names, source: holder.source, key: holder.at(key))
+            return
+        }
+    }
+
+    private static func data(_ node: FactNode, input: FactSize?, _ sheet: inout FactSheet) {
+        func fact<Value>(_ value: Value, _ key: String) -> Fact<Value> {
+            Fact(value, source: node.source, key: node.has(key) ? node.at(key) : "timm's default")
+        }
+        let usual = tensorSize(node, "input_size"), test = tensorSize(node, "test_input_size")
+        let isTest = test != nil && input != nil && input == test && input != usual
+        guard let size = isTest ? test : usual else { return }
+        sheet.inputSize = fact(size, isTest ? "test_input_size" : "input_size")
+        let shareKey = isTest && node.has("test_crop_pct") ? "test_crop_pct" : "crop_pct"
+        let share = node.number(shareKey) ?? usualShare
+        guard share > 0, share <= 1 else {
+            return node.note(shareKey, "expected a number greater than 0, at most 1, found \(share)")
+        }
+        func scaled(_ side: Int) -> Int { min(16_384, Int((Double(side) / share).rounded(.down))) }
+        let mean = node.numbers("mean") ?? imageNetMean
+        let both = FactSize(height: scaled(size.height), width: scaled(size.width))
+        switch node.text("crop_mode") ?? "center" {
+        case "squash": sheet.framing = fact(PictureFraming(.exact(both), crop: size, floors: false), "crop_mode")
+        case "border":
+            guard share == 1 else {
+                sheet.unsupported.append(
+                    fact(
+                        "\"crop_mode\": \"border\" with \"crop_pct\" \(share), where a border is cropped again, is not done here",
+                        "crop_mode"))
+                return
+            }
+            sheet.framing = fact(PictureFraming(.letterbox(size, topLeft: false), floors: false), "crop_mode")
+            sheet.fill = fact(mean.map { Int((max(0, min(1, $0)) * 255).rounded(.toNearestOrEven)) }, "mean")
+        case "center":
+            guard size.height == size.width else {
+                sheet.unsupported.append(
+                    fact(
+                        "\"crop_mode\": \"center\" of an input of \(size.height)x\(size.width), which is not square, is not done here",
+                        "input_size"))
+                return
+            }
+            sheet.framing = fact(PictureFraming(.shortest(both.height), crop: size, floors: false), shareKey)
+        case let mode:
+            node.note("crop_mode", "expected \"center\", \"squash\" or \"border\", found \"\(mode)\"")
+        }
+        if node.has("crop_border_pixels") {
+            sheet.unsupported.append(fact("\"crop_border_pixels\" is not done here", "crop_border_pixels"))
+        }
+        let name = node.text("interpolation") ?? "bicubic"
+        if let filter = PictureFilter(rawValue: name == "lanczos4" ? "lanczos" : name), filter != .linear,
+            filter != .area
+        {
+            sheet.filter = fact(filter, "interpolation")
+        } else {
+            node.note("interpolation", "expected the name of a filter of Pillow's, found \"\(name)\"")
+        }
+        var form = PictureNormalization()
+        form.mean = mean
+        form.std = node.numbers("std") ?? imageNetDeviation
+        guard form.std.allSatisfy({ $0 > 0 }) else {
+            return node.note("std", "expected numbers greater than 0, found \(form.std)")
+        }
+        sheet.normalization = fact(form, "mean")
+        sheet.order = Fact(.rgb, source: node.source, key: "RGB, as all of timm's")
+    }
+
+    /// `[channels, height, width]`.
+    private static func tensorSize(_ node: FactNode, _ key: String) -> FactSize? {
+        guard case .array(let elements)? = node.value(key) else { return nil }
+        let sides = elements.compactMap { FactNode.integer($0, in: FactSize.sides) }
+        guard elements.count == 3, sides.count == 3 else {
+            node.note(key, "expected [channels, height, width]")
+            return nil
+        }
+        return FactSize(height: sides[1], width: sides[2])
+    }
+}

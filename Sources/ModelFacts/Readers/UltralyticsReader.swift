@@ -1,0 +1,104 @@
+internal import JSON
+
+/// Reads what Ultralytics' exporters say: the same keys in `metadata.yaml` beside TF Lite, IR and SavedModel exports, and as text in ONNX
+/// files' `metadata_props`.
+///
+/// `detect`, `segment`, `pose` and `obb` letterbox with 114; `classify` scales the shorter side and crops the middle. All take RGB
+/// divided by 255.
+package enum UltralyticsReader {
+    package static func yaml(_ text: [UInt8], source: String = "metadata.yaml") -> FactSheet {
+        var sheet = FactSheet()
+        do throws(FactError) {
+            let node = FactNode(try YAMLSubset.read(text), source: source)
+            fill(&sheet, node)
+            sheet.problems += node.problems
+        } catch {
+            sheet.problems.append(FactProblem(source: source, reason: error.reason))
+        }
+        return sheet
+    }
+
+    /// What a file holds that was read already.
+    static func tree(_ value: JSONValue, source: String) -> FactSheet {
+        var sheet = FactSheet()
+        let node = FactNode(value, source: source)
+        fill(&sheet, node)
+        sheet.problems += node.problems
+        return sheet
+    }
+
+    /// - Parameter properties: keys, and values as Python writes them.
+    package static func properties(_ properties: [String: String], source: String) -> FactSheet {
+        var sheet = FactSheet()
+        guard properties["names"] != nil || properties["imgsz"] != nil || properties["task"] != nil else {
+            return sheet
+        }
+        var members: [String: JSONValue] = [:]
+        for (key, text) in properties {
+            let opens = text.utf8.first.map { "{[(".utf8.contains($0) } ?? false
+            guard opens else {
+                members[key] = PlainScalar.value(text, isPython: true) ?? .string(text)
+                continue
+            }
+            do throws(FactError) {
+                members[key] = try PythonLiteral.read(text)
+            } catch {
+                // Free text may begin with a bracket; what is read below may not.
+                members[key] = .string(text)
+                if ["names", "imgsz", "kpt_shape"].contains(key) {
+                    sheet.problems.append(FactProblem(source: source, reason: "\(key): \(error.reason)"))
+                    members[key] = .null
+                }
+            }
+        }
+        let node = FactNode(.object(members), source: source)
+        fill(&sheet, node)
+        sheet.problems += node.problems
+        return sheet
+    }
+
+    private static func fill(_ sheet: inout FactSheet, _ node: FactNode) {
+        guard node.has("task") || node.has("names") || node.has("imgsz") else { return }
+        func fact<Value>(_ value: Value?, _ key: String) -> Fact<Value>? {
+            value.map { Fact($0, source: node.source, key: node.has(key) ? key : "Ultralytics' convention") }
+        }
+        sheet.labels = fact(node.labels("names"), "names")
+        let size = node.size("imgsz")
+        sheet.inputSize = fact(size, "imgsz")
+        sheet.stride = fact(node.integer("stride", in: 1...4_096), "stride")
+        if case .array(let elements)? = node.value("kpt_shape") {
+            let counts = elements.compactMap { FactNode.integer($0, in: 0...10_000) }
+            if counts.count == 2, elements.count == 2 {
+                sheet.keypoints = fact(counts, "kpt_shape")
+            } else {
+                node.note("kpt_shape", "expected [points, values of a point]")
+            }
+        }
+        sheet.details = fact(node.scalarText("description"), "description")
+        sheet.author = fact(node.scalarText("author"), "author")
+        sheet.license = fact(node.scalarText("license"), "license")
+        sheet.version = fact(node.scalarText("version"), "version")
+        if let channels = node.integer("channels", in: 1...1_024), channels != 3, channels != 1 {
+            sheet.unsupported.append(
+                Fact("\(channels) channels are no picture", source: node.source, key: "channels"))
+        }
+        guard let task = node.text("task") else { return }
+        sheet.task = fact(task, "task")
+        let known = ["classify", "detect", "segment", "pose", "obb"]
+        guard known.contains(task) else {
+            return node.note("task", "expected one of \(known.joined(separator: ", ")), found \"\(task)\"")
+        }
+        if task == "classify" {
+            // Of a size that is not square, torchvision would scale the shorter side to the smaller one.
+            let side = size.map { min($0.height, $0.width) }
+            sheet.framing = fact(
+                side.map { PictureFraming(.shortest($0), crop: size) } ?? PictureFraming(.largest), "task")
+        } else {
+            sheet.framing = fact(PictureFraming(.letterbox(size, topLeft: false)), "task")
+            sheet.fill = Fact([114], source: node.source, key: "Ultralytics' convention")
+        }
+        sheet.filter = Fact(.bilinear, source: node.source, key: "Ultralytics' convention")
+        sheet.order = Fact(.rgb, source: node.source, key: "Ultralytics' convention")
+        sheet.normalization = Fact(PictureNormalization(), source: node.source, key: "Ultralytics' convention")
+    }
+}

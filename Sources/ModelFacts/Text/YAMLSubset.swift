@@ -1,0 +1,298 @@
+internal import JSON
+
+/// Reads the part of YAML that exporters write by machine: block mappings and sequences, plain and quoted scalars (which may go on in
+/// the next line), flow lists and mappings, comments. Anchors, aliases, tags, block scalars (`|`, `>`) and several documents are
+/// refused with their line: nothing here grows beyond the text.
+struct YAMLSubset {
+    private struct Line {
+        let number: Int
+        let indent: Int
+        let text: String
+    }
+
+    private let lines: [Line]
+    private var index = 0
+
+    static let mostBytes = 16 << 20
+    private static let mostDepth = 16
+
+    static func read(_ bytes: [UInt8]) throws(FactError) -> JSONValue {
+        guard bytes.count <= mostBytes else {
+            throw FactError("has \(bytes.count) bytes: at most \(mostBytes) are read")
+        }
+        var reader = YAMLSubset(lines: try lines(bytes))
+        guard let first = reader.lines.first else { return .object([:]) }
+        let value = try reader.block(indent: first.indent, depth: 0)
+        if reader.index < reader.lines.count { throw reader.mistake("expected the indentation of the lines before") }
+        return value
+    }
+
+    private init(lines: [Line]) { self.lines = lines }
+
+    private static func lines(_ bytes: [UInt8]) throws(FactError) -> [Line] {
+        var lines: [Line] = []
+        var number = 0
+        for raw in bytes.split(separator: 0x0A, omittingEmptySubsequences: false) {
+            number += 1
+            let indent = raw.prefix { $0 == 0x20 }.count
+            var text = raw.dropFirst(indent)
+            while let last = text.last, last == 0x20 || last == 0x0D || last == 0x09 { text = text.dropLast() }
+            if text.first == UInt8(ascii: "#") || text.isEmpty { continue }
+            if text.first == 0x09 { throw FactError("line \(number): is indented with a tab") }
+            if indent == 0, text.starts(with: "---".utf8) || text.starts(with: "...".utf8) {
+                guard text.count == 3, lines.isEmpty || text.first == UInt8(ascii: ".") else {
+                    throw FactError("line \(number): a second document begins: one is read")
+                }
+                continue
+            }
+            if indent == 0, text.first == UInt8(ascii: "%") {
+                throw FactError("line \(number): directives are not read")
+            }
+            lines.append(Line(number: number, indent: indent, text: String(decoding: text, as: UTF8.self)))
+        }
+        return lines
+    }
+
+    private func mistake(_ reason: String) -> FactError {
+        FactError("line \(lines[min(index, lines.count - 1)].number): \(reason)")
+    }
+
+    private var line: Line? { index < lines.count ? lines[index] : nil }
+
+    private static func isItem(_ text: String) -> Bool { text == "-" || text.hasPrefix("- ") }
+
+    private mutating func block(indent: Int, depth: Int) throws(FactError) -> JSONValue {
+        guard depth <= Self.mostDepth else { throw mistake("is nested more than \(Self.mostDepth) deep") }
+        guard let line else { return .null }
+        return Self.isItem(line.text) ? try sequence(indent, depth) : try mapping(indent, depth)
+    }
+
+    private mutating func sequence(_ indent: Int, _ depth: Int) throws(FactError) -> JSONValue {
+        var elements: [JSONValue] = []
+        while let line, line.indent == indent, Self.isItem(line.text) {
+            let rest = String(line.text.dropFirst(line.text == "-" ? 1 : 2)).trimmed
+            if Self.keyEnd(rest) != nil, !rest.hasPrefix("{"), !rest.hasPrefix("[") {
+                throw mistake("mappings in a list are not read")
+            }
+            elements.append(try value(rest, indent: indent, depth: depth, inSequence: true))
+        }
+        return .array(elements)
+    }
+
+    private mutating func mapping(_ indent: Int, _ depth: Int) throws(FactError) -> JSONValue {
+        var members: [String: JSONValue] = [:]
+        while let line, line.indent == indent {
+            if Self.isItem(line.text) { throw mistake("expected \"key: value\", found an item of a list") }
+            guard let (key, rest) = Self.keyEnd(line.text) else {
+                throw mistake("expected \"key: value\", found \"\(line.text.prefix(40))\"")
+            }
+            let name = try text(of: key)
+            members[name] = try value(rest, indent: indent, depth: depth, inSequence: false)
+        }
+        return .object(members)
+    }
+
+    private func text(of key: String) throws(FactError) -> String {
+        guard let first = key.utf8.first else { throw mistake("a key is empty") }
+        if first == UInt8(ascii: "'") || first == UInt8(ascii: "\"") { return try quoted(key) }
+        if "&*!?|>@`{[".utf8.contains(first) {
+            throw mistake("a key begins with \"\(key.prefix(1))\", which is not read")
+        }
+        return key
+    }
+
+    /// The key and what follows it, where a line is `key: value` or `key:`.
+    private static func keyEnd(_ text: String) -> (key: String, rest: String)? {
+        let bytes = Array(text.utf8)
+        guard let first = bytes.first else { return nil }
+        var place = 0
+        if first == UInt8(ascii: "'") || first == UInt8(ascii: "\"") {
+            place = 1
+            while place < bytes.count, bytes[place] != first {
+                place += first == UInt8(ascii: "\"") && bytes[place] == UInt8(ascii: "\\") ? 2 : 1
+            }
+            place += 1
+        }
+        while place < bytes.count {
+            if bytes[place] == UInt8(ascii: ":"), place + 1 == bytes.count || bytes[place + 1] == 0x20 {
+                let key = String(decoding: bytes[..<place], as: UTF8.self).trimmed
+                return (key, String(decoding: bytes[(place + 1)...], as: UTF8.self).trimmed)
+            }
+            place += 1
+        }
+        return nil
+    }
+
+    /// What follows a key or a dash; takes the lines that belong to it.
+    private mutating func value(
+        _ rest: String, indent: Int, depth: Int, inSequence: Bool
+    ) throws(FactError) -> JSONValue {
+        guard let first = rest.utf8.first, first != UInt8(ascii: "#") else {
+            index += 1
+            guard let next = line else { return .null }
+            if next.indent > indent { return try block(indent: next.indent, depth: depth + 1) }
+            // A mapping's list may stand at its own indentation.
+            if !inSequence, next.indent == indent, Self.isItem(next.text) { return try sequence(indent, depth + 1) }
+            return .null
+        }
+        if "&*!|>%@`".utf8.contains(first) {
+            let what =
+                ["&": "anchors", "*": "aliases", "!": "tags"][rest.prefix(1)]
+                ?? "values that begin with \"\(rest.prefix(1))\""
+            throw mistake("\(what) are not read")
+        }
+        let start = index
+        var text = rest
+        var pieces = [rest]
+        // A scalar or a flow list goes on in lines that are indented deeper.
+        index += 1
+        if var end = Delimiter(first) {
+            end.feed(rest)
+            var bytes = rest.utf8.count
+            while !end.isClosed {
+                guard let next = line, next.indent > indent || first == UInt8(ascii: "[") || first == UInt8(ascii: "{")
+                else {
+                    index = start
+                    throw mistake("a value that begins with \(rest.prefix(1)) has no end")
+                }
+                end.feed(next.text)
+                pieces.append(next.text)
+                bytes += next.text.utf8.count + 1
+                index += 1
+                guard bytes <= 4 << 20 else { throw mistake("a value has more than 4 MiB") }
+            }
+            text = pieces.joined(separator: " ")
+        } else {
+            while let next = line, next.indent > indent {
+                if Self.keyEnd(next.text) != nil { throw mistake("a mapping is indented below a value") }
+                pieces.append(next.text)
+                index += 1
+            }
+            text = pieces.joined(separator: " ")
+        }
+        switch first {
+        case UInt8(ascii: "'"), UInt8(ascii: "\""): return .string(try quoted(text))
+        case UInt8(ascii: "["), UInt8(ascii: "{"):
+            do throws(FactError) {
+                return try PythonLiteral.read(Self.withoutComment(text), takesWords: true)
+            } catch {
+                index = start
+                throw mistake(error.reason)
+            }
+        default:
+            let word = Self.withoutComment(text)
+            return PlainScalar.value(word) ?? .string(word)
+        }
+    }
+
+    private static func withoutComment(_ text: String) -> String {
+        guard let place = text.range(of: " #") else { return text }
+        return String(text[..<place]).trimmed
+    }
+
+    /// Where the closing quote of a quoted text is, counted in bytes.
+    private static func quoteEnd(_ text: String) -> Int? {
+        let bytes = Array(text.utf8)
+        let quote = bytes[0]
+        var place = 1
+        while place < bytes.count {
+            if quote == UInt8(ascii: "\""), bytes[place] == UInt8(ascii: "\\") {
+                place += 2
+            } else if bytes[place] == quote {
+                if quote == UInt8(ascii: "'"), place + 1 < bytes.count, bytes[place + 1] == quote {
+                    place += 2
+                } else {
+                    return place
+                }
+            } else {
+                place += 1
+            }
+        }
+        return nil
+    }
+
+    /// Whether a value in quotes or brackets has come to its end: fed piece by piece, so that each byte is looked at once.
+    private struct Delimiter {
+        private(set) var isClosed = false
+        private let isFlow: Bool
+        private var open = 0
+        private var quote: UInt8?
+
+        /// Nil for a value that is not delimited.
+        init?(_ first: UInt8) {
+            switch first {
+            case UInt8(ascii: "["), UInt8(ascii: "{"): isFlow = true
+            case UInt8(ascii: "'"), UInt8(ascii: "\""): isFlow = false
+            default: return nil
+            }
+        }
+
+        mutating func feed(_ piece: String) {
+            let bytes = Array(piece.utf8)
+            var place = 0
+            while place < bytes.count, !isClosed {
+                let byte = bytes[place]
+                place += 1
+                if let inside = quote {
+                    if inside == UInt8(ascii: "\""), byte == UInt8(ascii: "\\") {
+                        place += 1
+                    } else if byte == inside {
+                        // A single quote twice is one that belongs to the text.
+                        if inside == UInt8(ascii: "'"), place < bytes.count, bytes[place] == inside {
+                            place += 1
+                            continue
+                        }
+                        quote = nil
+                        isClosed = !isFlow
+                    }
+                } else if byte == UInt8(ascii: "'") || byte == UInt8(ascii: "\"") {
+                    quote = byte
+                } else if byte == UInt8(ascii: "[") || byte == UInt8(ascii: "{") {
+                    open += 1
+                } else if byte == UInt8(ascii: "]") || byte == UInt8(ascii: "}") {
+                    open -= 1
+                    isClosed = open <= 0
+                }
+            }
+        }
+    }
+
+    private func quoted(_ text: String) throws(FactError) -> String {
+        guard let end = Self.quoteEnd(text) else { throw mistake("a quoted text has no end") }
+        let bytes = Array(text.utf8)
+        let after = String(decoding: bytes[(end + 1)...], as: UTF8.self).trimmed
+        guard after.isEmpty || after.hasPrefix("#") else {
+            throw mistake("expected nothing behind the quoted text, found \"\(after.prefix(20))\"")
+        }
+        let body = Array(bytes[1..<end])
+        if bytes[0] == UInt8(ascii: "\"") { return try Escapes.resolve(body) }
+        var out: [UInt8] = []
+        var index = 0
+        while index < body.count {
+            out.append(body[index])
+            index += body[index] == UInt8(ascii: "'") ? 2 : 1
+        }
+        return String(decoding: out, as: UTF8.self)
+    }
+}
+
+extension String {
+    /// Without white space at both ends.
+    var trimmed: String {
+        var view = Substring(self)
+        while let first = view.utf8.first, first <= 0x20 { view = view.dropFirst() }
+        while let last = view.utf8.last, last <= 0x20 { view = view.dropLast() }
+        return String(view)
+    }
+
+    /// The first place of a text of ASCII characters.
+    fileprivate func range(of wanted: String) -> String.Index? {
+        let needle = Array(wanted.utf8)
+        var place = utf8.startIndex
+        while place != utf8.endIndex {
+            if utf8[place...].starts(with: needle) { return place }
+            place = utf8.index(after: place)
+        }
+        return nil
+    }
+}

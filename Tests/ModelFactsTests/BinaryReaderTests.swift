@@ -1,0 +1,249 @@
+import Foundation
+import ModelFacts
+import TestSupport
+import Testing
+
+/// TensorFlow Lite, ONNX and IR files, whole and broken.
+@Suite struct BinaryReaderTests {
+    static func onnx(_ properties: [(String, String)], operation: String = "Softmax") -> [UInt8] {
+        func field(_ number: Int, _ bytes: [UInt8]) -> [UInt8] {
+            var out = [UInt8(number << 3 | 2)]
+            var count = bytes.count
+            while count > 127 {
+                out.append(UInt8(count & 127 | 128))
+                count >>= 7
+            }
+            return out + [UInt8(count)] + bytes
+        }
+        let text = { (text: String) in [UInt8](text.utf8) }
+        let first = field(1, text("x")) + field(2, text("h")) + field(4, text("MatMul"))
+        let last = field(1, text("h")) + field(2, text("p")) + field(4, text(operation))
+        let shape = field(1, text("h")) + field(2, text("y")) + field(4, text("Identity"))
+        let graph =
+            field(1, first) + field(1, last) + field(1, operation == "Identity" ? shape : [])
+            + field(12, field(1, text("p")))
+        return field(7, graph) + properties.flatMap { field(14, field(1, text($0.0)) + field(2, text($0.1))) }
+    }
+
+    @Test func anONNXFileTellsItsPropertiesAndItsLastOperator() {
+        let file = Self.onnx([("task", "classify"), ("names", "{0: 'a', 1: 'b'}"), ("imgsz", "[32, 32]")])
+        let sheet = ONNXReader.read(ByteSource(file), name: "m.onnx")
+        #expect(sheet.problems.isEmpty, "\(sheet.problems)")
+        #expect(sheet.labels?.value == ["a", "b"] && sheet.labels?.source == "metadata_props of m.onnx")
+        #expect(sheet.ending?.value == .softmax)
+        #expect(
+            ONNXReader.read(ByteSource(Self.onnx([], operation: "Gemm")), name: "m").ending?.value == GraphEnding.none)
+        // Identity passes on what MatMul gave.
+        #expect(
+            ONNXReader.read(ByteSource(Self.onnx([], operation: "Identity")), name: "m").ending?.value
+                == GraphEnding.none)
+    }
+
+    @Test func aBrokenONNXFileIsLocated() {
+        let file = Self.onnx([("task", "classify")])
+        for count in [3, 10, file.count - 1] {
+            let problems = ONNXReader.read(ByteSource(Array(file.prefix(count))), name: "m.onnx").problems
+            #expect(problems.first?.reason.contains("at byte") == true, "\(count): \(problems)")
+        }
+    }
+
+    @Test func anIRTellsItsModelInfo() {
+        let xml = """
+            <?xml version="1.0"?><net name="x"><layers><layer id="0" type="Parameter"/><layer id="1" type="SoftMax"/>
+            <layer id="2" type="Result"/></layers><edges><edge from-layer="0" to-layer="1" to-port="0"/>
+            <edge from-layer="1" to-layer="2" to-port="0"/></edges><rt_info><model_info>
+            <labels value="cat dog_&amp;_co"/><mean_values value="123.675 116.28 103.53"/><scale_values value="58.395 57.12 57.375"/>
+            <resize_type value="fit_to_window"/><reverse_input_channels value="NO"/><confidence_threshold value="0.4"/>
+            </model_info></rt_info></net>
+            """
+        let sheet = OpenVINOReader.read(Array(xml.utf8), name: "m.xml")
+        #expect(sheet.problems.isEmpty, "\(sheet.problems)")
+        #expect(sheet.labels?.value == ["cat", "dog_&_co"] && sheet.ending?.value == .softmax)
+        #expect(sheet.order?.value == .bgr && sheet.confidence?.value == 0.4)
+        #expect(sheet.framing?.value == PictureFraming(.letterbox(nil, topLeft: true)))
+        // By channel of the tensor, which is blue first: turned round.
+        #expect(sheet.normalization?.value.mean == [103.53, 116.28, 123.675].map { $0 / 255 })
+    }
+
+    @Test(arguments: [
+        ("<net><a", "without an end at byte"), ("<net></layers></net>", "closes \"layers\""),
+        ("<net>", "ends within \"net\""),
+        ("<!DOCTYPE lolz [<!ENTITY a \"b\">]><net/>", "has a document type"), ("<svg/>", "begins with \"svg\""),
+        (String(repeating: "<net>", count: 100_000), "is nested more than 200 deep"),
+        (
+            "<net><rt_info><model_info><scale_values value=\"0\"/></model_info></rt_info></net>",
+            "scale_values: expected numbers"
+        ),
+        (
+            "<net><rt_info><model_info><pad_value value=\"999\"/></model_info></rt_info></net>",
+            "pad_value: expected 0 to 255"
+        ),
+    ])
+    func aBrokenIRIsLocated(_ text: String, _ words: String) {
+        let problems = OpenVINOReader.read(Array(text.utf8), name: "m.xml").problems.map(\.reason).joined()
+        #expect(problems.contains(words), "\(problems)")
+    }
+
+    // MARK: TensorFlow Lite
+
+    static func tflite(_ name: String) throws -> [UInt8] {
+        let folder = try #require(SharedData.folder)
+        return [UInt8](try Data(contentsOf: folder.appendingPathComponent(name)))
+    }
+
+    @Test(.enabled(if: SharedData.isAvailable, Comment(rawValue: SharedData.absence)))
+    func tfliteMetadataIsWhatTheFileSays() throws {
+        let mobilenet = TFLiteReader.read(
+            ByteSource(try Self.tflite("import/mobilenet_v1_metadata.tflite")), name: "m.tflite")
+        #expect(mobilenet.problems.isEmpty, "\(mobilenet.problems)")
+        #expect(mobilenet.labels?.value.count == 1001)
+        #expect(mobilenet.labels?.value.prefix(3) == ["background", "tench", "goldfish"])
+        #expect(mobilenet.labels?.source == "TFLITE_METADATA of m.tflite")
+        #expect(mobilenet.normalization?.value.mean == [127.5] && mobilenet.normalization?.value.std == [127.5])
+        #expect(mobilenet.normalization?.value.rescale == 1 && mobilenet.order?.value == .rgb)
+        #expect(mobilenet.name?.value == "MobileNetV1 image classifier" && mobilenet.version?.value == "v1")
+        #expect(mobilenet.author?.value == "TensorFlow" && mobilenet.ending?.value == .softmax)
+
+        let detector = TFLiteReader.read(ByteSource(try Self.tflite("things/ssd_mobilenet_v1.tflite")), name: "m")
+        #expect(detector.outputs.map(\.name) == ["locations", "classes", "scores", "number of detections"])
+        #expect(detector.outputs.map(\.content) == ["bounding box", "feature", "feature", "feature"])
+        #expect(detector.outputs[1].valueLabels?.count == 90 && detector.outputs[1].valueLabels?.first == "person")
+        #expect(detector.labels == nil, "value labels are looked up, they are not one for each channel")
+
+        let segmenter = TFLiteReader.read(ByteSource(try Self.tflite("things/deeplabv3.tflite")), name: "m")
+        #expect(segmenter.outputs.first?.axisLabels?.count == 21, "the file's last line is empty")
+        let silent = TFLiteReader.read(ByteSource(try Self.tflite("things/embedder.tflite")), name: "m")
+        #expect(silent.labels == nil && silent.normalization == nil && silent.problems.isEmpty)
+    }
+
+    @Test func aSmallFileWithADeflatedArchive() throws {
+        let sheet = TFLiteReader.read(ByteSource(try FuzzSeeds.bytes("tflite")), name: "m.tflite")
+        #expect(sheet.problems.isEmpty, "\(sheet.problems)")
+        #expect(sheet.labels?.value == ["cat", "dog"] && sheet.ending?.value == .softmax)
+        #expect(sheet.outputQuantization?.value == TensorQuantization(scale: 0.00390625, zeroPoint: -128))
+        #expect(sheet.name?.value == "small" && sheet.framing?.value == PictureFraming(.stretch))
+    }
+
+    @Test func aTFLiteFileThatIsNoneIsRefused() {
+        for bytes in [
+            [], [UInt8](repeating: 0, count: 7), [UInt8](repeating: 0xFF, count: 64),
+            Array("    TFL3".utf8) + [0, 0, 0],
+        ] {
+            #expect(!TFLiteReader.read(ByteSource(bytes), name: "m").problems.isEmpty)
+        }
+    }
+
+    /// Tables that point at themselves, at their neighbours and past the end.
+    @Test func recursiveTablesEnd() {
+        var random = SplitMix(seed: 18)
+        for _ in 0..<2_000 {
+            var bytes = [UInt8](repeating: 0, count: 256)
+            for place in bytes.indices { bytes[place] = UInt8.random(in: 0...64, using: &random) & 0xFC }
+            bytes.replaceSubrange(4..<8, with: Array("TFL3".utf8))
+            let sheet = TFLiteReader.read(ByteSource(bytes), name: "m")
+            #expect(sheet.labels == nil)
+        }
+        // Every offset leads back to the root's own table.
+        var bytes = [UInt8](repeating: 0, count: 64)
+        bytes.replaceSubrange(0..<8, with: [8, 0, 0, 0] + Array("TFL3".utf8))
+        bytes.replaceSubrange(8..<12, with: [0xE8, 0xFF, 0xFF, 0xFF])
+        bytes.replaceSubrange(32..<52, with: [20, 0, 24, 0] + [UInt8](repeating: 4, count: 16))
+        #expect(!TFLiteReader.read(ByteSource(bytes), name: "m").problems.isEmpty)
+    }
+
+    /// A zip archive behind the model whose one file unpacks to far more than it says, or says that it does.
+    @Test func zipBombs() throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-zip-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let path = folder.appendingPathComponent("bomb.tflite").path
+        let made = try Shell.run(
+            "python3",
+            [
+                "-c",
+                """
+                import sys, zipfile
+                path = sys.argv[1]
+                with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as out:
+                    out.writestr("labels.txt", b"cat\\n" * (25 << 20))
+                """, path,
+            ])
+        #expect(made.status == 0, "\(made.errors)")
+        var bytes = [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
+        let large = TFLiteReader.read(ByteSource(bytes), name: "m").problems.map(\.reason).joined(separator: "; ")
+        #expect(large.contains("\"labels.txt\" of 104857600 bytes in its zip archive"), "\(large)")
+        // The directory says 1000 bytes.
+        let directory = try #require(
+            bytes.indices.dropLast(4).last { bytes[$0..<$0 + 4].elementsEqual([0x50, 0x4B, 1, 2]) })
+        bytes.replaceSubrange(directory + 24..<directory + 28, with: [0xE8, 3, 0, 0])
+        let lying = TFLiteReader.read(ByteSource(bytes), name: "m").problems.map(\.reason).joined(separator: "; ")
+        #expect(lying.contains("does not unpack to the 1000 bytes it says"), "\(lying)")
+    }
+
+    /// Seeded changes of every format: nothing crashes. scripts/fuzz-facts runs 100,000 of each under AddressSanitizer.
+    @Test(arguments: ["onnx", "tflite", "xml", "zip"])
+    func mutations(_ format: String) throws {
+        let runs = ProcessInfo.processInfo.environment["OCELLI_FUZZ_RUNS"].flatMap(Int.init) ?? 300
+        let seed = ProcessInfo.processInfo.environment["OCELLI_FUZZ_SEED"].flatMap(UInt64.init) ?? 2_026
+        var random = SplitMix(seed: seed)
+        let original = try FuzzSeeds.bytes(format)
+        for run in 0..<runs {
+            var bytes = original
+            for _ in 0..<Int.random(in: 1...8, using: &random) {
+                FuzzSeeds.mutate(&bytes, &random)
+            }
+            let sheet: FactSheet =
+                switch format {
+                case "onnx": ONNXReader.read(ByteSource(bytes), name: "m.onnx")
+                case "xml": OpenVINOReader.read(bytes, name: "m.xml")
+                default: TFLiteReader.read(ByteSource(bytes), name: "m.tflite")
+                }
+            // What was read is within bounds whatever the bytes are.
+            #expect((sheet.labels?.value.count ?? 0) <= 200_000, "seed \(seed), run \(run)")
+        }
+    }
+}
+
+/// Small files of each format, and ways to damage them.
+enum FuzzSeeds {
+    static func bytes(_ format: String) throws -> [UInt8] {
+        switch format {
+        case "onnx":
+            return BinaryReaderTests.onnx([("task", "detect"), ("names", "{0: 'a', 1: 'b'}"), ("imgsz", "[32, 32]")])
+        case "xml":
+            return Array(
+                """
+                <net><layers><layer id="0" type="Parameter"/><layer id="1" type="Result"/></layers><edges><edge from-layer="0"
+                to-layer="1" to-port="0"/></edges><rt_info><model_info><labels value="a &quot;b&#65;"/><mean_values value="1 2 3"/>
+                <scale_values value="255"/><resize_type value="crop"/></model_info></rt_info></net>
+                """.utf8)
+        case "zip": return try fixture("labels.zip")
+        default: return try fixture("metadata.tflite")
+        }
+    }
+
+    private static func fixture(_ name: String) throws -> [UInt8] {
+        let folder = SharedData.packageRoot.appendingPathComponent("Tests/ModelFactsTests/Fixtures")
+        return [UInt8](try Data(contentsOf: folder.appendingPathComponent(name)))
+    }
+
+    static func mutate(_ bytes: inout [UInt8], _ random: inout SplitMix) {
+        guard bytes.count > 8 else { return bytes.append(UInt8.random(in: 0...255, using: &random)) }
+        let place = Int.random(in: 0..<bytes.count, using: &random)
+        switch Int.random(in: 0..<6, using: &random) {
+        case 0: bytes[place] = UInt8.random(in: 0...255, using: &random)
+        case 1: bytes[place] ^= 1 << UInt8.random(in: 0..<8, using: &random)
+        case 2: bytes.removeLast(min(bytes.count - 1, Int.random(in: 1...32, using: &random)))
+        case 3: bytes.removeSubrange(place..<min(bytes.count, place + Int.random(in: 1...8, using: &random)))
+        case 4:
+            let end = min(bytes.count, place + Int.random(in: 1...16, using: &random))
+            bytes.insert(contentsOf: bytes[place..<end], at: Int.random(in: 0..<bytes.count, using: &random))
+        default:
+            let end = min(bytes.count, place + 4)
+            let value: [UInt8] =
+                [[0xFF, 0xFF, 0xFF, 0xFF], [0, 0, 0, 0x80], [0xFF, 0xFF, 0xFF, 0x7F], [0, 0, 0, 0]].randomElement(
+                    using: &random) ?? []
+            bytes.replaceSubrange(place..<end, with: value.prefix(end - place))
+        }
+    }
+}
