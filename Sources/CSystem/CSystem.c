@@ -416,20 +416,24 @@ uint64_t csys_random(void) {
 struct thread_start {
     void (*body)(void *);
     void *argument;
+    char name[16];
 };
 
 static void *thread_main(void *raw) {
     struct thread_start start = *(struct thread_start *)raw;
     free(raw);
+    // Here, and not in the thread that starts this one: a detached thread may have ended by then, and its handle is gone.
+    pthread_setname_np(pthread_self(), start.name);
     start.body(start.argument);
     return NULL;
 }
 
 int csys_thread_start(const char *name, void (*body)(void *), void *argument) {
-    struct thread_start *start = malloc(sizeof *start);
+    struct thread_start *start = calloc(1, sizeof *start);
     if (start == NULL) return -ENOMEM;
     start->body = body;
     start->argument = argument;
+    strncpy(start->name, name, sizeof start->name - 1);
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
@@ -448,9 +452,6 @@ int csys_thread_start(const char *name, void (*body)(void *), void *argument) {
         free(start);
         return -failed;
     }
-    char short_name[16] = {0};
-    strncpy(short_name, name, sizeof short_name - 1);
-    pthread_setname_np(thread, short_name);
     return 0;
 }
 

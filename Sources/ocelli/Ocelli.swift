@@ -25,8 +25,7 @@ enum Ocelli {
     /// Every subcommand, in the order of `ocelli help`.
     static let commands: [any (Command & Sendable).Type] = [
         ServeCommand.self, ClassifyCommand.self, BenchCommand.self, ReportCommand.self, CheckCommand.self,
-        InitCommand.self, LimitsCommand.self,
-        DevicesCommand.self, HelpCommand.self,
+        InitCommand.self, LimitsCommand.self, DevicesCommand.self, ReadyCommand.self, HelpCommand.self,
     ]
 
     /// Those that only Ocelli itself calls.

@@ -24,6 +24,9 @@ enum Terminal {
         if let failure = write(text + "\n", to: STDOUT_FILENO) { state.withLock { $0.failure = failure } }
     }
 
+    /// Whether a line could not be written to standard output: its reader has gone, or the disk is full.
+    static var isOutputLost: Bool { state.withLock { $0.failure != 0 } }
+
     /// A line on standard error.
     static func complain(_ text: String) {
         clearProgress()

@@ -17,6 +17,12 @@ public enum Shell {
         public var json: [String: Any] { (try? JSONSerialization.jsonObject(with: output)) as? [String: Any] ?? [:] }
     }
 
+    /// This process's environment, without what `make quick` says to Package.swift: the program takes OCELLI_ variables for
+    /// its settings.
+    public static var environment: [String: String] {
+        ProcessInfo.processInfo.environment.filter { $0.key != "OCELLI_ONLY" }
+    }
+
     /// Runs a program, found on PATH, and waits for it.
     public static func run(
         _ program: String, _ arguments: [String], environment: [String: String]? = nil, input: Data? = nil,
@@ -25,9 +31,7 @@ public enum Shell {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
         process.arguments = [program] + arguments
-        if let environment {
-            process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
-        }
+        process.environment = self.environment.merging(environment ?? [:]) { $1 }
         if let directory { process.currentDirectoryURL = directory }
         let output = Pipe(), errors = Pipe(), stdin = Pipe()
         process.standardOutput = output

@@ -26,7 +26,8 @@ package struct LoadTarget: Sendable, Hashable {
 
     /// Reads `http://HOST[:PORT][/PATH]`, `HOST:PORT[/PATH]`, `unix:SOCKET` or, as proxies write it,
     /// `http://unix:SOCKET:/PATH`.
-    package init(parsing text: String) throws(LoadError) {
+    /// - Parameter defaultPath: what is asked for where the URL names no path.
+    package init(parsing text: String, defaultPath: String = Self.defaultPath) throws(LoadError) {
         var rest = text[...]
         if let range = text.firstRange(of: "://") {
             let scheme = text[..<range.lowerBound].lowercased()
@@ -48,7 +49,7 @@ package struct LoadTarget: Sendable, Hashable {
             }
             place = .unix(path: socket)
             authority = "localhost"
-            path = end == rest.endIndex ? Self.defaultPath : String(rest[rest.index(after: end)...])
+            path = end == rest.endIndex ? defaultPath : String(rest[rest.index(after: end)...])
             return
         }
         let end = rest.firstIndex { $0 == "/" || $0 == "?" || $0 == "#" } ?? rest.endIndex
@@ -72,7 +73,7 @@ package struct LoadTarget: Sendable, Hashable {
         place = .tcp(host: String(host), port: port)
         self.authority = String(authority)
         let path = rest[end...].prefix { $0 != "#" }
-        self.path = path.isEmpty ? Self.defaultPath : path.hasPrefix("?") ? Self.defaultPath + path : String(path)
+        self.path = path.isEmpty ? defaultPath : path.hasPrefix("?") ? defaultPath + path : String(path)
     }
 
     private static func port(_ text: Substring, of url: String) throws(LoadError) -> UInt16 {

@@ -28,15 +28,8 @@ package enum LocalClassification {
         _ request: Request, settings: Settings, output: (String) -> Void, complain: (String) -> Void,
         progress: (String) -> Void
     ) async throws -> Int {
-        let plan = ServicePlan(settings: settings, environment: ProcessInfo.processInfo.environment)
-        progress("loading the model...")
-        let (name, model) = try await load(request.model ?? settings.defaultModel, plan: plan)
-        progress("")
-        guard let labels = model.description.classificationOutput?.labels else {
-            throw StartupError("model \"\(name)\" is not an image classifier (one image input, one output with labels)")
-        }
-        var options = PredictionOptions()
-        options.cropAndScale = request.crop.flatMap { CropAndScale(rawValue: $0) }
+        let classifier = try await classifier(request, settings: settings, progress: progress)
+        let (name, model, options) = (classifier.name, classifier.model, classifier.options)
         var failed = 0
         var explained: [String: Int] = [:]
         for (index, file) in request.files.enumerated() {
@@ -53,8 +46,7 @@ package enum LocalClassification {
                 }
                 let start = MonotonicInstant.now
                 let result = try await model.classification(
-                    of: EncodedImage(bytes), top: min(settings.top, labels.count), threshold: request.threshold,
-                    options: options)
+                    of: EncodedImage(bytes), top: classifier.top, threshold: request.threshold, options: options)
                 let total = MonotonicInstant.now.nanoseconds(since: start)
                 progress("")
                 output(
@@ -64,15 +56,60 @@ package enum LocalClassification {
             } catch {
                 progress("")
                 failed += 1
-                let message = (error as? InferenceError)?.message ?? "\(error)"
                 if request.isJSON {
-                    output(failure(error, message: message, file: file))
+                    output(failure(error, file: file))
                 } else {
-                    complain("\(file): \(message)")
+                    complain("\(file): \(message(of: error))")
                 }
             }
         }
         return failed
+    }
+
+    /// A classifier, and how it is asked.
+    struct Classifier: Sendable {
+        let name: String
+        let model: Model
+        let top: Int
+        let threshold: Float
+        let options: PredictionOptions
+        let maxBody: Int
+
+        /// Classifies one file: its answer as a line of JSON.
+        func line(of file: String) async throws -> String {
+            let most = maxBody
+            // The file is read on a thread that may block.
+            let bytes = try await LoaderThread.run { () -> Result<[UInt8], StartupError> in
+                do throws(StartupError) {
+                    return .success(try InputFile.read(file, most: most))
+                } catch {
+                    return .failure(error)
+                }
+            }.get()
+            let start = MonotonicInstant.now
+            let result = try await model.classification(
+                of: EncodedImage(bytes), top: top, threshold: threshold, options: options)
+            let total = MonotonicInstant.now.nanoseconds(since: start)
+            return json(result, file: file, model: name, version: model.description.version, total: total)
+        }
+    }
+
+    /// Loads the classifier that is asked for.
+    static func classifier(
+        _ request: Request, settings: Settings, progress: (String) -> Void
+    ) async throws -> Classifier {
+        let plan = ServicePlan(settings: settings, environment: ProcessInfo.processInfo.environment)
+        progress("loading the model...")
+        let (name, model) = try await load(request.model ?? settings.defaultModel, plan: plan)
+        progress("")
+        guard let labels = model.description.classificationOutput?.labels else {
+            throw StartupError("model \"\(name)\" is not an image classifier (one image input, one output with labels)")
+        }
+        var options = PredictionOptions()
+        options.cropAndScale = request.crop.flatMap { CropAndScale(rawValue: $0) }
+        return Classifier(
+            name: name, model: model, top: min(settings.top, labels.count), threshold: request.threshold,
+            options: options, maxBody: settings.maxBody)
     }
 
     /// Writes the tensor as PATH.png and PATH.npy, and the steps as PATH.json.
@@ -148,14 +185,17 @@ package enum LocalClassification {
         return String(decoding: writer.bytes, as: UTF8.self)
     }
 
-    private static func failure(_ error: any Error, message: String, file: String) -> String {
+    private static func message(of error: any Error) -> String { (error as? InferenceError)?.message ?? "\(error)" }
+
+    /// The line of a picture that failed.
+    static func failure(_ error: any Error, file: String) -> String {
         let code = (error as? InferenceError).map { ServiceError($0).code } ?? "bad_request"
         var writer = JSONWriter()
         writer.object { writer in
             writer.key("file")
             writer.string(file)
             writer.key("error")
-            writer.string(message)
+            writer.string(message(of: error))
             writer.key("code")
             writer.string(code)
         }

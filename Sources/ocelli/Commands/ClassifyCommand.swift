@@ -10,6 +10,7 @@ enum ClassifyCommand: Command {
     static var help: String {
         """
         Usage: ocelli classify FILE... [--model NAME] [--models DIR] [--top N] [--json] [SETTINGS]
+               ocelli classify --jsonl [--resume FILE] [--model NAME] [--models DIR] [SETTINGS] < LIST
 
         Classifies pictures with the same pipeline that the daemon uses. Exits with 1 if any file failed.
 
@@ -24,21 +25,33 @@ enum ClassifyCommand: Command {
                             (numpy.load), and the list of steps as JSON.
           --json            One JSON object per file and line, in the form of the HTTP answer.
 
+          --jsonl           Classify a list of pictures from standard input: a line each, a path or {"path": ...}. The
+                            answers are lines of JSON in the same order, errors too. Without FILE.
+          --resume FILE     With --jsonl: append the answers to FILE instead, and go on behind those it already has,
+                            so that a run that was killed can be started again.
+
+          find photos -name '*.jpg' | ocelli classify --jsonl --resume answers.jsonl
+
         "-" reads a picture from standard input. The settings of `ocelli help serve` that say how models and
         pictures are handled work here too.
         """
     }
 
-    static let flags = ["--model", "--threshold", "--crop", "--json", "--explain"] + SettingsFlags.names
+    static let flags =
+        ["--model", "--threshold", "--crop", "--json", "--explain", "--jsonl", "--resume"] + SettingsFlags.names
 
     static func run(_ arguments: [String]) async throws -> Int32 {
         var reader = ArgumentReader(arguments, command: name, known: flags)
         var settings = SettingsFlags()
         var request = LocalClassification.Request()
+        var isBulk = false
+        var resume: String?
         while let argument = reader.next() {
             switch argument {
             case .word(let file): request.files.append(file)
             case .flag("--json", nil): request.isJSON = true
+            case .flag("--jsonl", nil): isBulk = true
+            case .flag("--resume", let value): resume = try reader.value(of: "--resume", value)
             case .flag("--model", let value): request.model = try reader.value(of: "--model", value)
             case .flag("--explain", let value): request.explain = try reader.value(of: "--explain", value)
             case .flag("--crop", let value):
@@ -55,6 +68,17 @@ enum ClassifyCommand: Command {
             case .flag(let flag, let value):
                 guard try settings.take(flag, value: value, from: &reader) else { throw reader.unknown(flag) }
             }
+        }
+        guard isBulk || resume == nil else { throw UsageError("--resume goes with --jsonl") }
+        if isBulk {
+            // `--jsonl -` says what it does anyway.
+            guard request.files.isEmpty || request.files == ["-"], request.explain == nil else {
+                throw UsageError("--jsonl reads its list from standard input, and takes neither files nor --explain")
+            }
+            let bulk = BulkClassification(
+                request: request, resume: resume, settings: try settings.resolve(), output: Terminal.print,
+                isOutputLost: { Terminal.isOutputLost }, progress: Terminal.progress)
+            return try await bulk.run() == 0 ? 0 : 1
         }
         guard !request.files.isEmpty else { throw UsageError("no file is given; `ocelli help classify` shows how") }
         let failed = try await LocalClassification.run(

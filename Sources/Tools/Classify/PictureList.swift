@@ -1,0 +1,97 @@
+internal import CSystem
+internal import FoundationEssentials
+internal import Inference
+internal import SystemSupport
+
+/// A list of pictures, one a line: a path, or a JSON object with `path`. Read as it comes, so that a pipe may go on for days.
+///
+/// A value: who reads on takes the list that the read gives back.
+struct PictureList: Sendable {
+    /// One line of the list that is not blank.
+    struct Entry: Sendable {
+        /// The path, or why the line has none.
+        let path: Result<String, Mistake>
+        /// What stands for the picture in the answer: its path, or the line as far as it is readable.
+        let name: String
+    }
+
+    struct Mistake: Error {
+        let reason: String
+    }
+
+    private let descriptor: Int32
+    private var rest: [UInt8] = []
+    /// Whether the line that `rest` begins is too long, and is being passed over.
+    private var isPassingOver = false
+    private(set) var isAtEnd = false
+
+    /// Bytes of the longest line.
+    private static let longestLine = 64 << 10
+
+    /// - Parameter descriptor: a file or a pipe; stays the caller's.
+    init(descriptor: Int32) {
+        self.descriptor = descriptor
+    }
+
+    /// Waits for more of the list, on a thread that may block.
+    /// - Returns: the lines that are complete, and the list behind them. Where it cannot be read, it has ended.
+    func reading() async -> (entries: [Entry], rest: PictureList) {
+        await LoaderThread.run {
+            var list = self
+            let entries = list.read()
+            return (entries, list)
+        }
+    }
+
+    private mutating func read() -> [Entry] {
+        var buffer = [UInt8](repeating: 0, count: Self.longestLine)
+        let count = csys_read(descriptor, &buffer, buffer.count)
+        guard count > 0 else {
+            isAtEnd = true
+            defer { rest = [] }
+            // The last line may have no end.
+            return isPassingOver ? [] : entry(rest).map { [$0] } ?? []
+        }
+        rest += buffer[..<count]
+        var entries: [Entry] = []
+        var start = 0
+        while let end = rest[start...].firstIndex(of: UInt8(ascii: "\n")) {
+            if isPassingOver {
+                isPassingOver = false
+            } else if let entry = entry(Array(rest[start..<end])) {
+                entries.append(entry)
+            }
+            start = end + 1
+        }
+        rest.removeFirst(start)
+        if rest.count > Self.longestLine {
+            if !isPassingOver {
+                let name = String(decoding: rest.prefix(200), as: UTF8.self)
+                let reason = "the line is longer than 64 KiB: expected a path, or an object with \"path\""
+                entries.append(Entry(path: .failure(Mistake(reason: reason)), name: name))
+            }
+            isPassingOver = true
+            rest = []
+        }
+        return entries
+    }
+
+    private struct Object: Decodable {
+        let path: String
+    }
+
+    /// The entry of a line; nil for a blank one.
+    private func entry(_ bytes: [UInt8]) -> Entry? {
+        var text = String(decoding: bytes, as: UTF8.self)
+        if text.hasSuffix("\r") { text.removeLast() }
+        guard let first = text.first(where: { $0 != " " && $0 != "\t" }) else { return nil }
+        guard first == "{" else { return Entry(path: .success(text), name: text) }
+        do {
+            let path = try JSONDecoder().decode(Object.self, from: Data(text.utf8)).path
+            return Entry(path: .success(path), name: path)
+        } catch {
+            let mistake = Mistake(reason: "expected a path, or an object such as {\"path\": \"cat.jpg\"}")
+            return Entry(path: .failure(mistake), name: String(text.prefix(200)))
+        }
+    }
+}
