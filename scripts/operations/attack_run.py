@@ -129,8 +129,10 @@ def one(name, seconds, is_long):
     attack = ATTACKS[name]
     count = attack.long_connections if is_long else attack.connections
     daemon = Daemon(["--listen=127.0.0.1:0", f"--models={ROOT}/models", "--access-log=false", *attack.settings, *options(attack)])
-    note = tempfile.NamedTemporaryFile()
-    os.environ["ATTACK_REPORT"] = note.name
+    folder = tempfile.TemporaryDirectory()
+    report = pathlib.Path(folder.name, "report")
+    report.touch()
+    os.environ["ATTACK_REPORT"] = str(report)
     attacker = multiprocessing.Process(target=run_attack, args=(name, daemon.port, count), daemon=True)
     try:
         alone = measure(daemon.port, seconds, attack.good_reconnects)
@@ -145,11 +147,11 @@ def one(name, seconds, is_long):
                 time.sleep(0.02)
 
         watch(time.monotonic() + attack.head_start)
-        used, before = processor_seconds(daemon.pid), counts(note.name)
+        used, before = processor_seconds(daemon.pid), counts(report)
         began = time.monotonic()
         beside = measure(daemon.port, seconds, attack.good_reconnects)
         used = processor_seconds(daemon.pid) - used
-        answers, connections = (now - then for now, then in zip(counts(note.name), before))
+        answers, connections = (now - then for now, then in zip(counts(report), before))
         watch(began + seconds + (2 if is_long else 0.5))
         text = f"{used / max(0.1, time.monotonic() - began):.2f} CPU"
         if answers:
@@ -170,7 +172,7 @@ def one(name, seconds, is_long):
 
 
 def counts(path):
-    words = pathlib.Path(path).read_text().split()
+    words = path.read_text().split()
     return (int(words[0]), int(words[1])) if len(words) == 2 else (0, 0)
 
 

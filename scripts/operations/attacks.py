@@ -261,8 +261,9 @@ def refused(port, count, expect=False):
                 del clients[number]
         if report and time.monotonic() - last > 0.2:
             last = time.monotonic()
-            with open(report, "w") as file:
+            with open(report + ".next", "w") as file:
                 file.write(f"{answers} {connections}")
+            os.replace(report + ".next", report)
 
 
 def refused_expecting(port, count, _):

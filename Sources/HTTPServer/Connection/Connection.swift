@@ -35,6 +35,8 @@ final class Connection {
 
     /// The request that is being received or handled.
     var exchange: Exchange?
+    /// Takes the chunked coding off a refused body; nil where that has a length.
+    var skipped: ChunkedDecoder?
     /// Its handler.
     var task: Task<Void, Never>?
 

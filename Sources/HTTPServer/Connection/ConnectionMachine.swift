@@ -173,7 +173,7 @@ package struct ConnectionMachine: Sendable {
         let hadRequest = phase != .idle && phase != .head || headTaken
         headTaken = false
         answeredRequests += 1
-        let rest = phase == .handling ? 0 : bodyRemaining ?? .max
+        let rest = phase == .handling ? 0 : bodyRemaining ?? 1
         var keep = !fault && !wantsClose && !draining && traits.keepAlive && answeredRequests < policy.maxRequests
         if rest > 0 && (rest > policy.skippedBodyBytes || traits.expectsContinue) { keep = false }
         if keep {
@@ -230,15 +230,18 @@ package struct ConnectionMachine: Sendable {
         }
     }
 
-    /// `count` bytes were thrown away, in `skipping` or `lingering`.
+    /// `count` bytes were thrown away, in `skipping` or `lingering`. `ended`: the last chunk was among them.
     package mutating func discarded(
-        _ count: UInt64, policy: ConnectionPolicy, now: UInt64
+        _ count: UInt64, ended: Bool = false, policy: ConnectionPolicy, now: UInt64
     ) -> ConnectionAction {
         switch phase {
         case .skipping:
             bodyBytes &+= count
             windowBytes &+= count
-            guard bodyRemaining == 0 else { return .wait }
+            guard bodyRemaining == 0 || ended else {
+                // Chunks do not say how many they will be.
+                return bodyBytes > policy.skippedBodyBytes ? close(.finished) : .wait
+            }
             phase = .idle
             deadline = now &+ policy.idleTimeout
             return .readHead

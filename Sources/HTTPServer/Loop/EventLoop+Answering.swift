@@ -15,6 +15,8 @@ extension EventLoop {
         switch context.responder.admit(head, requestID: requestID) {
         case .refuse(let response):
             connection.machine.headRefused(traits)
+            connection.skipped =
+                head.framing == .chunked ? ChunkedDecoder(limits: context.configuration.wireLimits) : nil
             answerAtOnce(connection, response, head, requestID, firstByte: firstByte, more: buffered > 0)
         case .accept(let maxBytes):
             let decoder = head.framing == .chunked ? ChunkedDecoder(limits: context.configuration.wireLimits) : nil

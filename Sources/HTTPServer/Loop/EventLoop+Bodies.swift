@@ -94,7 +94,7 @@ extension EventLoop {
         }
     }
 
-    private func dropLeftover(_ connection: Connection, _ count: Int) {
+    func dropLeftover(_ connection: Connection, _ count: Int) {
         if count == connection.leftover.count {
             connection.leftover = []
         } else {

@@ -240,6 +240,7 @@ extension EventLoop {
     /// Reads on without keeping anything, so that the client sends on and comes to read its answer.
     private func discard(_ connection: Connection) {
         let machine = connection.machine
+        if machine.phase == .skipping, machine.bodyRemaining == nil { return discardChunks(connection) }
         let wanted = Int(min(machine.phase == .skipping ? machine.bodyRemaining ?? 0 : .max, 1 << 20))
         if !connection.leftover.isEmpty {
             let count = min(wanted, connection.leftover.count)
@@ -253,5 +254,36 @@ extension EventLoop {
         // A short read says nothing here: TCP counts what it skips in its own pieces.
         guard let count = take(received, of: 0, connection) else { return }
         perform(connection.machine.discarded(UInt64(count), policy: context.policy, now: now), on: connection)
+    }
+
+    /// The same of a chunked body, whose end is found by reading it.
+    private func discardChunks(_ connection: Connection) {
+        var count = min(connection.leftover.count, receiveSize)
+        if count > 0 {
+            connection.leftover.withUnsafeBytes {
+                scratch.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[..<count]))
+            }
+            dropLeftover(connection, count)
+        } else {
+            let target = UnsafeMutableRawBufferPointer(rebasing: scratch[..<receiveSize])
+            guard let received = receive(connection, into: target) else { return }
+            count = received
+        }
+        do throws(WireError) {
+            guard
+                let result = try connection.skipped?.decode(
+                    UnsafeRawBufferPointer(rebasing: scratch[..<count]), body: { _ in })
+            else { return }
+            if result.consumed < count {
+                connection.leftover = Array(scratch[result.consumed..<count]) + connection.leftover
+                connection.leftoverIsNew = true
+            }
+            let action = connection.machine.discarded(
+                UInt64(result.consumed), ended: result.done, policy: context.policy, now: now)
+            perform(action, on: connection)
+        } catch {
+            // It has been answered; what follows is not known to be a request.
+            perform(connection.machine.close(.finished), on: connection)
+        }
     }
 }

@@ -70,12 +70,16 @@ package enum Route: Sendable, Hashable {
         }
     }
 
+    /// Made once: asked for with each request.
+    private static let reading: [HTTPMethod] = [.get, .head]
+    private static let posting: [HTTPMethod] = [.post]
+
     /// The methods that the resource has.
     package var methods: [HTTPMethod] {
         switch self {
-        case .classify, .predict: [.post]
+        case .classify, .predict: Self.posting
         case .openInference(let route): route.methods
-        default: [.get, .head]
+        default: Self.reading
         }
     }
 

@@ -225,6 +225,37 @@ struct FairnessTests {
         try probe.expectRest()
     }
 
+    @Test("a refused chunked body is passed over, too, up to a bound", arguments: [0, 1, 10, 400])
+    func chunkedRefusal(chunks: Int) throws {
+        let probe = try Probe()
+        let client = try RawClient(port: probe.port)
+        let body =
+            String(repeating: "10000\r\n\(String(repeating: "G", count: 65_536))\r\n", count: chunks) + "0\r\n\r\n"
+        try client.send("POST /refuse HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n")
+        client.offer(body + get)
+        let response = try client.response()
+        #expect(response.text == "refused\n")
+        #expect(response.fields["connection"] == nil)
+        if chunks < 400 {
+            #expect(try client.response().text == #"{"status":"ok"}"#)
+        } else {
+            #expect(client.isEnded())
+        }
+        client.close()
+        try probe.expectRest()
+    }
+
+    @Test("a refused chunked body that is malformed ends the connection")
+    func malformedRefusal() throws {
+        let probe = try Probe()
+        let client = try RawClient(port: probe.port)
+        try client.send("POST /refuse HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nGET / HTTP/1.1\r\n\r\n")
+        #expect(try client.response().text == "refused\n")
+        #expect(client.isEnded())
+        client.close()
+        try probe.expectRest()
+    }
+
     @Test(
         "an answer to HEAD has no body, whatever was wrong with the request",
         arguments: [

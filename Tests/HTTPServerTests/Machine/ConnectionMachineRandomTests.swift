@@ -38,7 +38,8 @@ struct ConnectionMachineRandomTests {
             .body(1, announced: .random(in: 0...2000, using: &random)), .headFault(isHead: .random(using: &random)),
             .bodyEnd, .noBudget, .budget,
             .answer(close: .random(using: &random)), .answerFault, .blocked, .sent,
-            .discard(.random(in: 0...100, using: &random)), .fin(unread: .random(using: &random)), .reset, .timer,
+            .discard(.random(in: 0...100, using: &random), ended: .random(using: &random)),
+            .fin(unread: .random(using: &random)), .reset, .timer,
             .drain,
         ]
         return events.randomElement(using: &random) ?? .timer

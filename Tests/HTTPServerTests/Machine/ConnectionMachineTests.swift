@@ -109,7 +109,15 @@ struct ConnectionMachineTests {
             keepAlive: false),
         MachineCase("… and lingers", [.refuse(long), .answer(), .sent], .linger, .lingering),
         MachineCase(
-            "a refused chunked body ends the connection", [.refuse(chunked), .answer(), .sent], .linger, .lingering),
+            "a refused chunked body is skipped up to its last chunk",
+            [.refuse(chunked), .answer(), .sent, .discard(100, ended: true)], .readHead, .idle
+        ),
+        MachineCase(
+            "a refused chunked body is skipped up to a bound",
+            [.refuse(chunked), .answer(), .sent, .discard((20 << 20) + 1)], .close(.finished),
+            .closed),
+        MachineCase(
+            "a refused chunked body is skipped", [.refuse(chunked), .answer(), .sent], .skipBody, .skipping),
         MachineCase(
             "a refused expectation ends the connection", [.refuse(expecting), .answer(), .sent], .linger, .lingering),
         MachineCase("a fault ends the connection", [.start, .answerFault], nil, .answering, keepAlive: false),

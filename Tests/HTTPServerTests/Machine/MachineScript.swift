@@ -31,7 +31,7 @@ struct MachineScript {
         case answerFault
         case blocked
         case sent
-        case discard(UInt64)
+        case discard(UInt64, ended: Bool = false)
         case fin(unread: Bool = false)
         case reset
         case timer
@@ -66,7 +66,7 @@ struct MachineScript {
             plan = machine.answered(wantsClose: true, fault: true, draining: true, policy: policy, now: now)
         case .blocked: machine.outputBlocked(policy: policy, now: now)
         case .sent: action = machine.answerSent(policy: policy, now: now)
-        case .discard(let count): action = machine.discarded(count, policy: policy, now: now)
+        case .discard(let count, let ended): action = machine.discarded(count, ended: ended, policy: policy, now: now)
         case .fin(let unread): action = machine.peerEnded(unread: unread, policy: policy, now: now)
         case .reset: action = machine.peerVanished()
         case .timer: action = machine.timerFired(policy: policy, now: now)

@@ -26,6 +26,51 @@ struct HTTPBodyTests {
         #expect(body.withUnsafeBytes { Array($0) } == expected)
     }
 
+    @Test("are charged what is resident: pages written to, whole small buffers, all that an earlier body wrote")
+    func charges() {
+        let budget = ByteBudget(total: 64 << 20, largest: 8 << 20)
+        func receive(_ count: Int, of length: Int) -> HTTPBody {
+            let body = HTTPBody(budget: budget, longest: length)
+            #expect(body.makeRoom(min(length, 256 << 10), target: length) == min(length, 256 << 10))
+            [UInt8](repeating: 1, count: count).withUnsafeBytes { body.append($0) }
+            body.trim()
+            return body
+        }
+        do {
+            let heap = receive(1, of: 10_000)
+            #expect(heap.bytesCharged == 10_000)
+            // A length that no other test uses: nothing of the kind is kept.
+            let mapped = receive(1, of: 7_000_000)
+            #expect(mapped.bytesCharged == 4096)
+            let more = receive(5000, of: 7_000_001)
+            #expect(more.bytesCharged == 8192)
+            #expect(budget.used == 10_000 + 4096 + 8192)
+        }
+        #expect(budget.used == 0)
+        do {
+            let whole = HTTPBody(budget: budget, longest: 700_000)
+            #expect(whole.makeRoom(700_000, target: 700_000) == 700_000)
+            [UInt8](repeating: 1, count: 700_000).withUnsafeBytes { whole.append($0) }
+            #expect(whole.bytesCharged == 700_000)
+        }
+        let again = receive(1, of: 690_000)
+        #expect(again.bytesCharged >= 690_000, "its buffer is the one before")
+        withExtendedLifetime(again) {}
+    }
+
+    @Test("wait where the budget has no room, with what they have")
+    func noRoom() {
+        let budget = ByteBudget(total: 1 << 20, largest: 1 << 19)
+        let first = HTTPBody(budget: budget, longest: 1 << 19)
+        #expect(first.makeRoom(300_000, target: 1 << 19) == 300_000)
+        let second = HTTPBody(budget: budget, longest: 1 << 19)
+        #expect(second.makeRoom(1 << 19, target: 1 << 19) == 1 << 19, "it overdraws")
+        let third = HTTPBody(budget: budget, longest: 1 << 19)
+        #expect(third.makeRoom(300_000, target: 1 << 19) == 0)
+        #expect(third.bytesCharged == 0)
+        withExtendedLifetime((first, second)) {}
+    }
+
     @Test("show nothing of those before them, whose memory they may have")
     func reuse() {
         for size in [131_072, 1_000_000, 200_000, 131_072, 3_000_000, 150_000] {
