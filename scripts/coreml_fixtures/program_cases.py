@@ -63,17 +63,28 @@ class Package:
         spec = self.model.get_spec()
         spec.description.metadata.userDefined.clear()
         ct.models.MLModel(spec, weights_dir=self.model.weights_dir, skip_model_load=True).save(path)
+        # Maps in the order of their keys.
+        (pathlib.Path(path) / "Data/com.apple.CoreML/model.mlmodel").write_bytes(spec.SerializeToString(deterministic=True))
         manifest = pathlib.Path(path) / "Manifest.json"
-        text = manifest.read_text()
-        for index, key in enumerate(json.loads(text)["itemInfoEntries"]):
-            text = text.replace(key, f"00000000-0000-0000-0000-{index:012d}")
-        manifest.write_text(text)
+        known = json.loads(manifest.read_text())
+        entries = sorted(known["itemInfoEntries"].items(), key=lambda entry: entry[1]["path"])
+        names = {key: f"00000000-0000-0000-0000-{index:012d}" for index, (key, _) in enumerate(entries)}
+        known["itemInfoEntries"] = {names[key]: entry for key, entry in entries}
+        known["rootModelIdentifier"] = names[known["rootModelIdentifier"]]
+        manifest.write_text(json.dumps(known, indent=4) + "\n")
 
 
 def operations(spec):
-    """The types of the operations that a program has, and those of the constants that it decodes."""
+    """The types of the operations that a program has, those of its loops among them."""
+
+    def types(block):
+        for operation in block.operations:
+            yield operation.type
+            for inner in operation.blocks:
+                yield from types(inner)
+
     function = spec.mlProgram.functions["main"]
-    return sorted({operation.type for operation in function.block_specializations[function.opset].operations})
+    return sorted(set(types(function.block_specializations[function.opset])))
 
 
 def case(name, inputs, build, expect, **options):

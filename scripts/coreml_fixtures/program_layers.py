@@ -178,6 +178,7 @@ def pooling():
             "avg_line": mb.avg_pool(x=line, kernel_sizes=[3], strides=[2], pad_type="same"),
             "avg_space": mb.avg_pool(x=space, kernel_sizes=[2, 3, 2], pad_type="valid"),
             "avg_ceil": mb.avg_pool(x=x, kernel_sizes=[2, 2], strides=[2, 2], pad_type="valid", ceil_mode=True, exclude_padding_from_average=True),
+            "avg_ceil_pad": mb.avg_pool(x=x, kernel_sizes=[3, 3], strides=[2, 2], pad_type="custom", pad=[1, 1, 1, 1], ceil_mode=True),
             "l2_": mb.l2_pool(x=x, kernel_sizes=[2, 3], strides=[2, 2], pad_type="valid"),
             "l2_same": mb.l2_pool(x=x, kernel_sizes=[3, 3], strides=[1, 2], pad_type="same"),
         }
@@ -211,6 +212,9 @@ def pooling():
             "avg_same_exclude": pool(x, [3, 3], [2, 3], before, after, "avg", True),
             "avg_line": pool(line, [3], [2], side, side_after, "avg"), "avg_space": pool(space, [2, 3, 2], kind="avg"),
             "avg_ceil": pool(x, [2, 2], [2, 2], [0, 0], [1, 0], "avg", True),
+            # PyTorch's way: what a window covers beyond the padding does not count.
+            "avg_ceil_pad": windows(np.pad(x, [(0, 0), (0, 0), (1, 1), (1, 1)]), [3, 3], [2, 2], [1, 1], [0, 0], [0, 1]).sum((-1, -2))
+            / windows(np.ones((1, 2, 9, 10)), [3, 3], [2, 2], [1, 1], [0, 0], [0, 1]).sum((-1, -2)),
             "l2_": pool(x, [2, 3], [2, 2], kind="l2"), "l2_same": pool(x, [3, 3], [1, 2], l2_before, l2_after, "l2"),
         }
 

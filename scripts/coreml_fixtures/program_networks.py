@@ -322,4 +322,42 @@ def classifiers():
          arguments={"inputs": [ct.ImageType(name="image", shape=(1, 3, 6, 5), color_layout=ct.colorlayout.BGR)]})
 
 
-FAMILIES = [classifiers, networks, decoded_boxes, transformer, open_shapes]
+def control():
+    """Loops whose rounds are known, lists of tensors, conditions."""
+    x, weight, start = normal(5, 2, 3), normal(3, 3, seed=2, scale=0.5), normal(2, 3, seed=3)
+
+    def build(x, start):
+        steps = mb.make_list(init_length=5, elem_shape=[2, 3], dtype="fp32")
+        steps = mb.list_scatter(ls=steps, indices=np.arange(5, dtype=np.int32), value=x)
+        found = mb.make_list(init_length=1, elem_shape=[2, 3], dtype="fp32", dynamic_length=True)
+
+        def goes_on(i, state, found):
+            return mb.less(x=i, y=mb.list_length(ls=steps))
+
+        def step(i, state, found):
+            state = mb.tanh(x=mb.add(x=mb.list_read(ls=steps, index=i), y=mb.linear(x=state, weight=weight)))
+            return mb.add(x=i, y=1), state, mb.list_write(ls=found, index=i, value=state)
+
+        _, state, found = mb.while_loop(_cond=goes_on, _body=step, loop_vars=(0, start, found))
+        return {"last": state, "all": mb.list_gather(ls=found, indices=np.arange(5, dtype=np.int32))}
+
+    def expect(x, start):
+        states = []
+        for step in x:
+            start = np.tanh(step + start @ weight.T)
+            states.append(start)
+        return {"last": start, "all": np.stack(states)}
+
+    case("while_loop", {"x": x, "start": start}, build, expect)
+
+    for name, number in [("cond_positive", 2.0), ("cond_negative", -2.0)]:
+        given = np.full((2, 3), number, np.float32)
+
+        def build_cond(given):
+            positive = mb.greater(x=mb.reduce_sum(x=given), y=0.0)
+            return {"chosen": mb.cond(pred=positive, _true_fn=lambda: mb.mul(x=given, y=3.0), _false_fn=lambda: mb.add(x=given, y=10.0))}
+
+        case(name, {"given": given}, build_cond, lambda given: {"chosen": np.where(given.sum() > 0, given * 3, given + 10)})
+
+
+FAMILIES = [classifiers, networks, control, decoded_boxes, transformer, open_shapes]

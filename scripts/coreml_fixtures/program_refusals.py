@@ -141,6 +141,26 @@ def nested(spec):
     find(spec, "softmax").attributes["deep"].CopyFrom(value)
 
 
+def loop(goes_on):
+    """The softmax becomes a loop that runs for ever, or as the input says."""
+
+    def change(spec):
+        operation = find(spec, "softmax")
+        operation.type = "while_loop"
+        bind(operation, "loop_vars", operation.inputs["x"].arguments[0].name)
+        del operation.inputs["x"], operation.inputs["axis"]
+        for block in (operation.blocks.add(), operation.blocks.add()):
+            block.inputs.add(name="value").type.CopyFrom(operation.outputs[0].type)
+            block.outputs.append("value")
+        if goes_on:
+            constant = operation.blocks[0].operations.add(type="const")
+            constant.outputs.add(name="yes")
+            constant.attributes["val"].CopyFrom(tensor(MIL_pb2.BOOL, [], bools=[True]))
+            operation.blocks[0].outputs[0] = "yes"
+
+    return change
+
+
 def extent(size):
     def change(spec):
         weight(spec).type.tensorType.dimensions[0].constant.size = size
@@ -168,8 +188,9 @@ CASES = {
     "unknown_type": (retyped(99), "the data type 99 is not known"),
     "smaller": (smaller, "has 64 bytes; 12 elements of type float32 take 48"),
     "extent_too_large": (extent(1 << 62), f"an extent of {1 << 62}"),
-    "unknown_operations": (unknown("warp", "warp", "while_loop", "random_normal", "make_list"), 'operation "warp" (occurs 2 times): is not supported'),
-    "unknown_control": (unknown("while_loop"), 'operation "while_loop" (occurs once): control flow is not supported'),
+    "unknown_operations": (unknown("warp", "warp", "random_normal", "custom_layer", "read_state"), 'operation "warp" (occurs 2 times): is not supported'),
+    "endless": (loop(True), "the loop runs more than 4096 times"),
+    "unknown_rounds": (loop(None), "how often the loop runs is known only when the program does"),
     "state": (state, 'inputs "memory": state that lasts from one prediction to the next is not possible'),
     "other_function": (renamed, 'there is no function "main"; the program has "second"'),
     "other_opset": (lambda spec: setattr(main(spec), "opset", "CoreML99"), 'there is no block for the operation set "CoreML99"'),

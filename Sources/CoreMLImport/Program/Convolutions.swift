@@ -7,14 +7,7 @@ extension ProgramOperations {
             let (x, kernel, window) = try pool(call)
             return [try call.graph.maxPool(x, kernel: kernel, window: window, roundsUp: call.bool("ceil_mode"))]
         },
-        "avg_pool": { call throws(Problem) in
-            let (x, kernel, window) = try pool(call)
-            return [
-                try call.graph.averagePool(
-                    x, kernel: kernel, window: window, excludesPadding: call.bool("exclude_padding_from_average"),
-                    roundsUp: call.bool("ceil_mode"))
-            ]
-        },
+        "avg_pool": averagePool,
         "l2_pool": { call throws(Problem) in
             // √ of the sum of squares: of their mean times their number.
             let (x, kernel, window) = try pool(call)
@@ -25,6 +18,33 @@ extension ProgramOperations {
             return [call.graph.unary("Sqrt", try call.graph.scaled(means, by: Float(count)))]
         },
     ]
+
+    private static func averagePool(_ call: ProgramCall) throws(Problem) -> [Graph.Value] {
+        let (x, kernel, window) = try pool(call)
+        let (excludes, roundsUp) = (try call.bool("exclude_padding_from_average"), try call.bool("ceil_mode"))
+        let graph = call.graph
+        guard roundsUp, !excludes, case .amounts(let begin, let end) = window.padding,
+            (begin + end).contains(where: { $0 != 0 })
+        else {
+            return [
+                try graph.averagePool(x, kernel: kernel, window: window, excludesPadding: excludes, roundsUp: roundsUp)
+            ]
+        }
+        // Padding counts, and what the last window covers beyond it does not: so the padding becomes part of the image.
+        let none = [Int](repeating: 0, count: begin.count)
+        let padded = try graph.pad(x, before: [0, 0] + begin, after: [0, 0] + end)
+        var inner = window
+        inner.padding = .amounts(begin: none, end: none)
+        let means = try graph.averagePool(padded, kernel: kernel, window: inner, excludesPadding: true, roundsUp: true)
+        // Windows that begin in the padding behind the image are left out.
+        let counts = try window.outputs(Array(x.shape[2...]), kernel: kernel, roundsUp: true)
+        let axes = counts.indices.filter { counts[$0] != nil && counts[$0] != means.shape[$0 + 2] }
+        return [
+            try graph.slice(
+                means, axes: axes.map { $0 + 2 }, starts: axes.map { _ in 0 }, ends: axes.map { counts[$0] ?? 0 },
+                steps: axes.map { _ in 1 })
+        ]
+    }
 
     private static func pool(_ call: ProgramCall) throws(Problem) -> (Graph.Value, [Int], GraphBuilder.Window) {
         let x = try call.float("x")

@@ -6,6 +6,8 @@ enum ProgramOperand {
     case constant(ProgramConstant)
     case strings([String])
     case integers([Int])
+    /// A list of tensors that a loop reads or writes.
+    case tensors(TensorList)
 
     var tensor: BlobTensor? {
         if case .constant(let constant) = self { constant.tensor } else { nil }
@@ -25,7 +27,12 @@ final class ProgramConstant {
 /// The names of a function, and the graph that its operations become.
 final class ProgramContext {
     let builder = GraphBuilder()
-    private var operands: [String: ProgramOperand] = [:]
+    /// The names of the function and, behind them, those of the blocks that are being translated.
+    private var scopes: [[String: ProgramOperand]] = [[:]]
+    /// What the operation "classify" says, where there is one.
+    var classifier: (probabilities: Graph.Value, labels: ClassLabels, outputs: [String])?
+    /// Operations that were translated, those of loops as often as they run.
+    var operationCount = 0
     private var weightFiles: [String: BlobFile] = [:]
     private let files: WeightFiles
     /// Bytes that constants may still take: several names may speak of one record, and compressed weights grow.
@@ -39,15 +46,29 @@ final class ProgramContext {
     }
 
     func define(_ name: String, _ operand: ProgramOperand) throws(Problem) {
-        guard operands.updateValue(operand, forKey: name) == nil else {
+        guard scopes[scopes.count - 1].updateValue(operand, forKey: name) == nil else {
             throw Problem("the name \"\(name)\" is given twice")
         }
     }
 
     func operand(named name: String) throws(Problem) -> ProgramOperand {
-        guard let operand = operands[name] else { throw Problem("there is no value \"\(name)\" before it") }
+        guard let operand = scopes.reversed().lazy.compactMap({ $0[name] }).first else {
+            throw Problem("there is no value \"\(name)\" before it")
+        }
         return operand
     }
+
+    /// Runs `body` with names of its own, which are forgotten afterwards.
+    func inScope<Result>(_ body: () throws(Problem) -> Result) throws(Problem) -> Result {
+        guard scopes.count < Self.maximumScopes else {
+            throw Problem("blocks are nested deeper than \(Self.maximumScopes) levels")
+        }
+        scopes.append([:])
+        defer { scopes.removeLast() }
+        return try body()
+    }
+
+    private static let maximumScopes = 8
 
     func operand(of binding: MILOperation.Binding) throws(Problem) -> ProgramOperand {
         switch binding {
@@ -95,7 +116,7 @@ final class ProgramContext {
             constant.value = value
             return value
         case .strings: throw Problem("a text, where a tensor is expected")
-        case .integers: throw Problem("a list, where a tensor is expected")
+        case .integers, .tensors: throw Problem("a list, where a tensor is expected")
         }
     }
 

@@ -2,7 +2,7 @@
 enum ProgramOperations {
     /// Adds an operation to the graph: its outputs, in the order of the file.
     typealias Translator = @Sendable (ProgramCall) throws(Problem) -> [Graph.Value]
-    /// Gives the constants that an operation stands for.
+    /// Gives what an operation stands for: constants, or what blocks and lists come to.
     typealias Decoder = @Sendable (ProgramCall) throws(Problem) -> [ProgramOperand]
 
     static let table: [String: Translator] = [
@@ -10,14 +10,14 @@ enum ProgramOperations {
         gathers, scatters, tensors, resizing, sampling, recurrent, quantization,
     ].reduce(into: [:]) { $0.merge($1) { first, _ in first } }
 
-    static func isKnown(_ type: String) -> Bool { table[type] != nil || constants[type] != nil }
+    /// Operations that give more than values of the graph.
+    static let special: [String: Decoder] = constants.merging(control) { first, _ in first }
+
+    static func isKnown(_ type: String) -> Bool { table[type] != nil || special[type] != nil }
 
     /// Why an operation is not translated, and what would help.
     static func refusal(of type: String) -> String {
         switch type {
-        case "cond", "while_loop":
-            "control flow is not supported; Keras' recurrent layers make such programs: convert from PyTorch, or unroll them"
-        case let type where type.contains("list"): "lists of tensors are not supported; unroll the loop that uses them"
         case "read_state", "write_state", "coreml_update_state":
             "state that lasts from one prediction to the next is not supported; export the model without it"
         case let type where type.hasPrefix("random"):
@@ -33,6 +33,6 @@ enum ProgramOperations {
 /// The operations that are translated, for documents and tests.
 package enum ProgramOperationNames {
     package static var all: [String] {
-        (Array(ProgramOperations.table.keys) + ProgramOperations.constants.keys + ["classify"]).sorted()
+        (Array(ProgramOperations.table.keys) + ProgramOperations.special.keys).sorted()
     }
 }

@@ -55,25 +55,11 @@ package struct ProgramTranslator {
         for input in function.inputs {
             problems.collect(at: "inputs \"\(input.name)\"") { () throws(Problem) in try add(input, to: context) }
         }
-        var classifier: (probabilities: Graph.Value, labels: ClassLabels, outputs: [String])?
-        for (index, operation) in function.block.operations.enumerated() {
-            let name = operation.outputs.first?.name ?? ""
-            context.builder.place = name
-            // What follows a problem cannot be translated, as its values are missing.
-            let done: Void? = problems.collect(at: "operations[\(index)] \"\(name)\" (\(operation.type))") {
-                () throws(Problem) in
-                let call = ProgramCall(operation: operation, program: context)
-                if operation.type == "classify" {
-                    classifier = (try call.float("probabilities"), try labels(call), operation.outputs.map(\.name))
-                } else {
-                    try translate(call)
-                }
-            }
-            if done == nil { break }
-        }
+        problems.collect(at: "") { () throws(Problem) in try context.translate(function.block) }
         context.builder.place = ""
         try problems.finish()
         var translated = TranslatedProgram(graph: context.builder.graph)
+        let classifier = context.classifier
         if let classifier {
             let name = probabilitiesName(function)
             context.builder.result(name, classifier.probabilities)
@@ -130,74 +116,29 @@ package struct ProgramTranslator {
         return name
     }
 
-    private func labels(_ call: ProgramCall) throws(Problem) -> ClassLabels {
-        switch try call.operands("classes").first {
-        case .strings(let strings): return .strings(strings)
-        case .integers(let integers): return .integers(integers)
-        case .constant(let constant): return .integers(try constant.tensor.integers())
-        default: throw Problem("must be a list of texts or of integers", at: "classes")
-        }
-    }
-
     /// All operations that cannot be translated, with how often each occurs and where it does first.
     private func refuseUnknown(_ function: MILFunction) throws(ImportError) {
-        var counts: [String: (count: Int, first: Int)] = [:]
-        for (index, operation) in function.block.operations.enumerated()
-        where !ProgramOperations.isKnown(operation.type) && operation.type != "classify" {
-            counts[operation.type, default: (0, index)].count += 1
-        }
-        let problems = counts.sorted { $0.value.first < $1.value.first }.map { type, found in
-            let name = function.block.operations[found.first].outputs.first?.name ?? ""
-            let times = found.count == 1 ? "occurs once" : "occurs \(found.count) times"
-            return Problem(
-                "operation \"\(type)\" (\(times)): \(ProgramOperations.refusal(of: type))",
-                at: "operations[\(found.first)] \"\(name)\"")
+        var found: [(type: String, count: Int, place: String)] = []
+        count(function.block, at: "", into: &found)
+        let problems = found.map { type, count, place in
+            let times = count == 1 ? "occurs once" : "occurs \(count) times"
+            return Problem("operation \"\(type)\" (\(times)): \(ProgramOperations.refusal(of: type))", at: place)
         }
         guard problems.isEmpty else { throw ImportError(problems) }
     }
 
-    /// Adds one operation to the graph, and gives its outputs their names.
-    private func translate(_ call: ProgramCall) throws(Problem) {
-        let operation = call.operation
-        if let decode = ProgramOperations.constants[operation.type] {
-            let tensors = try decode(call)
-            for (output, tensor) in zip(operation.outputs, tensors) { try call.program.define(output.name, tensor) }
-            return
-        }
-        guard let translate = ProgramOperations.table[operation.type] else {
-            throw Problem(ProgramOperations.refusal(of: operation.type))
-        }
-        let values = try translate(call)
-        guard values.count >= operation.outputs.count else {
-            throw Problem("\(operation.outputs.count) outputs, where \(values.count) are possible")
-        }
-        // coremltools declares one image too many for boxes that say which image they are of.
-        let isDeclared = operation.type != "crop_resize"
-        for (index, output) in operation.outputs.enumerated() {
-            try call.program.define(
-                output.name, .value(try checked(values[index], isDeclared ? call.declaredShape(index) : nil)))
-        }
-    }
-
-    /// The value with what the file knows of its shape. Throws where the two disagree, and for tensors that no memory holds.
-    private func checked(_ value: Graph.Value, _ declared: [Int?]?) throws(Problem) -> Graph.Value {
-        var shape = value.shape
-        if let declared {
-            let agrees =
-                declared.count == shape.count && zip(declared, shape).allSatisfy { $0 == nil || $1 == nil || $0 == $1 }
-            guard agrees else {
-                throw Problem(
-                    "the output is declared with the shape \(shapeText(declared)), and computed with \(shapeText(shape))"
-                )
+    private func count(
+        _ block: MILBlock, at place: String, into found: inout [(type: String, count: Int, place: String)]
+    ) {
+        for (index, operation) in block.operations.enumerated() {
+            let here = place + "operations[\(index)] \"\(operation.outputs.first?.name ?? "")\""
+            for inner in operation.blocks { count(inner, at: here + ".", into: &found) }
+            guard !ProgramOperations.isKnown(operation.type) else { continue }
+            if let known = found.firstIndex(where: { $0.type == operation.type }) {
+                found[known].count += 1
+            } else if found.count < 100 {
+                found.append((operation.type, 1, here))
             }
-            shape = zip(shape, declared).map { $0 ?? $1 }
         }
-        guard let known = elementCount(shape.map { $0 ?? 1 }), known <= Self.maximumElements else {
-            throw Problem("a tensor of shape \(shapeText(shape)) is too large")
-        }
-        return Graph.Value(node: value.node, port: value.port, type: value.type, shape: shape)
     }
-
-    /// The elements that one tensor may have.
-    private static let maximumElements = 1 << 30
 }

@@ -39,6 +39,8 @@ package struct MILFunction {
 
 /// MIL.proto: Block.
 package struct MILBlock {
+    /// Names that the block gives to values that come from outside: the variables of a loop.
+    package var inputs: [String] = []
     package var operations: [MILOperation] = []
     /// Names of the values that the block gives.
     package var outputs: [String] = []
@@ -49,6 +51,7 @@ package struct MILBlock {
         var reader = message
         while let field = try reader.next() {
             switch field.number {
+            case 1: inputs.append(try field.message().string(1))
             case 2: outputs.append(try field.string())
             case 3:
                 guard operations.count < Self.maximumOperations else {
@@ -71,6 +74,8 @@ package struct MILOperation {
     package var inputs: [String: [Binding]] = [:]
     package var outputs: [MILNamedType] = []
     package var attributes: [String: MILValue] = [:]
+    /// What a loop repeats, or a condition chooses from.
+    package var blocks: [MILBlock] = []
 
     /// Where an argument comes from (MIL.proto: Argument.Binding).
     package enum Binding {
@@ -96,6 +101,7 @@ package struct MILOperation {
                 }
                 inputs[name] = bindings
             case 3: outputs.append(try MILNamedType(field.message()))
+            case 4: blocks.append(try MILBlock(field.reader()))
             case 5:
                 let entry = try field.message()
                 let name = try entry.string(1)

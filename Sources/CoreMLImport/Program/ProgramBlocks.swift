@@ -1,0 +1,80 @@
+/// The operations of a block, one after the other.
+extension ProgramContext {
+    /// Loops may make a short program long: as many operations are translated at most.
+    private static let maximumOperations = 1 << 16
+
+    /// Translates the operations of a block. What follows a problem cannot be translated, as its values are missing.
+    func translate(_ block: MILBlock) throws(Problem) {
+        var constants: [Int: [ProgramOperand]] = [:]
+        try translate(block, constants: &constants)
+    }
+
+    /// The same for a block that is translated again and again: `constants` are those of its operations, by their place, which
+    /// are decoded once.
+    func translate(_ block: MILBlock, constants: inout [Int: [ProgramOperand]]) throws(Problem) {
+        for (index, operation) in block.operations.enumerated() {
+            let name = operation.outputs.first?.name ?? ""
+            builder.place = name
+            operationCount += 1
+            do throws(Problem) {
+                guard operationCount <= Self.maximumOperations else {
+                    throw Problem(
+                        "with its loops written out the program has more than \(Self.maximumOperations) operations")
+                }
+                if let known = constants[index] {
+                    try define(operation, known)
+                } else {
+                    let operands = try operands(of: ProgramCall(operation: operation, program: self))
+                    if ProgramOperations.constants[operation.type] != nil { constants[index] = operands }
+                    try define(operation, operands)
+                }
+            } catch {
+                throw error.inside("operations[\(index)] \"\(name)\" (\(operation.type))")
+            }
+        }
+    }
+
+    private func define(_ operation: MILOperation, _ operands: [ProgramOperand]) throws(Problem) {
+        guard operands.count >= operation.outputs.count else {
+            throw Problem("\(operation.outputs.count) outputs, where \(operands.count) are possible")
+        }
+        for (output, operand) in zip(operation.outputs, operands) { try define(output.name, operand) }
+    }
+
+    /// What an operation gives.
+    private func operands(of call: ProgramCall) throws(Problem) -> [ProgramOperand] {
+        let type = call.operation.type
+        if let decode = ProgramOperations.special[type] { return try decode(call) }
+        if let known = try ProgramOperations.folded(call) { return [.constant(ProgramConstant(known))] }
+        guard let translate = ProgramOperations.table[type] else { throw Problem(ProgramOperations.refusal(of: type)) }
+        var operands: [ProgramOperand] = []
+        for (index, value) in try translate(call).enumerated() {
+            // coremltools declares one image too many for boxes that say which image they are of.
+            operands.append(.value(try checked(value, type == "crop_resize" ? nil : call.declaredShape(index))))
+        }
+        return operands
+    }
+
+    /// The value with what the file knows of its shape. Throws where the two disagree, and for tensors that no memory holds.
+    private func checked(_ value: Graph.Value, _ declared: [Int?]?) throws(Problem) -> Graph.Value {
+        var shape = value.shape
+        if let declared {
+            let agrees =
+                declared.count == shape.count
+                && zip(declared, shape).allSatisfy { $0 == nil || $1 == nil || $0 == $1 }
+            guard agrees else {
+                throw Problem(
+                    "the output is declared with the shape \(shapeText(declared)), and computed with \(shapeText(shape))"
+                )
+            }
+            shape = zip(shape, declared).map { $0 ?? $1 }
+        }
+        guard let known = elementCount(shape.map { $0 ?? 1 }), known <= Self.maximumElements else {
+            throw Problem("a tensor of shape \(shapeText(shape)) is too large")
+        }
+        return Graph.Value(node: value.node, port: value.port, type: value.type, shape: shape)
+    }
+
+    /// The elements that one tensor may have.
+    private static let maximumElements = 1 << 30
+}
