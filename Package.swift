@@ -102,7 +102,7 @@ let package = Package(
             name: "Tools",
             dependencies: [
                 "CSystem", "HTTPWire", "HTTPServer", "ImagePipeline", "FlowControl", "Inference", "InferenceService",
-                "JSON", "LoadGenerator", "Settings", "SystemSupport",
+                "JSON", "LoadGenerator", "ModelFacts", "Settings", "SystemSupport",
             ],
             swiftSettings: strict),
         .executableTarget(

@@ -1,5 +1,6 @@
 internal import ImagePipeline
 internal import JSON
+internal import ModelFacts
 
 /// Reads one entry of a manifest's `inputs` or `outputs`.
 struct LayerParser {
@@ -49,7 +50,9 @@ struct LayerParser {
         case .image: break
         default:
             layer.linear = linear("dequantize")
-            if let file = object.string("labels") { layer.labels = labels(file, object.path(of: "labels")) }
+            if let file = object.string("labels") {
+                layer.labels = ImageNetLabels.named(file) ?? labels(file, object.path(of: "labels"))
+            }
             layer.activation = object.choice("activation", ModelManifest.Activation.self)
         }
         if kind == .scalar, let count = Shape(layer.shape.withoutBatch).elementCount, count != 1 {

@@ -49,7 +49,9 @@ struct ManifestParser {
 
     private func parseModel(_ model: ManifestObject, into manifest: inout ModelManifest) {
         manifest.file = model.requiredString("file")
-        if manifest.file.contains("/") || manifest.file == ".." || manifest.file == "." {
+        // A path downwards is one inside the bundle: Hugging Face's repositories have `onnx/model.onnx`.
+        let parts = manifest.file.split(separator: "/", omittingEmptySubsequences: false)
+        if !manifest.file.isEmpty, parts.contains(where: { $0.isEmpty || $0 == ".." || $0 == "." }) {
             problems.add(model.path(of: "file"), "expected a name inside the bundle, found \"\(manifest.file)\"")
             manifest.file = ""
         }

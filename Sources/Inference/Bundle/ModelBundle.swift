@@ -1,5 +1,6 @@
 internal import FoundationEssentials
 internal import JSON
+internal import ModelFacts
 
 /// A model as it lies on disk: a folder with `model.json`, or a bare model file (a SavedModel's folder is one too), whose
 /// tensors are then served as they are.
@@ -27,6 +28,15 @@ package struct ModelBundle: Sendable {
     /// Whether a folder is a model file in the form of a folder, by its name: a Core ML package, or a compiled model.
     static func isModelFolder(_ path: String) -> Bool {
         path.hasSuffix(".mlpackage") || path.hasSuffix(".mlmodelc")
+    }
+
+    /// Whether a folder is one as it was downloaded: a model file that says what it takes, or has files beside it that do. Blocks.
+    package static func isDownloadedFolder(_ folder: String) -> Bool {
+        guard let layout = BundleLayout(folder: folder) else { return false }
+        if layout.config || layout.preprocessor || layout.metadata { return true }
+        let model = layout.model.isEmpty ? folder : folder + "/" + layout.model
+        let sheet = GatheredFacts(model: model, folder: folder, layout: layout).sheet
+        return sheet.framing != nil || sheet.labels != nil
     }
 
     /// Whether a folder is a TensorFlow SavedModel, which is a model file in the form of a folder.

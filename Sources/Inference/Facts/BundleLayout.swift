@@ -33,10 +33,25 @@ struct BundleLayout: Sendable {
         } else {
             return nil
         }
-        config = files.contains("config.json")
-        preprocessor = files.contains("preprocessor_config.json")
-        metadata = files.contains("metadata.yaml")
-        labelFiles = names.compactMap { name in LabelFile.rank(name).map { (name, $0) } }
+        (config, preprocessor, metadata) = Self.found(files)
+        labelFiles = Self.labelFiles(names)
+    }
+
+    /// What lies beside a model file that was named, whether or not the folder would be a bundle. Blocks.
+    init(around folder: String, files: FolderReader = .disk) {
+        let names = (try? files.names(folder)) ?? []
+        let assets = names.contains("assets") ? (try? files.names(folder + "/assets")) ?? [] : []
+        model = ""
+        (config, preprocessor, metadata) = Self.found(Set(names))
+        labelFiles = Self.labelFiles(names) + Self.labelFiles(assets).map { "assets/" + $0 }
+    }
+
+    private static func found(_ names: Set<String>) -> (config: Bool, preprocessor: Bool, metadata: Bool) {
+        (names.contains(sources[0]), names.contains(sources[1]), names.contains(sources[2]))
+    }
+
+    private static func labelFiles(_ names: [String]) -> [String] {
+        names.compactMap { name in LabelFile.rank(name).map { (name, $0) } }
             .sorted { ($0.1, $0.0) < ($1.1, $1.0) }.map(\.0)
     }
 

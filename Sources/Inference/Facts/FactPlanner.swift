@@ -16,8 +16,17 @@ struct FactPlanner {
         /// What model.json would say; nil where no picture can be prepared.
         var manifest: ModelManifest?
         var provenance = ModelProvenance()
-        /// The file that the labels were read from, where it is a file of labels beside the model.
+        /// The labels, the output that they are for, and the file that they were read from, where it is one of labels.
+        var labels: [String]?
+        var labelledOutput: Int?
         var labelFile: String?
+    }
+
+    /// What is still open, by model.json's keys.
+    private struct Missing {
+        var entries: [(key: String, sentence: String)] = []
+
+        mutating func add(_ key: String, _ sentence: String) { entries.append((key, sentence)) }
     }
 
     /// A picture's tensor: its extents, by position.
@@ -32,7 +41,10 @@ struct FactPlanner {
     func plan() -> Result {
         var result = Result()
         guard let picture = picturePort() else {
-            result.provenance.remarks = remarks(facts.sheet)
+            var provenance = ModelProvenance()
+            _ = outputLayers(facts.sheet, &provenance, &result)
+            result.provenance.lines = provenance.lines
+            result.provenance.remarks = remarks(facts.sheet) + provenance.remarks
             return result
         }
         let known =
@@ -50,7 +62,7 @@ struct FactPlanner {
         manifest.backend = ModelManifest.Backend(rawValue: ModelBundle.backend(of: file)) ?? .tensorflow
 
         let input = inputLayer(picture, sheet, &provenance)
-        let outputs = outputLayers(sheet, &provenance, &result.labelFile)
+        let outputs = outputLayers(sheet, &provenance, &result)
         result.provenance = provenance
         guard let input else { return result }
         manifest.inputs = [input]
@@ -102,9 +114,9 @@ struct FactPlanner {
         let size = finalSize(sheet)
         let height = picture.height > 0 ? picture.height : size?.height ?? 0
         let width = picture.width > 0 ? picture.width : size?.width ?? 0
-        var missing: [String] = []
+        var missing = Missing()
         if height <= 0 || width <= 0 {
-            missing.append("the size of the input, which the model file leaves open (\"shape\")")
+            missing.add("shape", "the size of the input, which the model file leaves open (\"shape\")")
         }
         var image = ModelManifest.ImageLayer(
             channelOrder: picture.channels == 1 ? .gray : .rgb, scale: [Double](repeating: 1, count: picture.channels),
@@ -123,41 +135,42 @@ struct FactPlanner {
         } else if picture.channels == 1 {
             note("format", "\"GRAY\"", file, "the input's shape")
         } else {
-            missing.append("the order of the colours (\"format\": RGB or BGR)")
+            missing.add("format", "the order of the colours (\"format\": RGB or BGR)")
         }
         frame(&image, sheet, height: height, width: width, &provenance, &missing)
         if let filter = sheet.filter, let resampler = Resampler(rawValue: filter.value.rawValue) {
             image.resampler = resampler
             note("resampler", "\"\(filter.value.rawValue)\"", filter.source, filter.key)
         } else {
-            missing.append("how pictures are scaled (\"resampler\")")
+            missing.add("resampler", "how pictures are scaled (\"resampler\")")
         }
         var layer = ModelManifest.Layer(
             path: "inputs[0]", name: picture.port.name.isEmpty ? "input_0" : picture.port.name, kind: .array,
             elementType: picture.port.elementType, shape: Shape([height, width, picture.channels]))
         normalize(&image, &layer, sheet, picture, &provenance, &missing)
         for fact in sheet.unsupported {
-            missing.append("how to do without what \(fact.source) asks for: \(fact.value)")
+            missing.add("unsupported", "how to do without what \(fact.source) asks for: \(fact.value)")
         }
-        provenance.missing += missing
-        guard missing.isEmpty else { return nil }
+        for entry in missing.entries { provenance.leaveOpen(entry.key, entry.sentence) }
+        guard missing.entries.isEmpty else { return nil }
         layer.kind = .image(image)
         return layer
     }
 
     private func frame(
         _ image: inout ModelManifest.ImageLayer, _ sheet: FactSheet, height: Int, width: Int,
-        _ provenance: inout ModelProvenance, _ missing: inout [String]
+        _ provenance: inout ModelProvenance, _ missing: inout Missing
     ) {
         guard let fact = sheet.framing else {
-            missing.append("how a picture's shape becomes the input's (\"crop_and_scale\")")
+            missing.add("crop_and_scale", "how a picture's shape becomes the input's (\"crop_and_scale\")")
             return
         }
         func note(_ name: String, _ value: String, _ source: String, _ key: String) {
             provenance.lines.append(ModelProvenance.Line(name: name, value: value, source: source, key: key))
         }
         func mismatch(_ found: FactSize) {
-            missing.append(
+            missing.add(
+                "crop_and_scale",
                 "what is right: \(fact.source) makes pictures of \(found.height)x\(found.width), the model file takes \(height)x\(width)"
             )
         }
@@ -206,7 +219,7 @@ struct FactPlanner {
 
     private func normalize(
         _ image: inout ModelManifest.ImageLayer, _ layer: inout ModelManifest.Layer, _ sheet: FactSheet,
-        _ picture: PicturePort, _ provenance: inout ModelProvenance, _ missing: inout [String]
+        _ picture: PicturePort, _ provenance: inout ModelProvenance, _ missing: inout Missing
     ) {
         func note(_ name: String, _ value: String, _ source: String, _ key: String) {
             provenance.lines.append(ModelProvenance.Line(name: name, value: value, source: source, key: key))
@@ -214,7 +227,7 @@ struct FactPlanner {
         // Pixels are what a tensor of bytes holds: the normalization is for the float model that it was made of.
         if picture.port.elementType == .uint8 { return }
         guard let fact = sheet.normalization else {
-            missing.append("how pixels are normalized (\"normalize\")")
+            missing.add("normalize", "how pixels are normalized (\"normalize\")")
             return
         }
         let form = fact.value
@@ -236,7 +249,7 @@ struct FactPlanner {
         if form.dividesTwice { note("normalize.divide_by_std_twice", "true", fact.source, "include_top") }
         guard !picture.port.elementType.isFloatingPoint else { return }
         guard let quantization = sheet.inputQuantization else {
-            missing.append("the scale and zero point of the input (\"quantize\")")
+            missing.add("quantize", "the scale and zero point of the input (\"quantize\")")
             return
         }
         // value / scale + zero
@@ -249,7 +262,7 @@ struct FactPlanner {
     // MARK: Outputs
 
     private func outputLayers(
-        _ sheet: FactSheet, _ provenance: inout ModelProvenance, _ labelFile: inout String?
+        _ sheet: FactSheet, _ provenance: inout ModelProvenance, _ result: inout Result
     ) -> [ModelManifest.Layer] {
         var layers = outputs.enumerated().map { index, port in
             ModelManifest.Layer(
@@ -272,7 +285,7 @@ struct FactPlanner {
         for fact in [sheet.labels].compactMap({ $0 }) + files {
             if let index = candidates.first(where: { classes(outputs[$0]) == fact.value.count }) {
                 (labels, place) = (labels ?? fact, place ?? index)
-                if labels?.source == fact.source, files.contains(fact) { labelFile = fact.source }
+                if labels?.source == fact.source, files.contains(fact) { result.labelFile = fact.source }
                 if let labels, labels.source != fact.source, labels.value != fact.value {
                     provenance.remarks.append(
                         "labels: \(labels.source) and \(fact.source) name the classes differently; \(labels.source) counts"
@@ -285,14 +298,17 @@ struct FactPlanner {
         guard let labels, let place else {
             let counts = candidates.compactMap { classes(outputs[$0]) }
             guard let count = counts.first else {
-                provenance.missing.append("what its outputs mean")
+                provenance.leaveOpen("labels", "what its outputs mean")
                 return layers
             }
-            provenance.missing.append(
+            provenance.leaveOpen(
+                "labels",
                 "the labels of the \(count) classes (\"labels\")"
                     + (wrong.isEmpty ? "" : ": \(wrong.joined(separator: ", "))"))
             return layers
         }
+        result.labels = labels.value
+        result.labelledOutput = place
         if !wrong.isEmpty {
             provenance.remarks.append(
                 "labels: the output has \(labels.value.count) classes, but \(wrong.joined(separator: ", "))")
@@ -303,7 +319,7 @@ struct FactPlanner {
         let port = outputs[place]
         if !port.elementType.isFloatingPoint {
             guard let quantization = sheet.outputQuantization else {
-                provenance.missing.append("the scale and zero point of the output (\"dequantize\")")
+                provenance.leaveOpen("dequantize", "the scale and zero point of the output (\"dequantize\")")
                 return layers
             }
             let (scale, zero) = (quantization.value.scale, Double(quantization.value.zeroPoint))
@@ -312,7 +328,7 @@ struct FactPlanner {
             note("dequantize.bias", "\(-zero * scale)", quantization.source, quantization.key)
         }
         guard let ending = ending(sheet, port) else {
-            provenance.missing.append("whether the output is probabilities or logits (\"activation\")")
+            provenance.leaveOpen("activation", "whether the output is probabilities or logits (\"activation\")")
             return layers
         }
         layers[place].labels = labels.value

@@ -15,12 +15,22 @@ public struct ModelProvenance: Sendable, Hashable {
     /// Every value, in the order of model.json.
     public var lines: [Line] = []
     /// What nobody says, each as a sentence that says how to say it; empty for a model that can classify.
-    public var missing: [String] = []
+    public private(set) var missing: [String] = []
+    /// For each of those, model.json's key: `format`, `normalize`; `unsupported` for what cannot be done.
+    public private(set) var undecidedKeys: [String] = []
     /// Sources that say different things, and files that could not be read, each as a sentence.
     public var remarks: [String] = []
 
     /// Nothing is known.
     public init() {}
+
+    /// The keys of model.json that are still to be decided.
+    package var undecided: Set<String> { Set(undecidedKeys) }
+
+    mutating func leaveOpen(_ key: String, _ sentence: String) {
+        undecidedKeys.append(key)
+        missing.append(sentence)
+    }
 
     /// Why the model is served as tensors only; nil where nothing is missing.
     public var explanation: String? {

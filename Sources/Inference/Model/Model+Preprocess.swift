@@ -25,6 +25,12 @@ public struct PreprocessedImage: Sendable {
 }
 
 extension Model {
+    /// What becomes of a picture; nil for a model that does not take one.
+    package var imageSpec: ImageTensorSpec? {
+        guard plan.inputs.count == 1, case .image(let pipeline)? = plan.inputs.first?.kind else { return nil }
+        return pipeline.spec
+    }
+
     /// Prepares a picture as a prediction would, and gives the tensor instead of running the model. To compare with the
     /// pipeline that the model was trained with.
     ///

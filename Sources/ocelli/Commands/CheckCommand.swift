@@ -8,6 +8,7 @@ enum CheckCommand: Command {
     static let summary = "Check bundles: everything that is wrong with them, each with its place."
     static let help = """
         Usage: ocelli check BUNDLE... [SETTINGS]
+               ocelli check BUNDLE --against FILE [--at-least SHARE] [SETTINGS]
 
         Loads each bundle (a folder with model.json) or model file as the daemon would, runs it once, and tells what it
         takes and gives, or everything that is wrong with it, with the JSON path. Of a folder with several, each is
@@ -15,23 +16,47 @@ enum CheckCommand: Command {
 
           ocelli check models/digits
           ocelli check models
+          ocelli check models/vit --against expected.csv --at-least 0.99
+
+          --against FILE    Compare answers with a CSV file that has a heading, or with JSON lines: `picture`, `label`
+                            (or `index`), and optionally `confidence` and `tensor`, a .npy file with what the original
+                            made of the picture. Paths are relative to FILE. Tells how many agree, the worst, and where
+                            a tensor parts from the original's.
+          --at-least SHARE  With --against: exit with 1 if fewer agree, 0 to 1.
         """
 
-    static let flags = SettingsFlags.names
+    static let flags = ["--against", "--at-least"] + SettingsFlags.names
 
     static func run(_ arguments: [String]) async throws -> Int32 {
         var reader = ArgumentReader(arguments, command: name, known: flags)
         var settings = SettingsFlags()
         var paths: [String] = []
+        var comparison = BundleComparison.Request()
         while let argument = reader.next() {
             switch argument {
             case .word(let path): paths.append(path)
+            case .flag("--against", let value): comparison.file = try reader.value(of: "--against", value)
+            case .flag("--at-least", let value):
+                let text = try reader.value(of: "--at-least", value)
+                guard let share = Double(text), (0...1).contains(share) else {
+                    throw UsageError("--at-least: expected a number from 0 to 1, found \"\(text)\"")
+                }
+                comparison.atLeast = share
             case .flag(let flag, let value):
                 guard try settings.take(flag, value: value, from: &reader) else { throw reader.unknown(flag) }
             }
         }
         guard !paths.isEmpty else { throw UsageError("no bundle is given; `ocelli help check` shows how") }
         let resolved = try settings.resolve()
+        if !comparison.file.isEmpty {
+            guard paths.count == 1 else { throw UsageError("--against compares one bundle at a time") }
+            comparison.bundle = paths[0]
+            let isGood = try await BundleComparison.run(
+                comparison, settings: resolved, output: Terminal.print, complain: Terminal.complain,
+                progress: Terminal.progress)
+            return isGood ? 0 : 1
+        }
+        guard comparison.atLeast == nil else { throw UsageError("--at-least is for --against FILE") }
         var failed = false
         for path in paths.flatMap(BundleCheck.bundles) {
             let (text, isGood) = await BundleCheck.run(path, settings: resolved)

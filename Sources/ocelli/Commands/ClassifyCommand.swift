@@ -11,6 +11,7 @@ enum ClassifyCommand: Command {
         """
         Usage: ocelli classify FILE... [--model NAME] [--models DIR] [--top N] [--json] [SETTINGS]
                ocelli classify --jsonl [--resume FILE] [--model NAME] [--models DIR] [SETTINGS] < LIST
+               ocelli classify --try BUNDLE FILE... [SETTINGS]
 
         Classifies pictures with the same pipeline that the daemon uses. Exits with 1 if any file failed.
 
@@ -23,6 +24,8 @@ enum ClassifyCommand: Command {
           --crop MODE       How pictures are fitted: center, fit or fill. Default: as the bundle says.
           --explain DIR     Also write what the model sees of each picture to DIR: the tensor as PNG and as NPY
                             (numpy.load), and the list of steps as JSON.
+          --try BUNDLE      Of a bundle, folder or model file that does not say how pictures are prepared: one line for
+                            each usual way that is still to be decided, with the first classes, to see which is right.
           --json            One JSON object per file and line, in the form of the HTTP answer.
 
           --jsonl           Classify a list of pictures from standard input: a line each, a path or {"path": ...}. The
@@ -38,7 +41,8 @@ enum ClassifyCommand: Command {
     }
 
     static let flags =
-        ["--model", "--threshold", "--crop", "--json", "--explain", "--jsonl", "--resume"] + SettingsFlags.names
+        ["--model", "--threshold", "--crop", "--json", "--explain", "--jsonl", "--resume", "--try"]
+        + SettingsFlags.names
 
     static func run(_ arguments: [String]) async throws -> Int32 {
         var reader = ArgumentReader(arguments, command: name, known: flags)
@@ -46,9 +50,11 @@ enum ClassifyCommand: Command {
         var request = LocalClassification.Request()
         var isBulk = false
         var resume: String?
+        var trial = PreprocessingTrials.Request()
         while let argument = reader.next() {
             switch argument {
             case .word(let file): request.files.append(file)
+            case .flag("--try", let value): trial.model = try reader.value(of: "--try", value)
             case .flag("--json", nil): request.isJSON = true
             case .flag("--jsonl", nil): isBulk = true
             case .flag("--resume", let value): resume = try reader.value(of: "--resume", value)
@@ -81,6 +87,13 @@ enum ClassifyCommand: Command {
             return try await bulk.run() == 0 ? 0 : 1
         }
         guard !request.files.isEmpty else { throw UsageError("no file is given; `ocelli help classify` shows how") }
+        if !trial.model.isEmpty {
+            trial.files = request.files
+            let failed = try await PreprocessingTrials.run(
+                trial, settings: try settings.resolve(), output: Terminal.print, complain: Terminal.complain,
+                progress: Terminal.progress)
+            return failed == 0 ? 0 : 1
+        }
         let failed = try await LocalClassification.run(
             request, settings: try settings.resolve(), output: Terminal.print, complain: Terminal.complain,
             progress: Terminal.progress)

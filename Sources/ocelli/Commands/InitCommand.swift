@@ -6,12 +6,13 @@ enum InitCommand: Command {
     static let name = "init"
     static let summary = "Write a first model.json for a model file."
     static let help = """
-        Usage: ocelli init MODELFILE [--stdout] [--force]
+        Usage: ocelli init MODELFILE|FOLDER [--stdout] [--force]
 
-        Reads a model file (.onnx, .tflite, .xml, .pdmodel, .pb, or a TensorFlow SavedModel's folder) and writes
-        model.json beside it: names, types and shapes are the file's; what only the model's maker knows (how pictures are
-        normalized, the order of colours, labels) is guessed and marked with "$decide". Look at each, then run
-        `ocelli check FOLDER`.
+        Reads a model file (.onnx, .tflite, .xml, .pdmodel, .pb, or a TensorFlow SavedModel's folder) or a folder as it
+        was downloaded, and writes model.json beside it. Names, types and shapes are the file's. How pictures are
+        prepared, and the labels, are read from what ships with the model (preprocessor_config.json, config.json,
+        metadata.yaml, the file's own metadata, files of labels); each line names its source in a comment. What nobody
+        says is a first guess, marked with "$decide": look at each, then run `ocelli check FOLDER`.
 
           --stdout   Print it instead.
           --force    Overwrite a model.json that is there.
@@ -39,8 +40,11 @@ enum InitCommand: Command {
             return 0
         }
         let path = try draft.write(overwriting: overwrites)
-        Terminal.print("wrote \(path); to be decided there:")
+        Terminal.print(
+            "wrote \(path)" + (draft.decisions.isEmpty ? "; nothing is left to decide" : "; to be decided there:"))
         for decision in draft.decisions { Terminal.print("  \(decision)") }
+        if !draft.remarks.isEmpty { Terminal.print("noticed:") }
+        for remark in draft.remarks { Terminal.print("  \(remark)") }
         Terminal.print("then: ocelli check \(draft.folder)")
         return 0
     }

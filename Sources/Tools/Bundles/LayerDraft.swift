@@ -1,0 +1,199 @@
+internal import Inference
+
+/// Writes the layers of a first model.json.
+struct LayerDraft {
+    let facts: BundleDerivation
+    /// The file of labels that the bundle has or gets.
+    let labelFile: String?
+
+    /// One key, its value as JSON text, and where that was read.
+    private struct Member {
+        let key: String
+        let value: String
+        var comment: String?
+    }
+
+    private func line(_ name: String) -> ModelProvenance.Line? { facts.provenance.lines.first { $0.name == name } }
+
+    /// Whether anything is from elsewhere than the model file's tensors and a file of labels: then each line names its source.
+    /// Otherwise the draft is JSON without comments, which other readers take too.
+    private var namesSources: Bool {
+        let file = facts.file.split(separator: "/").last.map(String.init) ?? ""
+        return facts.provenance.lines.contains { $0.source != file && $0.source != facts.labelFile }
+    }
+
+    private func comment(_ line: ModelProvenance.Line) -> String? {
+        namesSources ? "from \(line.source): \(line.key)" : nil
+    }
+
+    /// The key with its value and source, if a source says it.
+    private func known(_ name: String, as key: String? = nil) -> Member? {
+        line(name).map { Member(key: key ?? name, value: $0.value, comment: comment($0)) }
+    }
+
+    private static func object(_ members: [Member]) -> String {
+        let lines = members.enumerated().map { index, member in
+            "      \"\(member.key)\": \(member.value)\(index < members.count - 1 ? "," : "")"
+                + (member.comment.map { "  // \($0.filter { !$0.isNewline })" } ?? "")
+        }
+        return "    {\n" + lines.joined(separator: "\n") + "\n    }"
+    }
+
+    /// Adds what is open to a layer, and to the list of all.
+    private static func finish(_ members: [Member], _ path: String, _ open: [String], _ notes: inout [String]) -> String
+    {
+        notes += open.map { "\(path).\($0)" }
+        return object(
+            open.isEmpty
+                ? members : members + [Member(key: "$decide", value: DraftText.quoted(open.joined(separator: "; ")))])
+    }
+
+    /// A picture has one or three channels on its first or last axis, and two more axes that are larger.
+    private static func picture(_ shape: Shape) -> (height: Int, width: Int, channels: Int, isNCHW: Bool)? {
+        var extents = shape.dimensions
+        if extents.count == 4, extents[0] == 1 || extents[0] == Shape.dynamic { extents.removeFirst() }
+        guard extents.count == 3 else { return nil }
+        func isSide(_ extent: Int) -> Bool { extent > 3 || extent == Shape.dynamic }
+        if [1, 3].contains(extents[2]), isSide(extents[0]), isSide(extents[1]) {
+            return (extents[0], extents[1], extents[2], false)
+        }
+        if [1, 3].contains(extents[0]), isSide(extents[1]), isSide(extents[2]) {
+            return (extents[1], extents[2], extents[0], true)
+        }
+        return nil
+    }
+
+    /// The shape of an array: a batch axis may stay open, every other axis needs an extent; a single number has one.
+    private static func arrayShape(_ shape: Shape, _ open: inout [String]) -> [Int] {
+        guard !shape.dimensions.isEmpty else { return [1] }
+        return shape.dimensions.enumerated().map { axis, extent in
+            guard extent == Shape.dynamic, axis > 0 else { return extent }
+            open.append("shape[\(axis)]: the file leaves this extent open")
+            return 1
+        }
+    }
+
+    // MARK: Inputs
+
+    func input(_ port: TensorPort, _ index: Int, _ notes: inout [String]) -> String {
+        let path = "inputs[\(index)]"
+        var members = [Member(key: "name", value: DraftText.quoted(port.name.isEmpty ? "input_\(index)" : port.name))]
+        var open: [String] = []
+        let dtype = Member(key: "dtype", value: DraftText.quoted(port.elementType.rawValue))
+        let isDerived = index == 0 && line("layout") != nil
+        guard let picture = Self.picture(port.shape) ?? (isDerived ? (-1, -1, 3, true) : nil) else {
+            members += [Member(key: "type", value: "\"array\""), dtype]
+            members.append(Member(key: "shape", value: DraftText.list(Self.arrayShape(port.shape, &open))))
+            return Self.finish(members, path, open, &notes)
+        }
+        members += [Member(key: "type", value: "\"image\""), dtype]
+        if let shape = known("shape"), !facts.provenance.undecided.contains("shape") {
+            members.append(shape)
+        } else {
+            let height = picture.height > 0 ? picture.height : 224, width = picture.width > 0 ? picture.width : 224
+            if picture.height < 0 || picture.width < 0 { open.append("the size: the file leaves it open") }
+            members.append(Member(key: "shape", value: DraftText.list([height, width, picture.channels])))
+        }
+        if let format = known("format") {
+            members.append(format)
+        } else {
+            members.append(Member(key: "format", value: picture.channels == 1 ? "\"GRAY\"" : "\"RGB\""))
+            if picture.channels == 3 { open.append("format: RGB or BGR, as the model was trained") }
+        }
+        if let layout = known("layout") {
+            members.append(layout)
+        } else if picture.isNCHW {
+            members.append(Member(key: "layout", value: "\"NCHW\""))
+        }
+        normalization(port, &members, &open)
+        if let mode = known("crop_and_scale") {
+            members.append(mode)
+            for key in ["resize_shorter_side", "resize_exactly", "resize", "fit_alignment", "centering", "fill_color"] {
+                if let member = known(key) { members.append(member) }
+            }
+        } else {
+            members.append(Member(key: "crop_and_scale", value: "\"center\""))
+            open.append("crop_and_scale: center, fit or fill, as the pictures were prepared for training")
+        }
+        if let resampler = known("resampler") { members.append(resampler) }
+        for (key, sentence) in zip(facts.provenance.undecidedKeys, facts.provenance.missing) where key == "unsupported"
+        {
+            open.append(sentence)
+        }
+        return Self.finish(members, path, open, &notes)
+    }
+
+    private func normalization(_ port: TensorPort, _ members: inout [Member], _ open: inout [String]) {
+        let parts = ["scale", "offset", "mean", "std", "divide_by_std_twice"].compactMap { key in
+            line("normalize.\(key)").map { (key, $0) }
+        }
+        if let first = parts.first(where: { $0.0 == "mean" })?.1 {
+            let body = parts.map { "\"\($0.0)\": \($0.1.value)" }.joined(separator: ", ")
+            members.append(Member(key: "normalize", value: "{ \(body) }", comment: comment(first)))
+        } else if port.elementType.isFloatingPoint {
+            members.append(Member(key: "normalize", value: "{ \"standard\": \"[0,1]\" }"))
+            open.append(
+                "normalize: [0,1], [-1,1], scale and bias, mean and std, or none for pixels from 0 to 255, as the model was trained"
+            )
+        }
+        if let scale = line("quantize.scale"), let bias = line("quantize.bias") {
+            members.append(
+                Member(
+                    key: "quantize", value: "{ \"scale\": \(scale.value), \"bias\": \(bias.value) }",
+                    comment: comment(scale)))
+        } else if port.elementType == .int8 {
+            members.append(Member(key: "quantize", value: "{ \"scale\": 1, \"bias\": -128 }"))
+            open.append("quantize: the scale and zero point of the model's input")
+        }
+    }
+
+    // MARK: Outputs
+
+    func output(_ port: TensorPort, _ index: Int, _ notes: inout [String]) -> String {
+        let path = "outputs[\(index)]"
+        var open: [String] = []
+        var members = [
+            Member(key: "name", value: DraftText.quoted(port.name.isEmpty ? "output_\(index)" : port.name)),
+            Member(key: "type", value: "\"array\""),
+            Member(key: "dtype", value: DraftText.quoted(port.elementType.rawValue)),
+            Member(key: "shape", value: DraftText.list(Self.arrayShape(port.shape, &open))),
+        ]
+        if let picture = Self.picture(port.shape) {
+            let layout = picture.isNCHW ? "layout \"NCHW\", " : ""
+            open.append(
+                "type: image, with shape [height, width, channels], format, \(layout)denormalize, if this is a picture")
+        }
+        let extents = port.shape.dimensions.filter { $0 != 1 && $0 != Shape.dynamic }
+        guard extents.count == 1, let classes = extents.first else { return Self.finish(members, path, open, &notes) }
+        let isLabelled = facts.labelledOutput == index
+        if isLabelled, let labelFile, let labels = line("labels") {
+            members.append(
+                Member(
+                    key: "labels", value: DraftText.quoted(labelFile),
+                    comment: comment(labels).map { "\(classes) names, \($0)" }))
+        } else {
+            let known =
+                [1000: " (\"imagenet-1k\" for ImageNet's)", 1001: " (\"imagenet-1001\" for ImageNet's)"][classes] ?? ""
+            open.append("labels: the name of a file with \(classes) lines\(known), if these are classes")
+        }
+        if isLabelled, let activation = line("activation") {
+            // What ends in Softmax or Sigmoid needs no activation: that is the default.
+            if activation.value != "null" {
+                members.append(Member(key: "activation", value: activation.value, comment: comment(activation)))
+            }
+        } else if port.elementType.isFloatingPoint {
+            open.append("activation: softmax (or sigmoid), if the file gives logits")
+        }
+        if isLabelled, let scale = line("dequantize.scale"), let bias = line("dequantize.bias") {
+            members.append(
+                Member(
+                    key: "dequantize", value: "{ \"scale\": \(scale.value), \"bias\": \(bias.value) }",
+                    comment: comment(scale)))
+        } else if port.elementType == .uint8 || port.elementType == .int8 {
+            let scores = port.elementType == .uint8 ? "\"standard\": \"[0,1]\"" : "\"scale\": 0.00390625, \"bias\": 0.5"
+            members.append(Member(key: "dequantize", value: "{ \(scores) }"))
+            open.append("dequantize: the scale and zero point of the model's output")
+        }
+        return Self.finish(members, path, open, &notes)
+    }
+}
