@@ -78,10 +78,11 @@ extension ProgramOperations {
         guard size > 0, size <= extent, stride > 0 else {
             throw Problem("windows of \(size) elements, \(stride) apart, of \(extent)")
         }
-        let starts = Array(Swift.stride(from: 0, through: extent - size, by: stride))
-        guard let count = checkedProduct(starts.count, size), count <= 1 << 24 else {
-            throw Problem("\(starts.count) windows of \(size) elements are too many")
+        // Counted before anything is made of them.
+        guard let count = checkedProduct((extent - size) / stride + 1, size), count <= 1 << 24 else {
+            throw Problem("windows of \(size) elements, \(stride) apart, of \(extent) are too many")
         }
+        let starts = Array(Swift.stride(from: 0, through: extent - size, by: stride))
         let places = starts.flatMap { start in (start..<start + size).map { Int32(clamping: $0) } }
         let indices = try call.graph.constant(.i32, shape: [starts.count, size], bytes: Bytes(of: places))
         return [try call.graph.gather(x, indices, axis: axis)]

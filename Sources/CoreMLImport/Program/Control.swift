@@ -82,6 +82,7 @@ extension ProgramOperations {
         else { throw Problem("a loop of \(variables.count) variables whose blocks have others") }
         var constants: [[Int: [ProgramOperand]]] = [[:], [:]]
         for _ in 0..<maximumRounds {
+            try call.program.count(1)
             let goesOn = try results(of: blocks[0], variables, call.program, constants: &constants[0])[0]
             guard let known = try goesOn.tensor?.integers().first else {
                 throw Problem(

@@ -15,12 +15,8 @@ extension ProgramContext {
         for (index, operation) in block.operations.enumerated() {
             let name = operation.outputs.first?.name ?? ""
             builder.place = name
-            operationCount += 1
             do throws(Problem) {
-                guard operationCount <= Self.maximumOperations else {
-                    throw Problem(
-                        "with its loops written out the program has more than \(Self.maximumOperations) operations")
-                }
+                try count(1)
                 if let known = constants[index] {
                     try define(operation, known)
                 } else {
@@ -31,6 +27,14 @@ extension ProgramContext {
             } catch {
                 throw error.inside("operations[\(index)] \"\(name)\" (\(operation.type))")
             }
+        }
+    }
+
+    /// Counts operations, and rounds of loops: empty ones must end, too.
+    func count(_ more: Int) throws(Problem) {
+        operationCount += more
+        guard operationCount <= Self.maximumOperations else {
+            throw Problem("with its loops written out the program has more than \(Self.maximumOperations) operations")
         }
     }
 

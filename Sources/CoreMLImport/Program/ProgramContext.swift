@@ -36,7 +36,7 @@ final class ProgramContext {
     private var weightFiles: [String: BlobFile] = [:]
     private let files: WeightFiles
     /// Bytes that constants may still take: several names may speak of one record, and compressed weights grow.
-    private var budget: Int
+    private(set) var budget: Int
 
     init(files: WeightFiles, programSize: Int) {
         self.files = files

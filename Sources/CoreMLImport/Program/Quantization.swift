@@ -56,11 +56,17 @@ extension ProgramOperations {
                 return [
                     try constant(
                         call,
-                        CompressedWeights.palette(packed: indices, table: table, shape: call.requiredIntegers("shape")))
+                        CompressedWeights.palette(
+                            packed: indices, table: table, shape: call.requiredIntegers("shape"),
+                            limit: call.program.budget))
                 ]
             }
             let axis = try call.integers("vector_axis")?.first
-            return [try constant(call, CompressedWeights.palette(indices, table: table, vectorAxis: axis))]
+            return [
+                try constant(
+                    call, CompressedWeights.palette(indices, table: table, vectorAxis: axis, limit: call.program.budget)
+                )
+            ]
         },
         "constexpr_sparse_to_dense": { call throws(Problem) in
             var mask = try tensor(call, "mask")
@@ -70,16 +76,21 @@ extension ProgramOperations {
                     try BlobTensor(.uint1, shape: shape, bytes: mask.bytes)
                 }
             }
-            return [try constant(call, CompressedWeights.dense(tensor(call, "nonzero_data"), mask: mask))]
+            return [
+                try constant(
+                    call, CompressedWeights.dense(tensor(call, "nonzero_data"), mask: mask, limit: call.program.budget))
+            ]
         },
         "constexpr_lut_to_sparse": { call throws(Problem) in
             let (mask, table) = (try tensor(call, "indices_mask"), try tensor(call, "lut"))
             let axis = try call.integers("vector_axis")?.first
-            let indices = try CompressedWeights.dense(tensor(call, "indices_nonzero_data"), mask: mask)
-            let decoded = try CompressedWeights.palette(indices, table: table, vectorAxis: axis)
+            let indices = try CompressedWeights.dense(
+                tensor(call, "indices_nonzero_data"), mask: mask, limit: call.program.budget)
+            let decoded = try CompressedWeights.palette(
+                indices, table: table, vectorAxis: axis, limit: call.program.budget)
             var spread = mask
             if let axis, let vector = table.shape.last, vector > 1 {
-                spread = try CompressedWeights.repeated(mask, along: axis, count: vector)
+                spread = try CompressedWeights.repeated(mask, along: axis, count: vector, limit: call.program.budget)
             }
             return [
                 try constant(call, spread), try constant(call, CompressedWeights.sparse(decoded, mask: spread)),
@@ -87,7 +98,7 @@ extension ProgramOperations {
         },
         "constexpr_sparse_blockwise_shift_scale": { call throws(Problem) in
             let mask = try tensor(call, "data_mask")
-            let data = try CompressedWeights.dense(tensor(call, "nonzero_data"), mask: mask)
+            let data = try CompressedWeights.dense(tensor(call, "nonzero_data"), mask: mask, limit: call.program.budget)
             let offset = try call.constant("offset")
             let decoded = try CompressedWeights.blockwise(data, scale: tensor(call, "scale"), offset: offset)
             return [try constant(call, mask), try constant(call, CompressedWeights.sparse(decoded, mask: mask))]

@@ -136,7 +136,9 @@ extension ProgramOperations {
         let (graph, x) = (call.graph, try call.float("x"))
         let matrix = try call.float("transform_matrix")
         let (height, width) = (try call.integer("output_height"), try call.integer("output_width"))
-        guard matrix.rank == 2, matrix.shape[1] == 6, height > 0, width > 0, height <= 1 << 14, width <= 1 << 14 else {
+        guard matrix.rank == 2, matrix.shape[1] == 6, height > 0, width > 0, height <= 1 << 14, width <= 1 << 14,
+            height * width <= 1 << 22
+        else {
             throw Problem("matrices of shape \(shapeText(matrix.shape)) and an output of \(width) by \(height)")
         }
         func line(_ count: Int) -> [Float] {

@@ -1,6 +1,8 @@
 /// Decodes the weights that `constexpr_…` operations of ML Programs describe (coremltools: ops/defs/iOS16/constexpr_ops.py,
 /// iOS18/compression.py).
 ///
+/// `limit`: how many bytes the decoded weights may take.
+///
 /// Decoded weights are 16-bit floats where scales or tables are, which keeps them small, 32-bit floats otherwise; tables of
 /// integers give integers.
 package enum CompressedWeights {
@@ -83,7 +85,7 @@ package enum CompressedWeights {
     }
 
     /// The entries of a table at packed indices: as many bits each as the table of 2, 4, 16, 64 or 256 entries needs.
-    package static func palette(packed indices: BlobTensor, table: BlobTensor, shape: [Int]) throws(Problem)
+    package static func palette(packed indices: BlobTensor, table: BlobTensor, shape: [Int], limit: Int) throws(Problem)
         -> BlobTensor
     {
         let bits: MILDataType
@@ -101,11 +103,11 @@ package enum CompressedWeights {
         }
         var table = table
         table.shape = shape.map { _ in 1 } + [table.count, 1]
-        return try palette(codes, table: table, vectorAxis: nil)
+        return try palette(codes, table: table, vectorAxis: nil, limit: limit)
     }
 
     /// The entries of tables [groups…, entries, vector] at indices; a vector's numbers follow each other along `vectorAxis`.
-    package static func palette(_ indices: BlobTensor, table: BlobTensor, vectorAxis: Int?) throws(Problem)
+    package static func palette(_ indices: BlobTensor, table: BlobTensor, vectorAxis: Int?, limit: Int) throws(Problem)
         -> BlobTensor
     {
         let rank = indices.shape.count
@@ -122,12 +124,12 @@ package enum CompressedWeights {
         }
         var shape = indices.shape
         if vector > 1 { shape[axis] *= vector }
-        guard let count = elementCount(shape), count <= maximumElements else {
-            throw Problem("weights of shape \(shape) are too large")
-        }
-        let inner = vector > 1 ? indices.shape[(axis + 1)...].reduce(1, *) : 1
         let width = table.element.bits / 8
         guard width > 0 else { throw Problem("a lookup table of \(table.element)") }
+        guard let count = elementCount(shape), let size = checkedProduct(count, width), size <= limit else {
+            throw Problem("weights of shape \(shape) are far larger than the file")
+        }
+        let inner = vector > 1 ? indices.shape[(axis + 1)...].reduce(1, *) : 1
         let bytes = Bytes(count: count * width) { target in
             table.bytes.withUnsafeBytes { source in
                 runs.forEach { run in
@@ -147,7 +149,7 @@ package enum CompressedWeights {
     }
 
     /// The values where the mask (1 bit an element) is set, zeros elsewhere.
-    package static func dense(_ values: BlobTensor, mask: BlobTensor) throws(Problem) -> BlobTensor {
+    package static func dense(_ values: BlobTensor, mask: BlobTensor, limit: Int) throws(Problem) -> BlobTensor {
         let bits = try mask.codes()
         let set = bits.reduce(0) { $0 + ($1 != 0 ? 1 : 0) }
         guard set == values.count else {
@@ -159,7 +161,10 @@ package enum CompressedWeights {
             values = try BlobTensor(element, shape: [values.count], bytes: Bytes(of: values.codes()))
         }
         let width = values.element.bits / 8
-        let bytes = Bytes(count: bits.count * width) { target in
+        guard let size = checkedProduct(bits.count, width), size <= limit else {
+            throw Problem("weights of shape \(mask.shape) are far larger than the file")
+        }
+        let bytes = Bytes(count: size) { target in
             values.bytes.withUnsafeBytes { source in
                 var next = 0
                 for (index, bit) in bits.enumerated() where bit != 0 {
@@ -190,12 +195,14 @@ package enum CompressedWeights {
     }
 
     /// Each element `count` times along an axis: the mask of weights that vectors make up.
-    package static func repeated(_ mask: BlobTensor, along axis: Int, count: Int) throws(Problem) -> BlobTensor {
+    package static func repeated(_ mask: BlobTensor, along axis: Int, count: Int, limit: Int) throws(Problem)
+        -> BlobTensor
+    {
         let axis = try positiveAxis(axis, rank: mask.shape.count)
         let codes = try mask.codes()
         var shape = mask.shape
         guard let extent = checkedProduct(shape[axis], count), let total = checkedProduct(codes.count, count),
-            total <= maximumElements
+            total <= limit
         else { throw Problem("a mask of shape \(shape), repeated \(count) times, is too large") }
         shape[axis] = extent
         let inner = mask.shape[(axis + 1)...].reduce(1, *)
@@ -205,9 +212,6 @@ package enum CompressedWeights {
         }
         return try BlobTensor(.uint8, shape: shape, bytes: Bytes(of: result))
     }
-
-    /// No weights have more elements; a few bytes could otherwise speak of any number.
-    private static let maximumElements = 1 << 31
 
     /// Memory for floats of one of two widths.
     private struct FloatTarget {
