@@ -121,6 +121,20 @@ def convolutions(old, exact):
         for h in range(3):
             for v in range(3):
                 y3[0, :, d, h, v] = np.einsum("cdhw,ocdhw->o", x3[0, :, d:d + 2, h:h + 3, v:v + 2], w3)
+    # A size beside the padding: the padding in front is cut off, the end follows from the size; a row more than there is.
+    grown = np.pad(deconv(x[None], w, b, (2, 2))[0] - b[:, None, None], ((0, 0), (0, 1), (0, 1))) + b[:, None, None]
+    transposed("deconvolution-output-padding", x, w, b, 2, grown[:, 1:9, 1:11], output_shape=[8, 10], padding_top=1,
+               padding_bottom=1, padding_left=1, padding_right=1)
+    d3, dw3 = values("deconv3d", 1, 2, 2, 3, 2), values("deconv3dw", 2, 3, 2, 2, 2)
+    dy3 = np.zeros((1, 3, 4, 6, 4), F)
+    for d in range(2):
+        for h in range(3):
+            for v in range(2):
+                dy3[0, :, 2 * d:2 * d + 2, 2 * h:2 * h + 2, 2 * v:2 * v + 2] = np.einsum("c,codhw->odhw", d3[0, :, d, h, v], dw3)
+    exact("deconvolution3d", ["convolution3d (deconvolution)"], {"x": d3}, {"y": dy3},
+          lambda builder: builder.add_convolution3d(
+              "deconv", 2, 3, 2, 2, 2, dw3.transpose(1, 0, 2, 3, 4), None, False, stride_depth=2, stride_height=2, stride_width=2,
+              is_deconv=True, input_name="x", output_name="y"))
     exact("convolution3d", ["convolution3d"], {"x": x3}, {"y": y3},
           lambda builder: builder.add_convolution3d(
               "conv", 2, 3, 2, 3, 2, w3, None, False, input_name="x", output_name="y"))
@@ -379,7 +393,7 @@ def unary(old, exact):
     t = F(1.5) * x + F(0.25)
     modes = {
         "sqrt": np.sqrt(t), "rsqrt": 1 / np.sqrt(t + F(1e-3)), "inverse": 1 / (t + F(1e-3)), "power": t**F(2.5),
-        "exp": np.exp(t), "log": np.log(t), "abs": np.abs(t), "threshold": np.maximum(F(2.5), t),
+        "exp": np.exp(t), "log": np.log(t + F(1e-3)), "abs": np.abs(t), "threshold": np.maximum(F(2.5), t),
     }
     for name, y in modes.items():
         old(f"unary-{name}", [f"unary ({name})"], {"x": x}, {"y": y},
@@ -636,6 +650,31 @@ def selections(exact):
         exact(f"argsort{'-descending' if descending else ''}", ["argSort"], {"x": x},
               {"y": np.argsort(-x if descending else x, 1, kind="stable").astype(F)},
               lambda builder: builder.add_argsort("a", "x", "y", 1, descending))
+    operations = {
+        "UPDATE": lambda old, new: new, "ADD": np.add, "SUB": np.subtract, "MUL": np.multiply, "DIV": np.divide,
+        "MAX": np.maximum, "MIN": np.minimum,
+    }
+    rows, slices = np.array([2, -4], F), values("scatter", 2, 5, 3, low=0.5)
+    points, elements = np.array([[0, 1, 2], [3, -1, 0]], F), values("points", 2, low=0.5)
+    along, many = np.array([[[1, 0, 4]]] * 4, F), values("alongs", 4, 1, 3, low=0.5)
+    for mode, operation in operations.items():
+        y, z, t = x.copy(), x.copy(), x.copy()
+        for row, part in zip((2, 0), slices):
+            y[row] = operation(x[row], part)
+        for point, element in zip(points.astype(int), elements):
+            z[tuple(point)] = operation(x[tuple(point)], element)
+        np.put_along_axis(t, along.astype(int), operation(np.take_along_axis(x, along.astype(int), 1), many), 1)
+        exact(f"scatter-{mode.lower()}", ["scatter"], {"x": x, "i": rows, "u": slices}, {"y": y},
+              lambda builder: builder.add_scatter("s", ["x", "i", "u"], "y", axis=0, mode=mode))
+        exact(f"scatter-nd-{mode.lower()}", ["scatterND"], {"x": x, "i": points, "u": elements}, {"y": z},
+              lambda builder: builder.add_scatter_nd("s", ["x", "i", "u"], "y", mode=mode))
+        exact(f"scatter-along-axis-{mode.lower()}", ["scatterAlongAxis"], {"x": x, "i": along, "u": many}, {"y": t},
+              lambda builder: builder.add_scatter_along_axis("s", ["x", "i", "u"], "y", axis=1, mode=mode))
+    turned = x.copy()
+    for index, length in enumerate((3, 5, 1, 2)):
+        turned[index, :length] = x[index, :length][::-1]
+    exact("reverse-sequence", ["reverseSeq"], {"x": x, "l": np.array([3, 5, 1, 2], F)}, {"y": turned},
+          lambda builder: builder.add_reverse_sequence("r", ["x", "l"], "y", batch_axis=0, seq_axis=1))
     labels = np.array([[0, 2], [1, 3]], F)
     exact("one-hot", ["oneHot"], {"x": labels}, {"y": np.where(np.eye(4)[labels.astype(int)] > 0, F(2), F(-1))},
           lambda builder: builder.add_one_hot("o", ["x"], "y", 4, axis=-1, on_value=2.0, off_value=-1.0))

@@ -13,18 +13,22 @@ enum ConvolutionLayers {
         let kernel = try layer.sizes(20, "kernelSize", default: [3, 3])
         let strides = try layer.sizes(30, "stride", default: [1, 1])
         let dilations = try layer.sizes(40, "dilationFactor", default: [1, 1])
+        let window = GraphBuilder.Window(
+            strides: strides, dilations: dilations, padding: try padding(layer, valid: 50, same: 51))
         var result: Graph.Value
         if try layer.parameters.bool(60) {
             guard outputs % groups == 0 else { throw Problem("\(outputs) output channels in \(groups) groups") }
             let weights = try layer.constant(
                 90, "weights", shape: [kernelChannels, outputs / groups] + kernel, channels: outputs / groups,
                 perChannel: kernel[0] * kernel[1])
-            result = try deconvolution(layer, value, weights, groups: groups, kernel: kernel, strides: strides)
+            let outputShape = try layer.parameters.integers(100)
+            result = try deconvolution(
+                layer, value, weights, groups: groups, window: window,
+                outputShape: outputShape.isEmpty ? [] : layer.sizes(100, "outputShape", default: [1, 1]),
+                isFrontHeavy: layer.parameters.message(51)?.integer(1) == 1)
         } else {
             let weights = try layer.constant(
                 90, "weights", shape: [outputs, kernelChannels] + kernel, channels: outputs)
-            let window = GraphBuilder.Window(
-                strides: strides, dilations: dilations, padding: try padding(layer, valid: 50, same: 51))
             result = try layer.graph.convolution(value, weights, groups: groups, window: window)
         }
         if try layer.parameters.bool(70) {
@@ -57,45 +61,54 @@ enum ConvolutionLayers {
         return (begin, end)
     }
 
-    /// Dilation is ignored, as the format says. `outputShape` wins over the padding: what the full result has beyond it is cut
-    /// off, the smaller half in front.
+    /// The transposed convolution of any number of axes, by the size that is wanted or by the padding.
+    ///
+    /// `outputShape` says the size; padding beside it still says what is cut off in front, as the converters mean it (the end
+    /// follows from the size). Without padding what is too much is cut off on both sides, the smaller half in front; `same` gives
+    /// extent · stride. Dilation counts only beside an `outputShape`, else the format ignores it.
     private static func deconvolution(
-        _ layer: Layer, _ value: Graph.Value, _ weights: Graph.Value, groups: Int, kernel: [Int], strides: [Int]
+        _ layer: Layer, _ value: Graph.Value, _ weights: Graph.Value, groups: Int, window: GraphBuilder.Window,
+        outputShape: [Int], isFrontHeavy: Bool
     ) throws(Problem) -> Graph.Value {
-        var wanted: [Int?]?
-        let outputShape = try layer.parameters.integers(100)
-        if !outputShape.isEmpty {
-            wanted = try layer.sizes(100, "outputShape", default: [1, 1])
-        } else if layer.parameters.has(51) {
-            wanted = (0..<2).map { axis in value.shape[axis + 2].map { $0 * strides[axis] } }
+        let (strides, count) = (window.strides, window.strides.count)
+        let none = Array(repeating: 0, count: count)
+        let dilations = outputShape.isEmpty ? none.map { _ in 1 } : window.dilations
+        guard value.rank == count + 2, let filter = weights.staticShape else {
+            throw Problem("a deconvolution of \(shapeText(value.shape))")
         }
-        var (begin, end, extra) = ([0, 0], [0, 0], [0, 0])
-        if let wanted {
-            let isTopHeavy = try layer.parameters.message(51)?.integer(1) == 1
-            for axis in 0..<2 {
-                guard let extent = value.shape[axis + 2], let target = wanted[axis] else {
-                    throw Problem("a deconvolution to a given size of an input of open extents")
-                }
-                let surplus = (extent - 1) * strides[axis] + kernel[axis] - target
-                if surplus >= 0 {
-                    begin[axis] = isTopHeavy ? surplus - surplus / 2 : surplus / 2
-                    end[axis] = surplus - begin[axis]
-                } else {
-                    extra[axis] = -surplus
-                }
+        var (begin, end, extra) = (none, none, none)
+        var isPadded = false
+        if case .amounts(let front, let behind) = window.padding {
+            (begin, end) = (front, behind)
+            isPadded = (front + behind).contains { $0 > 0 }
+            if outputShape.isEmpty {
+                return try layer.graph.transposedConvolution(
+                    value, weights, groups: groups, strides: strides, dilations: dilations, begin: begin, end: end,
+                    extra: extra)
             }
-        } else {
-            (begin, end) = try borders(layer.parameters.message(50)?.message(1))
+        }
+        for axis in 0..<count {
+            guard let extent = value.shape[axis + 2] else {
+                throw Problem("a deconvolution to a given size of an input of open extents")
+            }
+            let target = outputShape.isEmpty ? extent * strides[axis] : outputShape[axis]
+            let surplus = (extent - 1) * strides[axis] + (filter[axis + 2] - 1) * dilations[axis] + 1 - target
+            if !isPadded {
+                let total = max(0, surplus)
+                begin[axis] = isFrontHeavy ? total - total / 2 : total / 2
+            }
+            end[axis] = max(0, surplus - begin[axis])
+            extra[axis] = max(0, begin[axis] - surplus)
         }
         return try layer.graph.transposedConvolution(
-            value, weights, groups: groups, strides: strides, dilations: [1, 1], begin: begin, end: end, extra: extra)
+            value, weights, groups: groups, strides: strides, dilations: dilations, begin: begin, end: end, extra: extra
+        )
     }
 
     private static func convolution3D(_ layer: Layer) throws(Problem) -> [Blob] {
         try layer.expectInputs(1...1)
         let value = try layer.array()
         guard value.rank == 5 else { throw Problem("the input \(shapeText(value.shape)); five axes are expected") }
-        guard try !layer.parameters.bool(86) else { throw Problem("deconvolutions of three axes are not translated") }
         let outputs = try layer.size(1, "outputChannels")
         let inputs = try layer.size(2, "inputChannels")
         let groups = try layer.size(10, "nGroups", default: 1)
@@ -105,12 +118,24 @@ enum ConvolutionLayers {
             strides.append(try layer.size(31 + axis, "stride", default: 1))
             dilations.append(try layer.size(40 + axis, "dilation", default: 1))
         }
-        guard inputs % groups == 0 else { throw Problem("\(inputs) input channels in \(groups) groups") }
-        let weights = try layer.constant(
-            60, "weights", shape: [outputs, inputs / groups] + kernel, channels: outputs)
+        guard inputs % groups == 0, outputs % groups == 0 else {
+            throw Problem("\(inputs) input channels and \(outputs) output channels in \(groups) groups")
+        }
         let window = GraphBuilder.Window(
             strides: strides, dilations: dilations, padding: try padding3D(layer, type: 70, amounts: 80))
-        var result = try layer.graph.convolution(value, weights, groups: groups, window: window)
+        var result: Graph.Value
+        if try layer.parameters.bool(86) {
+            let weights = try layer.constant(60, "weights", shape: [inputs, outputs / groups] + kernel)
+            let outputShape = try layer.parameters.integers(87)
+            result = try deconvolution(
+                layer, value, weights, groups: groups, window: window,
+                outputShape: outputShape.isEmpty ? [] : layer.sizes(87, "outputShape", default: [1, 1, 1]),
+                isFrontHeavy: false)
+        } else {
+            let weights = try layer.constant(
+                60, "weights", shape: [outputs, inputs / groups] + kernel, channels: outputs)
+            result = try layer.graph.convolution(value, weights, groups: groups, window: window)
+        }
         if try layer.parameters.bool(50) {
             result = try layer.graph.add(
                 result, layer.constant(61, "bias", shape: [1, outputs, 1, 1, 1], channels: outputs))

@@ -18,7 +18,7 @@ enum LayerTable {
             ConvolutionLayers.table, PoolingLayers.table, ActivationLayers.table, ProductLayers.table,
             NormalizationLayers.table, ElementwiseLayers.table, UnaryLayers.table, ComparisonLayers.table,
             ReductionLayers.table, ShapeLayers.table, RearrangementLayers.table, SliceLayers.table, ResizeLayers.table,
-            ConstantLayers.table, SelectionLayers.table, RecurrentLayers.table, LSTMLayers.table,
+            ConstantLayers.table, SelectionLayers.table, ScatterLayers.table, RecurrentLayers.table, LSTMLayers.table,
         ]
         return Dictionary(families.joined().map { ($0.kind, $0) }, uniquingKeysWith: { first, _ in first })
     }()
@@ -38,9 +38,7 @@ enum LayerTable {
     }
 
     /// Kinds that have a name and no translation.
-    private static let unsupported = [
-        212: "cropResize", 935: "scatter", 945: "scatterND", 954: "scatterAlongAxis", 965: "reverseSeq",
-    ]
+    private static let unsupported = [212: "cropResize"]
 
     static func name(of kind: Int) -> String {
         translators[kind]?.name ?? unsupported[kind] ?? (kind == 500 ? "custom" : "type \(kind)")

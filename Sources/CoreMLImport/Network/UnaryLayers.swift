@@ -48,7 +48,8 @@ enum UnaryLayers {
         case 2: result = try graph.divide(graph.float(1), graph.shifted(value, by: epsilon))
         case 3: result = try graph.binary("Power", 1, value, alpha)
         case 4: result = graph.unary("Exp", value)
-        case 5: result = graph.unary("Log", value)
+        // Only where the file sets it: converters write the epsilon of the logarithm that they translate.
+        case 5: result = graph.unary("Log", try graph.shifted(value, by: given))
         case 6: result = graph.unary("Abs", value)
         case 7: result = try graph.binary("Maximum", 1, value, alpha)
         case let type: throw Problem("the function \(type) is not known")
