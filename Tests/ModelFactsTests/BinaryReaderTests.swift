@@ -39,6 +39,14 @@ import Testing
                 == GraphEnding.none)
     }
 
+    @Test func anONNXFileTellsItsPixels() {
+        let file = Self.onnx([("Image.BitmapPixelFormat", "Bgr8"), ("Image.NominalPixelRange", "NominalRange_0_255")])
+        let sheet = ONNXReader.read(ByteSource(file), name: "m.onnx")
+        #expect(sheet.order?.value == .bgr && sheet.normalization?.value.rescale == 1)
+        let wrong = ONNXReader.read(ByteSource(Self.onnx([("Image.NominalPixelRange", "x")])), name: "m.onnx")
+        #expect(wrong.problems.first?.reason.contains("Image.NominalPixelRange: expected NominalRange_0_255") == true)
+    }
+
     @Test func aBrokenONNXFileIsLocated() {
         let file = Self.onnx([("task", "classify")])
         for count in [3, 10, file.count - 1] {

@@ -137,7 +137,8 @@ import Testing
         #expect(labels(#"{"label2id": {"dog": "1", "cat": "0"}}"#) == ["cat", "dog"])
         #expect(labels(#"{"id2label": ["cat", "dog"]}"#) == ["cat", "dog"])
         // What a configuration without labels has instead.
-        #expect(labels(#"{"id2label": {"0": "LABEL_0", "1": "LABEL_1"}}"#) == nil)
+        let placeholders = HuggingFaceReader.config(Array(#"{"id2label": {"0": "LABEL_0", "1": "LABEL_1"}}"#.utf8))
+        #expect(placeholders.labels == nil && placeholders.placeholderLabels?.value == ["LABEL_0", "LABEL_1"])
         let hole = HuggingFaceReader.config(Array(#"{"id2label": {"0": "cat", "2": "dog"}}"#.utf8))
         #expect(hole.labels == nil && hole.problems.first?.reason.contains("names class 2, but has 2 names") == true)
     }

@@ -91,8 +91,8 @@ struct FactPlanner {
         if [1, 3].contains(extents[2]), isSide(extents[0]), isSide(extents[1]) {
             return PicturePort(port: port, layout: .nhwc, height: extents[0], width: extents[1], channels: extents[2])
         }
-        // Every axis open, as Hugging Face's exporter writes it: PyTorch's order, if this is ONNX.
-        if extents.allSatisfy({ $0 == Shape.dynamic }), file.hasSuffix(".onnx") {
+        // Every axis open, as Hugging Face's exporters write it: PyTorch's order, in ONNX and IR files.
+        if extents.allSatisfy({ $0 == Shape.dynamic }), file.hasSuffix(".onnx") || file.hasSuffix(".xml") {
             return PicturePort(port: port, layout: .nchw, height: -1, width: -1, channels: 3)
         }
         return nil
@@ -282,7 +282,8 @@ struct FactPlanner {
         var place: Int?
         var wrong: [String] = []
         let files = facts.labelFiles.map { Fact($0.labels, source: $0.file, key: "one name a line") }
-        for fact in [sheet.labels].compactMap({ $0 }) + files {
+        for fact in [sheet.labels].compactMap({ $0 }) + files + [sheet.placeholderLabels].compactMap({ $0 })
+        where labels == nil || fact != sheet.placeholderLabels {
             if let index = candidates.first(where: { classes(outputs[$0]) == fact.value.count }) {
                 (labels, place) = (labels ?? fact, place ?? index)
                 if labels?.source == fact.source, files.contains(fact) { result.labelFile = fact.source }
@@ -353,7 +354,7 @@ struct FactPlanner {
         if port.name == "logits" || port.name.hasSuffix("/logits") {
             return Fact(.none, source: file, key: "the output's name \"\(port.name)\"")
         }
-        return nil
+        return sheet.usualEnding
     }
 }
 

@@ -19,6 +19,8 @@ extension FactSheet {
         merge(\.keypoints, other, "keypoints") { "\($0)" }
         merge(\.confidence, other, "confidence threshold") { "\($0)" }
         merge(\.iou, other, "IoU threshold") { "\($0)" }
+        usualEnding = usualEnding ?? other.usualEnding
+        placeholderLabels = placeholderLabels ?? other.placeholderLabels
         inputQuantization = inputQuantization ?? other.inputQuantization
         outputQuantization = outputQuantization ?? other.outputQuantization
         // Descriptions differ without meaning anything by it.

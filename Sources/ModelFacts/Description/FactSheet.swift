@@ -14,6 +14,10 @@ package struct FactSheet: Sendable, Hashable {
     package var inputSize: Fact<FactSize>?
     package var labels: Fact<[String]>?
     package var ending: Fact<GraphEnding>?
+    /// How such models end by their exporter's convention, where the graph itself was not read.
+    package var usualEnding: Fact<GraphEnding>?
+    /// `LABEL_0`, `LABEL_1`, …: what a configuration has that was made without labels.
+    package var placeholderLabels: Fact<[String]>?
     /// Of the only input and the only output, where these hold integers.
     package var inputQuantization: Fact<TensorQuantization>?, outputQuantization: Fact<TensorQuantization>?
     /// Whether each class has a probability of its own.

@@ -16,8 +16,9 @@ package enum HuggingFaceReader {
             value.map { Fact($0, source: source, key: key) }
         }
         // A configuration that was made without labels counts them: LABEL_0, LABEL_1.
-        if let labels = node.labels("id2label") ?? node.labels("label2id"), !isPlaceholder(labels) {
-            sheet.labels = fact(labels, node.has("id2label") ? "id2label" : "label2id")
+        if let labels = node.labels("id2label") ?? node.labels("label2id") {
+            let found = fact(labels, node.has("id2label") ? "id2label" : "label2id")
+            if isPlaceholder(labels) { sheet.placeholderLabels = found } else { sheet.labels = found }
         }
         if let problem = node.text("problem_type") {
             sheet.multiLabel = fact(problem == "multi_label_classification", "problem_type")

@@ -24,7 +24,44 @@ package enum ONNXReader {
         } catch {
             sheet.problems.append(FactProblem(source: name, reason: error.reason))
         }
-        return .merged([UltralyticsReader.properties(properties, source: "metadata_props of \(name)"), sheet])
+        let place = "metadata_props of \(name)"
+        return .merged([
+            UltralyticsReader.properties(properties, source: place), images(properties, source: place), sheet,
+        ])
+    }
+
+    /// The properties of images that ONNX's own MetadataProps.md defines, as Windows ML and Custom Vision write them.
+    private static func images(_ properties: [String: String], source: String) -> FactSheet {
+        var sheet = FactSheet()
+        func note(_ key: String, _ expected: String) {
+            sheet.problems.append(
+                FactProblem(
+                    source: source,
+                    reason: "\(key): expected \(expected), found \"\(properties[key]?.prefix(60) ?? "")\""))
+        }
+        if let format = properties["Image.BitmapPixelFormat"] {
+            let orders: [String: PictureOrder] = ["Rgb8": .rgb, "Bgr8": .bgr, "Gray8": .gray]
+            if let order = orders[format] {
+                sheet.order = Fact(order, source: source, key: "Image.BitmapPixelFormat")
+            } else {
+                note("Image.BitmapPixelFormat", "Rgb8, Bgr8 or Gray8")
+            }
+        }
+        if let range = properties["Image.NominalPixelRange"] {
+            var form = PictureNormalization()
+            switch range {
+            case "NominalRange_0_255": form.rescale = 1
+            case "Normalized_0_1": break
+            case "Normalized_1_1":
+                form.mean = [0.5, 0.5, 0.5]
+                form.std = [0.5, 0.5, 0.5]
+            default:
+                note("Image.NominalPixelRange", "NominalRange_0_255, Normalized_0_1 or Normalized_1_1")
+                return sheet
+            }
+            sheet.normalization = Fact(form, source: source, key: "Image.NominalPixelRange")
+        }
+        return sheet
     }
 
     private static func text(_ range: Range<Int>, _ source: inout ByteSource) throws(FactError) -> String {

@@ -47,9 +47,9 @@ package enum TFLiteReader {
                 }
                 continue
             }
-            guard case .object(let members)? = try? PythonLiteral.read(String(decoding: text, as: UTF8.self)),
-                members["task"] != nil
-            else { continue }
+            // Older versions write Python's notation.
+            let value = (try? JSONTree.read(text)) ?? (try? PythonLiteral.read(String(decoding: text, as: UTF8.self)))
+            guard case .object(let members)? = value, members["task"] != nil else { continue }
             sheet = .merged([sheet, UltralyticsReader.tree(.object(members), source: "\(file) of \(name)")])
         }
         return sheet

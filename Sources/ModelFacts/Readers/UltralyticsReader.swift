@@ -89,6 +89,7 @@ package enum UltralyticsReader {
             return node.note("task", "expected one of \(known.joined(separator: ", ")), found \"\(task)\"")
         }
         if task == "classify" {
+            sheet.usualEnding = Fact(.softmax, source: node.source, key: "Ultralytics' convention")
             // Of a size that is not square, torchvision would scale the shorter side to the smaller one.
             let side = size.map { min($0.height, $0.width) }
             sheet.framing = fact(
