@@ -53,7 +53,7 @@ public final class Model: Sendable {
         plan: ModelPlan, observations: [ObservationPlan] = [], compiled: any CompiledModel,
         batch: BatchVariant? = nil, configuration: ModelConfiguration, loadReport: LoadReport
     ) throws(InferenceError) {
-        description = ModelDescription(
+        var description = ModelDescription(
             name: manifest?.name ?? bundle.name,
             details: manifest.flatMap { $0.details.isEmpty ? nil : $0.details } ?? plan.about?.details ?? "",
             identifier: manifest?.identifier ?? bundle.name,
@@ -63,7 +63,9 @@ public final class Model: Sendable {
             backend: manifest?.backend.rawValue ?? ModelBundle.backend(of: bundle.source.path),
             inputs: plan.inputs.map { batch == nil ? $0.description : $0.description.openingBatch },
             outputs: plan.outputs.map { batch == nil ? $0.description : $0.description.openingBatch })
-        isImageClassifier = description.imageInput != nil && description.classificationOutput != nil
+        description.embeddingLabels = observations.first(where: \.output.classifies)?.output.labels
+        self.description = description
+        isImageClassifier = description.imageInput != nil && description.classLabels != nil
         options = manifest?.options ?? plan.about?.options
         self.provenance = provenance
         stamp = bundle.stamp

@@ -102,7 +102,7 @@ package enum LocalClassification {
         progress("loading the model...")
         let (name, model) = try await load(request.model ?? settings.defaultModel, plan: plan)
         progress("")
-        guard let labels = model.description.classificationOutput?.labels else {
+        guard let labels = model.description.classLabels else {
             throw StartupError("model \"\(name)\" is not an image classifier (one image input, one output with labels)")
         }
         var options = PredictionOptions()
@@ -143,7 +143,7 @@ package enum LocalClassification {
             for name in repository.names {
                 do throws(InferenceError) {
                     let model = try await repository.model(named: name)
-                    if model.description.classificationOutput != nil, model.description.imageInput != nil {
+                    if model.description.classLabels != nil, model.description.imageInput != nil {
                         return (name, model)
                     }
                 } catch {
