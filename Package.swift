@@ -105,7 +105,7 @@ let package = Package(
             name: "Tools",
             dependencies: [
                 "CSystem", "HTTPWire", "HTTPServer", "ImagePipeline", "FlowControl", "Inference", "InferenceService",
-                "JSON", "LoadGenerator", "Settings", "SystemSupport",
+                "JSON", "LoadGenerator", "Observations", "Settings", "SystemSupport",
             ],
             swiftSettings: strict),
         .executableTarget(

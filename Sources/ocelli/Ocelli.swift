@@ -25,7 +25,8 @@ enum Ocelli {
 
     /// Every subcommand, in the order of `ocelli help`.
     static let commands: [any (Command & Sendable).Type] = [
-        ServeCommand.self, ClassifyCommand.self, BenchCommand.self, ReportCommand.self, CheckCommand.self,
+        ServeCommand.self, ClassifyCommand.self, DetectCommand.self, EmbedCommand.self, BenchCommand.self,
+        ReportCommand.self, CheckCommand.self,
         InitCommand.self, LimitsCommand.self, DevicesCommand.self, ReadyCommand.self, HelpCommand.self,
     ]
 

@@ -319,7 +319,7 @@ struct ThingsCases {
         "yolox_nano": #"{"name": "output", "type": "boxes", "layout": "yolox", "threshold": 0.4}"#,
         "ultraface":
             #"{"name": "faces", "type": "boxes", "layout": "corners", "background": "first", "threshold": 0.7, "iou": 0.3, "tensors": {"boxes": "boxes", "scores": "scores"}}"#,
-        "-ssd_mobilenet_v1":
+        "ssd_mobilenet_v1":
             #"{"name": "things", "type": "boxes", "layout": "tflite-detection", "threshold": 0.45, "tensors": {"boxes": "TFLite_Detection_PostProcess", "classes": "TFLite_Detection_PostProcess:1", "scores": "TFLite_Detection_PostProcess:2", "count": "TFLite_Detection_PostProcess:3"}}"#,
         "deeplabv3": #"{"name": "scores", "type": "mask"}"#,
         "movenet": #"{"name": "points", "type": "keypoints", "points": 17}"#,

@@ -12,17 +12,9 @@ struct ObservationQuery: Sendable {
     var ignoresOrientation = false
     var timeoutMilliseconds: Int?
     /// How masks are written; nil is the route's own way.
-    var mask: MaskForm?
+    var mask: ObservationWriter.MaskForm?
     /// How an embedding is written.
-    var encoding = Encoding.float
-
-    enum MaskForm: String, CaseIterable {
-        case png, rle, none
-    }
-
-    enum Encoding: String, CaseIterable {
-        case float, base64
-    }
+    var encoding = ObservationWriter.Encoding.float
 
     /// Reads the query; a parameter that is not known, or whose value does not fit, is refused by name.
     init(_ target: RequestTarget, task: ObservationTask, settings: Settings) throws(ServiceError) {

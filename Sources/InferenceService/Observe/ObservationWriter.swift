@@ -1,24 +1,51 @@
-internal import ImagePipeline
-internal import Inference
-internal import JSON
-internal import Observations
+package import ImagePipeline
+package import Inference
+package import JSON
+package import Observations
 
 /// Writes what was found in a picture: the members that the daemon and the commands share (API.md, "Detect, segment, ...").
-struct ObservationWriter {
-    var mask: ObservationQuery.MaskForm?
-    var encoding = ObservationQuery.Encoding.float
+package struct ObservationWriter {
+    /// How masks are written; nil is the task's own way.
+    var mask: MaskForm?
+    var encoding = Encoding.float
     /// The classes of a mask that are listed; nil for all.
     var classes: [String]?
     /// The most classes of a mask that are listed, those with the largest areas.
     var most: Int?
     let isCancelled: () -> Bool
 
+    /// The forms of a mask: a picture of class numbers, COCO's run lengths, nothing.
+    package enum MaskForm: String, CaseIterable, Sendable {
+        case png, rle, none
+    }
+
+    /// The forms of an embedding: numbers, or base64 of 32-bit floats.
+    package enum Encoding: String, CaseIterable, Sendable {
+        case float, base64
+    }
+
+    init(
+        mask: MaskForm?, encoding: Encoding, classes: [String]?, most: Int?, isCancelled: @escaping () -> Bool
+    ) {
+        self.mask = mask
+        self.encoding = encoding
+        self.classes = classes
+        self.most = most
+        self.isCancelled = isCancelled
+    }
+
+    /// For a command: everything, in the usual forms.
+    package init(most: Int?) {
+        self.most = most
+        isCancelled = { false }
+    }
+
     /// Runs of one answer's masks.
     private static let mostRuns = 2_000_000
 
     /// The content, `image` and `timing_ms` as members of an object that is open.
     /// - Throws: `cancelled`, or that there is no memory.
-    func write(
+    package func write(
         _ result: ObservationResult, total: UInt64, to writer: inout JSONWriter
     ) throws(ImageError) {
         switch result.content {
@@ -72,7 +99,7 @@ struct ObservationWriter {
                 writer.key("keypoints")
                 Self.write(points, to: &writer)
             }
-            if let runs = found.mask, mask != ObservationQuery.MaskForm.none {
+            if let runs = found.mask, mask != MaskForm.none {
                 writer.key("mask")
                 Self.write(runs, to: &writer)
             }
@@ -168,9 +195,9 @@ struct ObservationWriter {
 }
 
 /// A mask as a picture.
-enum MaskPicture {
+package enum MaskPicture {
     /// The class numbers as a PNG; with the palette, in colours for people (8 bits only: there are no larger palettes).
-    static func png(_ mask: PictureMask, palette: Bool, isCancelled: () -> Bool) throws(ImageError) -> [UInt8] {
+    package static func png(_ mask: PictureMask, palette: Bool, isCancelled: () -> Bool) throws(ImageError) -> [UInt8] {
         try PNGEncoder.encode(
             width: mask.width, height: mask.height, bits: 8 * mask.bytes,
             palette: palette && mask.bytes == 1 ? colors : nil
@@ -182,7 +209,7 @@ enum MaskPicture {
     }
 
     /// PASCAL VOC's colours: the bits of a number, spread over the upper bits of red, green and blue.
-    static let colors: [UInt8] = (0..<256).flatMap { number -> [UInt8] in
+    package static let colors: [UInt8] = (0..<256).flatMap { number -> [UInt8] in
         var color: [UInt8] = [0, 0, 0]
         for bit in 0..<8 where number & (1 << bit) != 0 { color[bit % 3] |= 0x80 >> UInt8(bit / 3) }
         return color

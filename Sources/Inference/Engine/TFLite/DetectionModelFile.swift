@@ -134,8 +134,11 @@ private final class DetectionRequest: InferRequest {
         }
         let outcome: Result<[Detection], EngineError> = try base.withOutput(next) { shape, raw in
             let type = model.base.outputs[next].elementType
-            let linear = type.isFloatingPoint ? nil : model.detection.linear[rest.startIndex]
-            return ScoreReader(elementType: type, linear: linear, activation: nil).withScores(raw) { values in
+            let quantization = type.isFloatingPoint ? nil : model.detection.quantization[rest.startIndex]
+            var values: [Float] = []
+            values.reserveCapacity(raw.count / max(1, type.byteCount))
+            ElementConversion.read(raw, as: type) { _, value in values.append(quantization?(value) ?? Float(value)) }
+            return values.withUnsafeBufferPointer { values in
                 do throws(EngineError) {
                     guard let tensor = OutputTensor(shape: shape.dimensions, values: values) else {
                         return .success([])

@@ -12,13 +12,20 @@ struct DetectionOperator {
     /// The names of its two inputs, which the file without it gives instead: box offsets and scores.
     let inputs: [String]
     /// How the inputs become numbers, where they are quantized.
-    let linear: [LinearTransform?]
+    let quantization: [Quantization?]
     /// What it does.
     let decoding: BoxDecoding
     /// The rows and columns of the scores.
     let boxes: Int, columns: Int
     /// The file without the operator.
     let file: [UInt8]
+
+    /// `(value - zero) * scale`
+    struct Quantization {
+        let scale: Double, zero: Double
+
+        func callAsFunction(_ value: Double) -> Float { Float((value - zero) * scale) }
+    }
 
     /// A file that has the operator, but not in a form that is known.
     struct Unreadable: Error {
@@ -101,7 +108,7 @@ struct DetectionOperator {
         decoding.priors = .given(priors)
         self.decoding = decoding
         inputs = taken[..<2].map { tensors[$0].string(3) ?? "" }
-        linear = taken[..<2].map { Self.dequantization(of: tensors[$0]) }
+        quantization = taken[..<2].map { Self.quantization(of: tensors[$0]) }
         let most = decoding.maxDetections
         let shapes: [Shape] = [[1, most, 4], [1, most], [1, most], [1]]
         outputs = zip(given, shapes).map {
@@ -115,12 +122,12 @@ struct DetectionOperator {
     }
 
     /// Scale and zero point of a quantized tensor.
-    private static func dequantization(of tensor: FlatBuffer.Table) -> LinearTransform? {
+    private static func quantization(of tensor: FlatBuffer.Table) -> Quantization? {
         guard [3, 9].contains(tensor.integer(1, as: Int8.self) ?? 0), let quantization = tensor.table(4),
             let bits = quantization.integers(2, as: UInt32.self)?.first
         else { return nil }
         let scale = Double(Float(bitPattern: bits)), zero = Double(quantization.integers(3, as: Int64.self)?.first ?? 0)
-        return scale.isFinite ? .scaleThenBias(scale: scale, bias: -zero * scale) : nil
+        return scale.isFinite ? Quantization(scale: scale, zero: zero) : nil
     }
 
     /// The numbers of a constant tensor of 32-bit floats or quantized bytes.
@@ -129,14 +136,18 @@ struct DetectionOperator {
             index < buffers.count, let place = model.buffer.follow(buffers.start + 4 * Int(index)),
             let data = FlatBuffer.Table(buffer: model.buffer, place: place).vector(0, size: 1)
         else { return nil }
-        let linear = dequantization(of: tensor)
+        let quantization = quantization(of: tensor)
         switch tensor.integer(1, as: Int8.self) ?? 0 {
         case 0:
             return (0..<data.count / 4).compactMap {
                 model.buffer.read(data.start + 4 * $0, as: UInt32.self).map { Float(bitPattern: $0) }
             }
-        case 3: return data.bytes.map { Float(linear?(Double($0)) ?? Double($0)) }
-        case 9: return data.bytes.map { Float(linear?(Double(Int8(bitPattern: $0))) ?? Double($0)) }
+        case 3: return data.bytes.map { quantization?(Double($0)) ?? Float($0) }
+        case 9:
+            return data.bytes.map { byte in
+                let value = Double(Int8(bitPattern: byte))
+                return quantization?(value) ?? Float(value)
+            }
         default: return nil
         }
     }
