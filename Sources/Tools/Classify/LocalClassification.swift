@@ -158,7 +158,7 @@ package enum LocalClassification {
         return String(decoding: writer.bytes, as: UTF8.self)
     }
 
-    private static func message(of error: any Error) -> String { (error as? InferenceError)?.message ?? "\(error)" }
+    static func message(of error: any Error) -> String { (error as? InferenceError)?.message ?? "\(error)" }
 
     /// The line of a picture that failed.
     static func failure(_ error: any Error, file: String) -> String {
