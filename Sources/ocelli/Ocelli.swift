@@ -1,6 +1,7 @@
 internal import Dispatch
 internal import InferenceService
 internal import JSON
+internal import Settings
 internal import Synchronization
 
 /// The command line: finds the subcommand and runs it.
@@ -24,7 +25,8 @@ enum Ocelli {
 
     /// Every subcommand, in the order of `ocelli help`.
     static let commands: [any (Command & Sendable).Type] = [
-        ServeCommand.self, ClassifyCommand.self, BenchCommand.self, ReportCommand.self, CheckCommand.self,
+        ServeCommand.self, ClassifyCommand.self, DetectCommand.self, EmbedCommand.self, BenchCommand.self,
+        ReportCommand.self, CheckCommand.self,
         InitCommand.self, LimitsCommand.self, DevicesCommand.self, ReadyCommand.self, HelpCommand.self,
     ]
 

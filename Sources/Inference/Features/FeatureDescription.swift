@@ -90,6 +90,11 @@ public struct ModelDescription: Sendable {
         return input
     }
 
+    /// What `classify` tells: the labels of the first labelled output, or those of classes by embedding; nil for neither.
+    public var classLabels: [String]? { classificationOutput?.labels ?? embeddingLabels }
+    /// The labels of the classes that an embedding is compared with.
+    var embeddingLabels: [String]?
+
     /// The first labelled output, which `classify` reads; nil where there is none.
     public var classificationOutput: FeatureDescription? {
         outputs.first { $0.labels != nil }

@@ -1,30 +1,45 @@
 internal import ImagePipeline
+internal import Observations
 
-/// Reads the best classes out of a classifier's labelled output.
+/// Reads the best classes out of a classifier's labelled output, or those whose vectors are nearest to its embedding.
 struct ClassificationReader: Sendable {
-    private let index: Int
+    private let source: Source
     private let labels: [String]
-    private let scores: ScoreReader
     private let top: Int, threshold: Float
     private let noImage: InferenceError
 
+    private enum Source: Sendable {
+        case scores(output: Int, ScoreReader)
+        case embedding(ObservationPlan, EmbeddingClasses)
+    }
+
     /// - Throws: where the model is no image classifier.
     init(_ model: Model, top: Int, threshold: Float) throws(InferenceError) {
-        guard let output = model.plan.outputs.first(where: { $0.description.labels != nil }),
-            let labels = output.description.labels
-        else {
+        let name = model.description.name
+        guard let labels = model.description.classLabels else {
             throw .unsupported(
-                model: model.description.name,
-                reason: "has no output with labels: it cannot classify, but it can predict\(model.reasonForTensors)")
+                model: name,
+                reason: "has no output with labels: \(ObservationReader.abilities(of: model))\(model.reasonForTensors)")
+        }
+        if let output = model.plan.outputs.first(where: { $0.description.labels != nil }) {
+            source = .scores(
+                output: output.index,
+                ScoreReader(
+                    elementType: output.scoreType, linear: output.linear, activation: output.activation))
+        } else if let plan = model.observations.first(where: \.output.classifies),
+            case .embedding(_, let classes?) = plan.output.kind
+        {
+            source = .embedding(plan, classes)
+        } else {
+            throw .unsupported(
+                model: name,
+                reason: "has no output with labels: \(ObservationReader.abilities(of: model))\(model.reasonForTensors)")
         }
         noImage = .unsupported(
-            model: model.description.name,
+            model: name,
             reason: "does not take one image: it cannot classify, but it can predict\(model.reasonForTensors)")
         guard model.description.imageInput != nil else { throw noImage }
-        index = output.index
         self.labels = labels
-        scores = ScoreReader(
-            elementType: output.scoreType, linear: output.linear, activation: output.activation)
         self.top = top
         self.threshold = threshold
     }
@@ -32,9 +47,7 @@ struct ClassificationReader: Sendable {
     func result(
         in outputs: any EngineOutputs, image: ImageInfo?, times: StageTimes
     ) throws(InferenceError) -> ClassificationResult {
-        let best = try Model.output(index, of: outputs) { (_, raw) throws(InferenceError) in
-            scores.withScores(raw) { TopK.select($0, count: top, threshold: threshold) }
-        }
+        let best = try best(in: outputs)
         guard let image else { throw noImage }
         return ClassificationResult(
             classifications: best.map { entry in
@@ -44,6 +57,22 @@ struct ClassificationReader: Sendable {
             },
             image: image,
             times: times)
+    }
+
+    private func best(in outputs: any EngineOutputs) throws(InferenceError) -> [(index: Int, score: Float)] {
+        switch source {
+        case .scores(let output, let scores):
+            return try Model.output(output, of: outputs) { (_, raw) throws(InferenceError) in
+                scores.withScores(raw) { TopK.select($0, count: top, threshold: threshold) }
+            }
+        case .embedding(let plan, let classes):
+            return try plan.withTensors(of: outputs) { (tensors) throws(InferenceError) in
+                guard let tensor = tensors["output"]?.first else { return [] }
+                return classes.probabilities(tensor.values).withUnsafeBufferPointer {
+                    TopK.select($0, count: top, threshold: threshold)
+                }
+            }
+        }
     }
 }
 

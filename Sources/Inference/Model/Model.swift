@@ -41,6 +41,8 @@ public final class Model: Sendable {
     let stamp: BundleStamp
     let compiled: any CompiledModel
     let plan: ModelPlan
+    /// What its outputs say of a picture, where the bundle describes that.
+    let observations: [ObservationPlan]
     let requests: RequestPool
     /// The model once more, for several items in one inference; nil where the bundle does not ask for that.
     let batch: BatchVariant?
@@ -48,10 +50,10 @@ public final class Model: Sendable {
 
     init(
         bundle: ModelBundle, manifest: ModelManifest?, provenance: ModelProvenance? = nil, version: String? = nil,
-        plan: ModelPlan, compiled: any CompiledModel,
+        plan: ModelPlan, observations: [ObservationPlan] = [], compiled: any CompiledModel,
         batch: BatchVariant? = nil, configuration: ModelConfiguration, loadReport: LoadReport
     ) throws(InferenceError) {
-        description = ModelDescription(
+        var description = ModelDescription(
             name: manifest?.name ?? bundle.name,
             details: manifest.flatMap { $0.details.isEmpty ? nil : $0.details } ?? plan.about?.details ?? "",
             identifier: manifest?.identifier ?? bundle.name,
@@ -61,11 +63,14 @@ public final class Model: Sendable {
             backend: manifest?.backend.rawValue ?? ModelBundle.backend(of: bundle.source.path),
             inputs: plan.inputs.map { batch == nil ? $0.description : $0.description.openingBatch },
             outputs: plan.outputs.map { batch == nil ? $0.description : $0.description.openingBatch })
-        isImageClassifier = description.imageInput != nil && description.classificationOutput != nil
+        description.embeddingLabels = observations.first(where: \.output.classifies)?.output.labels
+        self.description = description
+        isImageClassifier = description.imageInput != nil && description.classLabels != nil
         options = manifest?.options ?? plan.about?.options
         self.provenance = provenance
         stamp = bundle.stamp
         self.plan = plan
+        self.observations = observations
         self.compiled = compiled
         self.batch = batch
         self.configuration = configuration

@@ -21,7 +21,7 @@ struct ClassifyJob: PredictionJob {
         request: HTTPRequest, model: Model, name: String, query: ClassifyQuery, options: PredictionOptions,
         settings: Settings
     ) throws(ServiceError) {
-        let labels = model.description.classificationOutput?.labels
+        let labels = model.description.classLabels
         // What the model sees of a picture can be shown without labels.
         guard model.description.imageInput != nil, labels != nil || query.explain != nil else {
             throw ServiceError(
@@ -48,7 +48,7 @@ struct ClassifyJob: PredictionJob {
     // MARK: The answer
 
     /// A part that failed, among others that did not.
-    func write(_ error: ServiceError, part: Int, to writer: inout JSONWriter) {
+    static func write(_ error: ServiceError, part: Int, to writer: inout JSONWriter) {
         writer.key("error")
         writer.string("part \(part + 1): \(error.message)")
         writer.key("code")

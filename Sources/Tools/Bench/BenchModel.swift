@@ -54,7 +54,7 @@ struct BenchModel: Sendable {
     func load() async throws -> Model {
         do throws(InferenceError) {
             let model = try await repository.model(named: name)
-            guard model.description.classificationOutput != nil, model.description.imageInput != nil else {
+            guard model.description.classLabels != nil, model.description.imageInput != nil else {
                 throw .unsupported(
                     model: name, reason: "is no image classifier (one image input, one output with labels)")
             }

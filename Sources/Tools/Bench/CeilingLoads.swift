@@ -37,7 +37,7 @@ struct CeilingLoads: Sendable {
                 }
             }
         case .pipeline:
-            let top = min(5, model.description.classificationOutput?.labels?.count ?? 1)
+            let top = min(5, model.description.classLabels?.count ?? 1)
             return try await repeated(concurrency, seconds: seconds) { index in
                 let picture = pictures[index % pictures.count]
                 do throws(InferenceError) {

@@ -58,10 +58,9 @@ package enum BundleCheck {
                 lines.append(line)
             }
         }
-        let routes =
-            description.imageInput != nil && description.classificationOutput != nil
-            ? "classify, predict and /v2" : "predict and /v2"
-        lines.append("  answers to \(routes)")
+        var routes = description.imageInput != nil && description.classLabels != nil ? ["classify"] : []
+        routes += model.tasks.map(\.rawValue) + ["predict"]
+        lines.append("  answers to \(routes.joined(separator: ", ")) and /v2")
         if let provenance = model.provenance { lines += ProvenanceAnswer.lines(provenance) }
         // What `ocelli init` has marked, as long as the marks are there.
         if let data = FileManager.default.contents(atPath: path + "/model.json"), let json = try? JSONValue.parse(data)

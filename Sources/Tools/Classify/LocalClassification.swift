@@ -100,9 +100,11 @@ package enum LocalClassification {
     ) async throws -> Classifier {
         let plan = ServicePlan(settings: settings, environment: ProcessInfo.processInfo.environment)
         progress("loading the model...")
-        let (name, model) = try await load(request.model ?? settings.defaultModel, plan: plan)
+        let (name, model) = try await LocalModel.load(
+            request.model ?? settings.defaultModel, plan: plan, what: "image classifier"
+        ) { $0.description.classLabels != nil && $0.description.imageInput != nil }
         progress("")
-        guard let labels = model.description.classificationOutput?.labels else {
+        guard let labels = model.description.classLabels else {
             throw StartupError("model \"\(name)\" is not an image classifier (one image input, one output with labels)")
         }
         var options = PredictionOptions()
@@ -126,35 +128,6 @@ package enum LocalClassification {
         try OutputFile.write([UInt8](result.png()), to: path + ".png")
         try OutputFile.write([UInt8](result.npy()), to: path + ".npy")
         try OutputFile.write(writer.bytes, to: path + ".json")
-    }
-
-    private static func load(_ wanted: String, plan: ServicePlan) async throws -> (String, Model) {
-        let repository = ModelRepository(
-            folders: plan.folders, configuration: plan.modelConfiguration, defaultPolicy: .lazy)
-        do throws(RepositoryError) {
-            try repository.discover()
-        } catch {
-            throw StartupError(error.message)
-        }
-        do throws(InferenceError) {
-            if !wanted.isEmpty { return (wanted, try await repository.model(named: wanted)) }
-            // Without a name: the first classifier. Only it is loaded, where there is only one model.
-            var firstFailure: InferenceError?
-            for name in repository.names {
-                do throws(InferenceError) {
-                    let model = try await repository.model(named: name)
-                    if model.description.classificationOutput != nil, model.description.imageInput != nil {
-                        return (name, model)
-                    }
-                } catch {
-                    firstFailure = firstFailure ?? error
-                }
-            }
-            if let firstFailure { throw firstFailure }
-        } catch {
-            throw StartupError(error.message)
-        }
-        throw StartupError("no image classifier in \(plan.folders.joined(separator: ", ")): give one with --models DIR")
     }
 
     // MARK: Text
@@ -185,7 +158,7 @@ package enum LocalClassification {
         return String(decoding: writer.bytes, as: UTF8.self)
     }
 
-    private static func message(of error: any Error) -> String { (error as? InferenceError)?.message ?? "\(error)" }
+    static func message(of error: any Error) -> String { (error as? InferenceError)?.message ?? "\(error)" }
 
     /// The line of a picture that failed.
     static func failure(_ error: any Error, file: String) -> String {

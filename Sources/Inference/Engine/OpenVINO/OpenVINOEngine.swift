@@ -65,10 +65,18 @@ public final class OpenVINOEngine: Engine {
     /// Reads a model file of any format that OpenVINO has a reader for, or one of Core ML's.
     public func read(_ source: ModelSource) throws(EngineError) -> any ModelFile {
         if CoreMLFile.isCoreML(source.path) { return try CoreMLReader(engine: self).read(source.path) }
-        return try OpenVINOModelFile(
-            core: core, path: source.path,
+        guard let detection = try TFLiteFile.detection(source.path) else { return try read(source.path) }
+        // OpenVINO reads TensorFlow Lite's files from disk alone.
+        return try TFLiteFile.withTemporaryFile(detection.file) { (path) throws(EngineError) in
+            try DetectionModelFile(try read(path), detection: detection)
+        }
+    }
+
+    private func read(_ path: String) throws(EngineError) -> OpenVINOModelFile {
+        try OpenVINOModelFile(
+            core: core, path: path,
             model: .make("read the model file", kind: .invalidModel, free: ov_model_free) {
-                ov_core_read_model(core.pointer, source.path, nil, &$0)
+                ov_core_read_model(core.pointer, path, nil, &$0)
             })
     }
 

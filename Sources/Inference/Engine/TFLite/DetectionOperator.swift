@@ -1,0 +1,185 @@
+internal import Observations
+
+/// TFLite_Detection_PostProcess, the custom operator at the end of TensorFlow Lite's detectors: what a file says of it, and the file
+/// without it. OpenVINO has no translator for it.
+///
+/// Source: TensorFlow Lite's schema.fbs (field numbers), and the operator's documented options.
+struct DetectionOperator {
+    static let name = "TFLite_Detection_PostProcess"
+
+    /// The four outputs: boxes, classes, scores, count.
+    let outputs: [TensorPort]
+    /// The names of its two inputs, which the file without it gives instead: box offsets and scores.
+    let inputs: [String]
+    /// How the inputs become numbers, where they are quantized.
+    let quantization: [Quantization?]
+    /// What it does.
+    let decoding: BoxDecoding
+    /// The rows and columns of the scores.
+    let boxes: Int, columns: Int
+    /// The file without the operator.
+    let file: [UInt8]
+
+    /// `(value - zero) * scale`
+    struct Quantization {
+        let scale: Double, zero: Double
+
+        func callAsFunction(_ value: Double) -> Float { Float((value - zero) * scale) }
+    }
+
+    /// A file that has the operator, but not in a form that is known.
+    struct Unreadable: Error {
+        let reason: String
+    }
+
+    /// Nil where the file does not have the operator.
+    init?(_ bytes: [UInt8]) throws(Unreadable) {
+        let buffer = FlatBuffer(bytes: bytes)
+        guard let model = buffer.root, let codes = model.tables(1), let graphs = model.tables(2) else { return nil }
+        guard let code = codes.firstIndex(where: { $0.string(1) == Self.name }) else { return nil }
+        func known<T>(_ value: T?, _ what: String) throws(Unreadable) -> T {
+            guard let value else {
+                throw Unreadable(reason: "the operator \(Self.name) has no \(what) that can be read")
+            }
+            return value
+        }
+        guard graphs.count == 1, let graph = graphs.first else {
+            throw Unreadable(reason: "expected one subgraph with \(Self.name), found \(graphs.count)")
+        }
+        let operators = try known(graph.tables(3), "list of operators")
+        guard let place = operators.firstIndex(where: { ($0.integer(0, as: UInt32.self) ?? 0) == UInt32(code) }) else {
+            return nil
+        }
+        let node = operators[place]
+        let taken = try known(node.integers(1, as: Int32.self), "inputs").map(Int.init)
+        let given = try known(node.integers(2, as: Int32.self), "outputs").map(Int.init)
+        let tensors = try known(graph.tables(0), "tensors")
+        guard taken.count == 3, given.count == 4, (taken + given).allSatisfy({ tensors.indices.contains($0) }) else {
+            throw Unreadable(
+                reason: "expected \(Self.name) with 3 inputs and 4 outputs, found \(taken.count) and \(given.count)")
+        }
+        let options = try known(node.vector(5, size: 1).flatMap { FlexBuffer($0.bytes) }, "options").numbers
+        func number(_ name: String, _ fallback: Double? = nil) throws(Unreadable) -> Double {
+            let value = try known(options[name] ?? fallback, "option \"\(name)\"")
+            guard value.isFinite else { throw Unreadable(reason: "the operator's option \"\(name)\" is \(value)") }
+            return value
+        }
+        let shape = Self.shape(of: tensors[taken[0]]), scores = Self.shape(of: tensors[taken[1]])
+        guard shape.count == 3, shape[0] == 1, shape[2] == 4, scores.count == 3, scores[0] == 1, scores[1] == shape[1],
+            shape[1] > 0, scores[2] > 0, shape[1] <= 1 << 20, scores[2] <= 1 << 16
+        else {
+            throw Unreadable(
+                reason:
+                    "\(Self.name) takes boxes of \(shape) and scores of \(scores): expected [1, n, 4] and [1, n, classes]"
+            )
+        }
+        boxes = shape[1]
+        columns = scores[2]
+        let classes = try number("num_classes", Double(columns))
+        guard classes == Double(columns) || classes == Double(columns - 1), classes >= 1 else {
+            throw Unreadable(reason: "\(Self.name) has \(classes) classes, its scores \(columns) columns")
+        }
+        var decoding = BoxDecoding(layout: .ssd)
+        decoding.form = .centersYX
+        decoding.scores = .probabilities
+        decoding.background = classes == Double(columns) ? .none : .first
+        decoding.threshold = Float(min(max(try number("nms_score_threshold"), 0), 1))
+        decoding.iou = Float(min(max(try number("nms_iou_threshold"), 0), 1))
+        decoding.maxDetections = Int(min(max(try number("max_detections"), 1), 10_000))
+        // By default all classes suppress each other, and a box has one.
+        let perClass = try number("use_regular_nms", 0) != 0
+        decoding.suppression = perClass ? .perClass : .all
+        decoding.multiLabel = perClass
+        decoding.variances = []
+        for name in ["x_scale", "y_scale", "w_scale", "h_scale"] {
+            let scale = try number(name)
+            guard scale != 0 else { throw Unreadable(reason: "the operator's option \"\(name)\" is 0") }
+            decoding.variances.append(Float(1 / scale))
+        }
+        let anchors = try known(Self.values(of: tensors[taken[2]], model), "anchors")
+        guard anchors.count == boxes * 4 else {
+            throw Unreadable(reason: "\(Self.name) has \(anchors.count / 4) anchors for \(boxes) boxes")
+        }
+        // Middle y, middle x, height, width.
+        var priors: [Float] = []
+        for first in stride(from: 0, to: anchors.count, by: 4) {
+            priors += [anchors[first + 1], anchors[first], anchors[first + 3], anchors[first + 2]]
+        }
+        decoding.priors = .given(priors)
+        self.decoding = decoding
+        inputs = taken[..<2].map { tensors[$0].string(3) ?? "" }
+        quantization = taken[..<2].map { Self.quantization(of: tensors[$0]) }
+        let most = decoding.maxDetections
+        let shapes: [Shape] = [[1, most, 4], [1, most], [1, most], [1]]
+        outputs = zip(given, shapes).map {
+            TensorPort(name: tensors[$0].string(3) ?? "", elementType: .float32, shape: $1)
+        }
+        file = try Self.cut(buffer, model: model, graph: graph, operator: place, taken: taken, given: given)
+    }
+
+    private static func shape(of tensor: FlatBuffer.Table) -> [Int] {
+        (tensor.integers(0, as: Int32.self) ?? []).map(Int.init)
+    }
+
+    /// Scale and zero point of a quantized tensor.
+    private static func quantization(of tensor: FlatBuffer.Table) -> Quantization? {
+        guard [3, 9].contains(tensor.integer(1, as: Int8.self) ?? 0), let quantization = tensor.table(4),
+            let bits = quantization.integers(2, as: UInt32.self)?.first
+        else { return nil }
+        let scale = Double(Float(bitPattern: bits)), zero = Double(quantization.integers(3, as: Int64.self)?.first ?? 0)
+        return scale.isFinite ? Quantization(scale: scale, zero: zero) : nil
+    }
+
+    /// The numbers of a constant tensor of 32-bit floats or quantized bytes.
+    private static func values(of tensor: FlatBuffer.Table, _ model: FlatBuffer.Table) -> [Float]? {
+        guard let index = tensor.integer(2, as: UInt32.self), let buffers = model.vector(4, size: 4),
+            index < buffers.count, let place = model.buffer.follow(buffers.start + 4 * Int(index)),
+            let data = FlatBuffer.Table(buffer: model.buffer, place: place).vector(0, size: 1)
+        else { return nil }
+        let quantization = quantization(of: tensor)
+        switch tensor.integer(1, as: Int8.self) ?? 0 {
+        case 0:
+            return (0..<data.count / 4).compactMap {
+                model.buffer.read(data.start + 4 * $0, as: UInt32.self).map { Float(bitPattern: $0) }
+            }
+        case 3: return data.bytes.map { quantization?(Double($0)) ?? Float($0) }
+        case 9:
+            return data.bytes.map { byte in
+                let value = Double(Int8(bitPattern: byte))
+                return quantization?(value) ?? Float(value)
+            }
+        default: return nil
+        }
+    }
+
+    /// The same file with the operator's inputs for outputs. Nothing is moved but offsets: the vectors only become shorter.
+    private static func cut(
+        _ buffer: FlatBuffer, model: FlatBuffer.Table, graph: FlatBuffer.Table, operator place: Int, taken: [Int],
+        given: [Int]
+    ) throws(Unreadable) -> [UInt8] {
+        var file = buffer.bytes
+        func write(_ value: UInt32, at place: Int) {
+            for index in 0..<4 { file[place + index] = UInt8(truncatingIfNeeded: value >> (8 * UInt32(index))) }
+        }
+        guard let outputs = graph.vector(2, size: 4), let operators = graph.vector(3, size: 4),
+            let old = graph.integers(2, as: Int32.self)
+        else { throw Unreadable(reason: "the file has no outputs that can be read") }
+        let new = old.filter { !given.contains(Int($0)) } + taken[..<2].map { Int32($0) }
+        guard new.count <= outputs.count else {
+            throw Unreadable(reason: "expected \(name)'s four outputs among the file's, found \(old.count) outputs")
+        }
+        for (index, tensor) in new.enumerated() {
+            write(UInt32(bitPattern: tensor), at: outputs.start + 4 * index)
+        }
+        write(UInt32(new.count), at: outputs.start - 4)
+        // Offsets count from where they stand: each of those behind moves up by one place.
+        for index in place + 1..<max(place + 1, operators.count) {
+            guard let offset = buffer.read(operators.start + 4 * index, as: UInt32.self) else { continue }
+            write(offset &+ 4, at: operators.start + 4 * (index - 1))
+        }
+        write(UInt32(operators.count - 1), at: operators.start - 4)
+        // Signatures name the outputs that are gone.
+        if let signatures = model.vector(7, size: 4) { write(0, at: signatures.start - 4) }
+        return file
+    }
+}

@@ -1,0 +1,65 @@
+/// Reads the numbers of a FlexBuffer's map (the format's specification), as TensorFlow Lite's custom operators keep their options.
+/// Every read is checked; a value that is no number, or lies outside of the bytes, is not there.
+struct FlexBuffer {
+    private let bytes: [UInt8]
+    /// The map's numbers by their names.
+    private(set) var numbers: [String: Double] = [:]
+
+    /// Nil where the bytes do not hold a map.
+    init?(_ bytes: ArraySlice<UInt8>) {
+        self.bytes = Array(bytes)
+        guard let width = self.bytes.last, self.bytes.count >= 3 else { return nil }
+        let kind = self.bytes[self.bytes.count - 2]
+        let root = self.bytes.count - 2 - Int(width)
+        guard [1, 2, 4, 8].contains(width), kind >> 2 == Kind.map.rawValue, root >= 0,
+            let offset = unsigned(root, Int(width)), offset <= root
+        else { return nil }
+        readMap(root - offset, width: 1 << Int(kind & 3))
+    }
+
+    private enum Kind: UInt8 {
+        case integer = 1
+        case unsigned = 2
+        case float = 3
+        case map = 9
+        case bool = 26
+    }
+
+    private func unsigned(_ place: Int, _ width: Int) -> Int? {
+        guard place >= 0, place <= bytes.count - width else { return nil }
+        let value = (0..<width).reduce(UInt64(0)) { $0 | UInt64(bytes[place + $1]) << (8 * UInt64($1)) }
+        return Int(exactly: value)
+    }
+
+    /// A map is a vector of values with the vector of its keys, and how wide that is, before it.
+    private mutating func readMap(_ start: Int, width: Int) {
+        guard let count = unsigned(start - width, width), count <= 256,
+            let keyWidth = unsigned(start - 2 * width, width), [1, 2, 4, 8].contains(keyWidth),
+            let distance = unsigned(start - 3 * width, width), distance <= start - 3 * width
+        else { return }
+        let keys = start - 3 * width - distance
+        for index in 0..<count {
+            let place = keys + index * keyWidth
+            guard let back = unsigned(place, keyWidth), back <= place else { return }
+            let name = bytes[(place - back)...].prefix { $0 != 0 }
+            let kind = start + count * width + index
+            guard kind < bytes.count, name.count <= 256 else { return }
+            numbers[String(decoding: name, as: UTF8.self)] = number(
+                start + index * width, width: width, kind: bytes[kind])
+        }
+    }
+
+    private func number(_ place: Int, width: Int, kind: UInt8) -> Double? {
+        guard let raw = unsigned(place, width) else { return nil }
+        let bits = UInt64(raw)
+        switch Kind(rawValue: kind >> 2) {
+        case .unsigned?, .bool?: return Double(bits)
+        case .integer?:
+            let unused = UInt64(64 - 8 * width)
+            return Double(Int64(bitPattern: bits << unused) >> Int64(unused))
+        case .float?:
+            return width == 4 ? Double(Float(bitPattern: UInt32(bits))) : width == 8 ? Double(bitPattern: bits) : nil
+        case .map?, nil: return nil
+        }
+    }
+}

@@ -1,0 +1,48 @@
+internal import FoundationEssentials
+internal import Glibc
+
+/// TensorFlow Lite's files that the engine does not read as they are.
+enum TFLiteFile {
+    /// Files with the operator are detectors for phones: none is nearly so large, in bytes.
+    private static let largest = 512 << 20
+
+    /// What a file's TFLite_Detection_PostProcess does; nil for a file without it. Blocks.
+    static func detection(_ path: String) throws(EngineError) -> DetectionOperator? {
+        var status = stat()
+        guard path.hasSuffix(".tflite") || path.hasSuffix(".lite"), stat(path, &status) == 0,
+            status.st_mode & S_IFMT == S_IFREG, status.st_size <= largest,
+            let data = FileManager.default.contents(atPath: path)
+        else { return nil }
+        do throws(DetectionOperator.Unreadable) {
+            return try DetectionOperator([UInt8](data))
+        } catch {
+            throw EngineError(kind: .invalidModel, operation: "read the model file", detail: error.reason)
+        }
+    }
+
+    /// Where temporary files go.
+    private static var temporary: String { getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp" }
+
+    /// Calls `body` with the path of a file with these bytes, which is gone when it returns.
+    static func withTemporaryFile<R>(
+        _ bytes: [UInt8], _ body: (String) throws(EngineError) -> R
+    ) throws(EngineError) -> R {
+        var template = Array((temporary + "/ocelli-XXXXXX").utf8CString)
+        guard mkdtemp(&template) != nil else {
+            throw EngineError(
+                kind: .failure, operation: "write a temporary file", detail: String(cString: strerror(errno)))
+        }
+        let folder = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        let path = folder + "/model.tflite"
+        defer {
+            unlink(path)
+            rmdir(folder)
+        }
+        do {
+            try Data(bytes).write(to: URL(filePath: path))
+        } catch {
+            throw EngineError(kind: .failure, operation: "write a temporary file", detail: "\(error)")
+        }
+        return try body(path)
+    }
+}

@@ -1,0 +1,187 @@
+internal import ImagePipeline
+internal import Inference
+internal import InferenceService
+internal import Observations
+
+/// A picture with what was found drawn on it.
+struct Drawing {
+    private let width: Int, height: Int
+    /// Red, green, blue of each pixel, row by row.
+    private var pixels: [UInt8]
+    /// How thick lines are, and how large letters.
+    private let unit: Int
+
+    /// The largest picture that is drawn, in pixels.
+    private static let most = 64_000_000
+
+    /// - Parameter edges: pairs of keypoints that a line joins.
+    static func png(of bytes: [UInt8], with result: ObservationResult, edges: [[Int]]) throws -> [UInt8] {
+        var drawing = try Drawing(bytes, width: result.displayed.width, height: result.displayed.height)
+        drawing.draw(result, edges: edges)
+        return try drawing.pixels.withUnsafeBytes {
+            try PNGEncoder.encode(width: drawing.width, height: drawing.height, channels: 3, pixels: $0)
+        }
+    }
+
+    /// The picture as it is displayed, at its own size or, past the pipeline's largest tensor, smaller.
+    private init(_ bytes: [UInt8], width: Int, height: Int) throws {
+        guard width <= ImageTensorSpec.maximumSide, height <= ImageTensorSpec.maximumSide, width * height <= Self.most
+        else { throw StartupError("--draw: a picture of \(width) x \(height) pixels is too large to be drawn on") }
+        self.width = width
+        self.height = height
+        unit = max(1, min(width, height) / 300)
+        let pipeline = try ImagePipeline(
+            spec: ImageTensorSpec(width: width, height: height, cropAndScale: .scaleFill, decodeMargin: .infinity))
+        var pixels = [UInt8](repeating: 0, count: width * height * 3)
+        let outcome = pixels.withUnsafeMutableBytes { target in
+            bytes.withUnsafeBytes { source -> Result<ImageInfo, ImageError> in
+                do throws(ImageError) {
+                    return .success(try pipeline.prepare(source, into: target))
+                } catch {
+                    return .failure(error)
+                }
+            }
+        }
+        _ = try outcome.get()
+        self.pixels = pixels
+    }
+
+    private typealias Color = (red: UInt8, green: UInt8, blue: UInt8)
+
+    /// A class's colour: that of the palette, without black.
+    private static func color(_ index: Int) -> Color {
+        let place = 3 * (1 + index % 254)
+        return (MaskPicture.colors[place], MaskPicture.colors[place + 1], MaskPicture.colors[place + 2])
+    }
+
+    private mutating func draw(_ result: ObservationResult, edges: [[Int]]) {
+        switch result.content {
+        case .detections(let found):
+            for one in found {
+                if let mask = one.mask { tint(mask, Self.color(one.index)) }
+            }
+            for one in found.reversed() {
+                let color = Self.color(one.index)
+                let left = Int(one.box.x), top = Int(one.box.y)
+                let right = Int(one.box.x + one.box.width), bottom = Int(one.box.y + one.box.height)
+                for inset in 0..<2 * unit {
+                    fill(left + inset, top + inset, right - inset, top + inset + 1, color)
+                    fill(left + inset, bottom - inset - 1, right - inset, bottom - inset, color)
+                    fill(left + inset, top + inset, left + inset + 1, bottom - inset, color)
+                    fill(right - inset - 1, top + inset, right - inset, bottom - inset, color)
+                }
+                if let points = one.keypoints { self.points(points, edges, color) }
+                let text = "\(one.label) \(Int(one.confidence * 100))%"
+                label(text, x: left, y: top, color)
+            }
+        case .mask(let mask, _):
+            let unseen = mask.unseen
+            let line = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: max(1, mask.width * mask.bytes))
+            defer { line.deallocate() }
+            for row in 0..<mask.height {
+                mask.write(row: row, into: line)
+                for column in 0..<mask.width {
+                    let value =
+                        mask.bytes == 1
+                        ? Int(line[column]) : Int(line[2 * column]) << 8 | Int(line[2 * column + 1])
+                    if value != 0, value != Int(unseen) { blend(column, row, Self.color(value - 1)) }
+                }
+            }
+        case .keypoints(let points): self.points(points, edges, (255, 64, 64))
+        case .embedding: break
+        }
+    }
+
+    private mutating func points(_ points: [ObservationResult.Point], _ edges: [[Int]], _ color: Color) {
+        for edge in edges {
+            guard edge.count == 2, points.indices.contains(edge[0]), points.indices.contains(edge[1]),
+                let first = points[edge[0]].place, let second = points[edge[1]].place
+            else { continue }
+            let steps = max(1, Int(max(abs(first.x - second.x), abs(first.y - second.y))))
+            for step in 0...steps {
+                let part = Double(step) / Double(steps)
+                let x = Int(first.x + (second.x - first.x) * part), y = Int(first.y + (second.y - first.y) * part)
+                fill(x - unit / 2, y - unit / 2, x + (unit + 1) / 2, y + (unit + 1) / 2, color)
+            }
+        }
+        for point in points {
+            guard let place = point.place else { continue }
+            let x = Int(place.x), y = Int(place.y), radius = 2 * unit
+            fill(x - radius, y - radius, x + radius + 1, y + radius + 1, (0, 0, 0))
+            fill(x - radius + 1, y - radius + 1, x + radius, y + radius, color)
+        }
+    }
+
+    /// A rectangle, cut off at the picture's edges.
+    private mutating func fill(_ left: Int, _ top: Int, _ right: Int, _ bottom: Int, _ color: Color) {
+        for row in max(0, top)..<max(max(0, top), min(height, bottom)) {
+            for column in max(0, left)..<max(max(0, left), min(width, right)) {
+                let place = 3 * (row * width + column)
+                pixels[place] = color.red
+                pixels[place + 1] = color.green
+                pixels[place + 2] = color.blue
+            }
+        }
+    }
+
+    /// Half the colour over a pixel.
+    private mutating func blend(_ column: Int, _ row: Int, _ color: Color) {
+        guard column >= 0, column < width, row >= 0, row < height else { return }
+        let place = 3 * (row * width + column)
+        pixels[place] = UInt8((UInt16(pixels[place]) + UInt16(color.red)) / 2)
+        pixels[place + 1] = UInt8((UInt16(pixels[place + 1]) + UInt16(color.green)) / 2)
+        pixels[place + 2] = UInt8((UInt16(pixels[place + 2]) + UInt16(color.blue)) / 2)
+    }
+
+    private mutating func tint(_ mask: RunLengths, _ color: Color) {
+        guard mask.height > 0 else { return }
+        var place = 0
+        for (index, run) in mask.counts.enumerated() {
+            if index & 1 == 1 {
+                for pixel in place..<place + Int(run) { blend(pixel / mask.height, pixel % mask.height, color) }
+            }
+            place += Int(run)
+        }
+    }
+
+    /// Text on a strip of the colour, above a box where there is room.
+    private mutating func label(_ text: String, x: Int, y: Int, _ color: Color) {
+        let scale = max(1, unit), letters = text.uppercased().prefix(40)
+        let strip = (width: (letters.count * 6 + 2) * scale, height: 9 * scale)
+        let top = y >= strip.height ? y - strip.height : y, left = max(0, min(x, width - strip.width))
+        fill(left, top, left + strip.width, top + strip.height, color)
+        let luma = Int(color.red) * 3 + Int(color.green) * 6 + Int(color.blue)
+        let ink: Color = luma > 1_280 ? (0, 0, 0) : (255, 255, 255)
+        for (index, letter) in letters.enumerated() {
+            for (row, bits) in (Letters.rows[letter] ?? Letters.unknown).enumerated() {
+                for column in 0..<5 where bits & (16 >> UInt8(column)) != 0 {
+                    let dotX = left + (index * 6 + 1 + column) * scale, dotY = top + (row + 1) * scale
+                    fill(dotX, dotY, dotX + scale, dotY + scale, ink)
+                }
+            }
+        }
+    }
+}
+
+/// Letters of 5 by 7 dots: capitals, digits and a few signs. Each row's bits are its dots, the left one highest.
+private enum Letters {
+    static let unknown: [UInt8] = [31, 17, 17, 17, 17, 17, 31]
+    static let rows: [Character: [UInt8]] = [
+        " ": [0, 0, 0, 0, 0, 0, 0], "A": [14, 17, 17, 31, 17, 17, 17], "B": [30, 17, 17, 30, 17, 17, 30],
+        "C": [15, 16, 16, 16, 16, 16, 15], "D": [30, 17, 17, 17, 17, 17, 30], "E": [31, 16, 16, 30, 16, 16, 31],
+        "F": [31, 16, 16, 30, 16, 16, 16], "G": [15, 16, 16, 19, 17, 17, 15], "H": [17, 17, 17, 31, 17, 17, 17],
+        "I": [14, 4, 4, 4, 4, 4, 14], "J": [7, 2, 2, 2, 2, 18, 12], "K": [17, 18, 20, 24, 20, 18, 17],
+        "L": [16, 16, 16, 16, 16, 16, 31], "M": [17, 27, 21, 21, 17, 17, 17], "N": [17, 25, 21, 21, 19, 17, 17],
+        "O": [14, 17, 17, 17, 17, 17, 14], "P": [30, 17, 17, 30, 16, 16, 16], "Q": [14, 17, 17, 17, 21, 18, 13],
+        "R": [30, 17, 17, 30, 20, 18, 17], "S": [15, 16, 16, 14, 1, 1, 30], "T": [31, 4, 4, 4, 4, 4, 4],
+        "U": [17, 17, 17, 17, 17, 17, 14], "V": [17, 17, 17, 17, 17, 10, 4], "W": [17, 17, 17, 21, 21, 27, 17],
+        "X": [17, 17, 10, 4, 10, 17, 17], "Y": [17, 17, 10, 4, 4, 4, 4], "Z": [31, 1, 2, 4, 8, 16, 31],
+        "0": [14, 17, 19, 21, 25, 17, 14], "1": [4, 12, 4, 4, 4, 4, 14], "2": [14, 17, 1, 6, 8, 16, 31],
+        "3": [30, 1, 1, 14, 1, 1, 30], "4": [2, 6, 10, 18, 31, 2, 2], "5": [31, 16, 30, 1, 1, 17, 14],
+        "6": [14, 16, 16, 30, 17, 17, 14], "7": [31, 1, 2, 4, 8, 8, 8], "8": [14, 17, 17, 14, 17, 17, 14],
+        "9": [14, 17, 17, 15, 1, 1, 14], "%": [25, 25, 2, 4, 8, 19, 19], ".": [0, 0, 0, 0, 0, 12, 12],
+        "-": [0, 0, 0, 14, 0, 0, 0], "_": [0, 0, 0, 0, 0, 0, 31], "/": [1, 1, 2, 4, 8, 16, 16],
+        ":": [0, 12, 12, 0, 12, 12, 0], "(": [2, 4, 8, 8, 8, 4, 2], ")": [8, 4, 2, 2, 2, 4, 8],
+        "'": [4, 4, 8, 0, 0, 0, 0], ",": [0, 0, 0, 0, 12, 4, 8], "+": [0, 4, 4, 31, 4, 4, 0],
+    ]
+}

@@ -1,0 +1,168 @@
+internal import FoundationEssentials
+internal import ImagePipeline
+internal import Inference
+internal import InferenceService
+internal import JSON
+internal import Observations
+package import Settings
+internal import SystemSupport
+
+/// Finds things in files in this process: what `ocelli detect` and `ocelli embed` do.
+package enum LocalObservation {
+    /// What is asked for.
+    package struct Request: Sendable {
+        package var files: [String] = []
+        package var model: String?
+        package var threshold: Float?
+        package var iou: Float?
+        package var top: Int?
+        package var classes: [String]?
+        package var crop: String?
+        package var isJSON = false
+        /// A folder for the pictures with what was found drawn on them.
+        package var draw: String?
+        /// A file for the embeddings of all pictures.
+        package var npy: String?
+        /// Whether embeddings are asked for, and not boxes, masks or points.
+        package var embeds = false
+
+        package init() {}
+    }
+
+    /// Goes through the files in order and writes a line or a paragraph for each.
+    /// - Returns: how many of them failed.
+    package static func run(
+        _ request: Request, settings: Settings, output: (String) -> Void, complain: (String) -> Void,
+        progress: (String) -> Void
+    ) async throws -> Int {
+        let plan = ServicePlan(settings: settings, environment: ProcessInfo.processInfo.environment)
+        progress("loading the model...")
+        let tasks: [ObservationTask] = request.embeds ? [.embed] : [.detect, .segment, .keypoints]
+        func task(of model: Model) -> ObservationTask? { tasks.first { model.tasks.contains($0) } }
+        let (name, model) = try await LocalModel.load(
+            request.model ?? settings.defaultModel, plan: plan,
+            what: request.embeds ? "model that gives embeddings" : "model that finds boxes, masks or keypoints"
+        ) { task(of: $0) != nil }
+        progress("")
+        guard let task = task(of: model) else {
+            let wanted = tasks.map { "\"\($0.outputType)\"" }.joined(separator: ", ")
+            throw StartupError("model \"\(name)\" has no output of type \(wanted) in its model.json")
+        }
+        var wanted = ObservationRequest(task: task)
+        wanted.threshold = request.threshold
+        wanted.iou = request.iou
+        wanted.top = request.top
+        wanted.classes = request.classes
+        if let refusal = model.refusal(of: wanted) { throw StartupError(refusal.message) }
+        var options = PredictionOptions()
+        options.cropAndScale = request.crop.flatMap { CropAndScale(rawValue: $0) }
+        if let folder = request.draw { try OutputFile.makeFolder(folder) }
+        var failed = 0
+        var drawn: [String: Int] = [:]
+        var vectors: [Float] = [], dimension = 0
+        for (index, file) in request.files.enumerated() {
+            if request.files.count > 1 { progress("\(index + 1) of \(request.files.count): \(file)") }
+            do {
+                let bytes = try InputFile.read(file, most: settings.maxBody)
+                let start = MonotonicInstant.now
+                let result = try await model.observations(of: EncodedImage(bytes), request: wanted, options: options)
+                let total = MonotonicInstant.now.nanoseconds(since: start)
+                if let folder = request.draw {
+                    // Files of the same name from several folders are told apart by a number.
+                    let base = file == "-" ? "stdin" : file.split(separator: "/").last.map(String.init) ?? "picture"
+                    drawn[base, default: 0] += 1
+                    let path = folder + "/" + base + (drawn[base] == 1 ? "" : "-\(drawn[base] ?? 0)") + ".png"
+                    let edges = model.observationOutput(for: task)?.edges ?? []
+                    try OutputFile.write(try Drawing.png(of: bytes, with: result, edges: edges), to: path)
+                }
+                if case .embedding(let values) = result.content {
+                    vectors += values
+                    dimension = values.count
+                }
+                progress("")
+                output(
+                    request.isJSON
+                        ? try json(result, file: file, model: name, version: model.description.version, total: total)
+                        : text(result, file: file))
+            } catch {
+                progress("")
+                failed += 1
+
+                if request.isJSON {
+                    output(LocalClassification.failure(error, file: file))
+                } else {
+                    complain("\(file): \(LocalClassification.message(of: error))")
+                }
+            }
+        }
+        if let path = request.npy {
+            // A row that is missing would shift the others.
+            guard failed == 0 else { throw StartupError("\(path) is not written: \(failed) of the files failed") }
+            let array = try vectors.withUnsafeBytes {
+                try NPYEncoder.encode($0, shape: [request.files.count, dimension], element: .float32)
+            }
+            try OutputFile.write(array, to: path)
+        }
+        return failed
+    }
+
+    // MARK: Text
+
+    private static func text(_ result: ObservationResult, file: String) -> String {
+        func places(_ values: [Double]) -> String {
+            values.map { Units.decimal($0, places: 1) }.joined(separator: " ")
+        }
+        func percent(_ value: Float) -> String {
+            let text = Units.decimal(Double(value) * 100, places: 1)
+            return String(repeating: " ", count: max(1, 8 - text.count)) + text + "%"
+        }
+        var lines = ["\(file)  (\(result.image.format.rawValue), \(result.displayed.width)x\(result.displayed.height))"]
+        switch result.content {
+        case .detections(let found):
+            lines += found.map { one in
+                "\(percent(one.confidence))  \(one.label)  "
+                    + places([one.box.x, one.box.y, one.box.width, one.box.height])
+            }
+            if found.isEmpty { lines.append("  (nothing reaches the threshold)") }
+        case .mask(let mask, let labels):
+            let areas = mask.areas, whole = Float(max(1, mask.width * mask.height))
+            for index in areas.indices.sorted(by: { areas[$0] > areas[$1] }) where areas[index] > 0 {
+                let label = labels.flatMap { index < $0.count ? $0[index] : nil } ?? "\(index)"
+                lines.append("\(percent(Float(areas[index]) / whole))  \(label)")
+            }
+        case .keypoints(let points):
+            for point in points {
+                let place = point.place.map { places([$0.x, $0.y]) } ?? "not found"
+                lines.append("\(point.confidence.map(percent) ?? "")  \(point.name)  \(place)")
+            }
+        case .embedding(let values):
+            let first = values.prefix(6).map { Units.decimal(Double($0), places: 4) }.joined(separator: " ")
+            lines.append("  \(values.count) numbers: \(first)\(values.count > 6 ? " ..." : "")")
+        }
+        return lines.joined(separator: "\n")
+    }
+
+    private static func json(
+        _ result: ObservationResult, file: String, model: String, version: String, total: UInt64
+    ) throws -> String {
+        var writer = JSONWriter()
+        try writer.object { writer in
+            writer.member("file", file)
+            writer.member("model", model)
+            writer.member("version", version)
+            try ObservationWriter(most: nil).write(result, total: total, to: &writer)
+        }
+        return String(decoding: writer.bytes, as: UTF8.self)
+    }
+}
+
+extension ObservationOutput {
+    /// The skeleton's edges; none where there is no skeleton.
+    var edges: [[Int]] {
+        switch kind {
+        case .keypoints(_, let skeleton): skeleton.edges
+        case .boxes(let boxes): boxes.keypoints?.skeleton.edges ?? []
+        default: []
+        }
+    }
+}

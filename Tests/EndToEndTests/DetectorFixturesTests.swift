@@ -1,0 +1,50 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Models that give known tensors whatever the picture (`scripts/make-detector-fixtures`), of every layout: the boxes that come back for
+/// pictures of three shapes, in all orientations, fitted in each way, against those that numpy computed.
+@Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
+struct DetectorFixturesTests {
+    private struct Request: Decodable {
+        let bundle: String, picture: String, crop: String
+        let width: Int, height: Int, count: Int
+        let expected: [Expected]
+    }
+
+    private struct Expected: Decodable {
+        let index: Int
+        let confidence: Double
+        let box: [Double]
+    }
+
+    private static let folder = SharedData.packageRoot.appendingPathComponent("Tests/Fixtures/detectors")
+
+    @Test func everyLayoutOrientationAndCrop() throws {
+        let text = try Data(contentsOf: Self.folder.appendingPathComponent("expected.json"))
+        let requests = try JSONDecoder().decode([Request].self, from: text)
+        let daemon = try Daemon(["--models", Self.folder.path])
+        defer { daemon.stop() }
+        #expect(requests.count > 250)
+        for request in requests {
+            let picture = Self.folder.appendingPathComponent("pictures/\(request.picture)")
+            let answer = try Curl.post(
+                picture, to: daemon.url + "/v1/models/\(request.bundle)/detect?crop=\(request.crop)")
+            let what = Comment(rawValue: "\(request.bundle), \(request.picture), \(request.crop)")
+            #expect(answer.status == 200, what)
+            let found = try #require(answer.json["detections"] as? [[String: Any]], what)
+            #expect(found.count == request.count, what)
+            let displayed = (answer.json["image"] as? [String: Any])?["displayed"] as? [String: Int]
+            #expect(displayed == ["width": request.width, "height": request.height], what)
+            for (one, expected) in zip(found, request.expected) {
+                #expect(one["index"] as? Int == expected.index, what)
+                #expect(one["label"] as? String == "class \(expected.index)", what)
+                #expect(abs((one["confidence"] as? Double ?? 9) - expected.confidence) < 1e-4, what)
+                let box = one["box"] as? [String: Double] ?? [:]
+                for (key, value) in zip(["x", "y", "width", "height"], expected.box) {
+                    #expect(abs((box[key] ?? -1e9) - value) < 0.02, what)
+                }
+            }
+        }
+    }
+}
