@@ -59,8 +59,9 @@ bench: build ## measure, and print tables (Benchmarks/ has each alone)
 format: ## format the sources
 	swift format --in-place --parallel --recursive Package.swift Sources Tests
 
-lint: ## check the sources' format
+lint: ## check the sources' format, and the order of targets and folders
 	swift format lint --strict --parallel --recursive Package.swift Sources Tests
+	scripts/check-layers-test
 
 install: build ## install to PREFIX (default /usr/local), under DESTDIR
 	OCELLI_FINAL_PREFIX="$(PREFIX)" scripts/install "$(DESTDIR)$(PREFIX)"

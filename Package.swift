@@ -84,7 +84,8 @@ let package = Package(
         .target(
             name: "Inference",
             dependencies: [
-                "COpenVINO", "CoreMLImport", "ModelFacts", "ImagePipeline", "FlowControl", "JSON", "SystemSupport",
+                "COpenVINO", "CoreMLImport", "ModelFacts", "ImagePipeline", "FlowControl", "JSON", "Observations",
+                "SystemSupport",
             ],
             swiftSettings: strict),
         // The one table of settings, its loader and its documents.
@@ -93,9 +94,11 @@ let package = Package(
             name: "InferenceService",
             dependencies: [
                 "CSystem", "HTTPWire", "HTTPServer", "ImagePipeline", "FlowControl", "Inference", "JSON",
-                "LoadGenerator",
+                "LoadGenerator", "Observations",
                 "SystemSupport",
             ],
+            // One binary: the page is part of it.
+            resources: [.embedInCode("Page/index.html")],
             swiftSettings: strict),
         // What the command does beside serving: bench, report, check, init, classify, devices.
         .target(

@@ -237,6 +237,58 @@ static int encode(
     return 1;
 }
 
+static int encode_rows(
+    encoder *target, uint32_t width, uint32_t height, int bits, const uint8_t *palette, int compression,
+    const uint8_t *(*row)(void *context, uint32_t index), void *context) {
+    png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, NULL, on_encode_error, on_warning);
+    if (!png) {
+        return 0;
+    }
+    png_infop info = png_create_info_struct(png);
+    if (!info || setjmp(png_jmpbuf(png))) {
+        png_destroy_write_struct(&png, info ? &info : NULL);
+        return 0;
+    }
+    png_set_write_fn(png, target, on_write, on_flush);
+    png_set_user_limits(png, 0x7FFFFFFF, 0x7FFFFFFF);
+    png_set_compression_level(png, compression);
+    png_set_IHDR(
+        png, info, width, height, bits, palette ? PNG_COLOR_TYPE_PALETTE : PNG_COLOR_TYPE_GRAY, PNG_INTERLACE_NONE,
+        PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
+    if (palette) {
+        png_color colors[256];
+        for (int index = 0; index < 256; index++) {
+            colors[index].red = palette[3 * index];
+            colors[index].green = palette[3 * index + 1];
+            colors[index].blue = palette[3 * index + 2];
+        }
+        png_set_PLTE(png, info, colors, 256);
+    }
+    png_write_info(png, info);
+    for (uint32_t index = 0; index < height; index++) {
+        const uint8_t *bytes = row(context, index);
+        if (!bytes) {
+            png_error(png, "stopped");
+        }
+        png_write_row(png, bytes);
+    }
+    png_write_end(png, NULL);
+    png_destroy_write_struct(&png, &info);
+    return 1;
+}
+
+uint8_t *cpng_encode_rows(
+    uint32_t width, uint32_t height, int bits, const uint8_t *palette, int compression,
+    const uint8_t *(*row)(void *context, uint32_t index), void *context, size_t *count) {
+    encoder target = {NULL, 0, 0};
+    if (!encode_rows(&target, width, height, bits, palette, compression, row, context)) {
+        free(target.bytes);
+        return NULL;
+    }
+    *count = target.count;
+    return target.bytes;
+}
+
 uint8_t *cpng_encode(
     const uint8_t *pixels, uint32_t width, uint32_t height, uint32_t channels, int compression, size_t *count) {
     encoder target = {NULL, 0, 0};

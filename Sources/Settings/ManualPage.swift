@@ -1,12 +1,10 @@
 /// ocelli(1), in the man macros (groff_man(7)).
 package enum ManualPage {
-    /// - Parameters:
-    ///   - version: of the program.
-    ///   - commands: the subcommands' names and summaries, in order.
-    package static func roff(version: String, commands: [(name: String, summary: String)]) -> String {
+    /// - Parameter commands: the subcommands' names and summaries, in order.
+    package static func roff(commands: [(name: String, summary: String)]) -> String {
         var text = """
             .\\" Written by `ocelli help man`.
-            .TH OCELLI 1 "" "ocelli \(version)" "User Commands"
+            .TH OCELLI 1 "" "ocelli \(OcelliVersion.number)" "User Commands"
             .SH NAME
             ocelli \\- serve image classifiers over HTTP
             .SH SYNOPSIS

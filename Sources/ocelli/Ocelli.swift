@@ -1,6 +1,7 @@
 internal import Dispatch
 internal import InferenceService
 internal import JSON
+internal import Settings
 internal import Synchronization
 
 /// The command line: finds the subcommand and runs it.

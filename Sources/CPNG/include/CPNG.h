@@ -55,3 +55,10 @@ const char *cpng_message(const cpng_decoder *decoder);
 /// otherwise `free` is the caller's.
 uint8_t *cpng_encode(
     const uint8_t *pixels, uint32_t width, uint32_t height, uint32_t channels, int compression, size_t *count);
+
+/// Encodes numbers, one channel of 8 or 16 bits (the high byte first), row by row: the picture is never whole in memory.
+/// `palette` is 256 colours of 3 bytes for 8 bits, or NULL for gray. `row` gives a row's bytes, valid until it is called again, or
+/// NULL to stop; it must return, not jump. NULL when it stopped, or there is no memory; otherwise `free` is the caller's.
+uint8_t *cpng_encode_rows(
+    uint32_t width, uint32_t height, int bits, const uint8_t *palette, int compression,
+    const uint8_t *(*row)(void *context, uint32_t index), void *context, size_t *count);

@@ -39,4 +39,61 @@ public enum PNGEncoder {
         defer { free(encoded) }
         return [UInt8](UnsafeBufferPointer(start: encoded, count: count))
     }
+
+    /// Encodes a picture of numbers (classes, for example) row by row: only one row of it is in memory.
+    ///
+    /// - Parameters:
+    ///   - width: columns, 1 to 65535.
+    ///   - height: rows, 1 to 65535.
+    ///   - bits: 8, or 16 with the high byte first.
+    ///   - palette: the colours of the numbers, 256 times red, green, blue; nil for gray. For 8 bits.
+    ///   - row: writes a row's `width * bits / 8` bytes; the memory still holds the row before. False stops.
+    /// - Throws: `cancelled` where `row` stopped; `outOfMemory`.
+    package static func encode(
+        width: Int, height: Int, bits: Int, palette: [UInt8]?,
+        row: (Int, UnsafeMutableBufferPointer<UInt8>) -> Bool
+    ) throws(ImageError) -> [UInt8] {
+        guard (1...65_535).contains(width), (1...65_535).contains(height), bits == 8 || bits == 16,
+            palette.map({ bits == 8 && $0.count == 768 }) ?? true
+        else {
+            throw .invalidSpec(
+                "a PNG of \(width) x \(height) numbers of \(bits) bits; sides are 1 to 65535, bits 8 or 16")
+        }
+        var count = 0
+        var didStop = false
+        let line = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: width * bits / 8)
+        defer { line.deallocate() }
+        line.initialize(repeating: 0)
+        let encoded = withoutActuallyEscaping(row) { row -> UnsafeMutablePointer<UInt8>? in
+            let source = RowWriter(line: line, row: row)
+            // Runs of one number compress well at any level: the fastest is taken.
+            let bytes = cpng_encode_rows(
+                UInt32(width), UInt32(height), Int32(bits), palette, 1,
+                { context, index in
+                    guard let context else { return nil }
+                    let source = Unmanaged<RowWriter>.fromOpaque(context).takeUnretainedValue()
+                    source.didStop = !source.row(Int(index), source.line)
+                    return source.didStop ? nil : UnsafePointer(source.line.baseAddress)
+                }, Unmanaged.passUnretained(source).toOpaque(), &count)
+            didStop = source.didStop
+            return bytes
+        }
+        guard let encoded else { throw didStop ? .cancelled : .outOfMemory }
+        defer { free(encoded) }
+        return [UInt8](UnsafeBufferPointer(start: encoded, count: count))
+    }
+
+    /// What the C code calls back with.
+    private final class RowWriter {
+        let line: UnsafeMutableBufferPointer<UInt8>
+        let row: (Int, UnsafeMutableBufferPointer<UInt8>) -> Bool
+        var didStop = false
+
+        init(
+            line: UnsafeMutableBufferPointer<UInt8>, row: @escaping (Int, UnsafeMutableBufferPointer<UInt8>) -> Bool
+        ) {
+            self.line = line
+            self.row = row
+        }
+    }
 }

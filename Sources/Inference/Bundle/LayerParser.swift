@@ -29,7 +29,12 @@ struct LayerParser {
         if isPartial {
             layer.given = Set(["format", "normalize"].filter(object.has))
         } else if kind == nil, !object.has("type") {
-            problems.add(object.path(of: "type"), "is missing: expected \"array\", \"image\", \"string\" or \"scalar\"")
+            problems.add(
+                object.path(of: "type"),
+                isInput
+                    ? "is missing: expected \"array\", \"image\", \"string\" or \"scalar\""
+                    : "is missing: expected \"array\", \"image\", \"string\", \"scalar\", \"boxes\", \"mask\", "
+                        + "\"keypoints\" or \"embedding\"")
         }
         switch kind ?? (isPartial && isInput && Self.pictureMembers.contains(where: object.has) ? .image : .array) {
         case .array: layer.kind = .array
@@ -236,7 +241,10 @@ struct LayerParser {
     // MARK: Quantization
 
     private func linear(_ key: String) -> LinearTransform? {
-        guard let transform = object.object(key) else { return nil }
+        object.object(key).flatMap(linear)
+    }
+
+    private func linear(_ transform: ManifestObject) -> LinearTransform? {
         defer { transform.refuseUnknownKeys() }
         let standard = transform.choice("standard", StandardRange.self)
         let scale = transform.number("scale"), bias = transform.number("bias")
@@ -250,6 +258,11 @@ struct LayerParser {
         }
         let values = standard?.dequantization ?? (scale ?? 1, bias ?? 0)
         return .scaleThenBias(scale: values.0, bias: values.1)
+    }
+
+    /// The `dequantize` of an output, once found.
+    static func dequantization(_ transform: ManifestObject) -> LinearTransform? {
+        LayerParser(object: transform, isInput: false, labels: { _, _ in nil }).linear(transform)
     }
 }
 

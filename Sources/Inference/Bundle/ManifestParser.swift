@@ -6,6 +6,8 @@ struct ManifestParser {
     let problems: ProblemList
     /// Reads a labels file of the bundle.
     let labels: (_ file: String, _ path: String) -> [String]?
+    /// Reads any other file of the bundle.
+    let contents: (_ file: String, _ path: String) -> [UInt8]?
     /// Finds a file of the bundle; a problem where there is none of that name.
     let locate: (_ file: String, _ path: String) -> String?
 
@@ -36,12 +38,13 @@ struct ManifestParser {
         } else {
             problems.add("model", "is missing: expected an object with \"file\" and \"backend\"")
         }
-        manifest.inputs = layers(of: root, key: "inputs", isInput: true, backend: manifest.backend)
+        manifest.inputs = layers(of: root, key: "inputs", isInput: true, backend: manifest.backend).layers
         // TensorIO's placeholders are inputs that are told apart only because training sets them from elsewhere.
         if root.has("placeholders") {
-            manifest.inputs += layers(of: root, key: "placeholders", isInput: true, backend: manifest.backend)
+            manifest.inputs += layers(of: root, key: "placeholders", isInput: true, backend: manifest.backend).layers
         }
-        manifest.outputs = layers(of: root, key: "outputs", isInput: false, backend: manifest.backend)
+        (manifest.outputs, manifest.observations) = layers(
+            of: root, key: "outputs", isInput: false, backend: manifest.backend)
         if let runtime = root.object("runtime") { manifest.runtime = parseRuntime(runtime) }
         root.refuseUnknownKeys()
         return manifest
@@ -135,23 +138,32 @@ struct ManifestParser {
 
     private func layers(
         of root: ManifestObject, key: String, isInput: Bool, backend: ModelManifest.Backend
-    ) -> [ModelManifest.Layer] {
+    ) -> (layers: [ModelManifest.Layer], observations: [ObservationOutput]) {
         // A Core ML file describes itself: model.json says what is to be otherwise.
         let isPartial = backend == .coreml
-        guard root.has(key) || !isPartial else { return [] }
+        guard root.has(key) || !isPartial else { return ([], []) }
         guard root.has(key) else {
             problems.add(key, "is missing: expected an array with one object per \(isInput ? "input" : "output")")
-            return []
+            return ([], [])
         }
         let objects = root.objects(key)
         if objects.isEmpty, root.elements(key) != nil { problems.add(key, "is empty") }
         var names: Set<String> = []
-        return objects.map { object in
+        var layers: [ModelManifest.Layer] = [], observations: [ObservationOutput] = []
+        for object in objects {
+            if !isInput, ObservationParser.reads(object) {
+                let output = ObservationParser(object: object, labels: labels, contents: contents).parse()
+                observations.append(output)
+                // A tensor may serve several purposes.
+                layers += output.layers.filter { layer in !layers.contains { $0.name == layer.name } }
+                continue
+            }
             let layer = LayerParser(object: object, isInput: isInput, labels: labels, isPartial: isPartial).parse()
             if !layer.name.isEmpty, !names.insert(layer.name).inserted {
                 problems.add(object.path(of: "name"), "\"\(layer.name)\" is the name of another layer too")
             }
-            return layer
+            layers.append(layer)
         }
+        return (layers, observations)
     }
 }

@@ -107,6 +107,7 @@ package struct ModelBundle: Sendable {
         let parser = ManifestParser(
             problems: problems,
             labels: { Self.readLabels($0, jsonPath: $1, bundle: path, problems: problems) },
+            contents: { Self.readFile($0, jsonPath: $1, bundle: path, problems: problems).map { [UInt8]($0) } },
             locate: { Self.locate($0, jsonPath: $1, bundle: path, problems: problems) })
         let manifest = parser.parse(value)
         var file = manifest.file
@@ -163,18 +164,24 @@ package struct ModelBundle: Sendable {
         return nil
     }
 
-    /// The labels of a file, one a line.
-    private static func readLabels(
+    /// The contents of a small file.
+    private static func readFile(
         _ file: String, jsonPath: String, bundle: String, problems: ProblemList
-    ) -> [String]? {
+    ) -> Data? {
         guard let path = locate(file, jsonPath: jsonPath, bundle: bundle, problems: problems) else { return nil }
-        let data: Data
         switch BundleFile.read(path, most: BundleFile.largestLabels) {
-        case .success(let contents): data = contents
+        case .success(let contents): return contents
         case .failure(let problem):
             problems.add(jsonPath, "\"\(file)\" \(problem.reason)")
             return nil
         }
+    }
+
+    /// The labels of a file, one a line.
+    private static func readLabels(
+        _ file: String, jsonPath: String, bundle: String, problems: ProblemList
+    ) -> [String]? {
+        guard let data = readFile(file, jsonPath: jsonPath, bundle: bundle, problems: problems) else { return nil }
         guard let text = String(validating: data, as: UTF8.self) else {
             problems.add(jsonPath, "\"\(file)\" is not UTF-8 text")
             return nil

@@ -12,13 +12,15 @@ package struct ModelManifest: Sendable {
     package var type = ""
     package var inputs: [Layer] = []
     package var outputs: [Layer] = []
+    /// What is seen in the picture, read from `outputs`: each of their tensors is also one of those.
+    package var observations: [ObservationOutput] = []
     package var options: JSONValue?
     package var runtime = ModelRuntime()
 
     /// Whether it takes one picture and tells labels, as image classifiers do.
     package var classifiesPictures: Bool {
         guard inputs.count == 1, case .image = inputs[0].kind else { return false }
-        return outputs.contains { $0.labels != nil }
+        return outputs.contains { $0.labels != nil } || observations.contains(where: \.classifies)
     }
 
     /// The formats that model files can have.
@@ -40,6 +42,10 @@ package struct ModelManifest: Sendable {
         package var linear: LinearTransform?
         package var labels: [String]?
         package var activation: Activation?
+        /// Whether type and shape are the file's own: the bundle does not write them.
+        package var isAsInFile = false
+        /// Where the name is written, if not in the member `name`.
+        package var namePath: String?
         /// The members that model.json gives it, where it says only what differs from the model file (Core ML).
         package var given: Set<String> = []
 

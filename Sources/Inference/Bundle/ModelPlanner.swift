@@ -22,7 +22,8 @@ struct ModelPlanner {
         let inputPorts = match(
             manifest.inputs, with: file.inputs, what: "input", byPlace: byPlace, find: file.inputIndex(named:))
         let outputPorts = match(
-            manifest.outputs, with: file.outputs, what: "output", byPlace: byPlace, find: file.outputIndex(named:))
+            manifest.outputs, with: file.outputs, what: "output", byPlace: byPlace,
+            isPartial: !manifest.observations.isEmpty, find: file.outputIndex(named:))
         var shapes: [Int: Shape] = [:]
         var inputs: [InputPlan] = []
         for (layer, index) in zip(manifest.inputs, inputPorts) {
@@ -34,11 +35,17 @@ struct ModelPlanner {
             guard let plan = inputPlan(layer, index: index, port: port, shape: shape) else { continue }
             inputs.append(plan)
         }
-        let outputs = zip(manifest.outputs, outputPorts).compactMap { layer, index -> OutputPlan? in
+        var outputs = zip(manifest.outputs, outputPorts).compactMap { layer, index -> OutputPlan? in
             guard let index else { return nil }
             let port = file.outputs[index]
             checkType(layer, port: port, quantized: manifest.quantized)
             return outputPlan(layer, index: index, port: port)
+        }
+        // Detectors often have outputs that nobody reads: they are served as tensors.
+        if !manifest.observations.isEmpty {
+            for (index, port) in file.outputs.enumerated() where !outputPorts.contains(index) {
+                outputs.append(plainOutput(port, index))
+            }
         }
         return ModelPlan(inputs: inputs, outputs: outputs, inputShapes: shapes)
     }
@@ -55,10 +62,10 @@ struct ModelPlanner {
     /// The index of each layer's tensor.
     private func match(
         _ layers: [ModelManifest.Layer], with ports: [TensorPort], what: String, byPlace: Bool,
-        find: (String) -> Int?
+        isPartial: Bool = false, find: (String) -> Int?
     ) -> [Int?] {
         let names = ports.map(\.name)
-        if layers.count != ports.count {
+        if layers.count != ports.count, !isPartial {
             problems.add(
                 "\(what)s",
                 "the bundle describes \(layers.count), the model file has \(ports.count): \(names.listed)")
@@ -69,7 +76,8 @@ struct ModelPlanner {
         }
         for (layer, index) in zip(layers, found) where index == nil {
             problems.add(
-                "\(layer.path).name", "the model file has no \(what) \"\(layer.name)\"; it has \(names.listed)")
+                layer.namePath ?? "\(layer.path).name",
+                "the model file has no \(what) \"\(layer.name)\"; it has \(names.listed)")
         }
         return found
     }
@@ -210,7 +218,7 @@ struct ModelPlanner {
         }
         var wanted = layer.shape
         if wanted.dimensions.first == Shape.dynamic { wanted.dimensions[0] = 1 }
-        if let count = shape.elementCount, let described = wanted.elementCount, count != described {
+        if !layer.isAsInFile, let count = shape.elementCount, let described = wanted.elementCount, count != described {
             problems.add(
                 "\(layer.path).shape",
                 "\(layer.shape) has \(described) elements, the model file's tensor \"\(port.name)\" of shape \(port.shape) "
@@ -246,21 +254,24 @@ struct ModelPlanner {
         refuseStrings()
         // An empty file is a valid one to some readers.
         if file.outputs.isEmpty { problems.add("", "the model file has no outputs: is it empty, or cut off?") }
-        func description(_ port: TensorPort, _ index: Int, _ what: String) -> FeatureDescription {
-            FeatureDescription(
-                name: port.name.isEmpty ? "\(what)_\(index)" : port.name,
-                elementType: port.elementType, shape: port.shape, fileShape: port.shape, kind: .array,
-                isTransformed: false, image: nil, labels: nil)
-        }
         return ModelPlan(
             inputs: file.inputs.enumerated().map { index, port in
-                InputPlan(description: description(port, index, "input"), index: index, kind: .array(nil))
+                InputPlan(description: plain(port, index, "input"), index: index, kind: .array(nil))
             },
-            outputs: file.outputs.enumerated().map { index, port in
-                OutputPlan(
-                    description: description(port, index, "output"), index: index, kind: .array, linear: nil,
-                    activation: nil, scoreType: port.elementType)
-            },
+            outputs: file.outputs.enumerated().map { plainOutput($1, $0) },
             inputShapes: [:])
+    }
+
+    private func plain(_ port: TensorPort, _ index: Int, _ what: String) -> FeatureDescription {
+        FeatureDescription(
+            name: port.name.isEmpty ? "\(what)_\(index)" : port.name,
+            elementType: port.elementType, shape: port.shape, fileShape: port.shape, kind: .array,
+            isTransformed: false, image: nil, labels: nil)
+    }
+
+    private func plainOutput(_ port: TensorPort, _ index: Int) -> OutputPlan {
+        OutputPlan(
+            description: plain(port, index, "output"), index: index, kind: .array, linear: nil, activation: nil,
+            scoreType: port.elementType)
     }
 }

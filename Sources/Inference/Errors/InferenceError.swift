@@ -29,7 +29,7 @@ public enum InferenceError: Error, Sendable {
 
     /// The parts of a prediction that can be cancelled.
     public enum Stage: String, Sendable, CaseIterable {
-        case load, queue, decode, inference
+        case load, queue, decode, inference, postprocess
     }
 
     /// A sentence a person can act on.
@@ -53,6 +53,7 @@ public enum InferenceError: Error, Sendable {
             case .queue: "the request's deadline passed while it waited for an infer request"
             case .decode: "the request's deadline passed while its picture was decoded"
             case .inference: "the request's deadline passed while the model ran"
+            case .postprocess: "the request's deadline passed while the model's answer was read"
             }
         case .cancelled(let stage): "the request was cancelled (\(stage.rawValue))"
         }

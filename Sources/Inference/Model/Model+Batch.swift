@@ -117,7 +117,7 @@ extension Model {
 
     /// The way of several items through one inference: as `run`, with the items' failures apart.
     /// - Throws: what befell all of them.
-    private func runTogether<R: Sendable>(
+    func runTogether<R: Sendable>(
         _ count: Int, options: PredictionOptions, permit given: Permit?,
         value: (Int, InputPlan) throws(InferenceError) -> FeatureValue?,
         check: (Int) throws(InferenceError) -> Void = { _ in },

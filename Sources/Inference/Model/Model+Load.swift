@@ -68,6 +68,12 @@ extension Model {
         } catch {
             throw .engine(error)
         }
+        let observations = (bundle.manifest?.observations ?? []).compactMap {
+            ObservationPlan($0, plan: plan, compiled: compiled, problems: planner.problems)
+        }
+        guard planner.problems.problems.isEmpty else {
+            throw .invalidBundle(name: bundle.name, problems: planner.problems.problems)
+        }
         let batch = try BatchVariant(
             limit: bundle.manifest?.runtime.batch ?? 1, bundle: bundle, plan: plan, engine: engine,
             configuration: configuration, instances: configuration.instances ?? compiled.optimalRequestCount)
@@ -94,7 +100,8 @@ extension Model {
         report.execution = compiled.execution
         let model = try Model(
             bundle: bundle, manifest: manifest, provenance: derived?.provenance, version: version, plan: plan,
-            compiled: compiled, batch: batch, configuration: configuration, loadReport: report)
+            observations: observations, compiled: compiled, batch: batch, configuration: configuration,
+            loadReport: report)
         return Loaded(model: model, warmUp: warmUp)
     }
 }

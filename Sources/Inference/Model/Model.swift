@@ -41,6 +41,8 @@ public final class Model: Sendable {
     let stamp: BundleStamp
     let compiled: any CompiledModel
     let plan: ModelPlan
+    /// What its outputs say of a picture, where the bundle describes that.
+    let observations: [ObservationPlan]
     let requests: RequestPool
     /// The model once more, for several items in one inference; nil where the bundle does not ask for that.
     let batch: BatchVariant?
@@ -48,7 +50,7 @@ public final class Model: Sendable {
 
     init(
         bundle: ModelBundle, manifest: ModelManifest?, provenance: ModelProvenance? = nil, version: String? = nil,
-        plan: ModelPlan, compiled: any CompiledModel,
+        plan: ModelPlan, observations: [ObservationPlan] = [], compiled: any CompiledModel,
         batch: BatchVariant? = nil, configuration: ModelConfiguration, loadReport: LoadReport
     ) throws(InferenceError) {
         description = ModelDescription(
@@ -66,6 +68,7 @@ public final class Model: Sendable {
         self.provenance = provenance
         stamp = bundle.stamp
         self.plan = plan
+        self.observations = observations
         self.compiled = compiled
         self.batch = batch
         self.configuration = configuration

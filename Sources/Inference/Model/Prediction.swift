@@ -26,6 +26,11 @@ public struct StageTimes: Sendable, Hashable {
     public var decode: UInt64 = 0
     /// In the engine.
     public var inference: UInt64 = 0
+    /// From the model's tensors to boxes, masks, points; nothing for classes and plain tensors.
+    public var postprocess: UInt64 = 0
+
+    /// All of them.
+    package var sum: UInt64 { queue &+ decode &+ inference &+ postprocess }
 
     /// No time at all.
     public init() {}

@@ -10,6 +10,8 @@ struct BundleFacts: Sendable {
     private(set) var version = "1"
     /// Whether the bundle speaks of one picture in and labels out.
     private(set) var classifiesPictures = false
+    /// What it finds in pictures, beside classes.
+    private(set) var tasks: [ObservationTask] = []
     /// What the files were like; nil where the bundle could not be read.
     private var stamp: BundleStamp?
 
@@ -36,6 +38,7 @@ struct BundleFacts: Sendable {
             idleUnload = manifest.runtime.idleUnloadSeconds.map { .seconds($0) }
             version = manifest.version
             classifiesPictures = classifiesPictures || manifest.classifiesPictures
+            tasks = manifest.observations.map(\.task)
         } catch {
             return
         }

@@ -215,16 +215,23 @@ public final class ModelRepository: Sendable {
     /// name. Where none is ready, the first that is being loaded or would be for a request: whoever asks first waits for
     /// it. Nil where there is none of these either.
     public var defaultClassifier: String? {
+        first { $0.readyModel?.isImageClassifier ?? false } ?? first { $0.facts.classifiesPictures && $0.isToCome }
+    }
+
+    /// The same for models that find things: the one that a route without a name means.
+    package func defaultModel(for task: ObservationTask) -> String? {
+        first { $0.readyModel?.tasks.contains(task) ?? false } ?? first { $0.facts.tasks.contains(task) && $0.isToCome }
+    }
+
+    /// The first by name that has a version that fits.
+    private func first(_ fits: (ModelSlot) -> Bool) -> String? {
         slots.withLock { slots in
             // Asked by every request that names no model: no table is built for the answer.
-            func first(_ fits: (ModelSlot) -> Bool) -> String? {
-                var first: String?
-                for (name, versions) in slots where first.map({ name < $0 }) ?? true {
-                    if versions.contains(where: fits) { first = name }
-                }
-                return first
+            var first: String?
+            for (name, versions) in slots where first.map({ name < $0 }) ?? true {
+                if versions.contains(where: fits) { first = name }
             }
-            return first { $0.readyModel?.isImageClassifier ?? false } ?? first { $0.saysItClassifies && $0.isToCome }
+            return first
         }
     }
 

@@ -70,8 +70,8 @@ final class ModelSlot: Sendable {
     /// When it is loaded.
     var policy: LoadPolicy { state.withLock { $0.policy } }
 
-    /// Whether the bundle speaks of one picture in and labels out; a bundle that cannot be read says nothing.
-    var saysItClassifies: Bool { state.withLock { $0.facts.classifiesPictures } }
+    /// What the bundle says of itself; one that cannot be read says nothing.
+    var facts: BundleFacts { state.withLock { $0.facts } }
 
     /// Why the files could not be looked at the last time; nil where they could.
     var unreadable: Unreadable? {

@@ -62,7 +62,7 @@ struct ClassifyHandler: Sendable {
 
     /// What people try first is `curl -d @cat.jpg`, which leaves line ends and NULs out of the file and says that it is a form;
     /// `--data-binary` says so too, but sends the file.
-    private static func explaining(_ error: ServiceError, to request: HTTPRequest) -> ServiceError {
+    static func explaining(_ error: ServiceError, to request: HTTPRequest) -> ServiceError {
         let isForm =
             (request.head.value(of: "content-type") ?? "").lowercased().hasPrefix("application/x-www-form-urlencoded")
         guard isForm, request.body.count > 0, ["unsupported_media_type", "invalid_image"].contains(error.code) else {
@@ -180,7 +180,7 @@ struct ClassifyHandler: Sendable {
                             AnswerWriter.write(result, total: encoding.nanoseconds(since: started), to: &writer)
                         case .failure(let error):
                             metrics.failed(error)
-                            job.write(error, part: outcome.index, to: &writer)
+                            ClassifyJob.write(error, part: outcome.index, to: &writer)
                         }
                     }
                 }

@@ -48,7 +48,7 @@ struct ClassifyJob: PredictionJob {
     // MARK: The answer
 
     /// A part that failed, among others that did not.
-    func write(_ error: ServiceError, part: Int, to writer: inout JSONWriter) {
+    static func write(_ error: ServiceError, part: Int, to writer: inout JSONWriter) {
         writer.key("error")
         writer.string("part \(part + 1): \(error.message)")
         writer.key("code")

@@ -92,6 +92,7 @@ struct ModelsHandler: Sendable {
         writer.array { writer in for output in description.outputs { write(output, to: &writer) } }
         writer.key("labels")
         writer.integer(description.classificationOutput?.labels?.count ?? 0)
+        if !model.tasks.isEmpty { writer.member("tasks", model.tasks.map(\.rawValue)) }
         writer.key("device")
         writer.string(model.loadReport.device)
         writer.key("execution")

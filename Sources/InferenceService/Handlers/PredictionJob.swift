@@ -25,10 +25,15 @@ extension PredictionJob {
         var options = PredictionOptions()
         options.cropAndScale = query.crop
         options.ignoresOrientation = query.ignoresOrientation
-        let time = query.timeoutMilliseconds.map { Duration.milliseconds($0) } ?? .seconds(settings.deadline)
-        // From the body's end: a slow upload is the client's own time, and has its own limits.
-        options.deadline = MonotonicInstant(nanoseconds: request.bodyReceivedNanoseconds) + time
+        options.deadline = deadline(query.timeoutMilliseconds, of: request, settings: settings)
         return options
+    }
+
+    /// Until when an answer is worth something.
+    static func deadline(_ milliseconds: Int?, of request: HTTPRequest, settings: Settings) -> MonotonicInstant {
+        let time = milliseconds.map { Duration.milliseconds($0) } ?? .seconds(settings.deadline)
+        // From the body's end: a slow upload is the client's own time, and has its own limits.
+        return MonotonicInstant(nanoseconds: request.bodyReceivedNanoseconds) + time
     }
 
     /// The members that every answer begins with.
@@ -57,6 +62,14 @@ extension PredictionJob {
 extension HTTPRequest {
     /// When the first byte came.
     var received: MonotonicInstant { MonotonicInstant(nanoseconds: headReceivedNanoseconds) }
+    /// Whether an `Accept` field (RFC 9110 section 12.5.1) names a media type, with any weight but 0.
+    func accepts(_ type: String) -> Bool {
+        head.values(of: "accept").joined(separator: ",").split(separator: ",").contains { range in
+            let parts = range.split(separator: ";").map { $0.filter { $0 != " " && $0 != "\t" }.lowercased() }
+            return parts.first == type && !parts.contains { $0.hasPrefix("q=") && Double($0.dropFirst(2)) == 0 }
+        }
+    }
+
     /// Nanoseconds from the first byte to the last.
     var receiving: UInt64 { bodyReceivedNanoseconds &- headReceivedNanoseconds }
 }

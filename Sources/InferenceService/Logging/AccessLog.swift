@@ -38,10 +38,12 @@ final class AccessLog: Sendable {
     }
 
     private static func stages(_ note: RequestNote) -> [(name: String, time: UInt64)] {
-        [
+        var stages = [
             ("recv", note.recv), ("queue", note.times.queue), ("decode", note.times.decode),
             ("infer", note.times.inference), ("encode", note.encode),
         ]
+        if note.times.postprocess > 0 { stages.insert(("postprocess", note.times.postprocess), at: 4) }
+        return stages
     }
 
     private static func write(

@@ -87,6 +87,7 @@ struct MetricsPage {
         perModel(
             "ocelli_pictures_total", "Predictions that gave an answer; each picture, or item, of a batch counts.",
             .pictures, known, &text)
+        perModel("ocelli_detections_total", "Things that were found in pictures.", .detections, known, &text)
     }
 
     private var ready: [(ModelRecord, Model)] {
@@ -141,7 +142,7 @@ struct MetricsPage {
         text.family(
             "ocelli_stage_duration_seconds", .histogram,
             "Time of each stage of a prediction: recv (first to last byte of the request), queue, decode, infer, "
-                + "encode, and total.")
+                + "postprocess (boxes, masks and points; only where there are such), encode, and total.")
         for (name, model) in metrics.models.all(where: { $0[.pictures] > 0 }) {
             for stage in Stage.allCases {
                 text.histogram(

@@ -5,7 +5,7 @@ final class ModelMetrics: Sendable {
     private let counters = AtomicCounters(Counter.allCases.count)
 
     enum Counter: Int, CaseIterable {
-        case pictures
+        case pictures, detections
         case loadsAnew, loadsCached, loadAnewNanoseconds, loadCachedNanoseconds
         case loadFailures, unloads
     }

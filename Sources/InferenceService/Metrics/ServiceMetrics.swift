@@ -10,7 +10,7 @@ internal import Synchronization
 /// client sends becomes one.
 final class ServiceMetrics: Sendable {
     /// Where in its life a request was cancelled, or its client went away.
-    static let cancelStages = ["head", "body", "queue", "decode", "infer", "answer"]
+    static let cancelStages = ["head", "body", "queue", "decode", "infer", "postprocess", "answer"]
     /// Why a request can be refused before it costs anything.
     static let refusalReasons = [
         "queue_full", "overloaded", "wait_timed_out", "deadline_exceeded", "deadline_unreachable", "displaced",
@@ -53,8 +53,14 @@ final class ServiceMetrics: Sendable {
         metrics[.queue].record(times.queue)
         metrics[.decode].record(times.decode)
         metrics[.infer].record(times.inference)
+        if times.postprocess > 0 { metrics[.postprocess].record(times.postprocess) }
         metrics[.encode].record(encode)
-        metrics[.total].record(total ?? recv &+ times.queue &+ times.decode &+ times.inference &+ encode)
+        metrics[.total].record(total ?? recv &+ times.sum &+ encode)
+    }
+
+    /// What was found in one picture.
+    func found(_ count: Int, task: ObservationTask, model: String) {
+        if task == .detect { models[model].add(.detections, UInt64(clamping: count)) }
     }
 
     /// A prediction that was stopped.
@@ -64,6 +70,7 @@ final class ServiceMetrics: Sendable {
         case .load, .queue: cancellations.add(at: 2)
         case .decode: cancellations.add(at: 3)
         case .inference: cancellations.add(at: 4)
+        case .postprocess: cancellations.add(at: 5)
         }
     }
 
@@ -96,7 +103,7 @@ final class ServiceMetrics: Sendable {
         switch stage {
         case .head: cancellations.add(at: 0)
         case .body: cancellations.add(at: 1)
-        case .answering: cancellations.add(at: 5)
+        case .answering: cancellations.add(at: 6)
         // The stage that the handler was in counts it.
         case .handling: break
         }

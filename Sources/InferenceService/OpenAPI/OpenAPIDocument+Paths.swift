@@ -36,8 +36,8 @@ extension OpenAPIDocument {
           \(predict("predict_version", "one version of a model"))}
         """
 
-    private static let picture: String = "{\"schema\": {\"type\": \"string\", \"format\": \"binary\"}}"
-    private static let pictures: String = """
+    static let picture: String = "{\"schema\": {\"type\": \"string\", \"format\": \"binary\"}}"
+    static let pictures: String = """
         {"schema": {"type": "object", "required": ["image"], "properties": {
               "image": {"type": "array", "minItems": 1, "items": {"type": "string", "format": "binary"}}}}}
         """

@@ -9,10 +9,13 @@ extension OpenAPIDocument {
           "index": {"type": "integer", "minimum": 0}, "label": {"type": "string"}, "confidence": {"type": "number"}}},
         "image": {"type": "object", "required": ["format", "width", "height", "orientation"], "properties": {
           "format": {"type": "string", "enum": ["jpeg", "png", "webp"]}, "width": {"type": "integer"},
-          "height": {"type": "integer"}, "orientation": {"type": "integer", "minimum": 1, "maximum": 8}}},
+          "height": {"type": "integer"}, "orientation": {"type": "integer", "minimum": 1, "maximum": 8},
+          "displayed": {"type": "object", "required": ["width", "height"], "properties": {
+            "width": {"type": "integer"}, "height": {"type": "integer"}}},
+          "seen": {"$ref": "#/components/schemas/rectangle"}}},
         "timing": {"type": "object", "required": ["queue", "decode", "inference", "total"], "properties": {
           "queue": {"type": "number"}, "decode": {"type": "number"}, "inference": {"type": "number"},
-          "total": {"type": "number"}}},
+          "postprocess": {"type": "number"}, "total": {"type": "number"}}},
         "classification": {"type": "object",
           "required": ["model", "version", "request_id", "classifications", "image", "timing_ms"], "properties": {
           "model": {"type": "string"}, "version": {"type": "string"}, "request_id": {"type": "string"},
@@ -54,7 +57,7 @@ extension OpenAPIDocument {
           "metadata": {"type": "object"},
           "inputs": {"type": "array", "items": {"$ref": "#/components/schemas/feature"}},
           "outputs": {"type": "array", "items": {"$ref": "#/components/schemas/feature"}},
-          "labels": {"type": "integer"}, "device": {"type": "string"}, "load_ms": {"type": "number"},
+          "labels": {"type": "integer"}, "tasks": {"type": "array", "items": {"type": "string"}}, "device": {"type": "string"}, "load_ms": {"type": "number"},
           "execution": {"type": "object", "properties": {"precision": {"type": "string"}, "hint": {"type": "string"},
             "threads": {"type": "integer"}, "streams": {"type": "integer"}}},
           "cached": {"type": "boolean"}, "instances": {"type": "integer"}, "in_flight": {"type": "object"},
@@ -63,6 +66,7 @@ extension OpenAPIDocument {
         "models": {"type": "object", "required": ["models"], "properties": {
           "default": {"type": "string", "nullable": true},
           "models": {"type": "array", "items": {"$ref": "#/components/schemas/model"}}}},
+        \(observationSchemas),
         \(openInferenceSchemas)
         }
         """

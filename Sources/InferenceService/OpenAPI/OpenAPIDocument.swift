@@ -1,3 +1,5 @@
+internal import Settings
+
 /// The description of every route in the form of OpenAPI 3.0: what `GET /openapi.json` answers.
 ///
 /// It is text, written by hand: a generator would be longer. Tests check it with a real validator, and real answers
@@ -14,12 +16,13 @@ package enum OpenAPIDocument {
         },
         "servers": [{"url": "/"}],
         "tags": [
-          {"name": "classify"}, {"name": "predict"}, {"name": "models"}, {"name": "operations"},
+          {"name": "classify"}, {"name": "predict"}, {"name": "observe"}, {"name": "models"}, {"name": "operations"},
           {"name": "Open Inference Protocol v2"}
         ],
         "paths": {
         \(operations),
         \(predictions),
+        \(observations),
         \(openInference)
         },
         "components": {
@@ -49,7 +52,8 @@ package enum OpenAPIDocument {
           "schema": {"type": "string", "enum": ["preprocess", "png", "npy"]},
           "description": "Answers with what the model would see, instead of labels."},
         "timeout": {"name": "timeout_ms", "in": "query", "schema": {"type": "integer", "minimum": 1},
-          "description": "How long the request may take, in milliseconds."}
+          "description": "How long the request may take, in milliseconds."},
+        \(observationParameters)
         }
         """
 

@@ -2,7 +2,7 @@ internal import CSystem
 internal import HTTPServer
 internal import HTTPWire
 
-/// The page at `/`: one file, nothing from elsewhere.
+/// The page at `/`: index.html beside this file, which the build embeds in the program; nothing from elsewhere.
 enum Page {
     /// The page with a nonce of its own. Only the script and the styles that carry it run; a picture's name or a label that
     /// tried to bring others along would be text.
@@ -21,7 +21,7 @@ enum Page {
                 // The nonce is for one time.
                 ("Cache-Control", "no-store"),
             ],
-            body: before + Array(nonce.utf8) + between + Array(nonce.utf8) + after)
+            body: Array(parts.joined(separator: nonce.utf8)))
     }
 
     /// The same length for all, so that HEAD tells the length that GET will have.
@@ -30,11 +30,15 @@ enum Page {
         return String(repeating: "0", count: 16 - digits.utf8.count) + digits
     }
 
-    // The two places of the nonce, found once.
-    private static let parts = PageText.html.split(separator: "NONCE", omittingEmptySubsequences: false)
-    private static let before = part(0), between = part(1), after = part(2)
-
-    private static func part(_ index: Int) -> [UInt8] {
-        index < parts.count ? Array(parts[index].utf8) : []
-    }
+    /// index.html, split at the places of the nonce, for which it has `NONCE`.
+    private static let parts: [ArraySlice<UInt8>] = {
+        let page = PackageResources.index_html, mark = Array("NONCE".utf8)
+        var parts: [ArraySlice<UInt8>] = []
+        var start = 0
+        while let range = page[start...].firstRange(of: mark) {
+            parts.append(page[start..<range.lowerBound])
+            start = range.upperBound
+        }
+        return parts + [page[start...]]
+    }()
 }

@@ -41,21 +41,12 @@ struct PredictJob: PredictionJob {
         requestID = request.requestID
         writer = OutputWriter(
             outputs: description.outputs, top: query.top, threshold: hasThreshold ? query.threshold : nil)
-        let accept = request.head.values(of: "accept").joined(separator: ",")
         wantsPNG =
-            Self.names("image/png", in: accept)
+            request.accepts("image/png")
             && description.outputs.filter { $0.kind == .image }.count == 1
         received = request.received
         receiving = request.receiving
         self.options = options
-    }
-
-    /// Whether an `Accept` field (RFC 9110 section 12.5.1) names a media type, with any weight but 0.
-    private static func names(_ type: String, in accept: String) -> Bool {
-        accept.split(separator: ",").contains { range in
-            let parts = range.split(separator: ";").map { $0.filter { $0 != " " && $0 != "\t" }.lowercased() }
-            return parts.first == type && !parts.contains { $0.hasPrefix("q=") && Double($0.dropFirst(2)) == 0 }
-        }
     }
 
     // MARK: The answer
@@ -66,16 +57,7 @@ struct PredictJob: PredictionJob {
         self.writer.write(prediction, to: &writer)
         if let image = prediction.image {
             writer.key("image")
-            writer.object { writer in
-                writer.key("format")
-                writer.string(image.format.rawValue)
-                writer.key("width")
-                writer.integer(image.width)
-                writer.key("height")
-                writer.integer(image.height)
-                writer.key("orientation")
-                writer.integer(image.orientation)
-            }
+            writer.object { AnswerWriter.write(image, to: &$0) }
         }
         var times = prediction.times
         times.queue &+= queue

@@ -1,4 +1,5 @@
 package import HTTPWire
+package import Inference
 
 /// What a request asks for: one case per resource of API.md.
 package enum Route: Sendable, Hashable {
@@ -10,6 +11,8 @@ package enum Route: Sendable, Hashable {
     case model(name: String, version: String?)
     case classify(model: String?, version: String?)
     case predict(model: String, version: String?)
+    /// Boxes, a mask, keypoints or an embedding.
+    case observe(ObservationTask, model: String?, version: String?)
     case openInference(OpenInferenceRoute)
     case openAPI
 
@@ -44,6 +47,9 @@ package enum Route: Sendable, Hashable {
             self = .openInference(route)
         case 2 where parts == ["v1", "models"]: self = .models
         case 2 where parts == ["v1", "classify"]: self = .classify(model: nil, version: nil)
+        case 2 where parts[0] == "v1":
+            guard let task = ObservationTask(rawValue: parts[1]) else { return nil }
+            self = .observe(task, model: nil, version: nil)
         case 3... where parts[0] == "v1" && parts[1] == "models" && !parts[2].isEmpty:
             guard let route = Self.ofModel(parts[2], Array(parts.dropFirst(3))) else { return nil }
             self = route
@@ -61,12 +67,17 @@ package enum Route: Sendable, Hashable {
         case ["predict"]: return .predict(model: name, version: nil)
         default: break
         }
+        if rest.count == 1, let task = ObservationTask(rawValue: rest[0]) {
+            return .observe(task, model: name, version: nil)
+        }
         guard rest.count >= 2, rest[0] == "versions", !rest[1].isEmpty else { return nil }
         switch Array(rest.dropFirst(2)) {
         case []: return .model(name: name, version: rest[1])
         case ["classify"]: return .classify(model: name, version: rest[1])
         case ["predict"]: return .predict(model: name, version: rest[1])
-        default: return nil
+        default:
+            guard rest.count == 3, let task = ObservationTask(rawValue: rest[2]) else { return nil }
+            return .observe(task, model: name, version: rest[1])
         }
     }
 
@@ -77,7 +88,7 @@ package enum Route: Sendable, Hashable {
     /// The methods that the resource has.
     package var methods: [HTTPMethod] {
         switch self {
-        case .classify, .predict: Self.posting
+        case .classify, .predict, .observe: Self.posting
         case .openInference(let route): route.methods
         default: Self.reading
         }
@@ -94,6 +105,7 @@ package enum Route: Sendable, Hashable {
         case .model: "/v1/models/{name}"
         case .classify: "/v1/classify"
         case .predict: "/v1/models/{name}/predict"
+        case .observe(let task, _, _): "/v1/\(task.rawValue)"
         case .openInference(let route): route.label
         case .openAPI: "/openapi.json"
         }

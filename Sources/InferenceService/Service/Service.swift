@@ -130,6 +130,9 @@ final class Service: HTTPResponder {
         case .predict(let name, let version):
             _ = try ClassifyQuery(head.target, settings: settings)
             return (name, version)
+        case .observe(let task, let name, let version):
+            _ = try ObservationQuery(head.target, task: task, settings: settings)
+            return (try modelName(name, for: task), version)
         case .openInference(.infer(let name, let version)): return (name, version)
         default: return nil
         }
@@ -154,6 +157,10 @@ final class Service: HTTPResponder {
         case .predict(let name, let version):
             let handler = PredictHandler(repository: repository, settings: settings, metrics: metrics)
             response = try await handler.respond(to: request, model: name, version: version)
+        case .observe(let task, let name, let version):
+            let handler = ObservationHandler(repository: repository, settings: settings, metrics: metrics)
+            let modelName = try modelName(name, for: task)
+            response = try await handler.respond(to: request, task: task, model: modelName, version: version)
         case .openInference(let route): response = try await answer(route, to: request)
         case .openAPI:
             response = Self.text(OpenAPIDocument.json)
@@ -226,6 +233,15 @@ final class Service: HTTPResponder {
             .notFound, "model_not_found",
             "no image classifier is ready here: name a model as /v1/models/{name}/classify; /v1/models says what there is"
         )
+    }
+
+    /// The same for the routes that find things. A default model that does something else stands back for one that does this.
+    private func modelName(_ name: String?, for task: ObservationTask) throws(ServiceError) -> String {
+        if let name = name ?? repository.defaultModel(for: task) { return name }
+        throw ServiceError(
+            .notFound, "model_not_found",
+            "no model here gives \(task.gives): a bundle says so by an output of type \"\(task.outputType)\"; "
+                + "/v1/models says what there is")
     }
 
     // MARK: Answers

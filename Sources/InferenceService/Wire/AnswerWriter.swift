@@ -20,18 +20,21 @@ package enum AnswerWriter {
             }
         }
         writer.key("image")
-        writer.object { writer in
-            writer.key("format")
-            writer.string(result.image.format.rawValue)
-            writer.key("width")
-            writer.integer(result.image.width)
-            writer.key("height")
-            writer.integer(result.image.height)
-            writer.key("orientation")
-            writer.integer(result.image.orientation)
-        }
+        writer.object { write(result.image, to: &$0) }
         writer.key("timing_ms")
         write(result.times, total: total, to: &writer)
+    }
+
+    /// What a picture's header says, as members of an object that is open.
+    static func write(_ image: ImageInfo, to writer: inout JSONWriter) {
+        writer.key("format")
+        writer.string(image.format.rawValue)
+        writer.key("width")
+        writer.integer(image.width)
+        writer.key("height")
+        writer.integer(image.height)
+        writer.key("orientation")
+        writer.integer(image.orientation)
     }
 
     /// The times of the stages, as an object.
@@ -43,6 +46,10 @@ package enum AnswerWriter {
             writer.milliseconds(times.decode)
             writer.key("inference")
             writer.milliseconds(times.inference)
+            if times.postprocess > 0 {
+                writer.key("postprocess")
+                writer.milliseconds(times.postprocess)
+            }
             writer.key("total")
             writer.milliseconds(total)
         }

@@ -128,11 +128,11 @@ package enum BoxForm: String, Sendable, CaseIterable {
     /// Left, top, right, bottom.
     case corners
     /// Top, left, bottom, right.
-    case cornersYX = "corners-yx"
+    case cornersYX = "corners_yx"
     /// Left, top, width, height.
-    case topLeft = "top-left"
+    case topLeft = "top_left"
     /// Centre y, centre x, height, width.
-    case centersYX = "centers-yx"
+    case centersYX = "centers_yx"
 }
 
 /// The unit of boxes and points.
@@ -163,7 +163,7 @@ package enum SuppressionScope: String, Sendable, CaseIterable {
     /// No suppression: the model has done it, or needs none.
     case none
     /// Boxes of the same class.
-    case perClass = "per-class"
+    case perClass = "per_class"
     /// All boxes.
     case all
 }

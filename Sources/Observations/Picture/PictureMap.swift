@@ -51,6 +51,14 @@ package struct PictureMap: Sendable, Hashable {
     /// A rectangle in pixels of the picture, from its top left corner.
     package struct Rectangle: Sendable, Hashable {
         package let x: Double, y: Double, width: Double, height: Double
+
+        /// A rectangle.
+        package init(x: Double, y: Double, width: Double, height: Double) {
+            self.x = x
+            self.y = y
+            self.width = width
+            self.height = height
+        }
     }
 
     /// A box in the picture, cut off at its edges; nil where nothing of it is in the picture.

@@ -22,8 +22,7 @@ enum HelpCommand: Command {
         case "config": ConfigurationText.json5
         case "settings": SettingsDocument.markdown
         case "man":
-            ManualPage.roff(
-                version: OcelliVersion.number, commands: Ocelli.commands.map { ($0.name, $0.summary) })
+            ManualPage.roff(commands: Ocelli.commands.map { ($0.name, $0.summary) })
         case "completion":
             Completion.bash(commands: Ocelli.commands.map { .init(name: $0.name, flags: $0.flags) }) + "\n"
         default: nil

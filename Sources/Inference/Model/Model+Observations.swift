@@ -1,0 +1,56 @@
+package import FlowControl
+internal import ImagePipeline
+
+extension Model {
+    /// What it can be asked to find in pictures, beside classes.
+    package var tasks: [ObservationTask] { observations.map(\.output.task) }
+
+    /// The description of what it finds for a task; nil where it does not do it.
+    package func observationOutput(for task: ObservationTask) -> ObservationOutput? {
+        observations.first { $0.output.task == task }?.output
+    }
+
+    /// Finds in one picture what a request asks for.
+    /// - Parameters:
+    ///   - image: the encoded picture.
+    ///   - permit: a slot that the caller already holds; nil takes one for the time of the call.
+    /// - Throws: `unsupported` where the model does not do that; ``InferenceError`` as for predictions.
+    package func observations(
+        of image: EncodedImage, request: ObservationRequest, options: PredictionOptions = PredictionOptions(),
+        permit: Permit? = nil
+    ) async throws(InferenceError) -> ObservationResult {
+        let reader = try ObservationReader(self, request: request, options: options)
+        return try await run(options: options, permit: permit, shapes: [:]) { (_, _) throws(InferenceError) in
+            .image(image)
+        } read: { (outputs, info, times) throws(InferenceError) -> ObservationResult in
+            try reader.result(in: outputs, image: info, times: times)
+        }
+    }
+
+    /// The same for several pictures in one inference; no more than ``batchLimit``. One picture's failure is that picture's alone.
+    package func observations(
+        together images: [EncodedImage], request: ObservationRequest, options: PredictionOptions, permit: Permit
+    ) async -> [Result<ObservationResult, InferenceError>] {
+        do throws(InferenceError) {
+            let reader = try ObservationReader(self, request: request, options: options)
+            return try await runTogether(images.count, options: options, permit: permit) {
+                (item, _) throws(InferenceError) in
+                .image(images[item])
+            } read: { (outputs, info, times) throws(InferenceError) in
+                try reader.result(in: outputs, image: info, times: times)
+            }
+        } catch {
+            return images.map { _ in .failure(error) }
+        }
+    }
+
+    /// Why a model does not answer a request for a task, for those that can say so before a body is read; nil where it does.
+    package func refusal(of request: ObservationRequest) -> InferenceError? {
+        do throws(InferenceError) {
+            _ = try ObservationReader(self, request: request, options: PredictionOptions())
+            return nil
+        } catch {
+            return error
+        }
+    }
+}

@@ -1,0 +1,142 @@
+internal import ImagePipeline
+internal import Observations
+
+/// How one group of outputs is read: the tensors that it takes from the engine, and the decoders for their shapes.
+struct ObservationPlan: Sendable {
+    let output: ObservationOutput
+    /// The engine's outputs of each role.
+    let sources: [String: [Source]]
+    /// The picture's tensor.
+    let spec: ImageTensorSpec
+    /// Nil where shapes are known only after an inference.
+    private(set) var decoder: Decoder?
+
+    struct Source: Sendable {
+        let index: Int
+        let elementType: ElementType
+        let linear: LinearTransform?
+    }
+
+    enum Decoder: Sendable {
+        case boxes(BoxDecoder, InstanceMaskDecoder?)
+        case mask(MaskDecoder)
+        case keypoints(KeypointDecoder)
+        case embedding
+    }
+
+    /// Checks a description against what the compiled model gives; what is wrong is a problem with its path.
+    init?(_ output: ObservationOutput, plan: ModelPlan, compiled: any CompiledModel, problems: ProblemList) {
+        guard plan.inputs.count == 1, let input = plan.inputs.first, case .image(let pipeline) = input.kind else {
+            problems.add(
+                "\(output.path).type",
+                "is \"\(output.task.outputType)\", which is about a picture: expected one input, of type \"image\"")
+            return nil
+        }
+        self.output = output
+        spec = pipeline.spec
+        var sources: [String: [Source]] = [:]
+        var shapes: [String: [[Int]]]? = [:]
+        for role in output.roles {
+            for tensor in output.tensors[role] ?? [] {
+                guard let found = plan.outputs.first(where: { $0.description.name == tensor.name }),
+                    compiled.outputs.indices.contains(found.index)
+                else { return nil }
+                sources[role, default: []].append(
+                    Source(
+                        index: found.index, elementType: found.description.elementType,
+                        linear: tensor.linear ?? found.linear))
+                var shape = compiled.outputs[found.index].shape
+                if shape.dimensions.first == Shape.dynamic { shape.dimensions[0] = 1 }
+                if shape.isStatic {
+                    shapes?[role, default: []].append(shape.dimensions)
+                } else {
+                    shapes = nil
+                }
+            }
+        }
+        self.sources = sources
+        guard let shapes else { return }
+        do throws(ObservationError) {
+            decoder = try makeDecoder(shapes)
+        } catch {
+            guard case .unexpected(let role, let expected, let found) = error else { return nil }
+            let tensor = output.tensors[role]?.first
+            problems.add(
+                tensor?.path ?? output.path,
+                "the model file's tensor \"\(tensor?.name ?? output.name)\" does not fit: expected \(expected), found \(found)"
+            )
+            return nil
+        }
+    }
+
+    /// The decoders for tensors of these shapes.
+    func makeDecoder(_ shapes: [String: [[Int]]]) throws(ObservationError) -> Decoder {
+        let (width, height) = (spec.width, spec.height)
+        switch output.kind {
+        case .boxes(let boxes):
+            let decoder = try BoxDecoder(
+                boxes.decoding, shapes: shapes, width: width, height: height, classes: output.labels?.count)
+            guard let masks = boxes.masks else { return .boxes(decoder, nil) }
+            let instances = try InstanceMaskDecoder(
+                shape: shapes["prototypes"]?.first ?? [], coefficients: masks.coefficients, threshold: masks.threshold,
+                width: width, height: height)
+            return .boxes(decoder, instances)
+        case .mask(let decoding):
+            return .mask(
+                try MaskDecoder(
+                    decoding, shape: shapes["output"]?.first ?? [], width: width, height: height,
+                    classes: output.labels?.count))
+        case .keypoints(let decoding, let skeleton):
+            let names = skeleton.names.count
+            return .keypoints(
+                try KeypointDecoder(
+                    decoding, shape: shapes["output"]?.first ?? [], width: width, height: height,
+                    names: names == 0 ? nil : names))
+        case .embedding(_, let classes):
+            let shape = shapes["output"]?.first ?? []
+            let count = OutputTensor.count(of: shape) ?? 0
+            guard count > 0, count <= 1 << 24, classes == nil || classes?.dimension == count else {
+                throw .unexpected(
+                    role: "output",
+                    expected: classes.map { "\($0.dimension) numbers, as \"classes\" has" } ?? "numbers",
+                    found: "\(shape)")
+            }
+            return .embedding
+        }
+    }
+
+    /// Calls `body` with the group's tensors as 32-bit floats; valid only meanwhile.
+    func withTensors<R>(
+        of outputs: any EngineOutputs, _ body: ([String: [OutputTensor]]) throws(InferenceError) -> R
+    ) throws(InferenceError) -> R {
+        let list = output.roles.flatMap { role in (sources[role] ?? []).map { (role, $0) } }
+        return try lend(list[...], of: outputs, [:], body)
+    }
+
+    /// One tensor's memory within the next's.
+    private func lend<R>(
+        _ rest: ArraySlice<(String, Source)>, of outputs: any EngineOutputs, _ tensors: [String: [OutputTensor]],
+        _ body: ([String: [OutputTensor]]) throws(InferenceError) -> R
+    ) throws(InferenceError) -> R {
+        guard let (role, source) = rest.first else { return try body(tensors) }
+        return try Model.output(source.index, of: outputs) { (shape, raw) throws(InferenceError) -> R in
+            let reader = ScoreReader(elementType: source.elementType, linear: source.linear, activation: nil)
+            let result = reader.withScores(raw) { values -> Result<R, InferenceError> in
+                do throws(InferenceError) {
+                    guard let tensor = OutputTensor(shape: shape.dimensions, values: values) else {
+                        throw .engine(
+                            EngineError(
+                                kind: .failure, operation: "read output \(source.index)",
+                                detail: "its memory has \(values.count) elements, its shape is \(shape)"))
+                    }
+                    var tensors = tensors
+                    tensors[role, default: []].append(tensor)
+                    return .success(try lend(rest.dropFirst(), of: outputs, tensors, body))
+                } catch {
+                    return .failure(error)
+                }
+            }
+            return try result.get()
+        }
+    }
+}

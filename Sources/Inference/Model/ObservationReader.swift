@@ -1,0 +1,196 @@
+internal import FlowControl
+internal import ImagePipeline
+internal import JSON
+internal import Observations
+internal import SystemSupport
+
+/// Reads what one request asks for out of a model's outputs, and lays it over the picture.
+struct ObservationReader: Sendable {
+    private let plan: ObservationPlan
+    private let request: ObservationRequest
+    private let options: PredictionOptions
+    private let wanted: Set<Int>?
+    private let model: String
+
+    /// Run lengths of one picture's masks, all together.
+    private static let mostRuns = 2_000_000
+
+    /// - Throws: where the model does not do what is asked, or has no class of a name.
+    init(_ model: Model, request: ObservationRequest, options: PredictionOptions) throws(InferenceError) {
+        let name = model.description.name
+        guard let plan = model.observations.first(where: { $0.output.task == request.task }) else {
+            throw .unsupported(
+                model: name, reason: "does not give \(request.task.gives): \(Self.abilities(of: model))")
+        }
+        self.plan = plan
+        self.request = request
+        self.options = options
+        self.model = name
+        wanted = try request.classes.map { (names) throws(InferenceError) in
+            try Self.classes(names, labels: plan.output.labels)
+        }
+    }
+
+    /// What a model can be asked, for those who asked for something else.
+    static func abilities(of model: Model) -> String {
+        var abilities = model.observations.map { "/\($0.output.task.rawValue)" }
+        if model.isImageClassifier { abilities.append("/classify") }
+        return "it answers " + (abilities + ["/predict"]).joined(separator: ", ")
+    }
+
+    private static func classes(_ names: [String], labels: [String]?) throws(InferenceError) -> Set<Int> {
+        var wanted: Set<Int> = []
+        for name in names {
+            let places = (labels ?? []).indices.filter { labels?[$0] == name }
+            if !places.isEmpty {
+                wanted.formUnion(places)
+            } else if let index = Int(name), index >= 0, labels.map({ index < $0.count }) ?? true {
+                wanted.insert(index)
+            } else {
+                let hint = Spelling.hint(for: name, among: labels ?? [])
+                let known =
+                    labels.map { "one of \($0.count) labels, or a number from 0 to \($0.count - 1)" } ?? "a number"
+                throw .invalidInput(
+                    name: "classes", reason: "expected \(known), found \"\(name.prefix(60))\"\(hint)")
+            }
+        }
+        return wanted
+    }
+
+    // MARK: Reading
+
+    func result(
+        in outputs: any EngineOutputs, image: ImageInfo?, times: StageTimes
+    ) throws(InferenceError) -> ObservationResult {
+        guard let image else { throw .unsupported(model: model, reason: "does not take one image") }
+        let start = MonotonicInstant.now
+        var decoding = ImageDecodeOptions()
+        decoding.cropAndScale = options.cropAndScale
+        decoding.ignoreOrientation = options.ignoresOrientation
+        let mapping = PictureMapping(image, spec: plan.spec, options: decoding)
+        let picture = PictureMap(
+            x: AxisMap(mapping.x, side: plan.spec.width), y: AxisMap(mapping.y, side: plan.spec.height))
+        let content = try plan.withTensors(of: outputs) { (tensors) throws(InferenceError) in
+            do throws(ObservationError) {
+                return try self.content(tensors, in: picture)
+            } catch {
+                guard error == .cancelled else {
+                    throw .engine(
+                        EngineError(kind: .failure, operation: "read the model's answer", detail: error.message))
+                }
+                throw Task.isCancelled ? .cancelled(stage: .postprocess) : .deadlineExceeded(stage: .postprocess)
+            }
+        }
+        var times = times
+        times.postprocess = MonotonicInstant.now.nanoseconds(since: start)
+        return ObservationResult(
+            content: content, image: image,
+            displayed: ImageSize(width: mapping.x.length, height: mapping.y.length), seen: picture.seen, times: times)
+    }
+
+    private func isCancelled() -> Bool {
+        Task.isCancelled || (options.deadline.map { MonotonicInstant.now >= $0 } ?? false)
+    }
+
+    private func content(
+        _ tensors: [String: [OutputTensor]], in picture: PictureMap
+    ) throws(ObservationError) -> ObservationResult.Content {
+        let decoder: ObservationPlan.Decoder
+        if let known = plan.decoder {
+            decoder = known
+        } else {
+            decoder = try plan.makeDecoder(tensors.mapValues { $0.map(\.shape) })
+        }
+        guard let output = tensors["output"]?.first else {
+            guard case .boxes(let boxes, let masks) = decoder else {
+                throw .unexpected(role: "output", expected: "a tensor", found: "none")
+            }
+            return try detections(boxes, masks, tensors, picture)
+        }
+        switch decoder {
+        case .boxes(let boxes, let masks): return try detections(boxes, masks, tensors, picture)
+        case .mask(let mask):
+            let map = try mask.map(output, threshold: request.threshold, isCancelled: isCancelled)
+            return .mask(PictureMask(map, in: picture), labels: plan.output.labels)
+        case .keypoints(let keypoints):
+            let points = try keypoints.keypoints(output, threshold: request.threshold, isCancelled: isCancelled)
+            guard case .keypoints(_, let skeleton) = plan.output.kind else { return .keypoints([]) }
+            return .keypoints(self.points(points, skeleton, picture))
+        case .embedding:
+            guard case .embedding(let normalization, _) = plan.output.kind else { return .embedding([]) }
+            return .embedding(normalization.apply(output.values))
+        }
+    }
+
+    private func detections(
+        _ decoder: BoxDecoder, _ masks: InstanceMaskDecoder?, _ tensors: [String: [OutputTensor]], _ picture: PictureMap
+    ) throws(ObservationError) -> ObservationResult.Content {
+        guard case .boxes(let boxes) = plan.output.kind else { return .detections([]) }
+        var options = BoxOptions()
+        options.threshold = request.threshold
+        options.iou = request.iou
+        options.most = request.top
+        options.classes = wanted
+        let detections = try decoder.detections(in: tensors, options: options, isCancelled: isCancelled)
+        let reader = boxes.keypoints.map { PointReader($0.decoding, width: plan.spec.width, height: plan.spec.height) }
+        let labels = plan.output.labels
+        var runs = Self.mostRuns
+        var found: [ObservationResult.Found] = []
+        for detection in detections {
+            guard let rectangle = picture.rectangle(detection.box) else { continue }
+            var mask: RunLengths?
+            if let masks, let prototypes = tensors["prototypes"]?.first, detection.extras.count >= masks.coefficients {
+                mask = try masks.mask(
+                    of: detection, coefficients: detection.extras[..<masks.coefficients], prototypes: prototypes,
+                    in: picture, most: runs, isCancelled: isCancelled)
+                runs -= mask?.counts.count ?? 0
+            }
+            var points: [ObservationResult.Point]?
+            if let reader, let keypoints = boxes.keypoints {
+                let numbers = detection.extras[min(masks?.coefficients ?? 0, detection.extras.count)...]
+                points = self.points(
+                    reader.points(numbers, threshold: keypoints.decoding.threshold), keypoints.skeleton, picture)
+            }
+            let label = labels.flatMap { detection.index < $0.count ? $0[detection.index] : nil }
+            found.append(
+                ObservationResult.Found(
+                    index: detection.index, label: label ?? "\(detection.index)", confidence: detection.confidence,
+                    box: rectangle, keypoints: points, mask: mask))
+        }
+        return .detections(found)
+    }
+
+    private func points(
+        _ points: [Keypoint?], _ skeleton: ObservationOutput.Skeleton, _ picture: PictureMap
+    ) -> [ObservationResult.Point] {
+        points.enumerated().map { index, point in
+            ObservationResult.Point(
+                name: index < skeleton.names.count ? skeleton.names[index] : "\(index)",
+                place: point.map { (picture.x.picture($0.x), picture.y.picture($0.y)) }, confidence: point?.confidence)
+        }
+    }
+}
+
+extension AxisMap {
+    /// One axis of a mapping, for a tensor of so many pixels.
+    init(_ axis: PictureMapping.Axis, side: Int) {
+        let length = Double(axis.length)
+        let start = min(max(axis.inverse(0), 0), length), end = min(max(axis.inverse(Double(side)), start), length)
+        self.init(scale: 1 / axis.scale, origin: axis.inverse(0), length: axis.length, seen: start...end)
+    }
+}
+
+extension PictureMap {
+    /// The part of the picture that the tensor shows; nil for all of it.
+    var seen: Rectangle? {
+        let (width, height) = (Double(x.length), Double(y.length))
+        // A part of a pixel is rounding.
+        guard
+            x.seen.lowerBound > 0.01 || y.seen.lowerBound > 0.01 || x.seen.upperBound < width - 0.01
+                || y.seen.upperBound < height - 0.01
+        else { return nil }
+        return Rectangle(
+            x: x.seen.lowerBound, y: y.seen.lowerBound, width: x.seen.upperBound - x.seen.lowerBound,
+            height: y.seen.upperBound - y.seen.lowerBound)
+    }
+}

@@ -1,0 +1,64 @@
+package import ImagePipeline
+package import Observations
+
+/// What one request asks for, beside the bundle's own description.
+package struct ObservationRequest: Sendable {
+    package var task: ObservationTask
+    /// The least confidence; nil is the bundle's.
+    package var threshold: Float?
+    /// The overlap from which boxes suppress each other; nil is the bundle's.
+    package var iou: Float?
+    /// The most detections; nil is the bundle's.
+    package var top: Int?
+    /// Labels or numbers of the classes that are wanted; nil for all.
+    package var classes: [String]?
+
+    /// What the bundle says.
+    package init(task: ObservationTask) { self.task = task }
+}
+
+/// What was found in one picture, in pixels of the picture as it is displayed.
+package struct ObservationResult: Sendable {
+    package let content: Content
+    package let image: ImageInfo
+    /// The size of the picture after orientation.
+    package let displayed: ImageSize
+    /// The part that the model saw, where that is not all of it.
+    package let seen: PictureMap.Rectangle?
+    package var times: StageTimes
+
+    package enum Content: Sendable {
+        case detections([Found])
+        case mask(PictureMask, labels: [String]?)
+        case keypoints([Point])
+        case embedding([Float])
+    }
+
+    /// One detection.
+    package struct Found: Sendable {
+        package let index: Int
+        package let label: String
+        package let confidence: Float
+        package let box: PictureMap.Rectangle
+        /// Nil where the model gives none.
+        package let keypoints: [Point]?
+        /// Nil where the model gives none, or where the picture's masks would be too large.
+        package let mask: RunLengths?
+    }
+
+    /// One named point; without a place where it was not found.
+    package struct Point: Sendable {
+        package let name: String
+        package let place: (x: Double, y: Double)?
+        package let confidence: Float?
+    }
+
+    /// How many things were found.
+    package var count: Int {
+        switch content {
+        case .detections(let found): found.count
+        case .keypoints(let points): points.count { $0.place != nil }
+        case .mask, .embedding: 1
+        }
+    }
+}

@@ -1,0 +1,243 @@
+internal import FlowControl
+internal import HTTPServer
+internal import HTTPWire
+internal import ImagePipeline
+internal import Inference
+internal import JSON
+internal import Settings
+internal import SystemSupport
+
+/// Answers `POST .../detect`, `/segment`, `/keypoints` and `/embed`: one picture, or several as multipart.
+struct ObservationHandler: Sendable {
+    let repository: ModelRepository
+    let settings: Settings
+    let metrics: ServiceMetrics
+
+    func respond(
+        to request: HTTPRequest, task: ObservationTask, model name: String, version: String?
+    ) async throws(ServiceError) -> HTTPResponse {
+        try request.head.refuseContentCodings()
+        let query = try ObservationQuery(request.head.target, task: task, settings: settings)
+        var options = PredictionOptions()
+        options.cropAndScale = query.crop
+        options.ignoresOrientation = query.ignoresOrientation
+        options.deadline = ObservationJob.deadline(query.timeoutMilliseconds, of: request, settings: settings)
+        let model: Model
+        do throws(InferenceError) {
+            model = try await repository.model(named: name, version: version, deadline: options.deadline)
+        } catch {
+            throw ServiceError(error)
+        }
+        let job = try ObservationJob(request: request, model: model, name: name, query: query, options: options)
+        let boundary: [UInt8]?
+        do throws(WireError) {
+            boundary = try MultipartDecoder.boundary(contentType: request.head.value(of: "content-type") ?? "")
+        } catch {
+            throw ServiceError(error)
+        }
+        guard let boundary else {
+            do throws(ServiceError) {
+                return try await single(job, image: EncodedImage(request.body, 0..<request.body.count))
+            } catch {
+                throw ClassifyHandler.explaining(error, to: request)
+            }
+        }
+        let parts = try ImageParts(request.body, boundary: boundary, most: settings.maxBatch).ranges
+        guard parts.count > 1 else { return try await single(job, image: EncodedImage(request.body, parts[0])) }
+        return try await batch(job, images: parts.map { EncodedImage(request.body, $0) })
+    }
+
+    // MARK: One picture
+
+    private func single(_ job: ObservationJob, image: EncodedImage) async throws(ServiceError) -> HTTPResponse {
+        let slot = try await Slot(of: job.model, options: job.options, metrics: metrics)
+        // Held until the answer is encoded: a mask is a picture again.
+        defer { slot.release() }
+        let result = try await observe(image, job: job, in: slot)
+        let encoding = MonotonicInstant.now
+        let (type, body) = try answer(to: job) { () throws(ImageError) in
+            switch (job.form, result.content) {
+            case (.png?, .mask(let mask, _)):
+                return ("image/png", try MaskPicture.png(mask, palette: true, isCancelled: { job.isCancelled }))
+            case (.floats?, .embedding(let values)): return ("application/octet-stream", Self.bytes(values))
+            default:
+                var writer = JSONWriter(capacity: 512 + result.count * 160)
+                var failure: ImageError?
+                writer.object { writer in
+                    job.writeHeader(to: &writer)
+                    do throws(ImageError) {
+                        try self.writer(job).write(
+                            result, total: encoding.nanoseconds(since: job.received), to: &writer)
+                    } catch {
+                        failure = error
+                    }
+                }
+                if let failure { throw failure }
+                return ("application/json", writer.bytes)
+            }
+        }
+        let end = MonotonicInstant.now
+        let encode = end.nanoseconds(since: encoding)
+        metrics.record(
+            result.times, recv: job.receiving, encode: encode, model: job.name,
+            total: end.nanoseconds(since: job.received))
+        metrics.found(result.count, task: job.query.request.task, model: job.name)
+        return job.response(body, type: type, times: result.times, encode: encode)
+    }
+
+    private func writer(_ job: ObservationJob) -> ObservationWriter {
+        ObservationWriter(
+            mask: job.query.mask, encoding: job.query.encoding, classes: job.query.request.classes,
+            most: job.query.request.top, isCancelled: { job.isCancelled })
+    }
+
+    /// What writes an answer, with its failures as the client's or the daemon's.
+    private func answer<R>(to job: ObservationJob, _ write: () throws(ImageError) -> R) throws(ServiceError) -> R {
+        do throws(ImageError) {
+            return try write()
+        } catch {
+            guard case .cancelled = error else { throw ServiceError(error) }
+            metrics.cancelled(.postprocess)
+            throw ServiceError(
+                Task.isCancelled
+                    ? InferenceError.cancelled(stage: .postprocess) : .deadlineExceeded(stage: .postprocess))
+        }
+    }
+
+    /// 32-bit floats, the low byte first.
+    private static func bytes(_ values: [Float]) -> [UInt8] {
+        values.flatMap { value in withUnsafeBytes(of: value.bitPattern.littleEndian) { Array($0) } }
+    }
+
+    private func observe(
+        _ image: EncodedImage, job: ObservationJob, in slot: Slot
+    ) async throws(ServiceError) -> ObservationResult {
+        do throws(InferenceError) {
+            var result = try await slot.run(metrics: metrics) { (permit) throws(InferenceError) in
+                try await job.model.observations(
+                    of: image, request: job.query.request, options: job.options, permit: permit)
+            }
+            result.times.queue &+= slot.waited
+            return result
+        } catch {
+            throw ServiceError(error)
+        }
+    }
+
+    // MARK: Several
+
+    /// One picture's answer, written while its slot is held.
+    private struct Written: Sendable {
+        let json: [UInt8]
+        let floats: [UInt8]
+        let times: StageTimes
+        let count: Int
+    }
+
+    private func results(
+        of images: [EncodedImage], _ chunk: Range<Int>, _ job: ObservationJob, _ slot: Slot
+    ) async -> [Result<Written, ServiceError>] {
+        var results: [Result<ObservationResult, ServiceError>] = []
+        if chunk.count == 1 {
+            do throws(ServiceError) {
+                results = [.success(try await observe(images[chunk.lowerBound], job: job, in: slot))]
+            } catch {
+                results = [.failure(error)]
+            }
+        } else {
+            let found = await slot.runTogether(metrics: metrics) { permit in
+                await job.model.observations(
+                    together: Array(images[chunk]), request: job.query.request, options: job.options, permit: permit)
+            }
+            results = found.map { result in
+                result.map { result in
+                    var result = result
+                    result.times.queue &+= slot.waited
+                    return result
+                }.mapError { ServiceError($0) }
+            }
+        }
+        return results.map { result in
+            switch result {
+            case .failure(let error): return .failure(error)
+            case .success(let result):
+                do throws(ServiceError) {
+                    return .success(try written(result, job))
+                } catch {
+                    return .failure(error)
+                }
+            }
+        }
+    }
+
+    private func written(_ result: ObservationResult, _ job: ObservationJob) throws(ServiceError) -> Written {
+        if case .floats? = job.form, case .embedding(let values) = result.content {
+            return Written(json: [], floats: Self.bytes(values), times: result.times, count: result.count)
+        }
+        return try answer(to: job) { () throws(ImageError) in
+            var writer = JSONWriter(capacity: 512 + result.count * 160)
+            var failure: ImageError?
+            writer.object { writer in
+                job.writeHeader(to: &writer)
+                do throws(ImageError) {
+                    try self.writer(job).write(
+                        result, total: MonotonicInstant.now.nanoseconds(since: job.received), to: &writer)
+                } catch {
+                    failure = error
+                }
+            }
+            if let failure { throw failure }
+            return Written(json: writer.bytes, floats: [], times: result.times, count: result.count)
+        }
+    }
+
+    private func batch(_ job: ObservationJob, images: [EncodedImage]) async throws(ServiceError) -> HTTPResponse {
+        let run = BatchRun(model: job.model, options: job.options, metrics: metrics)
+        let outcomes = await run.outcomes(count: images.count) { chunk, slot in
+            await results(of: images, chunk, job, slot)
+        }
+        let encoding = MonotonicInstant.now
+        var sum = StageTimes()
+        for outcome in outcomes {
+            guard case .success(let written) = outcome.result else { continue }
+            sum.queue = max(sum.queue, written.times.queue)
+            sum.decode &+= written.times.decode
+            sum.inference &+= written.times.inference
+            sum.postprocess &+= written.times.postprocess
+            metrics.record(written.times, recv: job.receiving, encode: 0, model: job.name)
+            metrics.found(written.count, task: job.query.request.task, model: job.name)
+        }
+        if case .floats? = job.form {
+            // Rows without a header: one that is missing would shift the others.
+            var body: [UInt8] = []
+            for outcome in outcomes {
+                switch outcome.result {
+                case .success(let written): body += written.floats
+                case .failure(let error): throw error.prefixed("part \(outcome.index + 1): ")
+                }
+            }
+            return job.response(
+                body, type: "application/octet-stream", times: sum,
+                encode: MonotonicInstant.now.nanoseconds(since: encoding))
+        }
+        var writer = JSONWriter(capacity: 512 * images.count)
+        writer.object { writer in
+            job.writeHeader(to: &writer)
+            writer.key("results")
+            writer.array { writer in
+                for outcome in outcomes {
+                    switch outcome.result {
+                    case .success(let written): writer.raw(written.json)
+                    case .failure(let error):
+                        metrics.failed(error)
+                        writer.object { ClassifyJob.write(error, part: outcome.index, to: &$0) }
+                    }
+                }
+            }
+            writer.key("timing_ms")
+            AnswerWriter.write(sum, total: encoding.nanoseconds(since: job.received), to: &writer)
+        }
+        return job.response(
+            writer.bytes, times: sum, encode: MonotonicInstant.now.nanoseconds(since: encoding))
+    }
+}

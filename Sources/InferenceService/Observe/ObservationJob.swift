@@ -1,0 +1,48 @@
+internal import HTTPServer
+internal import Inference
+internal import JSON
+internal import Settings
+internal import SystemSupport
+
+/// What one request to `detect`, `segment`, `keypoints` or `embed` wants, and how its answer is written.
+struct ObservationJob: PredictionJob {
+    let model: Model
+    let name: String
+    let requestID: String
+    let query: ObservationQuery
+    let options: PredictionOptions
+    let received: MonotonicInstant
+    let receiving: UInt64
+    /// What the answer is, if not JSON.
+    let form: Form?
+
+    enum Form {
+        /// The mask as a picture with a palette.
+        case png
+        /// Embeddings as 32-bit floats, the low byte first, one after the other.
+        case floats
+    }
+
+    init(
+        request: HTTPRequest, model: Model, name: String, query: ObservationQuery, options: PredictionOptions
+    ) throws(ServiceError) {
+        if let refusal = model.refusal(of: query.request) { throw ServiceError(refusal) }
+        self.model = model
+        self.name = name
+        requestID = request.requestID
+        self.query = query
+        self.options = options
+        received = request.received
+        receiving = request.receiving
+        switch query.request.task {
+        case .segment where request.accepts("image/png"): form = .png
+        case .embed where request.accepts("application/octet-stream"): form = .floats
+        default: form = nil
+        }
+    }
+
+    /// Whether work on the answer should end.
+    var isCancelled: Bool {
+        Task.isCancelled || (options.deadline.map { MonotonicInstant.now >= $0 } ?? false)
+    }
+}

@@ -1,0 +1,190 @@
+internal import ImagePipeline
+internal import Inference
+internal import JSON
+internal import Observations
+
+/// Writes what was found in a picture: the members that the daemon and the commands share (API.md, "Detect, segment, ...").
+struct ObservationWriter {
+    var mask: ObservationQuery.MaskForm?
+    var encoding = ObservationQuery.Encoding.float
+    /// The classes of a mask that are listed; nil for all.
+    var classes: [String]?
+    /// The most classes of a mask that are listed, those with the largest areas.
+    var most: Int?
+    let isCancelled: () -> Bool
+
+    /// Runs of one answer's masks.
+    private static let mostRuns = 2_000_000
+
+    /// The content, `image` and `timing_ms` as members of an object that is open.
+    /// - Throws: `cancelled`, or that there is no memory.
+    func write(
+        _ result: ObservationResult, total: UInt64, to writer: inout JSONWriter
+    ) throws(ImageError) {
+        switch result.content {
+        case .detections(let found):
+            writer.key("detections")
+            writer.array { writer in for one in found { write(one, to: &writer) } }
+        case .mask(let mask, let labels): try write(mask, labels: labels, to: &writer)
+        case .keypoints(let points):
+            writer.key("keypoints")
+            Self.write(points, to: &writer)
+        case .embedding(let values):
+            writer.key("embedding")
+            switch encoding {
+            case .float: writer.array { writer in for value in values { writer.number(value) } }
+            case .base64:
+                writer.object { writer in
+                    writer.key("b64")
+                    values.withUnsafeBytes { writer.base64($0) }
+                }
+            }
+            writer.member("dimension", values.count)
+        }
+        writer.key("image")
+        writer.object { writer in
+            AnswerWriter.write(result.image, to: &writer)
+            writer.key("displayed")
+            writer.object { writer in
+                writer.member("width", result.displayed.width)
+                writer.member("height", result.displayed.height)
+            }
+            if let seen = result.seen {
+                writer.key("seen")
+                Self.write(seen, to: &writer)
+            }
+        }
+        writer.key("timing_ms")
+        AnswerWriter.write(result.times, total: total, to: &writer)
+    }
+
+    // MARK: Boxes and points
+
+    private func write(_ found: ObservationResult.Found, to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("index", found.index)
+            writer.member("label", found.label)
+            writer.key("confidence")
+            writer.number(found.confidence)
+            writer.key("box")
+            Self.write(found.box, to: &writer)
+            if let points = found.keypoints {
+                writer.key("keypoints")
+                Self.write(points, to: &writer)
+            }
+            if let runs = found.mask, mask != ObservationQuery.MaskForm.none {
+                writer.key("mask")
+                Self.write(runs, to: &writer)
+            }
+        }
+    }
+
+    /// `null` stands for a point that was not found.
+    private static func write(_ points: [ObservationResult.Point], to writer: inout JSONWriter) {
+        writer.array { writer in
+            for point in points {
+                guard let place = point.place else {
+                    writer.null()
+                    continue
+                }
+                writer.object { writer in
+                    writer.member("name", point.name)
+                    writer.member("x", rounded(place.x))
+                    writer.member("y", rounded(place.y))
+                    if let confidence = point.confidence {
+                        writer.key("confidence")
+                        writer.number(confidence)
+                    }
+                }
+            }
+        }
+    }
+
+    private static func write(_ box: PictureMap.Rectangle, to writer: inout JSONWriter) {
+        writer.object { writer in
+            let x = rounded(box.x), y = rounded(box.y)
+            writer.member("x", x)
+            writer.member("y", y)
+            writer.member("width", rounded(rounded(box.x + box.width) - x))
+            writer.member("height", rounded(rounded(box.y + box.height) - y))
+        }
+    }
+
+    /// Thousandths of a pixel are more than any model can tell.
+    private static func rounded(_ value: Double) -> Double { (value * 1_000).rounded() / 1_000 }
+
+    // MARK: Masks
+
+    private static func write(_ runs: RunLengths, to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.key("size")
+            writer.array { writer in
+                writer.integer(runs.height)
+                writer.integer(runs.width)
+            }
+            writer.member("counts", runs.compressed)
+        }
+    }
+
+    private func write(
+        _ mask: PictureMask, labels: [String]?, to writer: inout JSONWriter
+    ) throws(ImageError) {
+        let areas = mask.areas
+        func label(_ index: Int) -> String { labels.flatMap { index < $0.count ? $0[index] : nil } ?? "\(index)" }
+        var present = areas.indices.filter { areas[$0] > 0 && $0 != Int(mask.unseen) }
+        if let classes { present = present.filter { classes.contains(label($0)) || classes.contains("\($0)") } }
+        present.sort { (areas[$1], $0) < (areas[$0], $1) }
+        if let most { present = Array(present.prefix(most)) }
+        var runs: [Int: RunLengths]?
+        if self.mask == .rle {
+            do throws(ObservationError) {
+                runs = try mask.runLengths(of: Set(present), most: Self.mostRuns, isCancelled: isCancelled)
+            } catch {
+                throw .cancelled
+            }
+        }
+        writer.key("segments")
+        writer.array { writer in
+            for index in present {
+                writer.object { writer in
+                    writer.member("index", index)
+                    writer.member("label", label(index))
+                    writer.member("area", areas[index])
+                    if let runs = runs?[index] {
+                        writer.key("mask")
+                        Self.write(runs, to: &writer)
+                    }
+                }
+            }
+        }
+        guard self.mask ?? .png == .png else { return }
+        let png = try MaskPicture.png(mask, palette: false, isCancelled: isCancelled)
+        writer.key("mask")
+        writer.object { writer in
+            writer.key("b64")
+            png.withUnsafeBytes { writer.base64($0) }
+        }
+    }
+}
+
+/// A mask as a picture.
+enum MaskPicture {
+    /// The class numbers as a PNG; with the palette, in colours for people (8 bits only: there are no larger palettes).
+    static func png(_ mask: PictureMask, palette: Bool, isCancelled: () -> Bool) throws(ImageError) -> [UInt8] {
+        try PNGEncoder.encode(
+            width: mask.width, height: mask.height, bits: 8 * mask.bytes,
+            palette: palette && mask.bytes == 1 ? colors : nil
+        ) { row, line in
+            if row & 63 == 0, isCancelled() { return false }
+            if !mask.repeatsRow(row) { mask.write(row: row, into: line) }
+            return true
+        }
+    }
+
+    /// PASCAL VOC's colours: the bits of a number, spread over the upper bits of red, green and blue.
+    static let colors: [UInt8] = (0..<256).flatMap { number -> [UInt8] in
+        var color: [UInt8] = [0, 0, 0]
+        for bit in 0..<8 where number & (1 << bit) != 0 { color[bit % 3] |= 0x80 >> UInt8(bit / 3) }
+        return color
+    }
+}

@@ -1,0 +1,417 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Detectors, masks, keypoints and embeddings over HTTP, each case of `things/cases.json` within its tolerance.
+@Suite(
+    .enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)),
+    .enabled(if: SharedData.isAvailable, Comment(rawValue: SharedData.absence)), .serialized)
+struct ThingsTests {
+    @Test func everyCaseIsWithinItsTolerance() throws {
+        let cases = try ThingsCases()
+        defer { cases.remove() }
+        let daemon = try Daemon(["--models", cases.models.path])
+        defer { daemon.stop() }
+        for name in cases.names {
+            let one = try cases.case(name)
+            for picture in one.pictures {
+                switch one.kind {
+                case "detect": try detect(one, picture, daemon)
+                case "mask": try segment(one, picture, daemon)
+                case "keypoints": try keypoints(one, picture, daemon)
+                default: break
+                }
+            }
+            if one.kind == "embedding" { try embed(one, daemon) }
+        }
+    }
+
+    private func post(
+        _ one: ThingsCases.Case, _ picture: String, _ task: String, _ daemon: Daemon, _ query: String = "",
+        _ arguments: [String] = []
+    ) throws -> Answer {
+        try Curl.run(
+            daemon.url + "/v1/models/\(one.bundle)/\(task)\(query)",
+            ["--data-binary", "@" + one.path(picture)] + arguments)
+    }
+
+    // MARK: Boxes
+
+    private struct Box {
+        let x: Double, y: Double, width: Double, height: Double
+
+        init(_ value: Any?) throws {
+            let box = try #require(value as? [String: Double])
+            x = try #require(box["x"])
+            y = try #require(box["y"])
+            width = try #require(box["width"])
+            height = try #require(box["height"])
+        }
+
+        func overlap(_ other: Box) -> Double {
+            let across = min(x + width, other.x + other.width) - max(x, other.x)
+            let down = min(y + height, other.y + other.height) - max(y, other.y)
+            guard across > 0, down > 0 else { return 0 }
+            return across * down / (width * height + other.width * other.height - across * down)
+        }
+    }
+
+    private func detect(_ one: ThingsCases.Case, _ picture: ThingsCases.Picture, _ daemon: Daemon) throws {
+        let answer = try post(one, picture.name, "detect", daemon)
+        #expect(answer.status == 200, "\(one.name), \(picture.name): \(answer.text)")
+        let members = answer.json
+        var left = try #require(members["detections"] as? [[String: Any]])
+        let least = try #require(one.tolerance["iou"]), near = try #require(one.tolerance["confidence"])
+        let confidences = left.compactMap { $0["confidence"] as? Double }
+        #expect(confidences == confidences.sorted(by: >))
+        for expected in picture.must {
+            let box = try Box(expected["box"]), confidence = try #require(expected["confidence"] as? Double)
+            let found = try left.indices.filter { index in
+                try left[index]["index"] as? Int == expected["index"] as? Int
+                    && Box(left[index]["box"]).overlap(box) >= least
+                    && abs((left[index]["confidence"] as? Double ?? 9) - confidence) <= near
+            }.min {
+                abs((left[$0]["confidence"] as? Double ?? 9) - confidence)
+                    < abs((left[$1]["confidence"] as? Double ?? 9) - confidence)
+            }
+            guard let found else {
+                Issue.record("\(one.name), \(picture.name): \(expected) is missing in \(left)")
+                continue
+            }
+            #expect(left[found]["label"] as? String == expected["label"] as? String)
+            left.remove(at: found)
+        }
+        for extra in left {
+            let isKnown = try picture.may.contains {
+                try $0["index"] as? Int == extra["index"] as? Int && Box($0["box"]).overlap(Box(extra["box"])) > 0.5
+            }
+            let isNear = abs((extra["confidence"] as? Double ?? 9) - one.threshold) <= 0.1
+            #expect(isKnown || isNear, "\(one.name), \(picture.name): \(extra)")
+        }
+        let image = try #require(members["image"] as? [String: Any])
+        #expect(image["displayed"] as? [String: Int] == ["width": picture.width, "height": picture.height])
+        let timing = try #require(members["timing_ms"] as? [String: Double])
+        #expect(timing["postprocess"] != nil)
+    }
+
+    // MARK: Masks
+
+    private func segment(_ one: ThingsCases.Case, _ picture: ThingsCases.Picture, _ daemon: Daemon) throws {
+        let answer = try post(one, picture.name, "segment", daemon, "?mask=rle")
+        #expect(answer.status == 200, "\(one.name), \(picture.name): \(answer.text)")
+        let segments = try #require(answer.json["segments"] as? [[String: Any]])
+        var classes = [[Int]](
+            repeating: [Int](repeating: -1, count: picture.width), count: picture.height)
+        for segment in segments {
+            let mask = try #require(segment["mask"] as? [String: Any])
+            #expect(mask["size"] as? [Int] == [picture.height, picture.width])
+            let runs = Self.runs(try #require(mask["counts"] as? String))
+            #expect(runs.reduce(0, +) == picture.width * picture.height)
+            var place = 0, area = 0
+            for (index, run) in runs.enumerated() {
+                if index % 2 == 1 {
+                    area += run
+                    for pixel in place..<place + run {
+                        classes[pixel % picture.height][pixel / picture.height] = segment["index"] as? Int ?? -2
+                    }
+                }
+                place += run
+            }
+            #expect(area == segment["area"] as? Int)
+        }
+        // Every pixel has a class.
+        #expect(!classes.joined().contains(-1))
+        // The picture says the same as the run lengths.
+        let png = try post(one, picture.name, "segment", daemon, "", ["-H", "Accept: image/png"])
+        #expect(png.body.starts(with: [0x89, 0x50, 0x4E, 0x47]))
+        for (label, box) in picture.rectangles {
+            let index = one.labels.firstIndex(of: label)
+            var both = 0, either = 0
+            for y in 0..<picture.height {
+                for x in 0..<picture.width {
+                    let expected = x >= box[0] && x < box[0] + box[2] && y >= box[1] && y < box[1] + box[3]
+                    let found = classes[y][x] == index
+                    if expected && found { both += 1 }
+                    if expected || found { either += 1 }
+                }
+            }
+            #expect(
+                Double(both) / Double(either) >= one.tolerance["iou"] ?? 1, "\(one.name), \(picture.name), \(label)")
+        }
+        for (index, share) in picture.shares {
+            let area = classes.joined().count { $0 == Int(index) }
+            #expect(
+                abs(Double(area) / Double(picture.width * picture.height) - share) <= 1
+                    - (one.tolerance["agreement"] ?? 1))
+        }
+    }
+
+    /// COCO's compressed run lengths, as pycocotools reads them.
+    private static func runs(_ text: String) -> [Int] {
+        var runs: [Int] = []
+        var bytes = Array(text.utf8)[...]
+        while !bytes.isEmpty {
+            var value = 0, shift = 0, more = true
+            while more, let byte = bytes.popFirst() {
+                let group = Int(byte) - 48
+                value |= (group & 0x1F) << (5 * shift)
+                more = group & 0x20 != 0
+                shift += 1
+                if !more, group & 0x10 != 0 { value |= -1 << (5 * shift) }
+            }
+            if runs.count > 2 { value += runs[runs.count - 2] }
+            runs.append(value)
+        }
+        return runs
+    }
+
+    // MARK: Points and vectors
+
+    private func keypoints(_ one: ThingsCases.Case, _ picture: ThingsCases.Picture, _ daemon: Daemon) throws {
+        let answer = try post(one, picture.name, "keypoints", daemon)
+        let points = try #require(answer.json["keypoints"] as? [Any])
+        #expect(points.count == picture.points.count)
+        let near = (one.tolerance["points"] ?? 0) * Double(max(picture.width, picture.height))
+        for (found, expected) in zip(points, picture.points) {
+            guard let expected else {
+                #expect(found is NSNull)
+                continue
+            }
+            guard expected.confidence > 0.3 else { continue }
+            let place = try #require(found as? [String: Any])
+            #expect(abs((place["x"] as? Double ?? -1e9) - expected.x) <= near)
+            #expect(abs((place["y"] as? Double ?? -1e9) - expected.y) <= near)
+        }
+    }
+
+    private func embed(_ one: ThingsCases.Case, _ daemon: Daemon) throws {
+        var vectors: [String: [Double]] = [:]
+        for picture in one.pictures {
+            let members = try post(one, picture.name, "embed", daemon).json
+            let vector = try #require(members["embedding"] as? [Double])
+            #expect(members["dimension"] as? Int == vector.count)
+            #expect(abs(vector.reduce(0) { $0 + $1 * $1 } - 1) < 1e-5)
+            if !picture.normalised.isEmpty {
+                for (found, expected) in zip(vector, picture.normalised) { #expect(abs(found - expected) < 1e-3) }
+                #expect(vector.count == picture.normalised.count)
+            }
+            let raw = try post(
+                one, picture.name, "embed", daemon, "", ["-H", "Accept: application/octet-stream"])
+            let floats = raw.body.withUnsafeBytes { bytes in
+                (0..<bytes.count / 4).map { bytes.loadUnaligned(fromByteOffset: $0 * 4, as: Float.self) }
+            }
+            #expect(floats.count == vector.count)
+            for (one, other) in zip(floats, vector) { #expect(abs(Double(one) - other) < 1e-6) }
+            vectors[picture.name] = vector
+        }
+        for (first, second, expected) in one.cosines {
+            let one = try #require(vectors[first]), other = try #require(vectors[second])
+            #expect(abs(zip(one, other).reduce(0) { $0 + $1.0 * $1.1 } - expected) <= 0.02)
+        }
+    }
+
+    // MARK: The rest of the contract
+
+    @Test func queriesBatchesAndErrors() throws {
+        let cases = try ThingsCases(only: ["synthetic/yolov8", "synthetic/embedding", "synthetic/mask_softmax"])
+        defer { cases.remove() }
+        let daemon = try Daemon(["--models", cases.models.path])
+        defer { daemon.stop() }
+        let yolo = try cases.case("synthetic/yolov8"), vectors = try cases.case("synthetic/embedding")
+        func labels(_ query: String) throws -> [String] {
+            let found = try post(yolo, "blobs_wide.png", "detect", daemon, query).json["detections"]
+            return try #require(found as? [[String: Any]]).compactMap { $0["label"] as? String }
+        }
+        #expect(try labels("") == ["red", "green", "blue"])
+        #expect(try labels("?threshold=0.75") == ["red", "green"])
+        #expect(try labels("?top=1") == ["red"])
+        #expect(try labels("?classes=blue,0") == ["red", "blue"])
+        // Each is there three times before suppression.
+        #expect(try labels("?iou=1").count == 9)
+        #expect(
+            try post(yolo, "blobs_wide.png", "detect", daemon, "?classes=pink").json["code"] as? String
+                == "invalid_input")
+        #expect(try post(yolo, "blobs_wide.png", "detect", daemon, "?treshold=1").status == 400)
+        let wrong = try post(vectors, "blobs_wide.png", "detect", daemon)
+        #expect(wrong.status == 400)
+        #expect(wrong.json["code"] as? String == "invalid_input")
+        #expect((wrong.json["error"] as? String ?? "").contains("/embed"))
+        // A route without a name finds the model that does this.
+        for task in ["detect", "embed", "segment"] {
+            let answer = try Curl.run(
+                daemon.url + "/v1/\(task)", ["--data-binary", "@" + yolo.path("blobs_wide.png")])
+            #expect(answer.status == 200)
+        }
+        let none = try Curl.run(daemon.url + "/v1/keypoints", ["--data-binary", "@" + yolo.path("blobs_wide.png")])
+        #expect(none.status == 404)
+        // Several at once; one that is no picture is that one's failure.
+        let batch = try Curl.run(
+            daemon.url + "/v1/models/\(yolo.bundle)/versions/1/detect",
+            [
+                "-F", "image=@" + yolo.path("blobs_wide.png"), "-F", "image=@/etc/hostname",
+                "-F", "image=@" + yolo.path("blobs_none.png"),
+            ])
+        let results = try #require(batch.json["results"] as? [[String: Any]])
+        #expect((results[0]["detections"] as? [Any])?.count == 3)
+        #expect(results[1]["part"] as? Int == 2)
+        #expect((results[2]["detections"] as? [Any])?.isEmpty == true)
+        let pair = try Curl.run(
+            daemon.url + "/v1/models/\(vectors.bundle)/embed",
+            [
+                "-F", "image=@" + yolo.path("blobs_wide.png"), "-F", "image=@" + yolo.path("blobs_exif6.jpg"), "-H",
+                "Accept: application/octet-stream",
+            ])
+        #expect(pair.body.count == 2 * 12 * 4)
+        // Tensors are still there.
+        let tensors = try Curl.run(
+            daemon.url + "/v1/models/\(yolo.bundle)/predict", ["--data-binary", "@" + yolo.path("blobs_wide.png")])
+        let outputs = try #require(tensors.json["outputs"] as? [String: Any])
+        #expect((outputs["output0"] as? [[Double]])?.count == 7)
+        // A crop is told of, and what is outside is no class.
+        let mask = try cases.case("synthetic/mask_softmax")
+        let cropped = try post(mask, "blobs_wide.png", "segment", daemon, "?crop=center").json
+        let seen = try #require((cropped["image"] as? [String: Any])?["seen"] as? [String: Double])
+        #expect(seen == ["x": 75, "y": 0, "width": 750, "height": 500])
+        let areas = try #require(cropped["segments"] as? [[String: Any]]).compactMap { $0["area"] as? Int }
+        #expect(areas.reduce(0, +) == 750 * 500)
+    }
+}
+
+/// The cases of `things/cases.json`, with a bundle made for each.
+struct ThingsCases {
+    let names: [String]
+    let models: URL
+    private let cases: [String: [String: Any]]
+    private static let folder = SharedData.folder?.appendingPathComponent("things") ?? URL(fileURLWithPath: "/")
+
+    struct Picture {
+        let name: String
+        let width: Int, height: Int
+        let must: [[String: Any]], may: [[String: Any]]
+        let rectangles: [String: [Int]]
+        let shares: [String: Double]
+        let points: [(x: Double, y: Double, confidence: Double)?]
+        let normalised: [Double]
+    }
+
+    struct Case {
+        let name: String, bundle: String, kind: String
+        let threshold: Double
+        let tolerance: [String: Double]
+        let labels: [String]
+        let pictures: [Picture]
+        let cosines: [(String, String, Double)]
+
+        func path(_ picture: String) -> String {
+            let shared = "shared:"
+            if picture.hasPrefix(shared) {
+                return folder.deletingLastPathComponent().appendingPathComponent(
+                    String(picture.dropFirst(shared.count))
+                )
+                .path
+            }
+            return folder.appendingPathComponent("pictures/\(picture)").path
+        }
+    }
+
+    /// What the outputs of each case are in model.json.
+    private static let outputs: [String: String] = [
+        "yolox_nano": #"{"name": "output", "type": "boxes", "layout": "yolox", "threshold": 0.4}"#,
+        "ultraface":
+            #"{"name": "faces", "type": "boxes", "layout": "corners", "background": "first", "threshold": 0.7, "iou": 0.3, "tensors": {"boxes": "boxes", "scores": "scores"}}"#,
+        "-ssd_mobilenet_v1":
+            #"{"name": "things", "type": "boxes", "layout": "tflite-detection", "threshold": 0.45, "tensors": {"boxes": "TFLite_Detection_PostProcess", "classes": "TFLite_Detection_PostProcess:1", "scores": "TFLite_Detection_PostProcess:2", "count": "TFLite_Detection_PostProcess:3"}}"#,
+        "deeplabv3": #"{"name": "scores", "type": "mask"}"#,
+        "movenet": #"{"name": "points", "type": "keypoints", "points": 17}"#,
+        "embedder": #"{"name": "vector", "type": "embedding"}"#,
+        "synthetic/yolov8": #"{"name": "output0", "type": "boxes", "layout": "yolov8"}"#,
+        "synthetic/end2end": #"{"name": "output0", "type": "boxes", "layout": "yolo-end-to-end"}"#,
+        "synthetic/postprocess":
+            #"{"name": "things", "type": "boxes", "layout": "tflite-detection", "threshold": 0.3, "tensors": {"boxes": "detection_boxes", "classes": "detection_classes", "scores": "detection_scores", "count": "num_detections"}}"#,
+        "synthetic/mask_softmax": #"{"name": "logits", "type": "mask"}"#,
+        "synthetic/heatmaps":
+            #"{"name": "heatmaps", "type": "keypoints", "layout": "heatmaps", "threshold": 0.3, "names": ["red", "green", "blue"]}"#,
+        "synthetic/embedding": #"{"name": "embedding", "type": "embedding"}"#,
+    ]
+
+    init(only: Set<String>? = nil) throws {
+        let text = try Data(contentsOf: Self.folder.appendingPathComponent("cases.json"))
+        cases = try #require(try JSONSerialization.jsonObject(with: text) as? [String: [String: Any]])
+        names = cases.keys.filter { Self.outputs[$0] != nil && only?.contains($0) ?? true }.sorted()
+        models = FileManager.default.temporaryDirectory.appendingPathComponent("things-\(UUID().uuidString)")
+        for name in names { try writeBundle(name) }
+    }
+
+    func remove() { try? FileManager.default.removeItem(at: models) }
+
+    private static func bundle(_ name: String) -> String { name.replacingOccurrences(of: "/", with: "-") }
+
+    private func writeBundle(_ name: String) throws {
+        let one = try #require(cases[name]), input = try #require(one["input"] as? [String: Any])
+        let model = try #require(one["model"] as? String), width = input["width"] as? Int ?? 0
+        let folder = models.appendingPathComponent(Self.bundle(name))
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        let file = String(model.split(separator: "/").last ?? "")
+        try FileManager.default.copyItem(
+            at: Self.folder.appendingPathComponent(model), to: folder.appendingPathComponent(file))
+        let fit = input["fit"] as? String ?? ""
+        var image: [String: Any] = [
+            "name": name == "ultraface" ? "input" : "images", "type": "image",
+            "shape": [input["height"] as? Int ?? 0, width, 3],
+            "format": input["format"] as? String ?? "RGB", "layout": input["layout"] as? String ?? "NHWC",
+            "crop_and_scale": fit == "stretch" ? "fill" : fit == "center" ? "center" : "fit",
+        ]
+        if fit.hasPrefix("letterbox") {
+            let gray = input["pad"] as? Int ?? 0
+            image["fill_color"] = String(format: "#%02x%02x%02x", gray, gray, gray)
+            image["centering"] = "floor"
+            if fit == "letterbox-topleft" { image["fit_alignment"] = "top_left" }
+        }
+        if let mean = input["mean"] {
+            image["normalize"] = ["mean": mean, "std": input["std"] ?? [1, 1, 1], "scale": input["scale"] ?? 1]
+        } else if let scale = input["scale"] {
+            image["normalize"] = ["scale": scale]
+        }
+        var output = try #require(
+            try JSONSerialization.jsonObject(with: Data((Self.outputs[name] ?? "").utf8)) as? [String: Any])
+        if let labels = one["labels"] as? [String], ["boxes", "mask"].contains(output["type"] as? String) {
+            try labels.joined(separator: "\n").write(
+                to: folder.appendingPathComponent("labels.txt"), atomically: true, encoding: .utf8)
+            output["labels"] = "labels.txt"
+        }
+        let manifest: [String: Any] = [
+            "name": name, "id": name, "version": "1", "model": ["file": file], "inputs": [image], "outputs": [output],
+        ]
+        try JSONSerialization.data(withJSONObject: manifest).write(to: folder.appendingPathComponent("model.json"))
+    }
+
+    func `case`(_ name: String) throws -> Case {
+        let one = try #require(cases[name])
+        let pictures = try #require(one["pictures"] as? [[String: Any]]).map { picture in
+            let points = (picture["points"] as? [Any] ?? []).map {
+                point -> (x: Double, y: Double, confidence: Double)? in
+                if let numbers = point as? [Double] { return (numbers[0], numbers[1], numbers[2]) }
+                guard let point = point as? [String: Any], let x = point["x"] as? Double, let y = point["y"] as? Double
+                else { return nil }
+                return (x, y, point["confidence"] as? Double ?? 0)
+            }
+            return Picture(
+                name: picture["picture"] as? String ?? "", width: picture["width"] as? Int ?? 0,
+                height: picture["height"] as? Int ?? 0, must: picture["must"] as? [[String: Any]] ?? [],
+                may: picture["may"] as? [[String: Any]] ?? [],
+                rectangles: picture["rectangles"] as? [String: [Int]] ?? [:],
+                shares: picture["shares"] as? [String: Double] ?? [:], points: points,
+                normalised: picture["normalised"] as? [Double] ?? [])
+        }
+        let cosines = (one["cosines"] as? [[Any]] ?? []).compactMap { entry -> (String, String, Double)? in
+            guard let first = entry[0] as? String, let second = entry[1] as? String, let value = entry[2] as? Double
+            else { return nil }
+            return (first, second, value)
+        }
+        return Case(
+            name: name, bundle: Self.bundle(name), kind: one["kind"] as? String ?? "",
+            threshold: (one["decode"] as? [String: Any])?["threshold"] as? Double ?? 0,
+            tolerance: (one["tolerance"] as? [String: Any] ?? [:]).compactMapValues { $0 as? Double },
+            labels: one["labels"] as? [String] ?? [], pictures: pictures, cosines: cosines)
+    }
+}
