@@ -53,30 +53,6 @@ struct OutputPlan: Sendable {
     }
 }
 
-/// A classifier's labels: strings, or integers.
-enum ClassLabelList: Sendable, Hashable {
-    case strings([String])
-    case integers([Int64])
-
-    var areIntegers: Bool { if case .integers = self { true } else { false } }
-
-    /// The label at a place; nil past the end.
-    func value(at index: Int) -> FeatureValue? {
-        switch self {
-        case .strings(let labels): labels.indices.contains(index) ? .string(labels[index]) : nil
-        case .integers(let labels): labels.indices.contains(index) ? .int64(labels[index]) : nil
-        }
-    }
-
-    /// The labels as text.
-    var texts: [String] {
-        switch self {
-        case .strings(let labels): labels
-        case .integers(let labels): labels.map(String.init)
-        }
-    }
-}
-
 /// The whole way of a prediction through one model.
 struct ModelPlan: Sendable {
     let inputs: [InputPlan]
@@ -85,17 +61,4 @@ struct ModelPlan: Sendable {
     let inputShapes: [Int: Shape]
     /// What the model file says of itself; nil for formats that say nothing.
     var about: ModelAbout?
-}
-
-/// What a model file says of itself.
-struct ModelAbout: Sendable {
-    var details = "", version = "", author = "", license = ""
-    /// Other pairs, as the file has them.
-    var userDefined: [(key: String, value: String)] = []
-
-    /// The pairs as what a bundle tells clients.
-    var options: JSONValue? {
-        guard !userDefined.isEmpty else { return nil }
-        return .object(Dictionary(userDefined.map { ($0.key, .string($0.value)) }) { _, last in last })
-    }
 }

@@ -1,0 +1,14 @@
+internal import JSON
+
+/// What a model file says of itself.
+struct ModelAbout: Sendable {
+    var details = "", version = "", author = "", license = ""
+    /// Other pairs, as the file has them.
+    var userDefined: [(key: String, value: String)] = []
+
+    /// The pairs as what a bundle tells clients.
+    var options: JSONValue? {
+        guard !userDefined.isEmpty else { return nil }
+        return .object(Dictionary(userDefined.map { ($0.key, .string($0.value)) }) { _, last in last })
+    }
+}
