@@ -61,7 +61,8 @@ package enum SettingsTable {
                 "What the engine is to be good at: many predictions a second, or the shortest time of one."),
             .choice(
                 "precision", \.precision,
-                "Precision of the arithmetic. f32 gives the same scores on every machine; engine takes what is fastest here."
+                "Precision of the arithmetic. f32 gives the same scores on every machine; bf16 and f16 count where the processor has "
+                    + "them (`ocelli devices`), elsewhere f32 does; engine takes what is fastest here."
             ),
             .automatic(
                 "threads", \.threads, 1...1024,
@@ -85,6 +86,14 @@ package enum SettingsTable {
                 "How long a model that is loaded when first asked for is kept when nobody asks it any more. 0 keeps it."
             )
             .needingRestart,
+            .integer(
+                "max_loads", \.maxLoads, 1...1024,
+                "Models that are loaded at once; the others wait for their turn, and requests for them until their deadline. Each "
+                    + "may take all processors, and the memory of load_trial_memory."),
+            .bool(
+                "external_links", \.externalLinks,
+                "Whether links in the folders of models may lead out of them. Without it a model with such a link is refused, so "
+                    + "that who writes a bundle cannot have other files of this machine served."),
             .bool(
                 "load_trial", \.loadTrial,
                 "Whether models that have not been loaded here before are first loaded in a process of its own: some files "

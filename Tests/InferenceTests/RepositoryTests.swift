@@ -489,4 +489,35 @@ import Testing
             try FileManager.default.contentsOfDirectory(atPath: folder.url.path).sorted() == ["c.blob", "keep.txt"])
         #expect(CompiledModelCache.prune("/nonexistent", to: 0).files == 0)
     }
+
+    /// A reload whose folders cannot be read a second time must not have taken half of the settings: they are read once.
+    @Test func aReloadReadsTheFoldersOnce() async throws {
+        let folder = try TemporaryFolder()
+        try folder.write(["a/model.json": Bundles.manifest(), "a/m.onnx": ""])
+        let looks = Mutex(0)
+        let root = folder.url.path
+        let reader = FolderReader { (path) throws(FileFailure) in
+            if path == root {
+                let count = looks.withLock { looks in
+                    looks += 1
+                    return looks
+                }
+                if count > 2 { throw FileFailure(code: EIO) }
+            }
+            return try FolderReader.disk.names(path)
+        } kind: { (path) throws(FileFailure) in
+            try FolderReader.disk.kind(path)
+        }
+        var configuration = ModelConfiguration()
+        configuration.engine = FakeEngine()
+        let repository = ModelRepository(folders: [root], configuration: configuration, reader: reader)
+        try repository.discover()
+        try folder.write(["b/model.json": Bundles.manifest(), "b/m.onnx": ""])
+        try repository.reconfigure(folders: [root], configuration: configuration, defaultPolicy: .lazy)
+        #expect(repository.names == ["a", "b"])
+        #expect(throws: RepositoryError.self) {
+            try repository.reconfigure(folders: [root], configuration: configuration, defaultPolicy: .eager)
+        }
+        #expect(repository.names == ["a", "b"] && repository.records.allSatisfy { $0.policy == .lazy })
+    }
 }

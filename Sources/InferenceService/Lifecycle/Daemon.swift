@@ -20,9 +20,11 @@ package enum Daemon {
         _ settings: Settings, reload: @escaping @Sendable () throws -> Settings
     ) async throws -> Int32 {
         let log = try Log(level: settings.level, format: settings.format)
+        let signals = SignalRelay(log: log)
+        try signals.start()
         let ending: Ending
         do {
-            ending = try await serve(settings, reload: reload, log: log)
+            ending = try await serve(settings, reload: reload, signals: signals, log: log)
         } catch {
             await log.flush(within: flushTime)
             throw error
@@ -44,7 +46,7 @@ package enum Daemon {
     }
 
     private static func serve(
-        _ settings: Settings, reload: @escaping @Sendable () throws -> Settings, log: Log
+        _ settings: Settings, reload: @escaping @Sendable () throws -> Settings, signals: SignalRelay, log: Log
     ) async throws -> Ending {
         let start = MonotonicInstant.now
         let environment = ProcessInfo.processInfo.environment
@@ -94,7 +96,8 @@ package enum Daemon {
             metrics: metrics, log: log)
         let lifecycle = Lifecycle(
             plan: plan, addresses: addresses, start: start, server: server, service: service, repository: repository,
-            reloader: reloader, manager: ServiceManager(environment: environment), metrics: metrics, log: log)
+            reloader: reloader, manager: ServiceManager(environment: environment), signals: signals, metrics: metrics,
+            log: log)
         return try await lifecycle.run()
     }
 
@@ -103,7 +106,8 @@ package enum Daemon {
         of plan: ServicePlan, metrics: ServiceMetrics, log: Log
     ) throws -> ModelRepository {
         let repository = ModelRepository(
-            folders: plan.folders, configuration: plan.servingConfiguration, defaultPolicy: plan.loadPolicy
+            folders: plan.folders, configuration: plan.servingConfiguration, defaultPolicy: plan.loadPolicy,
+            loadsAtOnce: plan.settings.maxLoads
         ) { event in
             metrics.count(event)
             ModelEvents.log(event, to: log)

@@ -59,8 +59,8 @@ struct Reloader: Sendable {
             let access = try AccessControl.configured(by: wanted, log: log)
             let plan = ServicePlan(settings: wanted, environment: environment)
             try repository.reconfigure(
-                folders: plan.folders, configuration: plan.servingConfiguration, defaultPolicy: plan.loadPolicy)
-            try repository.discover()
+                folders: plan.folders, configuration: plan.servingConfiguration, defaultPolicy: plan.loadPolicy,
+                loadsAtOnce: wanted.maxLoads)
             return .success(Next(plan: plan, access: access, ignored: ignored))
         } catch {
             return .failure(StartupError("\(error)"))

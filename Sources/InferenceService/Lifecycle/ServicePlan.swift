@@ -52,6 +52,7 @@ package struct ServicePlan {
     /// How models are loaded that this process then serves: as ``modelConfiguration``, and tried before.
     var servingConfiguration: ModelConfiguration {
         var configuration = modelConfiguration
+        if !settings.externalLinks { configuration.links = .within(folders) }
         // What came with Ocelli is as good as Ocelli itself.
         if settings.loadTrial, !settings.models.isEmpty { configuration.trial = trial }
         return configuration
