@@ -66,6 +66,7 @@ package struct Settings: Sendable, Hashable {
 
     // Access.
     package var tokensFile = ""
+    package var hostNames: [String] = []
 
     /// The defaults.
     package init() {}

@@ -40,8 +40,8 @@ package enum SettingsTable {
             .choice(
                 "repository_control", \.repositoryControl,
                 "Who may load and unload models by POST /v2/repository/models/NAME/load and .../unload: clients on this "
-                    + "machine (the loopback addresses and Unix-domain sockets; a proxy on this machine is one too), all, "
-                    + "or nobody."),
+                    + "machine (the loopback addresses and Unix-domain sockets, but neither what a proxy forwards nor what a web "
+                    + "page of another origin sends), all, or nobody."),
             .duration(
                 "repository_poll", \.repositoryPoll, 0...86_400,
                 "How often the folders with models are looked at: new and changed models are then loaded and those that are "
@@ -234,6 +234,11 @@ package enum SettingsTable {
                 "tokens_file", \.tokensFile,
                 "A file of bearer tokens: in each line the classes of routes that a token opens (infer, read, admin, or all; "
                     + "with commas between them), a space, and the token. Empty asks for none. /healthz, /readyz and the page are "
-                    + "always open. Read anew on SIGHUP.")
+                    + "always open. Read anew on SIGHUP."),
+            .strings(
+                "host_names", \.hostNames,
+                "Names of this machine, beside localhost and its addresses, that clients on it may use where repository_control is "
+                    + "local: a request for another name is refused, since a web page can have any name lead to this machine."
+            ),
         ])
 }

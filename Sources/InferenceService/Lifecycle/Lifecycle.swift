@@ -78,11 +78,7 @@ final class Lifecycle: Sendable {
         case .reload(.changedModels):
             Task {
                 await watch.takeIn()
-                let now = settings.withLock { $0 }
-                let plan = await LoaderThread.run { [environment = reloader.environment] in
-                    ServicePlan(settings: now, environment: environment)
-                }
-                await CompiledModelsLimit.keep(plan, log)
+                await reloader.compiledModels.keep()
                 handle(.reloaded)
             }
         case .reload(.everything):
@@ -120,7 +116,7 @@ final class Lifecycle: Sendable {
     private func load() async {
         // Listening comes first: the port is taken and health is answered while models load; /readyz says when they have.
         await manager.patiently("loading models") { await self.repository.loadEager() }
-        await CompiledModelsLimit.keep(plan, log)
+        await reloader.compiledModels.keep()
         DefaultModel.warn(plan.settings, repository.names, log)
         let named = plan.settings.defaultModel.isEmpty ? repository.defaultClassifier : plan.settings.defaultModel
         log.info(

@@ -11,6 +11,7 @@ struct Reloader: Sendable {
     let repository: ModelRepository
     let service: Service
     let accessLog: AccessLog
+    let compiledModels: CompiledModelsLimit
     let metrics: ServiceMetrics
     let log: Log
 
@@ -36,7 +37,8 @@ struct Reloader: Sendable {
         }
         await LoaderThread.run { LeftOut.log(repository, to: log) }
         await repository.reloadAll()
-        await CompiledModelsLimit.keep(next.plan, log)
+        compiledModels.use(next.plan)
+        await compiledModels.keep()
         DefaultModel.warn(settings, repository.names, log)
         metrics.add(.reloadsSucceeded)
         metrics.set(.lastReloadSucceeded, 1)

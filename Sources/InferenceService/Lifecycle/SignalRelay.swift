@@ -1,3 +1,4 @@
+internal import SystemSupport
 internal import Synchronization
 
 /// Passes signals on to the life cycle, once there is one. Until then the folders of models are read and the sockets opened, which
@@ -12,6 +13,9 @@ final class SignalRelay: Sendable {
         var receiver: Receiver?
         /// What came before there was a receiver.
         var wantsReload = false
+        var wantsEnd = false
+        /// Whether a signal to end waits for the receiver.
+        var holds = false
         var failure: String?
     }
 
@@ -29,21 +33,27 @@ final class SignalRelay: Sendable {
     func attach(
         deliver: @escaping @Sendable (SignalReader.Signal) -> Void, fail: @escaping @Sendable (String) -> Void
     ) {
-        let (wantsReload, failure) = state.withLock { state in
+        let early = state.withLock { state in
             state.receiver = Receiver(deliver: deliver, fail: fail)
-            return (state.wantsReload, state.failure)
+            return state
         }
-        if let failure { return fail(failure) }
-        if wantsReload { deliver(.hangUp) }
+        if let failure = early.failure { return fail(failure) }
+        if early.wantsReload { deliver(.hangUp) }
+        if early.wantsEnd { deliver(.terminate) }
     }
 
+    /// From now on signals wait for the life cycle: connections are being accepted.
+    func hold() { state.withLock { $0.holds = true } }
+
     private func deliver(_ signal: SignalReader.Signal) {
-        let receiver = state.withLock { state -> Receiver? in
-            if state.receiver == nil, signal == .hangUp { state.wantsReload = true }
-            return state.receiver
+        let (receiver, waits) = state.withLock { state -> (Receiver?, Bool) in
+            if state.receiver == nil {
+                if signal == .hangUp { state.wantsReload = true } else { state.wantsEnd = true }
+            }
+            return (state.receiver, state.holds || signal == .hangUp)
         }
         if let receiver { return receiver.deliver(signal) }
-        guard signal != .hangUp else { return }
+        guard !waits else { return }
         log.notice("stopped by a signal before it was listening")
         log.flushBlocking(within: .milliseconds(200))
         Process.exit(0)

@@ -84,19 +84,19 @@ struct RepositoryHandler: Sendable {
     // MARK: The request
 
     private func authorize(_ request: HTTPRequest) throws(ServiceError) {
-        let remote = request.remote
-        let isLocal =
-            remote == "unix" || remote.hasPrefix("127.") || remote.hasPrefix("[::1]")
-            || remote.hasPrefix("[::ffff:127.")
+        let reason: String
         switch settings.repositoryControl {
         case .all: return
-        case .local where isLocal: return
-        case .local, .none:
-            throw ServiceError(
-                .forbidden, "forbidden",
-                "loading and unloading models is not allowed from here: the setting repository_control is "
-                    + "\"\(settings.repositoryControl.rawValue)\"")
+        case .local:
+            let origin = RequestOrigin(head: request.head, remote: request.remote)
+            guard let objection = origin.objection(names: settings.hostNames, listen: settings.listen) else { return }
+            reason = objection
+        case .none: reason = "nobody may"
         }
+        throw ServiceError(
+            .forbidden, "forbidden",
+            "loading and unloading models is not allowed from here: \(reason) (the setting repository_control is "
+                + "\"\(settings.repositoryControl.rawValue)\")")
     }
 
     /// Reads the body, which may be empty; tells whether its member `name` is true.

@@ -15,7 +15,7 @@ extension SettingsTrial {
         settings: [
             "models": "{}/models", "default_model": "second", "load": "lazy", "idle_unload": "1s",
             "external_links": "true",
-            "repository_control": "none", "cache_dir": "{}/cache", "cache_size": "5KB",
+            "repository_control": "none", "cache_dir": "{}/cache", "cache_size": "1MB",
         ],
         prepare: { folder in
             for name in ["first", "second"] {
@@ -31,7 +31,7 @@ extension SettingsTrial {
                 at: labels, withDestinationURL: folder.appendingPathComponent("labels.txt"))
             let cache = folder.appendingPathComponent("cache")
             try FileManager.default.createDirectory(at: cache, withIntermediateDirectories: true)
-            try Data(count: 10_000).write(to: cache.appendingPathComponent("old.blob"))
+            try Data(count: 2_000_000).write(to: cache.appendingPathComponent("old.blob"))
         },
         checks: [
             "models": { running in
@@ -45,7 +45,7 @@ extension SettingsTrial {
                 return unless(!states.isEmpty && states.allSatisfy { $0 == "unloaded" }, "\(states)")
             },
             "cache_size": { running in
-                unless(!blobs(running).contains("old.blob"), "\(blobs(running)) is more than 5 KB")
+                unless(!blobs(running).contains("old.blob"), "\(blobs(running)) is more than 1 MB")
             },
             "default_model": { running in
                 let answer = try Curl.post(BadInputTests.seven, to: running.url + "/v1/classify")
