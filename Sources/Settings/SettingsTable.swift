@@ -22,7 +22,8 @@ package enum SettingsTable {
                 "listen", \.listen,
                 "Addresses to listen on: \"HOST:PORT\", \"[IPV6]:PORT\", \":PORT\" for all interfaces, \"unix:PATH\" or "
                     + "\"unix:PATH?mode=0660&owner=USER:GROUP\" for a Unix-domain socket, \"systemd\" for sockets passed by socket activation. "
-                    + "Passed sockets take the place of these addresses unless \"systemd\" is among them."
+                    + "Passed sockets take the place of these addresses unless \"systemd\" is among them. Under the packaged unit only this "
+                    + "machine may connect: `systemctl edit ocelli` with IPAddressAllow= of who else may (docs/operations.md)."
             )
             .needingRestart,
             .strings(

@@ -35,6 +35,8 @@ public final class ModelRepository: Sendable {
     private let onEvent: @Sendable (Event) -> Void
     private let scanner: RepositoryScanner
     private let slots = Mutex<[String: [ModelSlot]]>([:])
+    /// What `classify` without a name means, once that has been settled.
+    private let settledDefault = Mutex<String?>(nil)
     /// Held while the folders are looked through: of two that do so at once, the later one would put its own slot in the
     /// place of a slot that the other has just made and begun to load.
     private let discovering = Mutex(())
@@ -229,10 +231,12 @@ public final class ModelRepository: Sendable {
     }
 
     /// The name of the model that `classify` without a name means: of the image classifiers that are ready, the first by
-    /// name. Where none is ready, the first that is being loaded or would be for a request: whoever asks first waits for
+    /// name, until it is settled. Where none is ready, the first that is being loaded or would be for a request: whoever asks first waits for
     /// it. Nil where there is none of these either.
     public var defaultClassifier: String? {
-        first { $0.readyModel?.isImageClassifier ?? false } ?? first { $0.facts.classifiesPictures && $0.isToCome }
+        if let settled = settledDefault.withLock({ $0 }), isDefault(settled) { return settled }
+        return first { $0.readyModel?.isImageClassifier ?? false }
+            ?? first { $0.facts.classifiesPictures && $0.isToCome }
     }
 
     /// The same for models that find things: the one that a route without a name means.
@@ -250,6 +254,26 @@ public final class ModelRepository: Sendable {
             }
             return first
         }
+    }
+
+    /// Whether a model may be the one that `classify` without a name means.
+    private func isDefault(_ name: String) -> Bool {
+        slots.withLock { slots in
+            slots[name]?.contains {
+                $0.readyModel?.isImageClassifier ?? false || $0.facts.classifiesPictures && $0.isToCome
+            } ?? false
+        }
+    }
+
+    /// From now on ``defaultClassifier`` stays the same, whatever models are added, as long as it can be asked.
+    /// - Returns: what it was before and is now, where it had to change.
+    @discardableResult
+    package func settleDefault() -> (before: String, now: String?)? {
+        let before = settledDefault.withLock { $0 }
+        let now = defaultClassifier
+        settledDefault.withLock { $0 = now ?? before }
+        guard let before, before != now else { return nil }
+        return (before, now)
     }
 
     /// Every version of every model, by name, versions ascending.

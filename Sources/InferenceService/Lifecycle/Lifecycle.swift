@@ -79,6 +79,7 @@ final class Lifecycle: Sendable {
             Task {
                 await watch.takeIn()
                 await reloader.compiledModels.keep()
+                DefaultModel.settle(repository, settings.withLock { $0 }, log)
                 handle(.reloaded)
             }
         case .reload(.everything):
@@ -118,6 +119,7 @@ final class Lifecycle: Sendable {
         await manager.patiently("loading models") { await self.repository.loadEager() }
         await reloader.compiledModels.keep()
         DefaultModel.warn(plan.settings, repository.names, log)
+        repository.settleDefault()
         let named = plan.settings.defaultModel.isEmpty ? repository.defaultClassifier : plan.settings.defaultModel
         log.info(
             "/v1/classify means \(named.map { "the model \($0)" } ?? "no model: none that is ready classifies pictures")"

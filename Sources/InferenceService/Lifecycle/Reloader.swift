@@ -40,6 +40,7 @@ struct Reloader: Sendable {
         compiledModels.use(next.plan)
         await compiledModels.keep()
         DefaultModel.warn(settings, repository.names, log)
+        DefaultModel.settle(repository, settings, log)
         metrics.add(.reloadsSucceeded)
         metrics.set(.lastReloadSucceeded, 1)
         log.notice("reload: done")

@@ -30,7 +30,12 @@ package struct ServicePlan {
         ceilings.pixels = settings.maxPixels
         ceilings.queueCapacity = settings.queueLength
         ceilings.connections = settings.maxConnections
-        sizing = Sizing(resources, ceilings: ceilings)
+        var given = Sizing.Given()
+        given.streams = settings.streams
+        given.inferRequests = settings.instances
+        given.slots = settings.maxInFlight
+        given.isForLatency = settings.hint == .latency
+        sizing = Sizing(resources, ceilings: ceilings, given: given)
         folders = settings.models.isEmpty ? [ModelFolders.embedded].compactMap { $0 } : settings.models
         var cache: String?
         switch settings.cacheDirectory {
