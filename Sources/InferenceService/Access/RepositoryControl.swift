@@ -1,4 +1,5 @@
 internal import HTTPServer
+internal import HTTPWire
 internal import Settings
 
 /// Who may load and unload models: the setting `repository_control`.
