@@ -520,4 +520,47 @@ import Testing
         }
         #expect(repository.names == ["a", "b"] && repository.records.allSatisfy { $0.policy == .lazy })
     }
+
+    /// A model.json in the wrong place makes one bundle of the folder: what is served from it stays, and the reload says why.
+    @Test func aFolderOfModelsDoesNotBecomeABundle() async throws {
+        let folder = try TemporaryFolder()
+        try folder.write(["a/model.json": Bundles.manifest(), "a/m.onnx": "", "b.onnx": ""])
+        let (repository, events) = try Bundles.repository(folder)
+        await repository.loadEager()
+        try folder.write(["model.json": Bundles.manifest(), "m.onnx": ""])
+        let error = #expect(throws: RepositoryError.self) { try repository.discover() }
+        #expect(error?.message.contains("folder of its own") == true, "\(error?.message ?? "")")
+        #expect(repository.names == ["a", "b"] && !events.all.contains { $0.hasPrefix("unloaded") })
+        // At a start there is nothing to keep: with bundles in it the folder is refused too.
+        let (configuration, root) = (ModelConfiguration(), folder.url.path)
+        let fresh = ModelRepository(folders: [root], configuration: configuration)
+        #expect(throws: RepositoryError.self) { try fresh.discover() }
+        try FileManager.default.removeItem(at: folder.url.appendingPathComponent("a"))
+        #expect(throws: RepositoryError.self, "b.onnx is served and still there") { try repository.discover() }
+        try FileManager.default.removeItem(at: folder.url.appendingPathComponent("b.onnx"))
+        try repository.discover()
+        #expect(repository.names.count == 1)
+    }
+
+    /// A model that is added does not change what a route without a name means; one that goes does, and that is told.
+    @Test func theDefaultStays() async throws {
+        let folder = try TemporaryFolder()
+        let classifier = """
+            { "name": "m", "id": "m", "version": "1", "model": { "file": "m.onnx", "backend": "onnx" },
+              "inputs": [ { "name": "x", "type": "image", "shape": [2, 2, 1], "format": "GRAY" } ],
+              "outputs": [ { "name": "y", "type": "array", "shape": [1, 4], "labels": ["a", "b", "c", "d"] } ],
+              "runtime": { "load": "lazy" } }
+            """
+        try folder.write(["m/model.json": classifier, "m/m.onnx": ""])
+        let (repository, _) = try Bundles.repository(folder)
+        #expect(repository.defaultClassifier == "m" && repository.settleDefault() == nil)
+        try folder.write(["a/model.json": classifier, "a/m.onnx": ""])
+        try repository.discover()
+        #expect(repository.defaultClassifier == "m" && repository.settleDefault() == nil)
+        try FileManager.default.removeItem(at: folder.url.appendingPathComponent("m"))
+        try repository.discover()
+        let change = repository.settleDefault()
+        #expect(change?.before == "m" && change?.now == "a")
+        #expect(repository.settleDefault() == nil)
+    }
 }

@@ -107,6 +107,7 @@ public final class ModelRepository: Sendable {
         let result = discovering.withLock { _ -> Result<Void, RepositoryError> in
             do throws(RepositoryError) {
                 let found = try scan(folders ?? plan.withLock { $0.folders })
+                try refuseTakeOver(found)
                 beforeTakingIn()
                 take(found, among: paths, leavingAlone: others)
                 return .success(())
@@ -115,6 +116,25 @@ public final class ModelRepository: Sendable {
             }
         }
         try result.get()
+    }
+
+    /// A folder of models that has become a bundle, because somebody has put model.json into it, would drop all that is served from
+    /// it, though nothing of that is gone.
+    private func refuseTakeOver(_ found: [RepositoryScanner.Found]) throws(RepositoryError) {
+        let known = slots.withLock { Array($0.values.joined()) }
+        for entry in found where entry.path == entry.folder {
+            let inside = known.filter {
+                $0.path.hasPrefix(entry.folder + "/") && (try? scanner.files.kind($0.path)) != .missing
+            }
+            guard !inside.isEmpty else { continue }
+            let names = Set(inside.map(\.name)).sorted()
+            throw RepositoryError(
+                folder: entry.folder,
+                problem:
+                    "has a model.json now, which makes all of it one bundle, while \(names.prefix(5).joined(separator: ", "))"
+                    + "\(names.count > 5 ? ", ..." : "") in it \(names.count == 1 ? "is" : "are") served: give the model that it "
+                    + "describes a folder of its own")
+        }
     }
 
     private func take(

@@ -32,9 +32,24 @@ struct RepositoryScanner: Sendable {
         if names.contains("model.json") || names.contains("saved_model.pb") || ModelBundle.isModelFolder(folder)
             || BundleLayout.isBundle(names: names, folder: folder, files: files)
         {
+            try refuseBundles(in: folder, names: names)
             return [Found(name: ModelBundle.servedName(of: folder), version: nil, path: folder, folder: folder)]
         }
         return names.filter { !Self.isPassedOver($0) }.flatMap { found(at: $0, in: folder) }
+    }
+
+    /// A folder with model.json is one bundle. With other bundles in it, which would not be served, somebody has put that file in the
+    /// wrong place.
+    private func refuseBundles(in folder: String, names: [String]) throws(RepositoryError) {
+        guard names.contains("model.json") else { return }
+        let bundles = names.filter { name in
+            !Self.isPassedOver(name) && (try? files.kind(folder + "/" + name + "/model.json")) == .file
+        }
+        guard !bundles.isEmpty else { return }
+        throw RepositoryError(
+            folder: folder,
+            problem: "holds model.json beside the bundles \(bundles.prefix(5).joined(separator: ", "))"
+                + "\(bundles.count > 5 ? ", ..." : ""): give the model that it describes a folder of its own")
     }
 
     private func names(ofModelsFolder folder: String) throws(RepositoryError) -> [String] {

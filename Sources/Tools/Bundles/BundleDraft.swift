@@ -13,6 +13,8 @@ package struct BundleDraft {
     package let decisions: [String]
     /// The folder that the file belongs in.
     package let folder: String
+    /// The model file's name, or the SavedModel's folder's.
+    private let file: String
 
     /// Reads the model file. Blocks.
     package init(modelFile: String) throws {
@@ -30,6 +32,7 @@ package struct BundleDraft {
         let parent = parts.dropLast().joined(separator: "/")
         let folder = parts.count == 1 ? "." : parent.isEmpty ? "/" : parent
         self.folder = folder
+        self.file = file
         // A folder of its own names the model better than `model.onnx` does.
         let name = ModelBundle.servedName(of: folder == "." || folder == "/" ? file : folder)
         let isQuantized = (outline.inputs + outline.outputs).allSatisfy {
@@ -102,6 +105,35 @@ package struct BundleDraft {
     }
 
     private static func list(_ shape: [Int]) -> String { "[" + shape.map(String.init).joined(separator: ", ") + "]" }
+
+    /// Refuses a folder of models: with model.json in it the whole of it would be one bundle, and nothing else in it be served.
+    private func checkFolder() throws {
+        let bundles = Self.bundles(in: folder).filter { $0 != file }
+        let others = (Self.otherModels(in: folder, than: file) + bundles).sorted()
+        guard !others.isEmpty || folder.split(separator: "/").last == "models" else { return }
+        let name = ModelBundle.servedName(of: file)
+        let own = folder + "/" + name, from = folder + "/" + file
+        // The file may have no extension, as a SavedModel's folder has none.
+        let step = name == file ? "mkdir \(own).d && mv \(from) \(own).d/" : "mkdir \(own) && mv \(from) \(own)/"
+        let target = name == file ? own + ".d" : own
+        let what =
+            others.isEmpty
+            ? "is a folder of models"
+            : "also holds \(others.prefix(5).joined(separator: ", "))\(others.count > 5 ? ", ..." : "")"
+        throw StartupError(
+            "\(folder) \(what): with model.json in it all of it would be one bundle, and nothing else in it be served. Give \(file) a "
+                + "folder of its own: \(step) && ocelli init \(target)/\(file) (or --stdout, which only prints)")
+    }
+
+    /// The bundles in a folder.
+    private static func bundles(in folder: String) -> [String] {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+        return names.filter { name in
+            ["model.json", "saved_model.pb"].contains {
+                FileManager.default.fileExists(atPath: "\(folder)/\(name)/\($0)")
+            }
+        }
+    }
 
     /// Other model files of the folder: they would no longer be served by themselves.
     private static func otherModels(in folder: String, than file: String) -> [String] {
@@ -221,6 +253,7 @@ package struct BundleDraft {
     /// Writes model.json into the folder.
     /// - Throws: when there is one and it must not be overwritten.
     package func write(overwriting: Bool) throws -> String {
+        try checkFolder()
         let path = folder + "/model.json"
         guard overwriting || !FileManager.default.fileExists(atPath: path) else {
             throw StartupError("\(path) is there already: --force overwrites it, --stdout only prints")
