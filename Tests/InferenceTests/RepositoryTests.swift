@@ -548,13 +548,14 @@ import Testing
         let classifier = """
             { "name": "m", "id": "m", "version": "1", "model": { "file": "m.onnx", "backend": "onnx" },
               "inputs": [ { "name": "x", "type": "image", "shape": [2, 2, 1], "format": "GRAY" } ],
-              "outputs": [ { "name": "y", "type": "array", "shape": [1, 4], "labels": ["a", "b", "c", "d"] } ],
+              "outputs": [ { "name": "y", "type": "array", "shape": [1, 4], "labels": "labels.txt" } ],
               "runtime": { "load": "lazy" } }
             """
-        try folder.write(["m/model.json": classifier, "m/m.onnx": ""])
+        let labels = "a\nb\nc\nd\n"
+        try folder.write(["m/model.json": classifier, "m/m.onnx": "", "m/labels.txt": labels])
         let (repository, _) = try Bundles.repository(folder)
         #expect(repository.defaultClassifier == "m" && repository.settleDefault() == nil)
-        try folder.write(["a/model.json": classifier, "a/m.onnx": ""])
+        try folder.write(["a/model.json": classifier, "a/m.onnx": "", "a/labels.txt": labels])
         try repository.discover()
         #expect(repository.defaultClassifier == "m" && repository.settleDefault() == nil)
         try FileManager.default.removeItem(at: folder.url.appendingPathComponent("m"))
