@@ -6,6 +6,8 @@ package struct JSONError: Error, Sendable, Hashable {
         case syntax
         /// The text is JSON, but holds another value than was expected.
         case value
+        /// The task that reads was cancelled.
+        case cancelled
     }
 
     /// What kind of mistake it is.
@@ -23,6 +25,9 @@ package struct JSONError: Error, Sendable, Hashable {
 
     /// The text is JSON, but holds another value than was expected.
     package static func value(_ message: String) -> JSONError { JSONError(.value, message) }
+
+    /// The task that reads was cancelled: nobody wants the values any more.
+    package static let cancelled = JSONError(.cancelled, "reading was cancelled")
 
     /// The same with words before its sentence.
     package func prefixed(_ words: String) -> JSONError { JSONError(kind, words + message) }

@@ -121,6 +121,7 @@ extension JSONScanner {
     /// Reads a number, or numbers in arrays nested to any rank, which must be regular.
     /// - Parameters:
     ///   - most: how many are kept; the rest is only counted.
+    ///   - end: how many are counted: with more, reading stops.
     ///   - name: the input, for errors.
     ///   - usual: the element that a number becomes which is read on the quick way; nil sends it on the careful one.
     ///   - convert: the element that a number becomes, or nil where it does not fit.
@@ -128,7 +129,7 @@ extension JSONScanner {
     ///   - takesBools: whether `true` and `false` are numbers here.
     @inlinable
     package mutating func numbers<Element>(
-        most: Int, name: String, fitting: String, takesBools: Bool = false,
+        most: Int, end: Int = .max, name: String, fitting: String, takesBools: Bool = false,
         usual: (JSONNumber) -> Element?,
         _ convert: (inout JSONScanner) throws(JSONError) -> Element?
     ) throws(JSONError) -> NumberArray<Element> {
@@ -137,6 +138,7 @@ extension JSONScanner {
         /// The extents that are settled, and the indexes on the way to the next element.
         var extents: [Int?] = [], indexes: [Int] = []
         var rank: Int?
+        var values = 0
         func place() -> String { indexes.map { "[\($0)]" }.joined() }
         func irregular(_ expected: String, _ found: String) -> JSONError {
             .value(
@@ -179,6 +181,11 @@ extension JSONScanner {
                 let more = run(into: &result.elements, most: most, usual)
                 result.count += more
                 indexes[indexes.count - 1] += 1 + more
+                guard result.count <= end else {
+                    throw .value("input \"\(name)\": expected at most \(most) numbers, found more than \(end)")
+                }
+                values += 1
+                if values & 1023 == 0 { try checkCancellation() }
             }
             // The end of a value: the next, or the ends of arrays.
             while true {

@@ -124,6 +124,7 @@ package struct JSONScanner {
             guard names.count < Self.mostMembers else {
                 throw .syntax("an object in \(subject) has more than \(Self.mostMembers) members: \(place(position))")
             }
+            if names.count & 1023 == 1023 { try checkCancellation() }
             let start = position
             let name = try string()
             // RFC 8259 leaves open which of two members counts: here neither does.
@@ -144,12 +145,17 @@ package struct JSONScanner {
         if take(UInt8(ascii: "]")) { return leave() }
         var index = 0
         repeat {
+            if index & 1023 == 1023 { try checkCancellation() }
             try element(index, &self)
             index += 1
         } while take(UInt8(ascii: ","))
         guard take(UInt8(ascii: "]")) else { throw malformed("\",\" or \"]\"") }
         leave()
     }
+
+    /// Ends the reading where the calling task was cancelled: a text may hold millions of values.
+    @usableFromInline
+    func checkCancellation() throws(JSONError) { if Task.isCancelled { throw .cancelled } }
 
     private mutating func enter(_ bracket: UInt8, _ what: String) throws(JSONError) {
         guard take(bracket) else { throw malformed(what) }

@@ -19,6 +19,8 @@ package struct Settings: Sendable, Hashable {
     package var cacheDirectory = "auto"
     package var cacheSize = 1 << 30
     package var idleUnload = 0.0
+    package var maxLoads = 1
+    package var externalLinks = false
     package var loadTrial = true
     package var loadTrialTimeout = 120.0
     package var loadTrialMemory: Int?
@@ -64,6 +66,7 @@ package struct Settings: Sendable, Hashable {
 
     // Access.
     package var tokensFile = ""
+    package var hostNames: [String] = []
 
     /// The defaults.
     package init() {}

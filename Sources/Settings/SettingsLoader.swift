@@ -7,6 +7,8 @@ package struct SettingsLoader {
     package var settings = Settings()
     /// Everything that is wrong, each with where it stands.
     package private(set) var problems: [String] = []
+    /// What does nothing and may have been meant to: each a sentence. It does not keep the settings from being used.
+    package private(set) var warnings: [String] = []
     /// The settings that something other than the defaults has set.
     package private(set) var given: Set<String> = []
 
@@ -54,9 +56,10 @@ package struct SettingsLoader {
         let known = SettingsTable.all.map(\.variable)
         for (name, text) in environment.sorted(by: { $0.key < $1.key }) where name.hasPrefix("OCELLI_") {
             guard let setting = SettingsTable.all.first(where: { $0.variable == name }) else {
-                // OCELLI_CONFIG names the file itself; others under the prefix would otherwise do nothing unseen.
+                // OCELLI_CONFIG names the file itself. Images, charts and harnesses set variables of their own under the prefix; a
+                // misspelt one would otherwise do nothing unseen.
                 if name != "OCELLI_CONFIG", !Self.isServiceLink(name, text) {
-                    problems.append("environment: \(Self.unknown(name, among: known))")
+                    warnings.append("environment: \(Self.unknown(name, among: known)); it is ignored")
                 }
                 continue
             }

@@ -22,7 +22,8 @@ package enum SettingsTable {
                 "listen", \.listen,
                 "Addresses to listen on: \"HOST:PORT\", \"[IPV6]:PORT\", \":PORT\" for all interfaces, \"unix:PATH\" or "
                     + "\"unix:PATH?mode=0660&owner=USER:GROUP\" for a Unix-domain socket, \"systemd\" for sockets passed by socket activation. "
-                    + "Passed sockets take the place of these addresses unless \"systemd\" is among them."
+                    + "Passed sockets take the place of these addresses unless \"systemd\" is among them. Under the packaged unit only this "
+                    + "machine may connect: `systemctl edit ocelli` with IPAddressAllow= of who else may (docs/operations.md)."
             )
             .needingRestart,
             .strings(
@@ -40,8 +41,8 @@ package enum SettingsTable {
             .choice(
                 "repository_control", \.repositoryControl,
                 "Who may load and unload models by POST /v2/repository/models/NAME/load and .../unload: clients on this "
-                    + "machine (the loopback addresses and Unix-domain sockets; a proxy on this machine is one too), all, "
-                    + "or nobody."),
+                    + "machine (the loopback addresses and Unix-domain sockets, but neither what a proxy forwards nor what a web "
+                    + "page of another origin sends), all, or nobody."),
             .duration(
                 "repository_poll", \.repositoryPoll, 0...86_400,
                 "How often the folders with models are looked at: new and changed models are then loaded and those that are "
@@ -61,7 +62,8 @@ package enum SettingsTable {
                 "What the engine is to be good at: many predictions a second, or the shortest time of one."),
             .choice(
                 "precision", \.precision,
-                "Precision of the arithmetic. f32 gives the same scores on every machine; engine takes what is fastest here."
+                "Precision of the arithmetic. f32 gives the same scores on every machine; bf16 and f16 count where the processor has "
+                    + "them (`ocelli devices`), elsewhere f32 does; engine takes what is fastest here."
             ),
             .automatic(
                 "threads", \.threads, 1...1024,
@@ -85,6 +87,14 @@ package enum SettingsTable {
                 "How long a model that is loaded when first asked for is kept when nobody asks it any more. 0 keeps it."
             )
             .needingRestart,
+            .integer(
+                "max_loads", \.maxLoads, 1...1024,
+                "Models that are loaded at once; the others wait for their turn, and requests for them until their deadline. Each "
+                    + "may take all processors, and the memory of load_trial_memory."),
+            .bool(
+                "external_links", \.externalLinks,
+                "Whether links in the folders of models may lead out of them. Without it a model with such a link is refused, so "
+                    + "that who writes a bundle cannot have other files of this machine served."),
             .bool(
                 "load_trial", \.loadTrial,
                 "Whether models that have not been loaded here before are first loaded in a process of its own: some files "
@@ -225,6 +235,11 @@ package enum SettingsTable {
                 "tokens_file", \.tokensFile,
                 "A file of bearer tokens: in each line the classes of routes that a token opens (infer, read, admin, or all; "
                     + "with commas between them), a space, and the token. Empty asks for none. /healthz, /readyz and the page are "
-                    + "always open. Read anew on SIGHUP.")
+                    + "always open. Read anew on SIGHUP."),
+            .strings(
+                "host_names", \.hostNames,
+                "Names of this machine, beside localhost and its addresses, that clients on it may use where repository_control is "
+                    + "local: a request for another name is refused, since a web page can have any name lead to this machine."
+            ),
         ])
 }

@@ -46,6 +46,12 @@ struct ArgumentReader {
         return value
     }
 
+    /// The next argument where it is a word that fits, such as the value of a flag that needs none.
+    mutating func word(where fits: (String) -> Bool) -> String? {
+        guard let next = rest.first, !next.hasPrefix("-"), fits(next) else { return nil }
+        return rest.popFirst()
+    }
+
     /// The error for a flag that the command does not know.
     func unknown(_ flag: String) -> UsageError {
         if known.contains(flag) { return UsageError("\(flag) takes no value") }

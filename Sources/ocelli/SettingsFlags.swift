@@ -17,9 +17,9 @@ struct SettingsFlags: Sendable {
             return true
         }
         guard let setting = SettingsTable.all.first(where: { $0.flag == flag }) else { return false }
-        // `--access-log` alone means true.
+        // `--access-log` alone means true; `--access-log false` is what help says too.
         if case .bool = setting.kind, value == nil {
-            flags.append((setting, "true"))
+            flags.append((setting, reader.word { setting.kind.value(of: $0) != nil } ?? "true"))
         } else {
             flags.append((setting, try reader.value(of: flag, value)))
         }
@@ -42,7 +42,8 @@ struct SettingsFlags: Sendable {
     }
 
     /// The settings, or an error that says everything that is wrong.
-    func resolve() throws -> Settings {
+    /// - Parameter warn: told what does nothing and may have been meant to.
+    func resolve(warn: (String) -> Void = { Terminal.complain("ocelli: warning: \($0)") }) throws -> Settings {
         let environment = ProcessInfo.processInfo.environment
         var loader = SettingsLoader()
         if let file = file ?? environment["OCELLI_CONFIG"] { loader.load(file: file) }
@@ -54,6 +55,7 @@ struct SettingsFlags: Sendable {
         guard loader.problems.isEmpty else {
             throw UsageError(loader.problems.joined(separator: "\nocelli: "))
         }
+        for warning in loader.warnings { warn(warning) }
         return loader.settings
     }
 }

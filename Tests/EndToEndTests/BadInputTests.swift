@@ -73,7 +73,8 @@ struct BadInputTests {
         try expect(get, 405, "method_not_allowed", mentions: ["GET", "POST"], from: d)
         #expect(get.headers["allow"] == "POST")
         try expect(
-            Curl.run(classify, ["-F", "picture=@\(Self.seven.path)"]), 400, "bad_request",
+            Curl.run(classify, ["-F", "image=@\(Self.seven.path)", "-F", "picture=@\(Self.seven.path)"]), 400,
+            "bad_request",
             mentions: ["picture", "image"], from: d)
         try expect(
             Curl.run(classify, ["-H", "Content-Type: multipart/form-data", "--data-binary", "x"]), 400, "bad_request",

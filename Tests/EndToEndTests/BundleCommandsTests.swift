@@ -150,12 +150,29 @@ struct BundleCommandsTests {
             let text = try String(contentsOf: file, encoding: .utf8)
             try text.replacingOccurrences(of: "?,3", with: "?,?").replacingOccurrences(of: "<dim>3", with: "<dim>-1")
                 .write(to: file, atomically: true, encoding: .utf8)
-            try IdentityModel.write("f32", named: "other", into: folder)
             let drafted = try ocelli(["init", file.path])
             #expect(
                 drafted.status == 0 && drafted.text.contains("inputs[0].shape[1]"), "\(drafted.text)\(drafted.errors)")
-            #expect(drafted.text.contains("the folder: it also holds other.xml"), "\(drafted.text)")
             #expect(try ocelli(["check", folder.path]).text.contains("still to decide: inputs[0]: shape[1]"))
+        }
+    }
+
+    /// model.json in a folder of models would make one bundle of all that is in it.
+    @Test(arguments: ["other.xml", "digits/model.json", ""])
+    func aFolderOfModelsGetsNoModelJSON(_ other: String) throws {
+        try withFolder { folder in
+            let models = folder.appendingPathComponent(other.isEmpty ? "models" : "mine")
+            try FileManager.default.createDirectory(
+                at: models.appendingPathComponent("digits"), withIntermediateDirectories: true)
+            try IdentityModel.write("f32", named: "net", into: models)
+            if !other.isEmpty { try Data("{}".utf8).write(to: models.appendingPathComponent(other)) }
+            let file = models.appendingPathComponent("net.xml").path
+            let refused = try ocelli(["init", file])
+            #expect(refused.status == 1, "\(refused.text)")
+            let target = models.appendingPathComponent("net").path
+            #expect(refused.errors.contains("mkdir \(target) && mv \(file) \(target)/"), "\(refused.errors)")
+            #expect(!FileManager.default.fileExists(atPath: models.path + "/model.json"))
+            #expect(try ocelli(["init", file, "--stdout"]).text.contains("\"net.xml\""))
         }
     }
 

@@ -161,4 +161,21 @@ struct SignalsTests {
         #expect(try Curl.post(BadInputTests.seven, to: daemon.url + "/v1/classify").status == 200)
         #expect(daemon.stop() == 0)
     }
+
+    /// Loads that somebody asks for add to the cache as reloads do.
+    @Test func aLoadByRequestKeepsTheCacheToItsSize() throws {
+        let cache = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-cache-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: cache, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: cache) }
+        let daemon = try Daemon(["--cache-dir", cache.path, "--cache-size", "512KiB"])
+        // What is there is gone, so that the model is compiled again.
+        for name in try FileManager.default.contentsOfDirectory(atPath: cache.path) {
+            try FileManager.default.removeItem(at: cache.appendingPathComponent(name))
+        }
+        let old = cache.appendingPathComponent("old.blob")
+        try Data(count: 1 << 20).write(to: old)
+        #expect(try Curl.run(daemon.url + "/v2/repository/models/digits/load", ["--data", "{}"]).status == 200)
+        #expect(eventually(within: 20) { !FileManager.default.fileExists(atPath: old.path) }, "\(daemon.log)")
+        #expect(daemon.stop() == 0)
+    }
 }

@@ -25,7 +25,7 @@ struct StartupTests {
             (["serv"], ["\"serv\" is not a command", "did you mean \"serve\"?"]),
             (["serve", "--modles", "x"], ["--modles", "did you mean \"--models\"?"]),
             (["serve", "models"], ["--models models"]),
-            (["serve", "--access-log", "off"], ["--FLAG=off"]),
+            (["serve", "--access-log", "maybe"], ["maybe"]),
             (["serve", "--top", "many"], ["--top", "whole number", "many"]),
             (["serve", "--max-body", "20XB"], ["--max-body", "20MiB", "20XB"]),
             (["serve", "--config", "/nonexistent.json5"], ["/nonexistent.json5"]),

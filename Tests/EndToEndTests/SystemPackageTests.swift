@@ -82,4 +82,53 @@ struct SystemPackageTests {
         #expect(own().filter { $0.contains("ocelli") } == [], "\(own())")
         #expect(own().filter { !before.contains($0) && $0.contains(".") } == [])
     }
+
+    /// An upgrade restarts a daemon that runs, for its libraries are others now; a removal disables the unit. systemctl is a script
+    /// that writes down what it is asked.
+    @Test(
+        .enabled(if: MetricsTests.hasTool("dpkg-deb") && getuid() == 0, "needs dpkg, and root to install with it"))
+    func anUpgradeRestartsAndARemovalDisables() throws {
+        let root = try Self.folder()
+        defer { try? FileManager.default.removeItem(at: root) }
+        let script = SharedData.packageRoot.appendingPathComponent("scripts/deb").path
+        let build = try Shell.run(script, [root.path + "/built"], environment: environment)
+        let package = build.text.trimmingCharacters(in: .whitespacesAndNewlines)
+        #expect(build.status == 0 && package.hasSuffix(".deb"), "\(build.errors)")
+        let depends = try Shell.run("dpkg-deb", ["-f", package, "Depends"]).text
+        #expect(depends.contains("procps") && depends.contains("libc6 (>= "), "\(depends)")
+        let target = root.appendingPathComponent("target"), calls = root.appendingPathComponent("calls").path
+        let wants = target.appendingPathComponent("etc/systemd/system/multi-user.target.wants")
+        for folder in [
+            "var/lib/dpkg/info", "var/lib/dpkg/updates", "var/lib/dpkg/triggers", "var/log", "run/systemd/system",
+        ] {
+            try FileManager.default.createDirectory(
+                at: target.appendingPathComponent(folder), withIntermediateDirectories: true)
+        }
+        try FileManager.default.createDirectory(at: wants, withIntermediateDirectories: true)
+        try "".write(to: target.appendingPathComponent("var/lib/dpkg/status"), atomically: true, encoding: .utf8)
+        let bin = root.appendingPathComponent("bin")
+        try FileManager.default.createDirectory(at: bin, withIntermediateDirectories: true)
+        for name in ["systemctl", "deb-systemd-invoke"] {
+            let file = bin.appendingPathComponent(name)
+            try "#!/bin/sh\necho \(name) \"$@\" >>'\(calls)'\n".write(to: file, atomically: true, encoding: .utf8)
+            try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: file.path)
+        }
+        func dpkg(_ arguments: String...) throws -> [Substring] {
+            try "".write(toFile: calls, atomically: true, encoding: .utf8)
+            let result = try Shell.run(
+                "dpkg", ["--root=\(target.path)", "--force-depends", "--force-script-chrootless"] + arguments,
+                environment: ["PATH": bin.path + ":" + (ProcessInfo.processInfo.environment["PATH"] ?? "")])
+            #expect(result.status == 0, "\(result.text)\(result.errors)")
+            return try String(contentsOfFile: calls, encoding: .utf8).split(separator: "\n")
+        }
+        #expect(try !dpkg("-i", package).contains { $0.contains("restart") }, "an installation starts nothing")
+        try FileManager.default.createSymbolicLink(
+            atPath: wants.path + "/ocelli.service", withDestinationPath: "/usr/lib/systemd/system/ocelli.service")
+        #expect(try dpkg("-i", package).contains("deb-systemd-invoke try-restart ocelli.service"))
+        let removal = try dpkg("--remove", "ocelli")
+        #expect(removal.contains("systemctl disable ocelli.socket ocelli.service"), "\(removal)")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: wants.path) == [])
+        _ = try dpkg("--purge", "ocelli")
+        #expect(Self.files(under: target).filter { $0.contains("ocelli") && !$0.hasPrefix("var/") } == [])
+    }
 }

@@ -139,4 +139,20 @@ import Testing
         }
         #expect(String(decoding: text.bytes, as: UTF8.self) == "0.00 0.00 0.01 1.00 1.01 1000.00 60000.00 ")
     }
+
+    /// What a path holds decoded must not reach a terminal: escape sequences of one byte (C1), marks that turn the direction of the
+    /// text after them, separators of lines, and what nothing shows.
+    @Test(arguments: [
+        ("a\u{9B}31m", "a\\u{9B}31m"), ("a\u{202E}b", "a\\u{202E}b"), ("a\u{2066}b\u{2069}", "a\\u{2066}b\\u{2069}"),
+        ("a\u{2028}b\u{2029}", "a\\u{2028}b\\u{2029}"), ("\u{85}", "\\u{85}"),
+        ("\u{200B}\u{FEFF}", "\\u{200B}\\u{FEFF}"),
+        ("a\u{1B}[31m\r\n\u{7F}b", "a [31m   b"), ("\u{E000}", "\\u{E000}"),
+        ("gr\u{FC}n \u{1F408} \u{4E2D}", "gr\u{FC}n \u{1F408} \u{4E2D}"),
+    ])
+    func whatIsNotPrintableIsTold(_ text: String, _ expected: String) {
+        var line = LogText()
+        line.add(text)
+        line.keepToOneLine()
+        #expect(String(decoding: line.bytes, as: UTF8.self) == expected)
+    }
 }

@@ -72,4 +72,15 @@ import Testing
             String(decoding: error.json(requestID: "r1"), as: UTF8.self)
                 == #"{"error":"a \"quoted\" word\n","code":"bad_request","request_id":"r1"}"#)
     }
+
+    /// Every 503 says when to come back, whichever layer it is of; no other answer does.
+    @Test func everyAnswerThatIsBusySaysWhenToComeBack() {
+        for status in [408, 413, 421, 431, 500, 503, 504] {
+            let error = WireError(status: HTTPStatus(code: status), code: "overloaded", message: "m", label: "l")
+            #expect((ServiceError(error).retryAfter != nil) == (status == 503), "\(status)")
+        }
+        #expect(ServiceError(.serviceUnavailable, "model_not_ready", "m").retryAfter == 1)
+        #expect(ServiceError(.serviceUnavailable, "model_not_ready", "m", retryAfter: 5).retryAfter == 5)
+        #expect(ServiceError(.serviceUnavailable, "overloaded", "m", retryAfter: 7).prefixed("p").retryAfter == 7)
+    }
 }

@@ -130,4 +130,54 @@ import Testing
         #expect(eventually { asked.withLock { $0.answers } == [true, true] })
         asked.withLock { $0.repository = nil }
     }
+
+    /// Sixteen first requests for sixteen lazy models: each load may take most of the memory.
+    @Test(.timeLimit(.minutes(1)), arguments: [1, 3])
+    func noMoreLoadsRunThanMay(_ limit: Int) async throws {
+        let folder = try TemporaryFolder()
+        for index in 0..<16 {
+            try folder.write(["m\(index)/model.json": Bundles.manifest(), "m\(index)/m.onnx": ""])
+        }
+        let reading = Mutex((now: 0, most: 0))
+        let engine = FakeEngine(onRead: {
+            reading.withLock { reading in
+                reading.now += 1
+                reading.most = max(reading.most, reading.now)
+            }
+            usleep(5_000)
+            reading.withLock { $0.now -= 1 }
+        })
+        var configuration = ModelConfiguration()
+        configuration.engine = engine
+        let repository = ModelRepository(
+            folders: [folder.url.path], configuration: configuration, defaultPolicy: .lazy, loadsAtOnce: limit)
+        try repository.discover()
+        await withTaskGroup(of: Bool.self) { group in
+            for index in 0..<16 {
+                group.addTask { (try? await repository.model(named: "m\(index)")) != nil }
+            }
+            for await isReady in group { #expect(isReady) }
+        }
+        let most = reading.withLock { $0.most }
+        #expect(most <= limit && most >= 1, "\(most) at once")
+    }
+
+    /// Who waits for a turn has a deadline as who waits for a load, and leaves the next in line alone.
+    @Test(.timeLimit(.minutes(1)))
+    func whoWaitsForATurnHasADeadline() async throws {
+        let folder = try TemporaryFolder()
+        for name in ["a", "b"] { try folder.write(["\(name)/model.json": Bundles.manifest(), "\(name)/m.onnx": ""]) }
+        let gate = Gate()
+        let (repository, _) = try Bundles.repository(folder, engine: FakeEngine(onRead: gate.wait), policy: .lazy)
+        async let first = repository.model(named: "a")
+        await gate.arrival()
+        await #expect(throws: InferenceError.self) {
+            _ = try await repository.model(named: "b", deadline: .now + .milliseconds(20))
+        }
+        gate.pass()
+        _ = try await first
+        await gate.arrival()
+        gate.pass()
+        _ = try await repository.model(named: "b")
+    }
 }

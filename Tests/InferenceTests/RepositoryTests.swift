@@ -489,4 +489,79 @@ import Testing
             try FileManager.default.contentsOfDirectory(atPath: folder.url.path).sorted() == ["c.blob", "keep.txt"])
         #expect(CompiledModelCache.prune("/nonexistent", to: 0).files == 0)
     }
+
+    /// A reload whose folders cannot be read a second time must not have taken half of the settings: they are read once.
+    @Test func aReloadReadsTheFoldersOnce() async throws {
+        let folder = try TemporaryFolder()
+        try folder.write(["a/model.json": Bundles.manifest(), "a/m.onnx": ""])
+        let looks = Mutex(0)
+        let root = folder.url.path
+        let reader = FolderReader { (path) throws(FileFailure) in
+            if path == root {
+                let count = looks.withLock { looks in
+                    looks += 1
+                    return looks
+                }
+                if count > 2 { throw FileFailure(code: EIO) }
+            }
+            return try FolderReader.disk.names(path)
+        } kind: { (path) throws(FileFailure) in
+            try FolderReader.disk.kind(path)
+        }
+        var configuration = ModelConfiguration()
+        configuration.engine = FakeEngine()
+        let repository = ModelRepository(folders: [root], configuration: configuration, reader: reader)
+        try repository.discover()
+        try folder.write(["b/model.json": Bundles.manifest(), "b/m.onnx": ""])
+        try repository.reconfigure(folders: [root], configuration: configuration, defaultPolicy: .lazy)
+        #expect(repository.names == ["a", "b"])
+        #expect(throws: RepositoryError.self) {
+            try repository.reconfigure(folders: [root], configuration: configuration, defaultPolicy: .eager)
+        }
+        #expect(repository.names == ["a", "b"] && repository.records.allSatisfy { $0.policy == .lazy })
+    }
+
+    /// A model.json in the wrong place makes one bundle of the folder: what is served from it stays, and the reload says why.
+    @Test func aFolderOfModelsDoesNotBecomeABundle() async throws {
+        let folder = try TemporaryFolder()
+        try folder.write(["a/model.json": Bundles.manifest(), "a/m.onnx": "", "b.onnx": ""])
+        let (repository, events) = try Bundles.repository(folder)
+        await repository.loadEager()
+        try folder.write(["model.json": Bundles.manifest(), "m.onnx": ""])
+        let error = #expect(throws: RepositoryError.self) { try repository.discover() }
+        #expect(error?.message.contains("folder of its own") == true, "\(error?.message ?? "")")
+        #expect(repository.names == ["a", "b"] && !events.all.contains { $0.hasPrefix("unloaded") })
+        // At a start there is nothing to keep: with bundles in it the folder is refused too.
+        let (configuration, root) = (ModelConfiguration(), folder.url.path)
+        let fresh = ModelRepository(folders: [root], configuration: configuration)
+        #expect(throws: RepositoryError.self) { try fresh.discover() }
+        try FileManager.default.removeItem(at: folder.url.appendingPathComponent("a"))
+        #expect(throws: RepositoryError.self, "b.onnx is served and still there") { try repository.discover() }
+        try FileManager.default.removeItem(at: folder.url.appendingPathComponent("b.onnx"))
+        try repository.discover()
+        #expect(repository.names.count == 1)
+    }
+
+    /// A model that is added does not change what a route without a name means; one that goes does, and that is told.
+    @Test func theDefaultStays() async throws {
+        let folder = try TemporaryFolder()
+        let classifier = """
+            { "name": "m", "id": "m", "version": "1", "model": { "file": "m.onnx", "backend": "onnx" },
+              "inputs": [ { "name": "x", "type": "image", "shape": [2, 2, 1], "format": "GRAY" } ],
+              "outputs": [ { "name": "y", "type": "array", "shape": [1, 4], "labels": "labels.txt" } ],
+              "runtime": { "load": "lazy" } }
+            """
+        let labels = "a\nb\nc\nd\n"
+        try folder.write(["m/model.json": classifier, "m/m.onnx": "", "m/labels.txt": labels])
+        let (repository, _) = try Bundles.repository(folder)
+        #expect(repository.defaultClassifier == "m" && repository.settleDefault() == nil)
+        try folder.write(["a/model.json": classifier, "a/m.onnx": "", "a/labels.txt": labels])
+        try repository.discover()
+        #expect(repository.defaultClassifier == "m" && repository.settleDefault() == nil)
+        try FileManager.default.removeItem(at: folder.url.appendingPathComponent("m"))
+        try repository.discover()
+        let change = repository.settleDefault()
+        #expect(change?.before == "m" && change?.now == "a")
+        #expect(repository.settleDefault() == nil)
+    }
 }

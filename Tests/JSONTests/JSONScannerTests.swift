@@ -101,4 +101,18 @@ import Testing
     func noBase64(_ text: String) throws {
         #expect(try JSONProbe.base64(Array("\"\(text)\"".utf8)) == nil)
     }
+
+    /// Texts of millions of values: whoever asked for them may be gone.
+    @Test(arguments: ["[0,", "{\"a\":[", "[[1,2],", "[\"x\","])
+    func readingEndsWhenTheTaskIsCancelled(_ start: String) async {
+        let element = start.last == "[" ? "0," : String(start.dropFirst())
+        let text = Array((start + String(repeating: element, count: 10_000)).utf8)
+        let numbers = Array(("[" + String(repeating: "[1.5e300000],", count: 10_000)).utf8)
+        let task = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            #expect(throws: JSONError.cancelled) { try JSONProbe.skip(text) }
+            #expect(throws: JSONError.self) { _ = try JSONProbe.floats(numbers) }
+        }
+        await task.value
+    }
 }

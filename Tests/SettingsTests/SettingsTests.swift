@@ -62,7 +62,7 @@ import Testing
         func problems(_ environment: [String: String]) -> [String] {
             var loader = SettingsLoader()
             loader.load(environment: environment)
-            return loader.problems
+            return loader.problems + loader.warnings
         }
         let links = [
             "OCELLI_SERVICE_HOST": "10.0.0.7", "OCELLI_SERVICE_PORT": "80", "OCELLI_SERVICE_PORT_HTTP": "80",
@@ -76,6 +76,18 @@ import Testing
         for name in ["OCELLI_PORT", "OCELLI_PORTS", "OCELLI_PORT_80", "OCELLI_SERVICE", "OCELLI_TOPP"] {
             #expect(problems([name: "80"]).count == 1, "\(name)")
         }
+    }
+
+    /// Images, charts and harnesses have variables of their own under the prefix: they must not keep the daemon from starting.
+    @Test func anUnknownVariableIsAWarningThatNamesTheNearest() {
+        var loader = SettingsLoader()
+        loader.load(environment: ["OCELLI_TOPP": "3", "OCELLI_IMAGE_TAG": "1.2", "OCELLI_TOP": "4", "HOME": "/"])
+        #expect(loader.problems == [] && loader.settings.top == 4)
+        #expect(loader.warnings.count == 2, "\(loader.warnings)")
+        #expect(loader.warnings.contains { $0.contains("\"OCELLI_TOPP\"") && $0.contains("OCELLI_TOP\"") })
+        // A mistake in the value of a known one is an error as before.
+        loader.load(environment: ["OCELLI_TOP": "many"])
+        #expect(loader.problems.count == 1)
     }
 
     @Test func theDocumentedFileIsTheTables() throws {

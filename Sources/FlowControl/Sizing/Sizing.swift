@@ -18,6 +18,17 @@ public struct Sizing: Sendable, Hashable {
         public init() {}
     }
 
+    /// What is configured, and counts whatever the process may use.
+    public struct Given: Sendable, Hashable {
+        /// Predictions side by side, infer requests and slots of a model; nil where they are derived.
+        public var streams: Int?, inferRequests: Int?, slots: Int?
+        /// Whether all threads work on one prediction.
+        public var isForLatency = false
+
+        /// Nothing is given.
+        public init() {}
+    }
+
     /// Threads that compute, all models together.
     public let inferenceThreads: Derived<Int>
     /// Predictions that the engine computes side by side, each on its share of the threads.
@@ -38,15 +49,22 @@ public struct Sizing: Sendable, Hashable {
     public let connections: Derived<Int>
 
     /// What follows from `resources`.
-    public init(_ resources: HostResources, ceilings: Ceilings = Ceilings()) {
+    public init(_ resources: HostResources, ceilings: Ceilings = Ceilings(), given: Given = Given()) {
         let cpus = resources.wholeCPUs
         let memory = resources.memoryBytes.value
         let memoryText = describe(bytes: memory)
 
         inferenceThreads = Derived(cpus.value, because: "one for each whole CPU: \(cpus.reason)")
-        streams = Self.streams(threads: cpus.value)
-        inferRequests = Derived(streams.value, because: "one for each stream: more would only wait inside the engine")
-        slots = Self.slots(requests: inferRequests.value)
+        let asConfigured = "as configured"
+        streams =
+            given.streams.map { Derived($0, because: asConfigured) }
+            ?? (given.isForLatency
+                ? Derived(1, because: "the latency hint: all threads work on one prediction")
+                : Self.streams(threads: cpus.value))
+        inferRequests =
+            given.inferRequests.map { Derived($0, because: asConfigured) }
+            ?? Derived(streams.value, because: "one for each stream: more would only wait inside the engine")
+        slots = given.slots.map { Derived($0, because: asConfigured) } ?? Self.slots(requests: inferRequests.value)
 
         bodyBudgetBytes = Self.capped(
             Int(clamping: memory / 8), at: ceilings.bodyBudgetBytes, atLeast: 1 << 20, in: { Self.text(bytes: $0) },
@@ -89,7 +107,8 @@ public struct Sizing: Sendable, Hashable {
             because: "two threads each or so: past four streams, a lone request's latency counts for more")
     }
 
-    private static func slots(requests: Int) -> Derived<Int> {
+    /// The slots of a model with so many infer requests.
+    public static func slots(requests: Int) -> Derived<Int> {
         let more = max(1, (requests + 1) / 2)
         return Derived(
             requests + more,

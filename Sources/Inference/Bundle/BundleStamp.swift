@@ -8,7 +8,7 @@ struct BundleStamp: Sendable, Hashable {
     /// The time of change of the inode is what tells of contents that were replaced under their old time of modification.
     private struct Entry: Sendable, Hashable {
         let path: String
-        let device: UInt, inode: UInt
+        let file: FileIdentity
         let size: Int
         let modified: Time, changed: Time
     }
@@ -26,18 +26,15 @@ struct BundleStamp: Sendable, Hashable {
     var identity: String {
         entries.map { entry in
             "\(entry.path)\t\(entry.size)\t\(entry.modified.seconds).\(entry.modified.nanoseconds)\t"
-                + "\(entry.changed.seconds).\(entry.changed.nanoseconds)\t\(entry.inode)"
+                + "\(entry.changed.seconds).\(entry.changed.nanoseconds)\t\(entry.file.inode)"
         }.sorted().joined(separator: "\n")
     }
-
-    /// Files that are looked at, at most: a bundle has a handful, and a stamp must not walk a disk.
-    private static let most = 10_000
 
     /// Looks at a bundle's folder; or at a bare model file, and what lies beside it and is no model: its weights may be in
     /// files of any name. Blocks.
     init(path: String) {
         self.path = path
-        look(path, depth: 0)
+        for entry in BundleWalk(path).entries { insert(entry.path, entry.status) }
         var status = stat()
         guard stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFDIR, let slash = path.lastIndex(of: "/") else {
             return
@@ -54,24 +51,11 @@ struct BundleStamp: Sendable, Hashable {
     /// Whether everything still looks the same. Blocks.
     var isCurrent: Bool { BundleStamp(path: path) == self }
 
-    private mutating func look(_ path: String, depth: Int) {
-        guard depth <= 8 else { return }
-        var status = stat()
-        guard stat(path, &status) == 0 else { return }
-        guard status.st_mode & S_IFMT == S_IFDIR else { return insert(path, status) }
-        guard let names = try? FolderReader.disk.names(path) else {
-            // Its own times still tell of files that come, go or are replaced; and that it can be read again.
-            return insert(path, status)
-        }
-        // In order, so that what is looked at of a folder with too much in it is the same each time.
-        for name in names.sorted() where entries.count < Self.most { look(path + "/" + name, depth: depth + 1) }
-    }
-
     private mutating func insert(_ path: String, _ status: stat) {
-        guard entries.count < Self.most else { return }
+        guard entries.count < BundleWalk.most else { return }
         entries.insert(
             Entry(
-                path: path, device: UInt(status.st_dev), inode: UInt(status.st_ino), size: Int(status.st_size),
+                path: path, file: FileIdentity(status), size: Int(status.st_size),
                 modified: Time(status.st_mtim), changed: Time(status.st_ctim)))
     }
 }

@@ -64,8 +64,11 @@ package struct ModelBundle: Sendable {
     }
 
     /// Reads a bundle: its manifest and labels; the model file itself is left to the engine. Reads files: blocks.
+    /// - Parameters:
+    ///   - name: what it is served under; nil takes it from the path.
+    ///   - links: where links may lead.
     /// - Throws: ``InferenceError/invalidBundle(name:problems:)`` with everything that is wrong.
-    package init(path: String, name: String? = nil) throws(InferenceError) {
+    package init(path: String, name: String? = nil, links: LinkPolicy = .anywhere) throws(InferenceError) {
         let name = name ?? Self.servedName(of: path)
         let isFolder: Bool
         switch Self.look(at: path) {
@@ -73,6 +76,8 @@ package struct ModelBundle: Sendable {
         case .failure(let problem):
             throw .invalidBundle(name: name, problems: [BundleProblem(path: "", reason: "\(path) \(problem.reason)")])
         }
+        let outside = Self.outside(path, links: links)
+        guard outside.isEmpty else { throw .invalidBundle(name: name, problems: outside) }
         self.path = path
         self.name = name
         let stamp = BundleStamp(path: path)
@@ -142,6 +147,25 @@ package struct ModelBundle: Sendable {
             return problem.reason
         }
         return "appeared while the folder was read: load it again"
+    }
+
+    /// The links that lead where they may not: of the folder, or of a bare model file and what lies beside it with its name, as its
+    /// weights do.
+    private static func outside(_ path: String, links: LinkPolicy) -> [BundleProblem] {
+        guard links != .anywhere else { return [] }
+        // The bundle itself, and what a link in its own path makes of it.
+        guard links.allows(path) else { return [BundleProblem(path: "", reason: LinkPolicy.problem)] }
+        var found = BundleWalk(path).links
+        if isModelFile(path), let slash = path.lastIndex(of: "/"), let dot = path.lastIndex(of: "."), slash < dot {
+            let stem = path[path.index(after: slash)...dot]
+            let folder = String(path[..<slash])
+            for name in (try? FolderReader.disk.names(folder.isEmpty ? "/" : folder)) ?? [] where name.hasPrefix(stem) {
+                found.append(folder + "/" + name)
+            }
+        }
+        return found.filter { !links.allows($0) }.map { link in
+            BundleProblem(path: String(link.dropFirst(path.count + 1)), reason: LinkPolicy.problem)
+        }
     }
 
     /// What there is at a path, and whether it can be looked into: a folder that cannot has no missing files.

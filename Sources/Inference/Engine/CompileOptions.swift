@@ -35,10 +35,24 @@ public enum PerformanceHint: String, Sendable, CaseIterable {
 public enum InferencePrecision: String, Sendable, CaseIterable {
     /// 32-bit floats: the same scores on every machine. The default.
     case float32 = "f32"
-    /// 16-bit brain floats, where the processor has them.
+    /// 16-bit brain floats where the processor has them, 32-bit floats elsewhere.
     case bfloat16 = "bf16"
-    /// 16-bit floats, where the processor has them.
+    /// 16-bit floats where the processor has them, 32-bit floats elsewhere.
     case float16 = "f16"
     /// What the engine thinks best on this machine.
     case engine
+
+    /// The precision that a device is asked for: a 16-bit one where its processor has it, and otherwise 32 bits. The engine would
+    /// round to 16 bits by instructions of 32 bits there (OpenVINO does for bf16 on processors with AVX-512): neither as fast nor
+    /// as exact.
+    /// - Parameter capabilities: of the device, as ``ComputeDevice/capabilities`` has them; empty where they are not known.
+    package func onDevice(with capabilities: [String]) -> InferencePrecision {
+        let name: String
+        switch self {
+        case .bfloat16: name = "BF16"
+        case .float16: name = "FP16"
+        case .float32, .engine: return self
+        }
+        return capabilities.isEmpty || capabilities.contains(name) ? self : .float32
+    }
 }

@@ -35,7 +35,7 @@ extension Model {
         _ path: String, configuration: ModelConfiguration, version: String?
     ) throws(InferenceError) -> Loaded {
         let start = MonotonicInstant.now
-        let bundle = try ModelBundle(path: path)
+        let bundle = try ModelBundle(path: path, links: configuration.links)
         var configuration = configuration
         if let runtime = bundle.manifest?.runtime { configuration.apply(runtime) }
         let tried = try configuration.trial?.run(path, name: bundle.name, stamp: bundle.stamp)

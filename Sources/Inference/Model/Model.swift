@@ -76,7 +76,7 @@ public final class Model: Sendable {
         self.configuration = configuration
         load = Mutex(loadReport)
         let instances = configuration.instances ?? compiled.optimalRequestCount
-        let slots = configuration.maxInFlight ?? instances + max(1, (instances + 1) / 2)
+        let slots = configuration.maxInFlight ?? Sizing.slots(requests: instances).value
         limiter = InFlightLimiter(
             configuration: LimiterConfiguration(
                 limit: slots, queueCapacity: configuration.queueCapacity, maxWait: configuration.maxWait,

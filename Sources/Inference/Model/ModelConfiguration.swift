@@ -23,6 +23,8 @@ public struct ModelConfiguration: Sendable, Equatable {
     public var imageLimits = ImageLimits()
     /// How long a lazy model is kept that nobody asks; zero keeps it for ever.
     public var idleUnload = Duration.zero
+    /// Where the links of a bundle may lead.
+    public var links = LinkPolicy.anywhere
     /// Loads models elsewhere first, because some files end the process that reads them; nil trusts them all.
     public var trial: LoadTrial?
     /// The engine; nil takes the built-in one.

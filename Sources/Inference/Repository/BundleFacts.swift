@@ -19,9 +19,9 @@ struct BundleFacts: Sendable {
     init() {}
 
     /// Reads what is at a path. A bundle that cannot be read says nothing: loading it then says what is wrong. Blocks.
-    init(path: String) {
+    init(path: String, links: LinkPolicy) {
         do throws(InferenceError) {
-            let bundle = try ModelBundle(path: path)
+            let bundle = try ModelBundle(path: path, links: links)
             stamp = bundle.stamp
             if CoreMLFile.isCoreML(bundle.source.path) {
                 classifiesPictures = CoreMLFile.description(ofFileAt: bundle.source.path)?.classifiesPictures ?? false
@@ -45,9 +45,9 @@ struct BundleFacts: Sendable {
     }
 
     /// The facts as they are now: a bundle that has been spoilt keeps those that it had, as it keeps its place. Blocks.
-    func readAnew(_ path: String) -> BundleFacts {
+    func readAnew(_ path: String, links: LinkPolicy) -> BundleFacts {
         if let stamp, stamp.isCurrent { return self }
-        let now = BundleFacts(path: path)
+        let now = BundleFacts(path: path, links: links)
         return now.stamp == nil ? self : now
     }
 }

@@ -30,10 +30,13 @@ public final class ModelRepository: Sendable {
         var configuration: ModelConfiguration
         var defaultPolicy: LoadPolicy
     }
+    private let gate: LoadGate
     private let plan: Mutex<Plan>
     private let onEvent: @Sendable (Event) -> Void
     private let scanner: RepositoryScanner
     private let slots = Mutex<[String: [ModelSlot]]>([:])
+    /// What `classify` without a name means, once that has been settled.
+    private let settledDefault = Mutex<String?>(nil)
     /// Held while the folders are looked through: of two that do so at once, the later one would put its own slot in the
     /// place of a slot that the other has just made and begun to load.
     private let discovering = Mutex(())
@@ -43,36 +46,42 @@ public final class ModelRepository: Sendable {
     ///   - folders: where models are looked for; of two models with one name the first folder's counts.
     ///   - configuration: how models are loaded that do not say it themselves.
     ///   - defaultPolicy: when models are loaded that do not say it themselves.
+    ///   - loadsAtOnce: loads that run at a time; the others wait for their turn.
     ///   - onEvent: told of loads, failures and unloads, from any thread.
     public convenience init(
-        folders: [String], configuration: ModelConfiguration, defaultPolicy: LoadPolicy = .eager,
+        folders: [String], configuration: ModelConfiguration, defaultPolicy: LoadPolicy = .eager, loadsAtOnce: Int = 1,
         onEvent: @escaping @Sendable (Event) -> Void = { _ in }
     ) {
         self.init(
-            folders: folders, configuration: configuration, defaultPolicy: defaultPolicy, reader: .disk,
-            onEvent: onEvent)
+            folders: folders, configuration: configuration, defaultPolicy: defaultPolicy, loadsAtOnce: loadsAtOnce,
+            reader: .disk, onEvent: onEvent)
     }
 
     /// The same, with folders that are looked into by other means.
     package init(
-        folders: [String], configuration: ModelConfiguration, defaultPolicy: LoadPolicy = .eager,
+        folders: [String], configuration: ModelConfiguration, defaultPolicy: LoadPolicy = .eager, loadsAtOnce: Int = 1,
         reader: FolderReader, onEvent: @escaping @Sendable (Event) -> Void = { _ in }
     ) {
         plan = Mutex(Plan(folders: folders, configuration: configuration, defaultPolicy: defaultPolicy))
         scanner = RepositoryScanner(files: reader)
+        gate = LoadGate(limit: loadsAtOnce)
         self.onEvent = onEvent
     }
 
-    /// Looks elsewhere, and loads otherwise, from the next ``discover()`` and the next loads on. Models that are loaded
-    /// stay as they are until they are loaded again. Reads the folders: blocks.
+    /// Looks elsewhere, as ``discover()`` does, and loads otherwise from now on. Models that are loaded stay as they are until they
+    /// are loaded again. The folders are read once: blocks.
     /// - Throws: the folders that cannot be read; nothing has changed then.
     public func reconfigure(
-        folders: [String], configuration: ModelConfiguration, defaultPolicy: LoadPolicy
+        folders: [String], configuration: ModelConfiguration, defaultPolicy: LoadPolicy, loadsAtOnce: Int = 1
     ) throws(RepositoryError) {
-        _ = try scan(folders)
-        plan.withLock { $0 = Plan(folders: folders, configuration: configuration, defaultPolicy: defaultPolicy) }
-        for slot in slots.withLock({ Array($0.values.joined()) }) {
-            slot.use(configuration, defaultPolicy: defaultPolicy)
+        try discover(among: nil, leavingAlone: [], in: folders) {
+            self.gate.use(limit: loadsAtOnce)
+            self.plan.withLock {
+                $0 = Plan(folders: folders, configuration: configuration, defaultPolicy: defaultPolicy)
+            }
+            for slot in self.slots.withLock({ Array($0.values.joined()) }) {
+                slot.use(configuration, defaultPolicy: defaultPolicy)
+            }
         }
     }
 
@@ -89,10 +98,19 @@ public final class ModelRepository: Sendable {
     ///   - paths: entries that are known to be whole, if they are bundles at all: a new one that is not is not added. nil
     ///     adds all there are.
     ///   - others: entries of which nothing is to be done: known ones stay, new ones are not added.
-    func discover(among paths: Set<String>?, leavingAlone others: Set<String>) throws(RepositoryError) {
+    ///   - folders: the folders to look into; nil for those of before.
+    ///   - beforeTakingIn: called when the folders have been read, and before anything changes.
+    func discover(
+        among paths: Set<String>?, leavingAlone others: Set<String>, in folders: [String]? = nil,
+        beforeTakingIn: () -> Void = {}
+    ) throws(RepositoryError) {
         let result = discovering.withLock { _ -> Result<Void, RepositoryError> in
             do throws(RepositoryError) {
-                return .success(try look(among: paths, leavingAlone: others))
+                let found = try scan(folders ?? plan.withLock { $0.folders })
+                try refuseTakeOver(found)
+                beforeTakingIn()
+                take(found, among: paths, leavingAlone: others)
+                return .success(())
             } catch {
                 return .failure(error)
             }
@@ -100,14 +118,35 @@ public final class ModelRepository: Sendable {
         try result.get()
     }
 
-    private func look(among paths: Set<String>?, leavingAlone others: Set<String>) throws(RepositoryError) {
+    /// A folder of models that has become a bundle, because somebody has put model.json into it, would drop all that is served from
+    /// it, though nothing of that is gone.
+    private func refuseTakeOver(_ found: [RepositoryScanner.Found]) throws(RepositoryError) {
+        let known = slots.withLock { Array($0.values.joined()) }
+        for entry in found where entry.path == entry.folder {
+            let inside = known.filter {
+                $0.path.hasPrefix(entry.folder + "/") && (try? scanner.files.kind($0.path)) != .missing
+            }
+            guard !inside.isEmpty else { continue }
+            let names = Set(inside.map(\.name)).sorted()
+            throw RepositoryError(
+                folder: entry.folder,
+                problem:
+                    "has a model.json now, which makes all of it one bundle, while \(names.prefix(5).joined(separator: ", "))"
+                    + "\(names.count > 5 ? ", ..." : "") in it \(names.count == 1 ? "is" : "are") served: give the model that it "
+                    + "describes a folder of its own")
+        }
+    }
+
+    private func take(
+        _ found: [RepositoryScanner.Found], among paths: Set<String>?, leavingAlone others: Set<String>
+    ) {
         let plan = plan.withLock { $0 }
-        let found = try scan(plan.folders)
         var look = RepositoryLook(known: slots.withLock { $0 })
         for entry in found where !look.keep(entry) {
             guard !others.contains(entry.path), paths == nil || isWhole(entry) else { continue }
             look.add(
-                new: ModelSlot(found: entry, configuration: plan.configuration, defaultPolicy: plan.defaultPolicy))
+                new: ModelSlot(
+                    found: entry, configuration: plan.configuration, defaultPolicy: plan.defaultPolicy, gate: gate))
         }
         let there = Set(found.map(\.path))
         for path in others where !there.contains(path) { look.keep(at: path) }
@@ -163,7 +202,7 @@ public final class ModelRepository: Sendable {
             return false
         }
         do throws(InferenceError) {
-            _ = try ModelBundle(path: entry.path)
+            _ = try ModelBundle(path: entry.path, links: plan.withLock { $0.configuration.links })
             return true
         } catch {
             onEvent(.leftAlone(name: entry.name, reason: error.message))
@@ -212,10 +251,12 @@ public final class ModelRepository: Sendable {
     }
 
     /// The name of the model that `classify` without a name means: of the image classifiers that are ready, the first by
-    /// name. Where none is ready, the first that is being loaded or would be for a request: whoever asks first waits for
+    /// name, until it is settled. Where none is ready, the first that is being loaded or would be for a request: whoever asks first waits for
     /// it. Nil where there is none of these either.
     public var defaultClassifier: String? {
-        first { $0.readyModel?.isImageClassifier ?? false } ?? first { $0.facts.classifiesPictures && $0.isToCome }
+        if let settled = settledDefault.withLock({ $0 }), isDefault(settled) { return settled }
+        return first { $0.readyModel?.isImageClassifier ?? false }
+            ?? first { $0.facts.classifiesPictures && $0.isToCome }
     }
 
     /// The same for models that find things: the one that a route without a name means.
@@ -233,6 +274,26 @@ public final class ModelRepository: Sendable {
             }
             return first
         }
+    }
+
+    /// Whether a model may be the one that `classify` without a name means.
+    private func isDefault(_ name: String) -> Bool {
+        slots.withLock { slots in
+            slots[name]?.contains {
+                $0.readyModel?.isImageClassifier ?? false || $0.facts.classifiesPictures && $0.isToCome
+            } ?? false
+        }
+    }
+
+    /// From now on ``defaultClassifier`` stays the same, whatever models are added, as long as it can be asked.
+    /// - Returns: what it was before and is now, where it had to change.
+    @discardableResult
+    package func settleDefault() -> (before: String, now: String?)? {
+        let before = settledDefault.withLock { $0 }
+        let now = defaultClassifier
+        settledDefault.withLock { $0 = now ?? before }
+        guard let before, before != now else { return nil }
+        return (before, now)
     }
 
     /// Every version of every model, by name, versions ascending.
@@ -374,7 +435,7 @@ public final class ModelRepository: Sendable {
         switch outcome.result {
         case .success(let model): return model
         case .failure(.modelNotReady(let name, let reason)): throw .modelNotReady(name: name, reason: reason)
-        case .failure(let error): throw .modelNotReady(name: slot.name, reason: error.message)
+        case .failure(let error): throw .modelNotReady(name: slot.name, reason: slot.told(error.message))
         }
     }
 

@@ -15,12 +15,15 @@ internal import SystemSupport
 final class ModelSlot: Sendable {
     let name: String
     let path: String
+    /// The folder of models that it is in.
+    private let folder: String
     /// The version of a numbered folder; others tell it themselves, and may tell another after a reload.
     let numbered: String?
     /// Whether this is no model, but the place of a folder that could not be read when it was found: there is nothing to be
     /// loaded, and the reason is told.
     let standsForUnreadable: Bool
     private let state: Mutex<State>
+    private let gate: LoadGate
 
     private typealias Load = PendingLoad<Outcome>
 
@@ -54,17 +57,24 @@ final class ModelSlot: Sendable {
     }
 
     /// A version that was found. Reads its bundle: blocks.
-    init(found: RepositoryScanner.Found, configuration: ModelConfiguration, defaultPolicy: LoadPolicy) {
+    /// - Parameter gate: lets the loads of all models through.
+    init(
+        found: RepositoryScanner.Found, configuration: ModelConfiguration, defaultPolicy: LoadPolicy, gate: LoadGate
+    ) {
+        self.gate = gate
         name = found.name
         path = found.path
+        folder = found.folder
         numbered = found.version
         standsForUnreadable = found.failure != nil
         let unreadable = found.failure.map { Unreadable(path: found.path, failure: $0) }
+        let reason = unreadable.map { Self.told($0.reason, name: found.name, path: found.path, folder: found.folder) }
         state = Mutex(
             State(
                 configuration: configuration, defaultPolicy: defaultPolicy,
-                facts: unreadable == nil ? BundleFacts(path: found.path) : BundleFacts(), unreadable: unreadable,
-                failure: unreadable?.reason))
+                facts: unreadable == nil ? BundleFacts(path: found.path, links: configuration.links) : BundleFacts(),
+                unreadable: unreadable,
+                failure: reason))
     }
 
     /// When it is loaded.
@@ -79,15 +89,16 @@ final class ModelSlot: Sendable {
         set {
             state.withLock { state in
                 state.unreadable = newValue
-                if standsForUnreadable, !state.isHeldBack { state.failure = newValue?.reason }
+                if standsForUnreadable, !state.isHeldBack { state.failure = newValue.map { told($0.reason) } }
             }
         }
     }
 
     /// Reads anew what the bundle says of itself, where its files have changed. Blocks.
     func readFacts() {
-        let facts = state.withLock { $0.facts }.readAnew(path)
-        state.withLock { $0.facts = facts }
+        let (facts, links) = state.withLock { ($0.facts, $0.configuration.links) }
+        let now = facts.readAnew(path, links: links)
+        state.withLock { $0.facts = now }
     }
 
     /// The version.
@@ -134,8 +145,18 @@ final class ModelSlot: Sendable {
                 }
             return ModelRecord(
                 name: name, version: version(in: state), state: current, policy: state.policy, model: state.ready,
-                staleReason: state.ready == nil ? nil : state.failure ?? state.unreadable?.reason)
+                staleReason: state.ready == nil ? nil : state.failure ?? state.unreadable.map { told($0.reason) })
         }
+    }
+
+    /// A reason as clients are told it: files are named from the folder of models on. Where that folder is, and what else this
+    /// machine holds, is for the log only.
+    func told(_ reason: String) -> String { Self.told(reason, name: name, path: path, folder: folder) }
+
+    private static func told(_ reason: String, name: String, path: String, folder: String) -> String {
+        // The folder may itself be the bundle.
+        let inside = path == folder ? reason.replacing(folder + "/", with: "") : reason
+        return inside.replacing(path == folder ? path : folder + "/", with: path == folder ? name : "")
     }
 
     /// Loads from now on happen with this configuration, and when it says.
@@ -202,8 +223,8 @@ final class ModelSlot: Sendable {
         state.isUnloaded = false
         state.isHeldBack = false
         if standsForUnreadable {
-            state.failure = state.unreadable?.reason
-            return .impossible(state.failure ?? "\(path) could not be read")
+            state.failure = state.unreadable.map { told($0.reason) }
+            return .impossible(state.failure ?? "\(name) could not be read")
         }
         if let (load, configuration) = state.loading { return .joined(load, configuration) }
         if let ready = state.ready, !again { return .ready(ready) }
@@ -215,12 +236,14 @@ final class ModelSlot: Sendable {
         // Not a child of the asking task: the load goes on when that client goes away, for the others who wait.
         let load = Load()
         Task.detached {
-            let result: Result<Model, InferenceError>
-            do throws(InferenceError) {
-                result = .success(
-                    try await Model.load(contentsOf: self.path, configuration: configuration, version: self.numbered))
-            } catch {
-                result = .failure(error)
+            let result: Result<Model, InferenceError> = await self.gate.run {
+                do throws(InferenceError) {
+                    return .success(
+                        try await Model.load(
+                            contentsOf: self.path, configuration: configuration, version: self.numbered))
+                } catch {
+                    return .failure(error)
+                }
             }
             // Here, not by who asked: whoever waited finds the slot as it then is.
             let outcome = Outcome(result: result, isKept: self.settle(result, configuration))
@@ -244,7 +267,7 @@ final class ModelSlot: Sendable {
                 state.readyConfiguration = configuration
                 return (true, state.ready)
             case .failure(let error):
-                state.failure = error.message
+                state.failure = told(error.message)
                 state.failed = .now
                 return (false, nil)
             }

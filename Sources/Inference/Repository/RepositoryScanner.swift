@@ -15,6 +15,8 @@ struct RepositoryScanner: Sendable {
         /// The version of a numbered folder; nil where the bundle itself tells.
         let version: String?
         let path: String
+        /// The folder of models that it is in.
+        let folder: String
         /// Why it cannot be told what there is: any number of versions may lie at the path, or below it, or none.
         var failure: FileFailure?
     }
@@ -30,9 +32,24 @@ struct RepositoryScanner: Sendable {
         if names.contains("model.json") || names.contains("saved_model.pb") || ModelBundle.isModelFolder(folder)
             || BundleLayout.isBundle(names: names, folder: folder, files: files)
         {
-            return [Found(name: ModelBundle.servedName(of: folder), version: nil, path: folder)]
+            try refuseBundles(in: folder, names: names)
+            return [Found(name: ModelBundle.servedName(of: folder), version: nil, path: folder, folder: folder)]
         }
         return names.filter { !Self.isPassedOver($0) }.flatMap { found(at: $0, in: folder) }
+    }
+
+    /// A folder with model.json is one bundle. With other bundles in it, which would not be served, somebody has put that file in the
+    /// wrong place.
+    private func refuseBundles(in folder: String, names: [String]) throws(RepositoryError) {
+        guard names.contains("model.json") else { return }
+        let bundles = names.filter { name in
+            !Self.isPassedOver(name) && (try? files.kind(folder + "/" + name + "/model.json")) == .file
+        }
+        guard !bundles.isEmpty else { return }
+        throw RepositoryError(
+            folder: folder,
+            problem: "holds model.json beside the bundles \(bundles.prefix(5).joined(separator: ", "))"
+                + "\(bundles.count > 5 ? ", ..." : ""): give the model that it describes a folder of its own")
     }
 
     private func names(ofModelsFolder folder: String) throws(RepositoryError) -> [String] {
@@ -63,32 +80,35 @@ struct RepositoryScanner: Sendable {
         do throws(FileFailure) {
             switch try files.kind(path) {
             case .missing: return []
-            case .file: return ModelBundle.isModelFile(entry) ? [Found(name: name, version: nil, path: path)] : []
+            case .file:
+                return ModelBundle.isModelFile(entry)
+                    ? [Found(name: name, version: nil, path: path, folder: folder)] : []
             case .folder: break
             }
             if try isBundle(path) || ModelBundle.folderExtensions.contains(where: { entry.hasSuffix($0) }) {
-                return [Found(name: name, version: nil, path: path)]
+                return [Found(name: name, version: nil, path: path, folder: folder)]
             }
             let names = try files.names(path)
             let versions =
                 names.filter { !$0.isEmpty && $0.utf8.allSatisfy { (48...57).contains($0) } && UInt32($0) != nil }
             if versions.isEmpty, BundleLayout(names: names, folder: path, files: files) != nil {
-                return [Found(name: name, version: nil, path: path)]
+                return [Found(name: name, version: nil, path: path, folder: folder)]
             }
             return versions.sorted { (UInt32($0) ?? 0, $0) < (UInt32($1) ?? 0, $1) }
-                .compactMap { self.version($0, of: name, in: path) }
+                .compactMap { self.version($0, of: name, at: path, in: folder) }
         } catch {
             // What has gone away since its name was read is gone.
-            return error.isAbsence ? [] : [Found(name: name, version: nil, path: path, failure: error)]
+            return error.isAbsence ? [] : [Found(name: name, version: nil, path: path, folder: folder, failure: error)]
         }
     }
 
-    private func version(_ version: String, of name: String, in folder: String) -> Found? {
-        let path = folder + "/" + version
+    private func version(_ version: String, of name: String, at place: String, in folder: String) -> Found? {
+        let path = place + "/" + version
         do throws(FileFailure) {
-            return try content(ofVersion: path).map { Found(name: name, version: version, path: $0) }
+            return try content(ofVersion: path).map { Found(name: name, version: version, path: $0, folder: folder) }
         } catch {
-            return error.isAbsence ? nil : Found(name: name, version: version, path: path, failure: error)
+            return error.isAbsence
+                ? nil : Found(name: name, version: version, path: path, folder: folder, failure: error)
         }
     }
 

@@ -8,6 +8,7 @@ extension ServiceError {
         switch error.kind {
         case .syntax: self = .badRequest(error.message)
         case .value: self = .invalidInput(error.message)
+        case .cancelled: self.init(.cancelled(stage: .decode))
         }
     }
 

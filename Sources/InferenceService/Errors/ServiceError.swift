@@ -13,8 +13,8 @@ package struct ServiceError: Error, Sendable {
     package let code: String
     /// A sentence that a person can act on.
     package let message: String
-    /// Seconds after which trying again may help.
-    package var retryAfter: Int?
+    /// Seconds after which trying again may help: told with every 503, whichever layer it comes from.
+    package let retryAfter: Int?
     /// The methods of a resource, for 405.
     package var allow: String?
     /// A short name of a bounded set, for metrics: never anything from the request.
@@ -27,7 +27,7 @@ package struct ServiceError: Error, Sendable {
         self.status = status
         self.code = code
         self.message = message
-        self.retryAfter = retryAfter
+        self.retryAfter = retryAfter ?? (status == .serviceUnavailable ? 1 : nil)
         self.allow = allow
         self.label = label ?? code
     }

@@ -16,18 +16,13 @@ struct ClassifyHandler: Sendable {
         -> HTTPResponse
     {
         try request.head.refuseContentCodings()
-        let query = try ClassifyQuery(request.head.target, settings: settings)
+        let parts = try ImageParts.of(request, most: settings.maxBatch, parameters: ClassifyQuery.names)
+        let query = try ClassifyQuery(request.head.target, form: parts?.parameters ?? [], settings: settings)
         let options = ClassifyJob.options(query, of: request, settings: settings)
         let model = try await readyModel(name, version: version, deadline: options.deadline)
         let job = try ClassifyJob(
             request: request, model: model, name: name, query: query, options: options, settings: settings)
-        let boundary: [UInt8]?
-        do throws(WireError) {
-            boundary = try MultipartDecoder.boundary(contentType: request.head.value(of: "content-type") ?? "")
-        } catch {
-            throw ServiceError(error)
-        }
-        guard let boundary else {
+        guard let parts = parts?.ranges else {
             let image = EncodedImage(request.body, 0..<request.body.count)
             do throws(ServiceError) {
                 if let form = query.explain { return try await explain(job, image: image, form: form) }
@@ -36,7 +31,6 @@ struct ClassifyHandler: Sendable {
                 throw Self.explaining(error, to: request)
             }
         }
-        let parts = try ImageParts(request.body, boundary: boundary, most: settings.maxBatch).ranges
         if let form = query.explain {
             guard parts.count == 1 else {
                 throw ServiceError.badRequest(

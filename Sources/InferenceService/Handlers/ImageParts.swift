@@ -1,43 +1,78 @@
 internal import HTTPServer
 internal import HTTPWire
 
-/// The pictures of a `multipart/form-data` body: where each lies in it. Nothing is copied.
+/// What a `multipart/form-data` body holds: its pictures, and the parameters that stand beside them. Pictures are not copied.
+///
+/// A picture is a part named `image` or `file`, or the only part with a file's name. A text part named like a query parameter
+/// means the same as in the query (`curl -F image=@cat.jpg -F top=3`); other text parts are ignored, as forms have them.
 struct ImageParts {
-    /// The range of each part named `image`, in order; at least one.
+    /// The range of each picture, in order; at least one.
     let ranges: [Range<Int>]
+    /// The text parts that are named like parameters, in order.
+    let parameters: [(name: String, value: String)]
 
-    init(_ body: HTTPBody, boundary: [UInt8], most: Int) throws(ServiceError) {
-        var ranges: [Range<Int>] = []
-        var start: Int?, end = 0
-        // How many parts there may be is `most`, which tells of pictures.
+    /// A part, and where its data lie.
+    private struct Part {
+        let headers: PartHeaders
+        let number: Int
+        var range = 0..<0
+
+        var isPicture: Bool { headers.name == "image" || headers.name == "file" }
+    }
+
+    /// Longer text is no parameter's value.
+    private static let longestParameter = 1024
+
+    /// The parts of a request's body.
+    /// - Parameters:
+    ///   - most: how many pictures there may be.
+    ///   - parameters: the names of the parameters that the route has.
+    /// - Returns: nil where the body is no form with parts.
+    static func of(_ request: HTTPRequest, most: Int, parameters: [String]) throws(ServiceError) -> ImageParts? {
+        let boundary: [UInt8]?
+        do throws(WireError) {
+            boundary = try MultipartDecoder.boundary(contentType: request.head.value(of: "content-type") ?? "")
+        } catch {
+            throw ServiceError(error)
+        }
+        guard let boundary else { return nil }
+        try request.head.refuseContentCodings()
+        return try ImageParts(request.body, boundary: boundary, most: most, names: parameters)
+    }
+
+    private init(_ body: HTTPBody, boundary: [UInt8], most: Int, names: [String]) throws(ServiceError) {
+        // Text that is no parameter is not kept, so that the parts that are kept are few.
+        var pictures: [Part] = [], others: [Part] = [], parameters: [(name: String, value: String)] = []
+        var part: Part?
+        var count = 0, problem: ServiceError?
         var limits = WireLimits()
         limits.multipartParts = .max
         var decoder = MultipartDecoder(boundary: boundary, limits: limits)
-        var problem: ServiceError?
         let failure: WireError? = body.withUnsafeBytes { bytes in
             do throws(WireError) {
                 try decoder.feed(bytes) { event in
                     switch event {
                     case .partBegin(let headers):
-                        start = nil
-                        end = 0
-                        if ranges.count >= most, problem == nil {
-                            problem = ServiceError(
-                                .badRequest, "bad_request",
+                        count += 1
+                        part = Part(headers: headers, number: count)
+                    case .data(let range): part?.range = range
+                    case .partEnd:
+                        guard let part else { break }
+                        if part.isPicture {
+                            pictures.append(part)
+                        } else if part.headers.filename != nil {
+                            others.append(part)
+                        } else if names.contains(part.headers.name), parameters.count < 100 {
+                            let text = bytes[part.range].prefix(Self.longestParameter)
+                            parameters.append((part.headers.name, String(decoding: text, as: UTF8.self)))
+                        }
+                        if pictures.count > most || others.count > most, problem == nil {
+                            problem = .badRequest(
                                 "the multipart body has more than \(most) pictures: that many are taken at once (max_batch)"
                             )
+                            pictures = []
+                            others = []
                         }
-                        if headers.name != "image", problem == nil {
-                            problem = ServiceError(
-                                .badRequest, "bad_request",
-                                "part \(ranges.count + 1) is named \"\(headers.name.prefix(60))\": expected parts named \"image\""
-                            )
-                        }
-                    case .data(let range):
-                        start = start ?? range.lowerBound
-                        end = range.upperBound
-                    case .partEnd:
-                        if problem == nil { ranges.append((start ?? 0)..<end) }
                     case .end: break
                     }
                 }
@@ -49,10 +84,16 @@ struct ImageParts {
         }
         if let failure { throw ServiceError(failure) }
         if let problem { throw problem }
-        guard !ranges.isEmpty else {
-            throw ServiceError(
-                .badRequest, "bad_request", "the multipart body has no part: expected parts named \"image\"")
+        if pictures.isEmpty, others.count == 1 { swap(&pictures, &others) }
+        if let other = others.first {
+            throw .badRequest(
+                "part \(other.number) is a file named \"\(other.headers.name.prefix(60))\": expected pictures named "
+                    + "\"image\" or \"file\"")
         }
-        self.ranges = ranges
+        guard !pictures.isEmpty else {
+            throw .badRequest("the multipart body has no picture: expected a part named \"image\" or \"file\"")
+        }
+        ranges = pictures.map(\.range)
+        self.parameters = parameters
     }
 }

@@ -1,15 +1,40 @@
 internal import Inference
 internal import Settings
+internal import Synchronization
 
-/// Keeps the compiled models on disk to `cache_size`: after the models were loaded at start, and after each reload, which adds
-/// to them.
-enum CompiledModelsLimit {
+/// Keeps the compiled models on disk to `cache_size`: after the models were loaded at start, after each reload, and after each
+/// other load that adds to them.
+final class CompiledModelsLimit: Sendable {
+    private struct Limit: Sendable {
+        let folder: String?
+        let bytes: Int
+
+        init(_ plan: ServicePlan) { (folder, bytes) = (plan.cacheDirectory, plan.settings.cacheSize) }
+    }
+
+    private let limit: Mutex<Limit>
+    private let log: Log
+
+    init(_ plan: ServicePlan, log: Log) {
+        limit = Mutex(Limit(plan))
+        self.log = log
+    }
+
+    /// From now on another folder and size count.
+    func use(_ plan: ServicePlan) { limit.withLock { $0 = Limit(plan) } }
+
     /// Removes what is too much.
-    static func keep(_ plan: ServicePlan, _ log: Log) async {
-        guard let cache = plan.cacheDirectory else { return }
-        let most = plan.settings.cacheSize
-        let pruned = await LoaderThread.run { CompiledModelCache.prune(cache, to: most) }
+    func keep() async {
+        let now = limit.withLock { $0 }
+        guard let folder = now.folder else { return }
+        let pruned = await LoaderThread.run { CompiledModelCache.prune(folder, to: now.bytes) }
         guard pruned.files > 0 else { return }
         log.info("removed \(pruned.files) compiled models from the cache (\(Units.bytes(pruned.bytes)))")
+    }
+
+    /// The same, in a while, for a load that is part of neither the start nor a reload.
+    func keep(after event: ModelRepository.Event) {
+        guard case .loaded(_, _, let report) = event, !report.isCached else { return }
+        Task { await keep() }
     }
 }

@@ -14,15 +14,20 @@ package enum Daemon {
     package static func blockSignals() { SignalReader.block() }
 
     /// Serves until a signal ends it; see ``blockSignals()``.
-    /// - Parameter reload: the settings as they would be if the daemon were started now: asked for on SIGHUP.
+    /// - Parameters:
+    ///   - warnings: what is to be logged first.
+    ///   - reload: the settings as they would be if the daemon were started now: asked for on SIGHUP.
     /// - Returns: the process's exit status: 0 when everything that was accepted has been answered.
     package static func run(
-        _ settings: Settings, reload: @escaping @Sendable () throws -> Settings
+        _ settings: Settings, warnings: [String] = [], reload: @escaping @Sendable () throws -> Settings
     ) async throws -> Int32 {
         let log = try Log(level: settings.level, format: settings.format)
+        for warning in warnings { log.warning(warning) }
+        let signals = SignalRelay(log: log)
+        try signals.start()
         let ending: Ending
         do {
-            ending = try await serve(settings, reload: reload, log: log)
+            ending = try await serve(settings, reload: reload, signals: signals, log: log)
         } catch {
             await log.flush(within: flushTime)
             throw error
@@ -44,7 +49,7 @@ package enum Daemon {
     }
 
     private static func serve(
-        _ settings: Settings, reload: @escaping @Sendable () throws -> Settings, log: Log
+        _ settings: Settings, reload: @escaping @Sendable () throws -> Settings, signals: SignalRelay, log: Log
     ) async throws -> Ending {
         let start = MonotonicInstant.now
         let environment = ProcessInfo.processInfo.environment
@@ -55,6 +60,7 @@ package enum Daemon {
             )
         }
         let metrics = ServiceMetrics()
+        let compiledModels = CompiledModelsLimit(plan, log: log)
         // What is wrong is told all at once, not one thing a start.
         var problems: [String] = []
         func attempt<Value>(_ work: () throws -> Value) -> Value? {
@@ -63,7 +69,7 @@ package enum Daemon {
                 return nil
             }
         }
-        let found = attempt { try repository(of: plan, metrics: metrics, log: log) }
+        let found = attempt { try repository(of: plan, compiledModels: compiledModels, metrics: metrics, log: log) }
         let access = attempt { try AccessControl.configured(by: settings, log: log) }
         let listen = attempt { try ListenPlan(settings.listen, passed: .current) }
         guard let repository = found, let access, let listening = listen else {
@@ -82,6 +88,8 @@ package enum Daemon {
             observer: ExchangeObserver(metrics: metrics, accessLog: accessLog))
         service.watch(server)
         let addresses: [String]
+        // What is accepted from now on is answered before the end.
+        signals.hold()
         do throws(HTTPServerError) {
             addresses = try server.start()
         } catch {
@@ -91,22 +99,25 @@ package enum Daemon {
         LeftOut.log(repository, to: log)
         let reloader = Reloader(
             source: reload, environment: environment, repository: repository, service: service, accessLog: accessLog,
-            metrics: metrics, log: log)
+            compiledModels: compiledModels, metrics: metrics, log: log)
         let lifecycle = Lifecycle(
             plan: plan, addresses: addresses, start: start, server: server, service: service, repository: repository,
-            reloader: reloader, manager: ServiceManager(environment: environment), metrics: metrics, log: log)
+            reloader: reloader, manager: ServiceManager(environment: environment), signals: signals, metrics: metrics,
+            log: log)
         return try await lifecycle.run()
     }
 
     /// The repository of the models that there are.
     private static func repository(
-        of plan: ServicePlan, metrics: ServiceMetrics, log: Log
+        of plan: ServicePlan, compiledModels: CompiledModelsLimit, metrics: ServiceMetrics, log: Log
     ) throws -> ModelRepository {
         let repository = ModelRepository(
-            folders: plan.folders, configuration: plan.servingConfiguration, defaultPolicy: plan.loadPolicy
+            folders: plan.folders, configuration: plan.servingConfiguration, defaultPolicy: plan.loadPolicy,
+            loadsAtOnce: plan.settings.maxLoads
         ) { event in
             metrics.count(event)
             ModelEvents.log(event, to: log)
+            compiledModels.keep(after: event)
         }
         do throws(RepositoryError) {
             try repository.discover()

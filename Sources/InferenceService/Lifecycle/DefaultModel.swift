@@ -1,3 +1,4 @@
+internal import Inference
 internal import Settings
 
 /// What `default_model` names.
@@ -9,5 +10,14 @@ enum DefaultModel {
         log.warning(
             "default_model: there is no model \"\(name)\" (there are: \(known.sorted().joined(separator: ", "))); "
                 + "/v1/classify answers 404 until there is")
+    }
+
+    /// Keeps what `/v1/classify` means where no setting says it: a model that is added must not change it. Says so where the model is
+    /// gone and another takes its place.
+    static func settle(_ repository: ModelRepository, _ settings: Settings, _ log: Log) {
+        guard let change = repository.settleDefault(), settings.defaultModel.isEmpty else { return }
+        log.warning(
+            "/v1/classify means \(change.now.map { "the model \($0)" } ?? "no model") from now on, and no longer \(change.before), "
+                + "which cannot be asked; default_model says which it is to mean")
     }
 }

@@ -16,6 +16,7 @@ final class Lifecycle: Sendable {
     private let repository: ModelRepository
     private let reloader: Reloader
     private let manager: ServiceManager
+    private let signals: SignalRelay
     private let metrics: ServiceMetrics
     private let log: Log
     private let watch: RepositoryWatch
@@ -28,7 +29,8 @@ final class Lifecycle: Sendable {
 
     init(
         plan: ServicePlan, addresses: [String], start: MonotonicInstant, server: HTTPServer, service: Service,
-        repository: ModelRepository, reloader: Reloader, manager: ServiceManager, metrics: ServiceMetrics, log: Log
+        repository: ModelRepository, reloader: Reloader, manager: ServiceManager, signals: SignalRelay,
+        metrics: ServiceMetrics, log: Log
     ) {
         self.plan = plan
         self.addresses = addresses
@@ -38,6 +40,7 @@ final class Lifecycle: Sendable {
         self.repository = repository
         self.reloader = reloader
         self.manager = manager
+        self.signals = signals
         self.metrics = metrics
         self.log = log
         settings = Mutex(plan.settings)
@@ -47,7 +50,7 @@ final class Lifecycle: Sendable {
 
     /// Loads the models and serves until the end.
     func run() async throws -> Daemon.Ending {
-        try SignalReader.start(
+        signals.attach(
             deliver: { self.handle($0 == .hangUp ? .reload(.everything) : .terminate) },
             fail: { self.handle(.failed($0)) })
         Task { handle(.failed("a listener has died: \(await server.waitUntilFailure())")) }
@@ -75,11 +78,8 @@ final class Lifecycle: Sendable {
         case .reload(.changedModels):
             Task {
                 await watch.takeIn()
-                let now = settings.withLock { $0 }
-                let plan = await LoaderThread.run { [environment = reloader.environment] in
-                    ServicePlan(settings: now, environment: environment)
-                }
-                await CompiledModelsLimit.keep(plan, log)
+                await reloader.compiledModels.keep()
+                DefaultModel.settle(repository, settings.withLock { $0 }, log)
                 handle(.reloaded)
             }
         case .reload(.everything):
@@ -117,8 +117,9 @@ final class Lifecycle: Sendable {
     private func load() async {
         // Listening comes first: the port is taken and health is answered while models load; /readyz says when they have.
         await manager.patiently("loading models") { await self.repository.loadEager() }
-        await CompiledModelsLimit.keep(plan, log)
+        await reloader.compiledModels.keep()
         DefaultModel.warn(plan.settings, repository.names, log)
+        repository.settleDefault()
         let named = plan.settings.defaultModel.isEmpty ? repository.defaultClassifier : plan.settings.defaultModel
         log.info(
             "/v1/classify means \(named.map { "the model \($0)" } ?? "no model: none that is ready classifies pictures")"

@@ -10,6 +10,7 @@ package enum ModelFolders {
         let candidates = [
             folder + "/../share/ocelli/models",  // PREFIX/bin/ocelli
             folder + "/../../../models",  // .build/TRIPLE/release/ocelli
+            folder + "/../../../../models",  // .build/quick/TRIPLE/debug/ocelli
             "/usr/share/ocelli/models",
         ]
         return candidates.first { FileManager.default.fileExists(atPath: $0) }.map(resolved)

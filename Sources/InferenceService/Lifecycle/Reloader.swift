@@ -11,6 +11,7 @@ struct Reloader: Sendable {
     let repository: ModelRepository
     let service: Service
     let accessLog: AccessLog
+    let compiledModels: CompiledModelsLimit
     let metrics: ServiceMetrics
     let log: Log
 
@@ -36,8 +37,10 @@ struct Reloader: Sendable {
         }
         await LoaderThread.run { LeftOut.log(repository, to: log) }
         await repository.reloadAll()
-        await CompiledModelsLimit.keep(next.plan, log)
+        compiledModels.use(next.plan)
+        await compiledModels.keep()
         DefaultModel.warn(settings, repository.names, log)
+        DefaultModel.settle(repository, settings, log)
         metrics.add(.reloadsSucceeded)
         metrics.set(.lastReloadSucceeded, 1)
         log.notice("reload: done")
@@ -59,8 +62,8 @@ struct Reloader: Sendable {
             let access = try AccessControl.configured(by: wanted, log: log)
             let plan = ServicePlan(settings: wanted, environment: environment)
             try repository.reconfigure(
-                folders: plan.folders, configuration: plan.servingConfiguration, defaultPolicy: plan.loadPolicy)
-            try repository.discover()
+                folders: plan.folders, configuration: plan.servingConfiguration, defaultPolicy: plan.loadPolicy,
+                loadsAtOnce: wanted.maxLoads)
             return .success(Next(plan: plan, access: access, ignored: ignored))
         } catch {
             return .failure(StartupError("\(error)"))

@@ -30,7 +30,12 @@ package struct ServicePlan {
         ceilings.pixels = settings.maxPixels
         ceilings.queueCapacity = settings.queueLength
         ceilings.connections = settings.maxConnections
-        sizing = Sizing(resources, ceilings: ceilings)
+        var given = Sizing.Given()
+        given.streams = settings.streams
+        given.inferRequests = settings.instances
+        given.slots = settings.maxInFlight
+        given.isForLatency = settings.hint == .latency
+        sizing = Sizing(resources, ceilings: ceilings, given: given)
         folders = settings.models.isEmpty ? [ModelFolders.embedded].compactMap { $0 } : settings.models
         var cache: String?
         switch settings.cacheDirectory {
@@ -52,6 +57,7 @@ package struct ServicePlan {
     /// How models are loaded that this process then serves: as ``modelConfiguration``, and tried before.
     var servingConfiguration: ModelConfiguration {
         var configuration = modelConfiguration
+        if !settings.externalLinks { configuration.links = .within(folders) }
         // What came with Ocelli is as good as Ocelli itself.
         if settings.loadTrial, !settings.models.isEmpty { configuration.trial = trial }
         return configuration

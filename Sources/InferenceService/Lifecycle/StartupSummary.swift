@@ -1,3 +1,4 @@
+internal import Glibc
 internal import Settings
 
 /// What the daemon says of itself when it starts: what it serves, where, and the limits it derived.
@@ -8,6 +9,11 @@ struct StartupSummary {
     func log(to log: Log) {
         let settings = plan.settings
         log.notice("ocelli \(OcelliVersion.number), listening on \(addresses.joined(separator: ", "))")
+        if isUnderSystemd, settings.listen.contains(where: Self.isOpen) {
+            log.notice(
+                "the packaged unit lets only this machine connect: if clients elsewhere time out, widen IPAddressAllow "
+                    + "(`systemctl edit ocelli`)")
+        }
         log.info("models from \(plan.folders.joined(separator: ", "))")
         let report = LimitsReport(plan)
         let values = Dictionary(report.rows.map { ($0.name, $0.value) }) { first, _ in first }
@@ -30,5 +36,13 @@ struct StartupSummary {
                 "compiled models are kept in \(plan.cacheDirectory ?? "no place: each start compiles anew (set cache_dir)")"
             )
         }
+    }
+
+    /// Whether a service manager has started this process, whose unit may say who can connect.
+    private var isUnderSystemd: Bool { getenv("INVOCATION_ID") != nil }
+
+    /// Whether an address is one that other machines can reach.
+    private static func isOpen(_ address: String) -> Bool {
+        !["127.", "localhost:", "[::1]", "unix:", "systemd"].contains { address.hasPrefix($0) }
     }
 }

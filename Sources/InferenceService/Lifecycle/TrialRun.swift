@@ -17,7 +17,10 @@ package enum TrialRun {
         _ path: String, parent: Int32, seconds: UInt32, memory: UInt64, settings: Settings
     ) async throws -> String {
         // Best effort: a sandbox may forbid one or the other, and a trial with fewer bounds is better than none.
-        _ = csys_confine(parent, seconds, memory)
+        // Who started this process watches what it takes. The limit of the system's own counts address space, which models reserve and
+        // do not use: it is only there for what comes all at once.
+        let (most, overflow) = memory.multipliedReportingOverflow(by: 4)
+        _ = csys_confine(parent, seconds, overflow ? 0 : most)
         var configuration = ServicePlan(settings: settings, environment: [:]).modelConfiguration
         // One inference shows as much as several.
         configuration.instances = 1

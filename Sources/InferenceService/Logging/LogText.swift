@@ -39,10 +39,29 @@ package struct LogText: Sendable {
         bytes.append(UInt8(ascii: "0") &+ UInt8(hundredths % 10))
     }
 
-    /// A message never breaks its line: what comes from outside could otherwise forge one.
+    /// A message never breaks its line, and holds nothing that a terminal takes for more than text: what comes from outside could
+    /// otherwise forge a line, or hide one. Spaces stand for the controls of ASCII; other characters that are not printable (C1
+    /// controls, marks that turn the direction of text, line separators) are told by number, as in `\u{202E}`.
     package mutating func keepToOneLine() {
-        for index in bytes.indices where bytes[index] < 0x20 || bytes[index] == 0x7F {
-            bytes[index] = UInt8(ascii: " ")
+        guard bytes.contains(where: { $0 < 0x20 || $0 >= 0x7F }) else { return }
+        var kept: [UInt8] = []
+        kept.reserveCapacity(bytes.count)
+        for scalar in String(decoding: bytes, as: UTF8.self).unicodeScalars {
+            if scalar.value < 0x20 || scalar.value == 0x7F {
+                kept.append(UInt8(ascii: " "))
+            } else if scalar.value < 0x80 || Self.isPrintable(scalar) {
+                kept.append(contentsOf: UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter)
+            } else {
+                kept.append(contentsOf: "\\u{\(String(scalar.value, radix: 16, uppercase: true))}".utf8)
+            }
+        }
+        bytes = kept
+    }
+
+    private static func isPrintable(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.properties.generalCategory {
+        case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .privateUse, .unassigned: false
+        default: true
         }
     }
 }

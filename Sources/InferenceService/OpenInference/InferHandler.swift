@@ -37,20 +37,42 @@ struct InferHandler: Sendable {
         var reader = InferRequestReader(
             model: model.description, body: request.body, headerLength: try Self.headerLength(request),
             mostPictures: settings.maxBatch)
-        let infer = try reader.read()
-        let batch = try InferBatch(infer, model: model.description, most: settings.maxBatch)
         var options = PredictionOptions()
+        // A short text is read at once, as it may say how long the request may wait for its slot. Reading a long one takes as long as a
+        // prediction does: that is done in a slot.
+        let slot: Slot?
+        if reader.headerLength > Self.longestUnslotted {
+            options.deadline = received + .seconds(settings.deadline)
+            slot = try await Slot(of: model, options: options, metrics: metrics)
+        } else {
+            slot = nil
+        }
+        let infer: InferRequest, batch: InferBatch
+        do throws(ServiceError) {
+            infer = try reader.read()
+            batch = try InferBatch(infer, model: model.description, most: settings.maxBatch)
+        } catch {
+            slot?.release()
+            throw error
+        }
         let time = min(infer.timeout.map { Double($0) / 1e6 } ?? settings.deadline, settings.maxDeadline)
         options.deadline = received + .nanoseconds(Int64(time * 1e9))
-        let job = Job(
-            model: model, name: name,
-            answer: try InferAnswer(
-                request: infer, model: model.description, name: name, version: model.description.version),
-            options: options,
-            receiving: request.receiving)
-        if batch.items.count == 1, let item = batch.items.first { return try await single(item, job) }
+        let answer: InferAnswer
+        do throws(ServiceError) {
+            answer = try InferAnswer(
+                request: infer, model: model.description, name: name, version: model.description.version)
+        } catch {
+            slot?.release()
+            throw error
+        }
+        let job = Job(model: model, name: name, answer: answer, options: options, receiving: request.receiving)
+        if batch.items.count == 1, let item = batch.items.first { return try await single(item, job, in: slot) }
+        slot?.release()
         return try await several(batch.items, job)
     }
+
+    /// The longest JSON that is read before there is a slot.
+    private static let longestUnslotted = 64 << 10
 
     /// How much of the body is JSON; nil where all of it is.
     private static func headerLength(_ request: HTTPRequest) throws(ServiceError) -> Int? {
@@ -69,8 +91,16 @@ struct InferHandler: Sendable {
 
     // MARK: One prediction
 
-    private func single(_ item: DictionaryFeatureProvider, _ job: Job) async throws(ServiceError) -> HTTPResponse {
-        let slot = try await Slot(of: job.model, options: job.options, metrics: metrics)
+    /// - Parameter taken: the slot that the request has, if it has one; it is released.
+    private func single(
+        _ item: DictionaryFeatureProvider, _ job: Job, in taken: Slot?
+    ) async throws(ServiceError) -> HTTPResponse {
+        let slot: Slot
+        if let taken {
+            slot = taken
+        } else {
+            slot = try await Slot(of: job.model, options: job.options, metrics: metrics)
+        }
         defer { slot.release() }
         let answer = job.answer
         if answer.isPlainBinary {

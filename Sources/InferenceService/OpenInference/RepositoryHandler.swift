@@ -7,7 +7,7 @@ internal import Settings
 
 /// Answers the model repository extension: the index, and loading and unloading on request.
 ///
-/// Who may load and unload is the setting `repository_control`: clients on this machine, all, or nobody.
+/// Who may load and unload has been decided before: ``RepositoryControl``.
 struct RepositoryHandler: Sendable {
     let repository: ModelRepository
     let settings: Settings
@@ -43,7 +43,6 @@ struct RepositoryHandler: Sendable {
     }
 
     func load(_ name: String, _ request: HTTPRequest) async throws(ServiceError) -> HTTPResponse {
-        try authorize(request)
         try readParameters(request, refusingOverrides: true)
         // New models and versions are found too.
         try await look()
@@ -56,7 +55,6 @@ struct RepositoryHandler: Sendable {
     }
 
     func unload(_ name: String, _ request: HTTPRequest) throws(ServiceError) -> HTTPResponse {
-        try authorize(request)
         try readParameters(request, refusingOverrides: false)
         do throws(InferenceError) {
             try repository.unload(name)
@@ -82,22 +80,6 @@ struct RepositoryHandler: Sendable {
     }
 
     // MARK: The request
-
-    private func authorize(_ request: HTTPRequest) throws(ServiceError) {
-        let remote = request.remote
-        let isLocal =
-            remote == "unix" || remote.hasPrefix("127.") || remote.hasPrefix("[::1]")
-            || remote.hasPrefix("[::ffff:127.")
-        switch settings.repositoryControl {
-        case .all: return
-        case .local where isLocal: return
-        case .local, .none:
-            throw ServiceError(
-                .forbidden, "forbidden",
-                "loading and unloading models is not allowed from here: the setting repository_control is "
-                    + "\"\(settings.repositoryControl.rawValue)\"")
-        }
-    }
 
     /// Reads the body, which may be empty; tells whether its member `name` is true.
     private func flag(_ name: String, in request: HTTPRequest) throws(ServiceError) -> Bool {

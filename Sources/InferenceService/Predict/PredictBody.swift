@@ -156,11 +156,10 @@ private struct ItemReader {
         var count = 0
         try scanner.array { (index, scanner) throws(JSONError) in
             count += 1
-            if index < inputs.count {
-                values.append(try value(inputs[index], &scanner))
-            } else {
-                try scanner.skip()
+            guard index < inputs.count else {
+                throw .value("expected \(inputs.count) values by order (\(names)), found more")
             }
+            values.append(try value(inputs[index], &scanner))
         }
         guard count == inputs.count else {
             throw .value("expected \(inputs.count) values by order (\(names)), found \(count)")

@@ -15,7 +15,9 @@ struct PredictHandler: Sendable {
     func respond(
         to request: HTTPRequest, model name: String, version: String?
     ) async throws(ServiceError) -> HTTPResponse {
-        let query = try ClassifyQuery(request.head.target, settings: settings)
+        try request.head.refuseContentCodings()
+        let parts = try ImageParts.of(request, most: settings.maxBatch, parameters: ClassifyQuery.names)
+        let query = try ClassifyQuery(request.head.target, form: parts?.parameters ?? [], settings: settings)
         let options = PredictJob.options(query, of: request, settings: settings)
         let model: Model
         do throws(InferenceError) {
@@ -24,42 +26,48 @@ struct PredictHandler: Sendable {
             throw ServiceError(error)
         }
         let job = try PredictJob(request: request, model: model, name: name, query: query, options: options)
-        let (items, isBatch) = try items(of: request, model: model)
-        if !isBatch, let item = items.first { return try await single(job, item: item) }
-        return await batch(job, items: items)
+        if let parts {
+            let input = try imageInput(of: model, found: "multipart/form-data")
+            let items = parts.ranges.map { range -> DictionaryFeatureProvider in
+                [input: .image(EncodedImage(request.body, range))]
+            }
+            if items.count == 1, let item = items.first { return try await single(job, item: item) }
+            return await batch(job, items: items)
+        }
+        guard Self.isJSON(request.body, type: request.head.value(of: "content-type") ?? "") else {
+            let input = try imageInput(of: model, found: "a body that is no JSON")
+            let image = EncodedImage(request.body, 0..<request.body.count)
+            return try await single(job, item: [input: .image(image)])
+        }
+        switch try await json(job, body: request.body) {
+        case .one(let response): return response
+        case .several(let items): return await batch(job, items: items)
+        }
     }
 
     // MARK: The body
 
-    private func items(
-        of request: HTTPRequest, model: Model
-    ) throws(ServiceError) -> (items: [DictionaryFeatureProvider], isBatch: Bool) {
-        try request.head.refuseContentCodings()
-        let inputs = model.description.inputs
-        let type = request.head.value(of: "content-type") ?? ""
-        let boundary: [UInt8]?
-        do throws(WireError) {
-            boundary = try MultipartDecoder.boundary(contentType: type)
-        } catch {
-            throw ServiceError(error)
-        }
-        if let boundary {
-            let name = try imageInput(of: model, found: "multipart/form-data")
-            let parts = try ImageParts(request.body, boundary: boundary, most: settings.maxBatch).ranges
-            return (parts.map { [name: .image(EncodedImage(request.body, $0))] }, parts.count > 1)
-        }
-        guard Self.isJSON(request.body, type: type) else {
-            let name = try imageInput(of: model, found: "a body that is no JSON")
-            return ([[name: .image(EncodedImage(request.body, 0..<request.body.count))]], false)
-        }
+    /// What became of a JSON body.
+    private enum Outcome {
+        case one(HTTPResponse)
+        case several([DictionaryFeatureProvider])
+    }
+
+    /// Reads the values, and runs a single prediction. In a slot: reading millions of numbers takes as long as a prediction does,
+    /// and as much memory.
+    private func json(_ job: PredictJob, body: HTTPBody) async throws(ServiceError) -> Outcome {
+        let slot = try await Slot(of: job.model, options: job.options, metrics: metrics)
+        defer { slot.release() }
+        let read: PredictBody
         do throws(JSONError) {
-            let body = try request.body.withUnsafeBytes { (bytes) throws(JSONError) in
-                try PredictBody(bytes, inputs: inputs, settings: settings)
+            read = try body.withUnsafeBytes { (bytes) throws(JSONError) in
+                try PredictBody(bytes, inputs: job.model.description.inputs, settings: settings)
             }
-            return (body.items, body.isBatch)
         } catch {
             throw ServiceError(error)
         }
+        guard !read.isBatch, let item = read.items.first else { return .several(read.items) }
+        return .one(try await single(job, item: item, in: slot))
     }
 
     /// What the client calls it counts where it names JSON or a picture; else the first byte tells (curl calls everything
@@ -107,6 +115,12 @@ struct PredictHandler: Sendable {
     private func single(_ job: PredictJob, item: DictionaryFeatureProvider) async throws(ServiceError) -> HTTPResponse {
         let slot = try await Slot(of: job.model, options: job.options, metrics: metrics)
         defer { slot.release() }
+        return try await single(job, item: item, in: slot)
+    }
+
+    private func single(
+        _ job: PredictJob, item: DictionaryFeatureProvider, in slot: Slot
+    ) async throws(ServiceError) -> HTTPResponse {
         let done = try await predict(item, job, in: slot)
         let encoding = MonotonicInstant.now
         var times = done.prediction.times

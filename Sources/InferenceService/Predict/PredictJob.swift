@@ -25,9 +25,8 @@ struct PredictJob: PredictionJob {
             throw ServiceError.badRequest("query parameter \"explain\" is for classify: predict does not take it")
         }
         let description = model.description
-        let hasThreshold = request.head.target.queryItems().contains { $0.name == "threshold" }
         let classes = description.outputs.compactMap { $0.labels?.count }.max()
-        if query.top != nil || hasThreshold, classes == nil {
+        if query.top != nil || query.hasThreshold, classes == nil {
             throw ServiceError.badRequest(
                 "\"top\" and \"threshold\" are for labelled outputs: model \"\(name)\" has none")
         }
@@ -40,7 +39,7 @@ struct PredictJob: PredictionJob {
         self.name = name
         requestID = request.requestID
         writer = OutputWriter(
-            outputs: description.outputs, top: query.top, threshold: hasThreshold ? query.threshold : nil)
+            outputs: description.outputs, top: query.top, threshold: query.hasThreshold ? query.threshold : nil)
         wantsPNG =
             request.accepts("image/png")
             && description.outputs.filter { $0.kind == .image }.count == 1

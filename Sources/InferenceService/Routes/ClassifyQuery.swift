@@ -26,55 +26,60 @@ package struct ClassifyQuery: Sendable {
         case npy
     }
 
+    /// Whether the request says what the least confidence is.
+    package var hasThreshold = false
+
+    /// The names of the parameters.
+    static let names = ["top", "threshold", "crop", "orientation", "timeout_ms", "explain"]
+
     /// Reads the query; a parameter that is not known, or whose value does not fit, is refused by name.
-    package init(_ target: RequestTarget, settings: Settings) throws(ServiceError) {
-        for (name, value) in target.queryItems() {
-            switch name {
-            case "top":
-                guard let count = Int(value), count >= 1 else {
-                    throw Self.mistake(name, "a whole number from 1", value)
-                }
-                top = count
-            case "threshold":
-                guard let number = Float(value), (0...1).contains(number) else {
-                    throw Self.mistake(name, "a number from 0 to 1", value)
-                }
-                threshold = number
-            case "crop":
-                guard let option = CropAndScale(rawValue: value) else {
-                    throw Self.mistake(name, "one of \"center\", \"fit\", \"fill\"", value)
-                }
-                crop = option
-            case "orientation":
-                guard value == "ignore" || value == "apply" else {
-                    throw Self.mistake(name, "one of \"apply\", \"ignore\"", value)
-                }
-                ignoresOrientation = value == "ignore"
-            case "explain":
-                guard let form = Explanation(rawValue: value) else {
-                    throw Self.mistake(name, "one of \"preprocess\", \"png\", \"npy\"", value)
-                }
-                explain = form
-            case "timeout_ms":
-                let longest = Int(settings.maxDeadline * 1000)
-                guard let time = Int(value), time >= 1, time <= longest else {
-                    throw Self.mistake(name, "a whole number of milliseconds from 1 to \(longest)", value)
-                }
-                timeoutMilliseconds = time
-            default:
-                let known = ["top", "threshold", "crop", "orientation", "timeout_ms", "explain"]
-                let hint = Spelling.hint(for: name, among: known)
-                throw ServiceError(
-                    .badRequest, "bad_request",
-                    "query parameter \"\(name.prefix(60))\" is not known here\(hint); there is "
-                        + known.joined(separator: ", "))
-            }
-        }
+    /// - Parameter form: the parameters of a form's text parts; the query wins.
+    package init(
+        _ target: RequestTarget, form: [(name: String, value: String)] = [], settings: Settings
+    ) throws(ServiceError) {
+        for parameter in RequestParameter.all(target, form: form) { try take(parameter, settings: settings) }
     }
 
-    private static func mistake(_ name: String, _ expected: String, _ value: String) -> ServiceError {
-        ServiceError(
-            .badRequest, "bad_request",
-            "query parameter \"\(name)\": expected \(expected), found \"\(value.prefix(60))\"")
+    private mutating func take(_ parameter: RequestParameter, settings: Settings) throws(ServiceError) {
+        let name = parameter.name, value = parameter.value
+        switch name {
+        case "top":
+            guard let count = Int(value), count >= 1 else {
+                throw parameter.mistake("a whole number from 1")
+            }
+            top = count
+        case "threshold":
+            guard let number = Float(value), (0...1).contains(number) else {
+                throw parameter.mistake("a number from 0 to 1")
+            }
+            threshold = number
+            hasThreshold = true
+        case "crop":
+            guard let option = CropAndScale(rawValue: value) else {
+                throw parameter.mistake("one of \"center\", \"fit\", \"fill\"")
+            }
+            crop = option
+        case "orientation":
+            guard value == "ignore" || value == "apply" else {
+                throw parameter.mistake("one of \"apply\", \"ignore\"")
+            }
+            ignoresOrientation = value == "ignore"
+        case "explain":
+            guard let form = Explanation(rawValue: value) else {
+                throw parameter.mistake("one of \"preprocess\", \"png\", \"npy\"")
+            }
+            explain = form
+        case "timeout_ms":
+            let longest = Int(settings.maxDeadline * 1000)
+            guard let time = Int(value), time >= 1, time <= longest else {
+                throw parameter.mistake("a whole number of milliseconds from 1 to \(longest)")
+            }
+            timeoutMilliseconds = time
+        default:
+            let hint = Spelling.hint(for: name, among: Self.names)
+            throw .badRequest(
+                "\(parameter.place) \"\(name.prefix(60))\" is not known here\(hint); there is "
+                    + Self.names.joined(separator: ", "))
+        }
     }
 }

@@ -192,8 +192,12 @@ final class Service: HTTPResponder {
         case .statistics(let name, let version):
             return try StatisticsHandler(repository: repository).respond(name, version: version)
         case .index: return try control.index(request)
-        case .load(let name): return try await control.load(name, request)
-        case .unload(let name): return try control.unload(name, request)
+        case .load(let name):
+            try RepositoryControl.check(request, settings: settings)
+            return try await control.load(name, request)
+        case .unload(let name):
+            try RepositoryControl.check(request, settings: settings)
+            return try control.unload(name, request)
         }
     }
 

@@ -37,16 +37,22 @@ struct ChildTrial: Sendable {
             return .impossible("a process could not be started (error \(-process))")
         }
         defer { _ = csys_close(descriptor) }
-        let (output, isLate) = collect(descriptor, process: process)
+        let (output, stop) = collect(descriptor, process: process)
         var signal: Int32 = 0, status: Int32 = 0
         guard csys_wait_child(process, &signal, &status) == 0 else {
             return .impossible("how the process ended cannot be told")
         }
-        if isLate {
+        switch stop {
+        case .late?:
             let seconds = Units.decimal(Double(time.components.seconds), places: 0)
             return .lost(
                 "the engine was still loading it after \(seconds) s, in a process of its own that was then ended "
                     + "(load_trial_timeout)")
+        case .large?:
+            return .lost(
+                "it took more than \(Units.bytes(Int(clamping: memory))) of memory when it was tried in a process of its own, which "
+                    + "was then ended (load_trial_memory)")
+        case nil: break
         }
         guard signal == 0, let result = TrialResult(output: output) else {
             return .lost(Self.ending(signal: signal, status: status, output: output))
@@ -57,8 +63,17 @@ struct ChildTrial: Sendable {
         return .good(compiledAnew: result.compiledAnew)
     }
 
-    /// Reads until the process ends, or its time does.
-    private func collect(_ descriptor: Int32, process: Int32) -> (output: String, isLate: Bool) {
+    /// Why the process was ended.
+    private enum Stop {
+        case late, large
+    }
+
+    /// How often its memory is looked at, in milliseconds: even pages that are only touched come slower than a gigabyte in that
+    /// time.
+    private static let look: UInt64 = 10
+
+    /// Reads until the process ends, or its time does, or it takes too much memory.
+    private func collect(_ descriptor: Int32, process: Int32) -> (output: String, stop: Stop?) {
         var output: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 16 << 10)
         let end = MonotonicInstant.now + time
@@ -66,14 +81,28 @@ struct ChildTrial: Sendable {
             let left = end.nanoseconds(since: .now) / 1_000_000
             guard left > 0 else {
                 _ = csys_kill(process)
-                return (String(decoding: output, as: UTF8.self), true)
+                return (String(decoding: output, as: UTF8.self), .late)
             }
-            guard csys_wait_readable(descriptor, Int32(clamping: min(left, 1_000))) != 0 else { continue }
+            if memory > 0, Self.ownMemory(of: process) > memory {
+                _ = csys_kill(process)
+                return (String(decoding: output, as: UTF8.self), .large)
+            }
+            guard csys_wait_readable(descriptor, Int32(clamping: min(left, Self.look))) != 0 else { continue }
             let count = csys_read(descriptor, &buffer, buffer.count)
-            guard count > 0 else { return (String(decoding: output, as: UTF8.self), false) }
+            guard count > 0 else { return (String(decoding: output, as: UTF8.self), nil) }
             output += buffer[..<count]
             if output.count > Self.mostOutput { output.removeFirst(output.count - Self.mostOutput / 2) }
         }
+    }
+
+    /// The memory that is resident and the process's own, in bytes: address space that is only reserved costs nothing, and pages of
+    /// files (the engine's libraries, the model's weights) are taken back when memory is scarce.
+    private static func ownMemory(of process: Int32) -> UInt64 {
+        // proc_pid_statm(5): size, resident, shared, in pages.
+        guard let data = FileManager.default.contents(atPath: "/proc/\(process)/statm") else { return 0 }
+        let fields = String(decoding: data, as: UTF8.self).split(separator: " ").map { UInt64($0) ?? 0 }
+        guard fields.count > 2, fields[1] > fields[2] else { return 0 }
+        return (fields[1] - fields[2]) * UInt64(max(1, sysconf(Int32(_SC_PAGESIZE))))
     }
 
     private static func ending(signal: Int32, status: Int32, output: String) -> String {

@@ -61,6 +61,8 @@ package struct TensorReader {
         }
     }
 
+    private static let countedExcess = 1024
+
     /// The elements of a tensor, whatever their type.
     package struct Elements: Sendable {
         fileprivate let make: @Sendable (ElementType, Shape) throws(InferenceError) -> LentArray
@@ -88,7 +90,9 @@ package struct TensorReader {
         // Two bytes a number at the least: a short text cannot make room for many be taken.
         let most = min(count ?? .max, (text.count - scanner.position) / 2 + 1)
         let found = try scanner.numbers(
-            most: most, name: name, fitting: fitting, takesBools: elementType == .bool, usual: { usual($0, text) }
+            // A few too many are counted, so that the error can tell; what comes after them cannot fit either.
+            most: most, end: count.map { $0 <= .max - Self.countedExcess ? $0 + Self.countedExcess : .max } ?? .max,
+            name: name, fitting: fitting, takesBools: elementType == .bool, usual: { usual($0, text) }
         ) {
             (scanner: inout JSONScanner) throws(JSONError) -> T? in try convert(&scanner, text)
         }

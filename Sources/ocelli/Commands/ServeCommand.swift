@@ -37,14 +37,14 @@ enum ServeCommand: Command {
             switch argument {
             case .flag(let flag, let value):
                 guard try settings.take(flag, value: value, from: &reader) else { throw reader.unknown(flag) }
-            case .word(let word) where ["true", "false", "yes", "no", "on", "off"].contains(word):
-                throw UsageError("\"\(word)\" is not expected here: write the flag before it as --FLAG=\(word)")
             case .word(let word):
                 throw UsageError(
                     "\"\(word)\" is not expected here: folders with models are given with --models \(word)")
             }
         }
         let sources = settings
-        return try await Daemon.run(try sources.resolve(), reload: { try sources.resolve() })
+        var warnings: [String] = []
+        let now = try sources.resolve { warnings.append($0) }
+        return try await Daemon.run(now, warnings: warnings, reload: { try sources.resolve { _ in } })
     }
 }

@@ -9,7 +9,7 @@ extension SettingsTrial {
         title: "answers and their lines",
         settings: [
             "top": "3", "max_pixels": "100000", "max_batch": "2", "tolerate_truncated": "true", "max_deadline": "1s",
-            "log_format": "json", "log_top_label": "true",
+            "log_format": "json", "log_top_label": "true", "host_names": "vision.example",
         ],
         checks: [
             "top": { running in
@@ -37,6 +37,11 @@ extension SettingsTrial {
                 return unless(answer.status == 400 && answer.error.contains("timeout_ms"), answer.text)
             },
             "log_format": jsonLines,
+            "host_names": { running in
+                let answer = try Curl.run(
+                    running.url + "/v2/repository/models/nosuch/unload", ["-H", "Host: vision.example", "--data", "{}"])
+                return unless(answer.status == 404, answer.text)
+            },
             "log_top_label": { running in
                 _ = try Curl.post(seven, to: running.url + "/v1/classify")
                 return unless(running.daemon.waitForLog("\"top\":\"7\"", seconds: 2), running.daemon.log)

@@ -14,7 +14,8 @@ extension SettingsTrial {
         title: "models and their cache",
         settings: [
             "models": "{}/models", "default_model": "second", "load": "lazy", "idle_unload": "1s",
-            "repository_control": "none", "cache_dir": "{}/cache", "cache_size": "5KB",
+            "external_links": "true",
+            "repository_control": "none", "cache_dir": "{}/cache", "cache_size": "1MB",
         ],
         prepare: { folder in
             for name in ["first", "second"] {
@@ -23,9 +24,14 @@ extension SettingsTrial {
                     at: target.deletingLastPathComponent(), withIntermediateDirectories: true)
                 try FileManager.default.copyItem(at: digits, to: target)
             }
+            // A bundle whose labels are elsewhere.
+            let labels = folder.appendingPathComponent("models/second/labels.txt")
+            try FileManager.default.moveItem(at: labels, to: folder.appendingPathComponent("labels.txt"))
+            try FileManager.default.createSymbolicLink(
+                at: labels, withDestinationURL: folder.appendingPathComponent("labels.txt"))
             let cache = folder.appendingPathComponent("cache")
             try FileManager.default.createDirectory(at: cache, withIntermediateDirectories: true)
-            try Data(count: 10_000).write(to: cache.appendingPathComponent("old.blob"))
+            try Data(count: 2_000_000).write(to: cache.appendingPathComponent("old.blob"))
         },
         checks: [
             "models": { running in
@@ -39,11 +45,15 @@ extension SettingsTrial {
                 return unless(!states.isEmpty && states.allSatisfy { $0 == "unloaded" }, "\(states)")
             },
             "cache_size": { running in
-                unless(!blobs(running).contains("old.blob"), "\(blobs(running)) is more than 5 KB")
+                unless(!blobs(running).contains("old.blob"), "\(blobs(running)) is more than 1 MB")
             },
             "default_model": { running in
                 let answer = try Curl.post(BadInputTests.seven, to: running.url + "/v1/classify")
                 return unless(answer.json["model"] as? String == "second", answer.text)
+            },
+            "external_links": { running in
+                let answer = try Curl.post(BadInputTests.seven, to: running.url + "/v1/models/second/classify")
+                return unless(answer.status == 200, answer.text)
             },
             "cache_dir": { running in
                 _ = try Curl.post(BadInputTests.seven, to: running.url + "/v1/classify")
@@ -85,7 +95,7 @@ extension SettingsTrial {
             "precision": { running in
                 let devices = try Shell.run(Daemon.binary.path, ["devices"]).text
                 let precision = try execution(running)["precision"] as? String
-                // Where the processor has no such numbers, the engine says that it goes on with f32.
+                // Where the processor has no such numbers, f32 is what counts: the engine would only imitate them.
                 return unless(
                     precision == (devices.contains("BF16") ? "bf16" : "f32"), "\(String(describing: precision))")
             },
@@ -161,6 +171,23 @@ extension SettingsTrial {
             "load_trial_timeout": { running in
                 let reason = try Curl.run(running.url + "/v1/models/endless").json["reason"] as? String ?? ""
                 return unless(reason.contains("still loading it after"), reason)
+            }
+        ])
+
+    /// Two models that never finish loading: with one load at a time the other's trial has not begun.
+    static let twoAtOnce = SettingsTrial(
+        title: "two models are loaded at once", settings: ["max_loads": "2"],
+        also: own.merging(["load": "lazy", "load_trial_timeout": "20s"]) { first, _ in first },
+        prepare: { folder in
+            for name in ["a.onnx", "b.onnx"] { try put(name, LoadTrialTests.endless, in: folder) }
+        },
+        checks: [
+            "max_loads": { running in
+                for name in ["a", "b"] {
+                    _ = try? Curl.run(running.url + "/v2/models/\(name)/infer", ["--data", "{}", "--max-time", "0.3"])
+                }
+                let trials = { running.daemon.children.count }
+                return unless(eventually(within: 10) { trials() == 2 }, "\(trials()) trials")
             }
         ])
 }

@@ -64,4 +64,20 @@ import Testing
         #expect(it.queueCapacity.value == 10)
         #expect(it.pixels.value == 500_000)
     }
+
+    /// What is configured is what the rest follows from: the report and the daemon use the same numbers.
+    @Test func whatIsGivenIsWhatTheRestFollowsFrom() {
+        var given = Sizing.Given()
+        given.isForLatency = true
+        var it = Sizing(HostResources(.server), given: given)
+        #expect(it.streams.value == 1 && it.inferRequests.value == 1 && it.slots.value == 2)
+        given.streams = 3
+        it = Sizing(HostResources(.server), given: given)
+        #expect(it.streams.value == 3 && it.inferRequests.value == 3 && it.slots.value == 5)
+        given.inferRequests = 7
+        it = Sizing(HostResources(.server), given: given)
+        #expect(it.streams.value == 3 && it.inferRequests.value == 7 && it.slots.value == 11)
+        given.slots = 2
+        #expect(Sizing(HostResources(.server), given: given).slots.value == 2)
+    }
 }

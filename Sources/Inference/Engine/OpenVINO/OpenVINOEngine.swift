@@ -45,21 +45,13 @@ public final class OpenVINOEngine: Engine {
         for index in 0..<list.size {
             guard let pointer = list.devices[index] else { continue }
             let name = String(cString: pointer)
-            let capabilities = property("OPTIMIZATION_CAPABILITIES", of: name) ?? ""
             devices.append(
                 ComputeDevice(
                     name: name,
-                    fullName: property("FULL_DEVICE_NAME", of: name) ?? name,
-                    capabilities: capabilities.split { !($0.isLetter || $0.isNumber || $0 == "_") }.map(String.init)))
+                    fullName: core.property("FULL_DEVICE_NAME", of: name) ?? name,
+                    capabilities: core.capabilities(of: name)))
         }
         return devices
-    }
-
-    private func property(_ key: String, of device: String) -> String? {
-        var value: UnsafeMutablePointer<CChar>?
-        guard ov_core_get_property(core.pointer, device, key, &value) == OK, let value else { return nil }
-        defer { ov_free(value) }
-        return String(cString: value)
     }
 
     /// Reads a model file of any format that OpenVINO has a reader for, or one of Core ML's.
@@ -100,5 +92,20 @@ public final class OpenVINOEngine: Engine {
             }
         }
         return try OpenVINOModelFile(core: core, path: "", model: model)
+    }
+}
+
+extension OpenVINOHandle {
+    /// What a device computes with, of the core that this is; none where the device does not say.
+    func capabilities(of device: String) -> [String] {
+        let text = property("OPTIMIZATION_CAPABILITIES", of: device) ?? ""
+        return text.split { !($0.isLetter || $0.isNumber || $0 == "_") }.map(String.init)
+    }
+
+    fileprivate func property(_ key: String, of device: String) -> String? {
+        var value: UnsafeMutablePointer<CChar>?
+        guard ov_core_get_property(pointer, device, key, &value) == OK, let value else { return nil }
+        defer { ov_free(value) }
+        return String(cString: value)
     }
 }

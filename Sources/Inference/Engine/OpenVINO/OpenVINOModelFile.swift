@@ -56,7 +56,7 @@ final class OpenVINOModelFile: ModelFile {
 
     private func compileOnce(_ options: CompileOptions) throws(EngineError) -> OpenVINOCompiledModel {
         var properties = [("PERFORMANCE_HINT", options.hint == .latency ? "LATENCY" : "THROUGHPUT")]
-        switch options.precision {
+        switch options.precision.onDevice(with: core.capabilities(of: options.device)) {
         case .float32: properties.append(("INFERENCE_PRECISION_HINT", "f32"))
         case .bfloat16: properties.append(("INFERENCE_PRECISION_HINT", "bf16"))
         case .float16: properties.append(("INFERENCE_PRECISION_HINT", "f16"))

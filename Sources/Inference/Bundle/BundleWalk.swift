@@ -1,0 +1,50 @@
+internal import Glibc
+
+/// A walk over the files of a bundle: each folder once, however links lead to it, and no more than a bundle can need.
+struct BundleWalk {
+    /// Files and folders that are looked at, at most: a bundle has a handful, and a walk must not read a disk.
+    static let most = 10_000
+    private static let deepest = 8
+
+    /// A file, or a folder that cannot be read.
+    struct Entry {
+        let path: String
+        /// Links followed.
+        let status: stat
+    }
+
+    private(set) var entries: [Entry] = []
+    /// The symbolic links among what was passed, whatever they lead to.
+    private(set) var links: [String] = []
+    private var folders: Set<FileIdentity> = []
+    private var seen = 0
+
+    /// Walks a file or a folder. Blocks.
+    init(_ path: String) { visit(path, depth: 0) }
+
+    private mutating func visit(_ path: String, depth: Int) {
+        guard depth <= Self.deepest, seen < Self.most else { return }
+        seen += 1
+        var status = stat()
+        guard lstat(path, &status) == 0 else { return }
+        if status.st_mode & S_IFMT == S_IFLNK {
+            links.append(path)
+            guard stat(path, &status) == 0 else { return }
+        }
+        guard status.st_mode & S_IFMT == S_IFDIR else { return entries.append(Entry(path: path, status: status)) }
+        guard folders.insert(FileIdentity(status)).inserted else { return }
+        guard let names = try? FolderReader.disk.names(path) else {
+            // Its own times still tell of files that come, go or are replaced; and that it can be read again.
+            return entries.append(Entry(path: path, status: status))
+        }
+        // In order, so that what is looked at of a folder with too much in it is the same each time.
+        for name in names.sorted() where seen < Self.most { visit(path + "/" + name, depth: depth + 1) }
+    }
+}
+
+/// What tells one file from another, by whatever path it was found.
+struct FileIdentity: Sendable, Hashable {
+    let device: UInt, inode: UInt
+
+    init(_ status: stat) { (device, inode) = (UInt(status.st_dev), UInt(status.st_ino)) }
+}

@@ -1,0 +1,41 @@
+internal import Glibc
+
+/// Where the links of a bundle may lead: a link to `/etc/passwd` named `labels.txt` would otherwise be served.
+public enum LinkPolicy: Sendable, Equatable {
+    /// Everywhere.
+    case anywhere
+    /// Into these folders, wherever in them: a ConfigMap's `..data`, or a file that several bundles share.
+    case within([String])
+
+    /// Whether a file is where it may be, links followed. A file that does not exist is nowhere else. Blocks.
+    func allows(_ path: String) -> Bool {
+        guard case .within(let folders) = self, let place = Self.place(of: path) else { return true }
+        return folders.contains { folder in
+            guard let root = Self.place(of: folder) else { return false }
+            return place == root || place.hasPrefix(root == "/" ? root : root + "/")
+        }
+    }
+
+    /// The path that the kernel knows an open file by. realpath(3) would fail where the folder of models is itself a link into
+    /// another container's files, /proc/PID/root/models.
+    private static func place(of path: String) -> String? {
+        let descriptor = open(path, Self.pathOnly | O_CLOEXEC)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        let most = Int(PATH_MAX)
+        return withUnsafeTemporaryAllocation(of: CChar.self, capacity: most) { room in
+            guard let base = room.baseAddress else { return nil }
+            let count = readlink("/proc/self/fd/\(descriptor)", base, most)
+            guard count > 0 else { return nil }
+            return String(decoding: room[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        }
+    }
+
+    /// O_PATH, which Glibc's module lacks: nothing is opened for reading, so that neither pipes nor devices are touched, and files
+    /// that may not be read are found too.
+    private static let pathOnly: Int32 = 0o10_000_000
+
+    /// What is wrong with a file that is elsewhere.
+    static let problem =
+        "is a link that leads out of the folders of models: copy what it leads to, or set external_links"
+}

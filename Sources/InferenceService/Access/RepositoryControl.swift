@@ -1,0 +1,23 @@
+internal import HTTPServer
+internal import HTTPWire
+internal import Settings
+
+/// Who may load and unload models: the setting `repository_control`.
+enum RepositoryControl {
+    /// Refuses a request of somebody who may not, with the reason.
+    static func check(_ request: HTTPRequest, settings: Settings) throws(ServiceError) {
+        let reason: String
+        switch settings.repositoryControl {
+        case .all: return
+        case .local:
+            let origin = RequestOrigin(head: request.head, remote: request.remote)
+            guard let objection = origin.objection(names: settings.hostNames, listen: settings.listen) else { return }
+            reason = objection
+        case .none: reason = "nobody may"
+        }
+        throw ServiceError(
+            .forbidden, "forbidden",
+            "loading and unloading models is not allowed from here: \(reason) (the setting repository_control is "
+                + "\"\(settings.repositoryControl.rawValue)\")")
+    }
+}

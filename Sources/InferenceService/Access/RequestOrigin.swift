@@ -1,0 +1,87 @@
+internal import Glibc
+internal import HTTPWire
+
+/// Where a request comes from: a program on this machine, or a proxy or a web page that only seems to be one.
+///
+/// Any web page that is open on this machine can send simple requests to it, and have its own name lead here (DNS rebinding). Such
+/// requests tell who sends them: `Origin` and `Sec-Fetch-Site` (Fetch, section 3.2; Fetch Metadata), and the name in `Host`.
+struct RequestOrigin {
+    let head: RequestHead
+    /// The peer, as ``HTTPRequest/remote`` has it.
+    let remote: String
+
+    /// Fields that proxies add (RFC 7239, RFC 9110 section 7.6.3, and the usual ones).
+    private static let forwarding = ["forwarded", "x-forwarded-for", "via", "x-real-ip", "x-forwarded-host"]
+
+    /// Why the request does not count as one from this machine; nil where it does.
+    /// - Parameters:
+    ///   - names: names of this machine, beside `localhost`.
+    ///   - listen: the addresses that are listened on: what stands for a host in them is one of this machine too.
+    func objection(names: [String], listen: [String]) -> String? {
+        guard isFromLoopback else { return "\(remote) is not on this machine" }
+        if let field = Self.forwarding.first(where: head.contains) {
+            return "the request was forwarded by a proxy (\(field))"
+        }
+        if let site = head.value(of: "sec-fetch-site"), !["same-origin", "none"].contains(site.lowercased()) {
+            return "a web page of another origin sent it (Sec-Fetch-Site: \(site.prefix(40)))"
+        }
+        let authority = (head.authority ?? "").lowercased()
+        if let origin = head.value(of: "origin"), !Self.isSame(origin.lowercased(), authority) {
+            return "a web page of another origin sent it (Origin: \(origin.prefix(100)))"
+        }
+        // No name leads to a Unix-domain socket.
+        guard remote != "unix", !authority.isEmpty else { return nil }
+        let host = Self.host(of: authority)
+        let own = ["localhost"] + names.map { $0.lowercased() } + listen.map { Self.host(of: $0.lowercased()) }
+        if own.contains(host) || Self.isLoopback(host) || Self.addresses().contains(host) { return nil }
+        return "\"\(authority.prefix(100))\" in Host is not a name of this machine (host_names)"
+    }
+
+    private var isFromLoopback: Bool { remote == "unix" || Self.isLoopback(Self.host(of: remote)) }
+
+    private static func isLoopback(_ host: String) -> Bool {
+        host == "::1" || host.hasPrefix("::ffff:127.") || isIPv4(host) && host.hasPrefix("127.")
+    }
+
+    private static func isIPv4(_ host: String) -> Bool {
+        var address = in_addr()
+        return inet_pton(AF_INET, host, &address) == 1
+    }
+
+    /// The host of `host:port` or `[address]:port`.
+    private static func host(of authority: String) -> String {
+        if authority.hasPrefix("[") { return String(authority.dropFirst().prefix { $0 != "]" }) }
+        return String(authority.prefix { $0 != ":" })
+    }
+
+    /// Whether an origin (RFC 6454) is the one that is asked: scheme aside, host and port are the same.
+    private static func isSame(_ origin: String, _ authority: String) -> Bool {
+        ["http://", "https://"].contains { scheme in
+            origin.hasPrefix(scheme) && !authority.isEmpty && origin.dropFirst(scheme.count) == authority[...]
+        }
+    }
+
+    /// The addresses of this machine's interfaces.
+    private static func addresses() -> Set<String> {
+        var list: UnsafeMutablePointer<ifaddrs>?
+        guard getifaddrs(&list) == 0 else { return [] }
+        defer { freeifaddrs(list) }
+        var found: Set<String> = []
+        var next = list
+        while let entry = next {
+            next = entry.pointee.ifa_next
+            guard let address = entry.pointee.ifa_addr else { continue }
+            let size: socklen_t
+            switch Int32(address.pointee.sa_family) {
+            case AF_INET: size = socklen_t(MemoryLayout<sockaddr_in>.size)
+            case AF_INET6: size = socklen_t(MemoryLayout<sockaddr_in6>.size)
+            default: continue
+            }
+            var text = [CChar](repeating: 0, count: 64)
+            guard getnameinfo(address, size, &text, 64, nil, 0, NI_NUMERICHOST) == 0 else { continue }
+            let bytes = text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
+            found.insert(String(String(decoding: bytes, as: UTF8.self).prefix { $0 != "%" }))
+        }
+        return found
+    }
+}

@@ -1,0 +1,69 @@
+internal import SystemSupport
+internal import Synchronization
+
+/// Passes signals on to the life cycle, once there is one. Until then the folders of models are read and the sockets opened, which
+/// may take long on a slow file system: a signal to end does so at once, as nothing has been accepted.
+final class SignalRelay: Sendable {
+    private struct Receiver: Sendable {
+        let deliver: @Sendable (SignalReader.Signal) -> Void
+        let fail: @Sendable (String) -> Void
+    }
+
+    private struct State {
+        var receiver: Receiver?
+        /// What came before there was a receiver.
+        var wantsReload = false
+        var wantsEnd = false
+        /// Whether a signal to end waits for the receiver.
+        var holds = false
+        var failure: String?
+    }
+
+    private let state = Mutex(State())
+    private let log: Log
+
+    init(log: Log) { self.log = log }
+
+    /// Starts to read signals.
+    func start() throws(StartupError) {
+        try SignalReader.start(deliver: { self.deliver($0) }, fail: { self.fail($0) })
+    }
+
+    /// From now on signals go to the life cycle; those that have come, first.
+    func attach(
+        deliver: @escaping @Sendable (SignalReader.Signal) -> Void, fail: @escaping @Sendable (String) -> Void
+    ) {
+        let early = state.withLock { state in
+            state.receiver = Receiver(deliver: deliver, fail: fail)
+            return state
+        }
+        if let failure = early.failure { return fail(failure) }
+        if early.wantsReload { deliver(.hangUp) }
+        if early.wantsEnd { deliver(.terminate) }
+    }
+
+    /// From now on signals wait for the life cycle: connections are being accepted.
+    func hold() { state.withLock { $0.holds = true } }
+
+    private func deliver(_ signal: SignalReader.Signal) {
+        let (receiver, waits) = state.withLock { state -> (Receiver?, Bool) in
+            if state.receiver == nil {
+                if signal == .hangUp { state.wantsReload = true } else { state.wantsEnd = true }
+            }
+            return (state.receiver, state.holds || signal == .hangUp)
+        }
+        if let receiver { return receiver.deliver(signal) }
+        guard !waits else { return }
+        log.notice("stopped by a signal before it was listening")
+        log.flushBlocking(within: .milliseconds(200))
+        Process.exit(0)
+    }
+
+    private func fail(_ reason: String) {
+        let receiver = state.withLock { state -> Receiver? in
+            state.failure = reason
+            return state.receiver
+        }
+        receiver?.fail(reason)
+    }
+}

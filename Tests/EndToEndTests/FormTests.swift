@@ -1,0 +1,55 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Forms, as browsers and `curl -F` send them: pictures, parameters, and what else a page has in it.
+@Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
+struct FormTests {
+    private static let picture = BadInputTests.seven.path
+
+    private func form(_ daemon: Daemon, _ fields: [String], _ path: String = "/v1/classify") throws -> Answer {
+        try Curl.run(daemon.url + path, fields.flatMap { ["-F", $0] })
+    }
+
+    @Test func textPartsNamedLikeParametersAreParameters() throws {
+        let daemon = try Daemon()
+        let image = "image=@\(Self.picture)"
+        #expect(try form(daemon, [image, "top=3"]).classifications.count == 3)
+        #expect(try form(daemon, ["top=2", image]).classifications.count == 2)
+        // The query wins.
+        #expect(try form(daemon, [image, "top=3"], "/v1/classify?top=1").classifications.count == 1)
+        #expect(try form(daemon, [image, "threshold=0.99", "top=10"]).classifications.count <= 1)
+        #expect(try form(daemon, [image, "crop=fit", "orientation=ignore"]).topLabel == "7")
+        for (field, words) in [("top=0", "form field \"top\""), ("threshold=x", "form field \"threshold\"")] {
+            let answer = try form(daemon, [image, field])
+            #expect(answer.status == 400 && answer.error.contains(words), "\(answer.text)")
+        }
+        // What else a page sends is its own.
+        #expect(try form(daemon, [image, "token=abc", "comment=a picture", "submit=Send"]).topLabel == "7")
+        // Predict takes the same.
+        let answer = try form(daemon, [image, "top=3"], "/v1/models/digits/predict")
+        #expect(answer.status == 200, "\(answer.text)")
+        #expect(daemon.stop() == 0)
+    }
+
+    @Test func aPictureIsNamedImageOrFileOrIsTheOnlyFile() throws {
+        let daemon = try Daemon()
+        for name in ["image", "file", "upload"] {
+            #expect(try form(daemon, ["\(name)=@\(Self.picture)"]).topLabel == "7", "\(name)")
+        }
+        let both = try form(daemon, ["image=@\(Self.picture)", "file=@\(Self.picture)"])
+        #expect((both.json["results"] as? [Any])?.count == 2, "\(both.text)")
+        // Text under the name of a picture is one that cannot be read, not a parameter.
+        #expect(try form(daemon, ["image=hello"]).status == 415)
+        for (fields, words) in [
+            (["a=@\(Self.picture)", "b=@\(Self.picture)"], "part 1 is a file named \"a\""),
+            (["image=@\(Self.picture)", "imgae=@\(Self.picture)"], "part 2 is a file named \"imgae\""),
+            (["top=3"], "no picture"),
+        ] {
+            let answer = try form(daemon, fields)
+            #expect(answer.status == 400 && answer.code == "bad_request", "\(answer.text)")
+            #expect(answer.error.contains(words), "\(answer.error)")
+        }
+        #expect(daemon.stop() == 0)
+    }
+}

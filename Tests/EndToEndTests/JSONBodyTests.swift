@@ -1,0 +1,56 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// JSON bodies take a slot before they are read, and are read no further than they can fit.
+@Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
+struct JSONBodyTests {
+    /// After the first value too many nothing is looked at: neither is what follows it read, nor is it checked.
+    @Test func readingStopsAtTheFirstValueThatCannotFit() throws {
+        let daemon = try Daemon()
+        let predict = daemon.url + "/v1/models/digits/predict"
+        let numbers = Array(repeating: "0", count: 60_000).joined(separator: ",")
+        for (body, words) in [
+            ("{\"inputs\":[{\"b64\":\"\"},\"\" no JSON", "found more"),
+            ("[{\"b64\":\"\"},{\"b64\":\"\"}, no JSON", "found more"),
+        ] {
+            let answer = try Curl.run(predict, ["--data-binary", "@-"], input: Data(body.utf8))
+            #expect(answer.status == 400 && answer.error.contains(words), "\(answer.text)")
+        }
+        let infer =
+            "{\"inputs\":[{\"name\":\"image\",\"datatype\":\"FP32\",\"shape\":[1,8,8,1],\"data\":[\(numbers), no JSON"
+        let answer = try Curl.run(
+            daemon.url + "/v2/models/digits/infer", ["--data-binary", "@-"], input: Data(infer.utf8))
+        #expect(answer.status == 400 && !answer.error.contains("valid JSON"), "\(answer.text)")
+        #expect(daemon.stop() == 0)
+    }
+
+    /// A model whose only slot is taken, and nobody may wait: a JSON body that is no JSON is refused for that, unread.
+    @Test func aBodyIsReadInASlot() throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-json-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        try SlowModel.write(into: folder, layers: 200)
+        let daemon = try Daemon([
+            "--models", folder.path, "--max-in-flight", "1", "--queue-length", "0", "--load-trial=false",
+        ])
+        let busy = try RawClient(daemon.url)
+        busy.offer(RawClient.request(try Data(contentsOf: BadInputTests.seven), to: "/v1/models/slow/classify"))
+        #expect(
+            eventually {
+                let page = (try? Curl.run(daemon.url + "/metrics").text) ?? ""
+                return MetricsTests.value("ocelli_in_flight{model=\"slow\",version=\"1\"}", in: page) == 1
+            })
+        let body = Data(("{\"inputs\": [" + String(repeating: "1,", count: 50_000)).utf8)
+        for route in ["/v1/models/slow/predict", "/v2/models/slow/infer"] {
+            let client = try RawClient(daemon.url)
+            try client.send(
+                "POST \(route) HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: \(body.count)\r\n\r\n"
+            )
+            try client.send(body)
+            #expect(try client.response().status == 503, "\(route)")
+        }
+        busy.close()
+        #expect(daemon.stop() == 0)
+    }
+}

@@ -1,0 +1,66 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `repository_control: local` means programs on this machine: neither what proxies forward, nor web pages that are open here.
+@Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
+struct LocalControlTests {
+    private func unload(_ daemon: Daemon, _ fields: [String], url: String? = nil) throws -> Answer {
+        let arguments = fields.flatMap { ["-H", $0] } + ["-H", "Content-Type: text/plain", "--data", "{}"]
+        return try Curl.run((url ?? daemon.url) + "/v2/repository/models/digits/unload", arguments)
+    }
+
+    @Test func whatIsForwardedOrComesFromAWebPageIsNotLocal() throws {
+        let daemon = try Daemon()
+        let port = daemon.url.split(separator: ":").last ?? ""
+        for (fields, words) in [
+            (["X-Forwarded-For: 203.0.113.7"], "forwarded"), (["Forwarded: for=203.0.113.7"], "forwarded"),
+            (["Via: 1.1 proxy"], "forwarded"), (["X-Real-IP: 203.0.113.7"], "forwarded"),
+            (["X-Forwarded-Host: a.example"], "forwarded"), (["X-Forwarded-For: 127.0.0.1"], "forwarded"),
+            (["Origin: http://evil.example"], "evil.example"), (["Origin: null"], "Origin: null"),
+            (["Origin: http://localhost:3000"], "localhost:3000"), (["Origin: http://127.0.0.1"], "Origin"),
+            (["Origin: http://127.0.0.1:\(port).evil.example"], "evil.example"),
+            (["Sec-Fetch-Site: cross-site"], "Sec-Fetch-Site"), (["Sec-Fetch-Site: same-site"], "Sec-Fetch-Site"),
+            (["Host: evil.example"], "host_names"), (["Host: evil.example:\(port)"], "host_names"),
+            (["Host: localhost.evil.example"], "host_names"), (["Host: 192.0.2.1"], "host_names"),
+            (["Host: evil.example:\(port)", "Origin: http://evil.example:\(port)"], "host_names"),
+            (["Host: 127.evil.example"], "host_names"),
+        ] {
+            let answer = try unload(daemon, fields)
+            #expect(answer.status == 403 && answer.code == "forbidden", "\(fields): \(answer.text)")
+            #expect(answer.error.contains(words) && answer.error.contains("repository_control"), "\(answer.error)")
+        }
+        #expect(try Curl.run(daemon.url + "/v1/models/digits").json["state"] as? String == "ready")
+        for fields in [
+            [], ["Host: localhost"], ["Host: LOCALHOST:\(port)"], ["Host: 127.0.0.1"], ["Host: [::1]:80"],
+            ["Origin: http://127.0.0.1:\(port)", "Sec-Fetch-Site: same-origin"], ["Sec-Fetch-Site: none"],
+            ["Host: localhost:\(port)", "Origin: http://localhost:\(port)"],
+        ] {
+            let answer = try unload(daemon, fields)
+            #expect(answer.status == 200, "\(fields): \(answer.text)")
+        }
+        #expect(daemon.stop() == 0)
+    }
+
+    @Test func namesOfThisMachineAreConfigured() throws {
+        let daemon = try Daemon(["--host-names", "vision.example"])
+        #expect(try unload(daemon, ["Host: vision.example"]).status == 200)
+        #expect(try unload(daemon, ["Host: other.example"]).status == 403)
+        #expect(daemon.stop() == 0)
+    }
+
+    /// A page of another origin may have pictures classified, as any program may; it cannot read the answers, for no field of
+    /// theirs lets it (CORS).
+    @Test func otherRoutesAreOpenToWebPagesThatCannotReadTheirAnswers() throws {
+        let daemon = try Daemon()
+        let fields = ["-H", "Origin: http://evil.example", "-H", "Sec-Fetch-Site: cross-site"]
+        let answer = try Curl.post(BadInputTests.seven, to: daemon.url + "/v1/classify", fields)
+        #expect(answer.status == 200)
+        #expect(!answer.headers.keys.contains { $0.hasPrefix("access-control-") })
+        // Anything but a simple request is asked about first, and refused.
+        let asked = try Curl.run(
+            daemon.url + "/v1/classify", ["-X", "OPTIONS", "-H", "Access-Control-Request-Method: POST"] + fields)
+        #expect(asked.status == 405 && !asked.headers.keys.contains { $0.hasPrefix("access-control-") })
+        #expect(daemon.stop() == 0)
+    }
+}

@@ -1,0 +1,121 @@
+import Foundation
+import Inference
+import TestSupport
+import Testing
+
+/// Links in the folders of models: which are followed, and which end a walk.
+@Suite struct LinksTests {
+    private let folder: TemporaryFolder
+
+    init() throws { folder = try TemporaryFolder() }
+
+    private func link(_ name: String, to target: String) throws {
+        let place = folder.url.appendingPathComponent(name)
+        try FileManager.default.createDirectory(
+            at: place.deletingLastPathComponent(), withIntermediateDirectories: true)
+        try FileManager.default.createSymbolicLink(atPath: place.path, withDestinationPath: target)
+    }
+
+    /// A repository of `models`, after its eager models have been loaded.
+    private func repository(_ models: String = "models") async throws -> ModelRepository {
+        var configuration = ModelConfiguration()
+        configuration.engine = FakeEngine()
+        let path = folder.url.appendingPathComponent(models).path
+        configuration.links = .within([path])
+        let repository = ModelRepository(folders: [path], configuration: configuration)
+        try repository.discover()
+        await repository.loadEager()
+        return repository
+    }
+
+    private static let labelled = Bundles.manifest().replacingOccurrences(
+        of: "\"name\": \"y\",", with: "\"name\": \"y\", \"labels\": \"labels.txt\",")
+
+    @Test func aFileThatIsALinkOutOfTheFolderIsRefused() async throws {
+        try folder.write([
+            "secret": "root\n", "models/m/model.json": Bundles.manifest(), "models/m/m.onnx": "",
+            "models/good/model.json": Bundles.manifest(), "models/good/m.onnx": "",
+        ])
+        try link("models/m/labels.txt", to: "../../secret")
+        let repository = try await repository()
+        let records = repository.records
+        #expect(records.map(\.name) == ["good", "m"] && records.first?.state == .ready)
+        guard case .failed(let reason) = records.last?.state else {
+            Issue.record("a link out of the folder was followed")
+            return
+        }
+        #expect(reason.contains("labels.txt") && reason.contains("external_links"), "\(reason)")
+        #expect(!reason.contains(folder.url.path), "\(reason)")
+    }
+
+    @Test(arguments: ["../../elsewhere/m.onnx", "/dev/null", "/etc/passwd"])
+    func soIsAModelFile(_ target: String) async throws {
+        try folder.write(["elsewhere/m.onnx": "", "models/m/model.json": Bundles.manifest()])
+        try link("models/m/m.onnx", to: target)
+        #expect(try await repository().records.allSatisfy { $0.state != .ready })
+    }
+
+    @Test func soIsABundleAndABareFile() async throws {
+        try folder.write([
+            "elsewhere/m/model.json": Bundles.manifest(), "elsewhere/m/m.onnx": "", "elsewhere/n.onnx": "",
+        ])
+        try link("models/m", to: "../elsewhere/m")
+        try link("models/n.onnx", to: "../elsewhere/n.onnx")
+        let states = try await repository().records.map(\.state)
+        #expect(states.count == 2 && states.allSatisfy { $0 != .ready })
+    }
+
+    /// Weights beside a bare file have its name; other files there are not its own.
+    @Test func soAreTheWeightsOfABareFile() async throws {
+        try folder.write(["elsewhere/m.bin": "", "models/m.xml": "", "models/n.xml": ""])
+        try link("models/m.bin", to: "../elsewhere/m.bin")
+        let states = try await repository().records.map(\.state)
+        #expect(states.count == 2 && states.first != .ready && states.last == .ready, "\(states)")
+    }
+
+    @Test func linksInsideTheFolderAreFollowed() async throws {
+        try folder.write(["models/_shared/m.onnx": "", "models/m/model.json": Bundles.manifest()])
+        try link("models/m/m.onnx", to: folder.url.path + "/models/_shared/m.onnx")
+        #expect(try await repository().records.map(\.state) == [.ready])
+    }
+
+    /// A ConfigMap is mounted as links to files of a folder that a link names, so that all of it changes at once.
+    @Test func aConfigMapIsServed() async throws {
+        try folder.write([
+            "models/m/..2026_11_22/model.json": Bundles.manifest(), "models/m/..2026_11_22/m.onnx": "",
+        ])
+        try link("models/m/..data", to: "..2026_11_22")
+        for file in ["model.json", "m.onnx"] { try link("models/m/\(file)", to: "..data/\(file)") }
+        #expect(try await repository().records.map(\.state) == [.ready])
+    }
+
+    /// The folder of models may be a link itself: a model that is mounted from another container is.
+    @Test func theFolderOfModelsMayBeALink() async throws {
+        try folder.write(["elsewhere/m/model.json": Bundles.manifest(), "elsewhere/m/m.onnx": ""])
+        try link("models", to: "elsewhere")
+        #expect(try await repository().records.map(\.state) == [.ready])
+    }
+
+    /// Thirty links to the folder itself: 30 to the power of 8 paths, and one folder.
+    @Test(.timeLimit(.minutes(1)))
+    func aFolderWithLinksToItselfIsWalkedOnce() async throws {
+        try folder.write(["models/m/model.json": Bundles.manifest(), "models/m/m.onnx": ""])
+        for index in 0..<30 { try link("models/m/loop\(index)", to: ".") }
+        let repository = try await repository()
+        #expect(repository.records.map(\.state) == [.ready])
+        let watcher = try RepositoryWatcher(repository)
+        #expect(try !watcher.look())
+    }
+
+    /// Folders that link to each other, and more folders than any bundle has.
+    @Test(.timeLimit(.minutes(1)))
+    func manyFoldersAreBounded() async throws {
+        try folder.write(["models/m/model.json": Bundles.manifest(), "models/m/m.onnx": ""])
+        for index in 0..<30 {
+            for other in 0..<30 where other != index {
+                try link("models/m/f\(index)/\(other)", to: "../f\(other)")
+            }
+        }
+        #expect(try await repository().records.map(\.state) == [.ready])
+    }
+}
