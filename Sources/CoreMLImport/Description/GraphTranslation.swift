@@ -18,23 +18,31 @@ package struct TranslatedGraph: Sendable {
     /// - Parameter files: those beside the model file, by their path from its folder.
     package init(_ specification: ModelSpecification, files: [String: Bytes]) throws(ImportError) {
         let description = specification.description
-        guard specification.type != .mlProgram else { throw ImportError([Problem("ML Programs are not supported")]) }
-        let network: NeuralNetwork
-        do throws(Problem) {
-            network = try NeuralNetwork(specification.reader)
-        } catch {
-            throw ImportError([error])
+        let classes: (labels: ClassLabels, probabilities: String)?
+        if specification.type == .mlProgram {
+            let program = try ProgramTranslator(description, files: WeightFiles(files)).translate(specification.reader)
+            graph = program.graph
+            scalers = [:]
+            classes = program.classifier
+        } else {
+            let network: NeuralNetwork
+            do throws(Problem) {
+                network = try NeuralNetwork(specification.reader)
+            } catch {
+                throw ImportError([error])
+            }
+            let translated = try NetworkTranslator.translate(network, description)
+            graph = translated.graph
+            scalers = translated.scalers
+            classes = translated.classifier
         }
-        let translated = try NetworkTranslator.translate(network, description)
-        graph = translated.graph
-        scalers = translated.scalers
-        classifier = translated.classifier.map { classifier in
+        classifier = classes.map { classes in
             let labels: [Category] =
-                switch classifier.labels {
+                switch classes.labels {
                 case .strings(let labels): labels.map(Category.string)
                 case .integers(let labels): labels.map { .int64(Int64($0)) }
                 }
-            return Classifier(labels: labels, result: classifier.probabilities)
+            return Classifier(labels: labels, result: classes.probabilities)
         }
     }
 }

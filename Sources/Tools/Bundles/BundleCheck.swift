@@ -63,6 +63,7 @@ package enum BundleCheck {
             ? "classify, predict and /v2" : "predict and /v2"
         lines.append("  answers to \(routes)")
         if let provenance = model.provenance { lines += ProvenanceAnswer.lines(provenance) }
+        lines += model.loadReport.advice.map { "  look at this: \($0)" }
         // What `ocelli init` has marked, as long as the marks are there.
         if let data = FileManager.default.contents(atPath: path + "/model.json"), let json = try? JSONValue.parse(data)
         {
