@@ -115,6 +115,26 @@ struct CoreMLTests {
         #expect(!right.text.contains("look at this"))
     }
 
+    @Test func initWritesTheBundleThatServingComesTo() throws {
+        let folder = try Folder([Self.product.appendingPathComponent("colors.mlmodel")])
+        let result = try ocelli(["init", folder.url.appendingPathComponent("colors.mlmodel").path])
+        #expect(result.status == 0, "\(result.errors)")
+        try FileManager.default.removeItem(at: folder.url.appendingPathComponent("colors.mlmodel"))
+        let daemon = try Daemon(["--models", folder.url.path])
+        defer { daemon.stop() }
+        let scores = try #require(try expected()["colors"] as? [String: [String: Double]])
+        for (picture, wanted) in scores {
+            let answer = try Curl.post(
+                Self.product.appendingPathComponent("\(picture).png"), to: daemon.url + "/v1/models/colors/classify")
+            #expect(answer.topLabel == picture, "\(answer.text)")
+            #expect(close(answer.topConfidence, try #require(wanted[picture])))
+        }
+        let trees = Self.fixtures.appendingPathComponent("classical/random_forest_regressor.mlmodel").path
+        let nothing = try ocelli(["init", trees])
+        #expect(nothing.status != 0)
+        #expect(nothing.errors.contains("there is nothing to convert"), "\(nothing.errors)")
+    }
+
     @Test func openInferenceHasTheLabelAsBytesAndTheScoresAsTensor() throws {
         let folder = try Folder([Self.product.appendingPathComponent("colors.mlmodel")])
         let daemon = try Daemon(["--models", folder.url.path])
