@@ -40,6 +40,11 @@ struct CoreMLTests {
         return try #require(try JSONSerialization.jsonObject(with: data) as? [String: Any])
     }
 
+    /// Runs the program without settings from the environment of the tests.
+    private func ocelli(_ arguments: [String]) throws -> Shell.Result {
+        try Shell.run("env", ["-u", "OCELLI_ONLY", Daemon.binary.path] + arguments)
+    }
+
     private func predict(_ daemon: Daemon, _ model: String, _ body: String) throws -> Answer {
         try Curl.run(daemon.url + "/v1/models/\(model)/predict", ["--data-binary", "@-"], input: Data(body.utf8))
     }
@@ -82,6 +87,52 @@ struct CoreMLTests {
         let inputs = try #require(record["inputs"] as? [[String: Any]])
         #expect(inputs[0]["type"] as? String == "image")
         #expect(inputs[0]["format"] as? String == "BGR")
+    }
+
+    @Test func anMLProgramInAPackageIsTheSameClassifier() throws {
+        let folder = try Folder([Self.product.appendingPathComponent("program.mlpackage")])
+        let daemon = try Daemon(["--models", folder.url.path])
+        defer { daemon.stop() }
+        let scores = try #require(try expected()["colors"] as? [String: [String: Double]])
+        for (picture, wanted) in scores {
+            let answer = try Curl.post(
+                Self.product.appendingPathComponent("\(picture).png"), to: daemon.url + "/v1/classify?top=4")
+            #expect(answer.topLabel == picture, "\(answer.text)")
+            for entry in answer.classifications {
+                let label = try #require(entry["label"] as? String)
+                #expect(close(entry["confidence"], try #require(wanted[label])), "\(picture), \(label): \(entry)")
+            }
+        }
+    }
+
+    @Test func checkWarnsOfBiasesThatAreAdded() throws {
+        let wrong = Self.product.appendingPathComponent("colors_mean.mlmodel").path
+        let result = try ocelli(["check", wrong])
+        #expect(result.status == 0)
+        #expect(result.text.contains("positive, which looks like a mistake of sign"), "\(result.text)")
+        let right = try ocelli(["check", Self.product.appendingPathComponent("colors.mlmodel").path])
+        #expect(right.text.contains("answers to classify, predict and /v2"), "\(right.text)")
+        #expect(!right.text.contains("look at this"))
+    }
+
+    @Test func initWritesTheBundleThatServingComesTo() throws {
+        let folder = try Folder([Self.product.appendingPathComponent("colors.mlmodel")])
+        let result = try ocelli(["init", folder.url.appendingPathComponent("colors.mlmodel").path])
+        #expect(result.status == 0, "\(result.errors)")
+        try FileManager.default.removeItem(at: folder.url.appendingPathComponent("colors.mlmodel"))
+        let daemon = try Daemon(["--models", folder.url.path])
+        defer { daemon.stop() }
+        let scores = try #require(try expected()["colors"] as? [String: [String: Double]])
+        for (picture, wanted) in scores {
+            let answer = try Curl.post(
+                Self.product.appendingPathComponent("\(picture).png"), to: daemon.url + "/v1/models/colors/classify")
+            #expect(answer.topLabel == picture, "\(answer.text)")
+            #expect(close(answer.topConfidence, try #require(wanted[picture])))
+        }
+        let trees = Self.fixtures.appendingPathComponent("classical/random_forest_regressor.mlmodel").path
+        let nothing = try ocelli(["init", trees])
+        #expect(nothing.status != 0)
+        #expect(nothing.errors.contains("there is nothing to convert"), "\(nothing.errors)")
     }
 
     @Test func openInferenceHasTheLabelAsBytesAndTheScoresAsTensor() throws {
@@ -159,6 +210,8 @@ struct CoreMLTests {
         try folder.write("rot\ngrün\nblau\ngrau\n", to: "right/labels.txt")
         let daemon = try Daemon(["--models", folder.url.path])
         defer { daemon.stop() }
+        #expect(daemon.log.contains("model as_written version 1: the biases of input \"image\""))
+        #expect(!daemon.log.contains("model right version 3: the biases"))
         let red = Self.product.appendingPathComponent("red.png")
         let wanted = try #require(try expected()["colors_mean"] as? [String: [String: Double]])["red"]
         let written = try Curl.post(red, to: daemon.url + "/v1/models/as_written/classify?top=4")

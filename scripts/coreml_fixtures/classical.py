@@ -1,16 +1,11 @@
-#!/usr/bin/env python3
-"""Writes Core ML files of the classical model types, and what scikit-learn, scipy or numpy compute for the same inputs.
+"""Core ML files of the classical model types, and what scikit-learn, scipy or numpy compute for the same inputs.
 
-usage: classical.py FOLDER      (Tests/Fixtures/coreml/classical)
-
-Needs coremltools 9.0, scikit-learn 1.5.1 and numpy 1.26. The converters of coremltools write the files where it has one;
+The converters of coremltools write the files where it has one;
 the others are written field by field. Every expected value comes from the model that was converted, or from numpy: never
 from what reads the files.
 """
 
 import json
-import pathlib
-import sys
 import warnings
 
 import numpy as np
@@ -548,17 +543,11 @@ def suppressed(scores, boxes, iou, least, per_class):
     return kept
 
 
-def main():
+def make(fixtures):
     global folder
-    folder = pathlib.Path(sys.argv[1])
-    folder.mkdir(parents=True, exist_ok=True)
-    for old in folder.glob("*.mlmodel"):
-        old.unlink()
-    for make in (linear_models, trees, support_vectors, nearest_neighbors, preparation, pipelines, suppression):
-        make()
-    sizes = [p.stat().st_size for p in folder.glob("*.mlmodel")]
-    print(f"{len(sizes)} files, the largest of {max(sizes)} bytes, {sum(sizes)} bytes together")
-
-
-if __name__ == "__main__":
-    main()
+    folder = fixtures.folder
+    for family in (linear_models, trees, support_vectors, nearest_neighbors, preparation, pipelines, suppression):
+        family()
+    files = list(folder.glob("*.mlmodel"))
+    fixtures.names.update(file.stem for file in files)
+    fixtures.size += sum(file.stat().st_size for file in files)

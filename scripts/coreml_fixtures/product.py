@@ -1,19 +1,17 @@
-#!/usr/bin/env python3
-"""Writes the Core ML files that the program is tried with as a whole, and what numpy computes for them.
-
-usage: product.py FOLDER      (Tests/Fixtures/coreml/product)
+"""Core ML files that the program is tried with as a whole, and what numpy computes for them.
 
 colors.mlmodel        tells a picture's main colour: a network with an image input, scale and bias, and labels
 colors_mean.mlmodel   the same with biases of the wrong sign, as published SqueezeNets have them
 invert.mlmodel        turns a picture into its negative: an image output
 pixels.mlmodel        a pipeline: a network's features of a picture, then a linear model of scikit-learn's kind
+program.mlpackage     the colors as an ML Program
 tickets.mlmodel       a pipeline of a word and numbers, one of them optional
 """
 
 import json
-import pathlib
+import logging
+import shutil
 import struct
-import sys
 import warnings
 import zlib
 
@@ -21,11 +19,13 @@ import numpy as np
 
 warnings.filterwarnings("ignore")
 
+import coremltools as ct  # noqa: E402
 from coremltools import proto  # noqa: E402
+from coremltools.converters.mil import Builder as mb  # noqa: E402
 from coremltools.models import datatypes  # noqa: E402
 from coremltools.models.neural_network import NeuralNetworkBuilder  # noqa: E402
 
-import classical  # noqa: E402
+from . import classical  # noqa: E402
 
 folder = None
 LABELS = ["red", "green", "blue", "gray"]
@@ -163,10 +163,29 @@ def tickets():
     return [({"day": "weekday", "distance": 12.5}, price("weekday", 12.5)), ({"day": "weekend"}, price("weekend", 100))]
 
 
-def main():
+def program():
+    """An ML Program in a package, with its weights in a file: the same colors, with scale and bias as operations."""
+    scale, bias = np.float32(1 / 127.5), np.float32(-1)
+
+    @mb.program(input_specs=[mb.TensorSpec(shape=(1, 3, 16, 16))])
+    def function(image):
+        scaled = mb.add(x=mb.mul(x=image, y=scale), y=bias)
+        means = mb.reduce_mean(x=scaled, axes=[2, 3], keep_dims=False)
+        return mb.softmax(x=mb.linear(x=means, weight=WEIGHTS[:, ::-1].copy(), bias=BIAS), axis=-1, name="scores")
+
+    model = ct.convert(
+        function, convert_to="mlprogram", inputs=[ct.ImageType(name="image", shape=(1, 3, 16, 16), color_layout="RGB")],
+        classifier_config=ct.ClassifierConfig(LABELS), compute_precision=ct.precision.FLOAT32, skip_model_load=True)
+    about(model.get_spec(), "Tells the main colour of a picture.")
+    target = folder / "program.mlpackage"
+    shutil.rmtree(target, ignore_errors=True)
+    model.save(str(target))
+
+
+def make(fixtures):
     global folder
-    folder = pathlib.Path(sys.argv[1])
-    folder.mkdir(parents=True, exist_ok=True)
+    logging.disable(logging.WARNING)
+    folder = fixtures.folder
     expected = {
         "pictures": PICTURES,
         "colors": colors("colors", 1 / 127.5, -1),
@@ -175,10 +194,8 @@ def main():
         "tickets": [{"inputs": inputs, "price": price} for inputs, price in tickets()],
     }
     invert()
+    program()
     for name, rgb in PICTURES.items():
         png(folder / f"{name}.png", rgb)
     (folder / "expected.json").write_text(json.dumps(expected, indent=1) + "\n")
-
-
-if __name__ == "__main__":
-    main()
+    fixtures.names.update(path.name for path in folder.iterdir())

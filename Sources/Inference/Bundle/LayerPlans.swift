@@ -61,4 +61,6 @@ struct ModelPlan: Sendable {
     let inputShapes: [Int: Shape]
     /// What the model file says of itself; nil for formats that say nothing.
     var about: ModelAbout?
+    /// What looks like a mistake in the model file, though it can be served.
+    var advice: [String] = []
 }

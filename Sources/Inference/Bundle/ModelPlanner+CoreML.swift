@@ -9,6 +9,7 @@ extension ModelPlanner {
         let outputLayers = match(description.outputs, with: overrides?.outputs ?? [], what: "output")
         // The label and the probabilities have the same classes: either may name them.
         let labels = outputLayers.lazy.compactMap { $0?.labels }.first
+        var advice: [String] = []
         var inputs: [InputPlan] = []
         for (feature, layer) in zip(description.inputs, inputLayers) {
             guard let index = file.inputIndex(named: feature.name) else {
@@ -17,13 +18,18 @@ extension ModelPlanner {
                 continue
             }
             if let plan = input(feature, index: index, file: file, layer: layer) { inputs.append(plan) }
+            if let scaler = facts.scalers[feature.name], case .image(let image) = feature.type,
+                layer?.given.contains("normalize") != true
+            {
+                advice += self.advice(feature.name, scaler, image).map { [$0] } ?? []
+            }
         }
         var outputs: [OutputPlan] = []
         for (feature, layer) in zip(description.outputs, outputLayers) {
             if let plan = output(feature, file: file, layer: layer, givenLabels: labels) { outputs.append(plan) }
         }
         if outputs.isEmpty, problems.problems.isEmpty { problems.add("", "the model has no outputs") }
-        return ModelPlan(inputs: inputs, outputs: outputs, inputShapes: [:], about: facts.about)
+        return ModelPlan(inputs: inputs, outputs: outputs, inputShapes: [:], about: facts.about, advice: advice)
     }
 
     /// What model.json says of each feature: by name, or by place where there are as many and names differ.
@@ -81,6 +87,16 @@ extension ModelPlanner {
                 "description.input \"\(feature.name)\"", "features of type \(feature.type.name) are not supported")
             return nil
         }
+    }
+
+    /// Published networks add the mean of their training's pictures where they should subtract it.
+    private func advice(_ name: String, _ scaler: ImageScaler, _ image: ImageFeature) -> String? {
+        let biases = scaler.biases(image.colorSpace)
+        guard scaler.channelScale > 0, biases.allSatisfy({ $0 > 0 }) else { return nil }
+        let list = biases.map { String($0) }.joined(separator: ", ")
+        return
+            "the biases of input \"\(name)\" (\(list)) are positive, which looks like a mistake of sign: the mean is usually "
+            + "subtracted. It is served as written; a model.json with \"normalize\" for the input says otherwise"
     }
 
     /// A picture as model.json would describe it.

@@ -12,6 +12,8 @@ public struct LoadReport: Sendable, Hashable {
     public var firstPrediction: UInt64?
     /// Whether the compiled model came from the cache.
     public var isCached = false
+    /// What looks like a mistake in the model file, though it is served as written.
+    public var advice: [String] = []
     /// The devices that it runs on.
     public var device = ""
     /// How it runs there, in the engine's words.

@@ -97,6 +97,7 @@ extension Model {
         // What the trial has compiled a moment ago was not there before.
         report.isCached = compiled.loadedFromCache && tried?.compiledAnew != true
         report.device = compiled.executionDevices
+        report.advice = plan.advice
         report.execution = compiled.execution
         let model = try Model(
             bundle: bundle, manifest: manifest, provenance: derived?.provenance, version: version, plan: plan,

@@ -14,6 +14,7 @@ enum ModelEvents {
                     + (report.wasTried ? ", \(trial) ms of it a trial in a process of its own" : "")
                     + ") on \(report.device)"
             )
+            for advice in report.advice { log.warning("model \(name) version \(version): \(advice)") }
             if let problem = report.trialProblem {
                 log.warning("model \(name) was loaded without having been tried in a process of its own: \(problem)")
             }

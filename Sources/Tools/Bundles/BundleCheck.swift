@@ -62,6 +62,7 @@ package enum BundleCheck {
         routes += model.tasks.map(\.rawValue) + ["predict"]
         lines.append("  answers to \(routes.joined(separator: ", ")) and /v2")
         if let provenance = model.provenance { lines += ProvenanceAnswer.lines(provenance) }
+        lines += model.loadReport.advice.map { "  look at this: \($0)" }
         // What `ocelli init` has marked, as long as the marks are there.
         if let data = FileManager.default.contents(atPath: path + "/model.json"), let json = try? JSONValue.parse(data)
         {

@@ -14,6 +14,9 @@ enum InitCommand: Command {
         metadata.yaml, the file's own metadata, files of labels); each line names its source in a comment. What nobody
         says is a first guess, marked with "$decide": look at each, then run `ocelli check FOLDER`.
 
+        A Core ML file (.mlmodel, .mlpackage) is served without model.json. For one that holds a network or an ML Program this
+        writes a folder of its name with what serving makes of it: OpenVINO's representation, the labels, and model.json.
+
           --stdout   Print it instead.
           --force    Overwrite a model.json that is there.
         """
@@ -34,6 +37,18 @@ enum InitCommand: Command {
             }
         }
         guard let file else { throw UsageError("no model file is given; `ocelli help init` shows how") }
+        if CoreMLDraft.reads(file) {
+            let draft = try CoreMLDraft(modelFile: file)
+            if prints {
+                Terminal.print(String(draft.json.dropLast()))
+            } else {
+                try draft.write(overwriting: overwrites)
+                Terminal.print(
+                    "wrote \(draft.folder): model.json, model.xml, model.bin and, for a classifier, labels.txt")
+                Terminal.print("then: ocelli check \(draft.folder)")
+            }
+            return 0
+        }
         let draft = try BundleDraft(modelFile: file)
         if prints {
             Terminal.print(String(draft.json.dropLast()))

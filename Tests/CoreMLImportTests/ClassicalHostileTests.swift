@@ -1,0 +1,123 @@
+import CoreMLImport
+import Foundation
+import TestSupport
+import Testing
+
+/// Damaged files of classical models: an error or a model, never a trap. Run under AddressSanitizer as well (`make test-asan`).
+@Suite struct ClassicalHostileTests {
+    /// One of each family.
+    static let names = [
+        "glm_classifier_strings", "random_forest_classifier_3", "svc_rbf_3", "knn_distance", "pipeline_nested",
+        "suppression",
+        "one_hot_scikit",
+    ]
+
+    /// Reads a file, and evaluates what it holds on zeros where it is still a model.
+    private func use(_ bytes: [UInt8]) {
+        do throws(Problem) {
+            let specification = try ModelSpecification(Bytes(bytes))
+            do throws(ImportError) {
+                let steps = try ModelSteps(specification)
+                var inputs: FeatureTable = [:]
+                for input in specification.description.inputs {
+                    switch input.type {
+                    case .double: inputs[input.name] = .double(0)
+                    case .int64: inputs[input.name] = .int64(0)
+                    case .string: inputs[input.name] = .string("south")
+                    case .dictionary:
+                        inputs[input.name] = .dictionary(CategoryNumbers(keys: [.string("a")], values: [1]))
+                    case .multiArray(let array):
+                        let count = array.extents.reduce(1) { min(4_096, $0 * min(4_096, max(1, $1 ?? 1))) }
+                        inputs[input.name] = .array(NumberArray([Double](repeating: 0, count: count)))
+                    default: break
+                    }
+                }
+                var run = StepRun(steps, inputs: inputs)
+                _ = try? run.advance()
+            } catch {
+                #expect(!error.problems.isEmpty)
+            }
+        } catch {
+            #expect(!error.message.isEmpty)
+        }
+    }
+
+    @Test(arguments: names)
+    func cutAtEveryByte(_ name: String) throws {
+        let bytes = try ClassicalFixtureTests.bytes(name)
+        for length in bytes.indices { use(Array(bytes[..<length])) }
+    }
+
+    @Test(arguments: names)
+    func everySeventhBitFlipped(_ name: String) throws {
+        var bytes = try ClassicalFixtureTests.bytes(name)
+        for bit in stride(from: 0, to: bytes.count * 8, by: 7) {
+            bytes[bit / 8] ^= 1 << UInt8(bit % 8)
+            use(bytes)
+            bytes[bit / 8] ^= 1 << UInt8(bit % 8)
+        }
+    }
+
+    @Test func mutations() throws {
+        let seed = UInt64.random(in: 0 ... .max)
+        print("seed \(seed)")
+        var random = SplitMix(seed: seed)
+        let files = try Self.names.map(ClassicalFixtureTests.bytes)
+        for _ in 0..<4_000 {
+            var bytes = files[Int(random.next() % UInt64(files.count))]
+            for _ in 0..<(1 + random.next() % 4) {
+                let place = Int(random.next() % UInt64(bytes.count))
+                switch random.next() % 3 {
+                case 0: bytes[place] = UInt8(truncatingIfNeeded: random.next())
+                case 1: bytes.remove(at: place)
+                default: bytes.insert(UInt8(truncatingIfNeeded: random.next()), at: place)
+                }
+                if bytes.isEmpty { bytes = [0] }
+            }
+            use(bytes)
+        }
+    }
+
+    // MARK: Trees
+
+    /// A regressor of the nodes: tree, node, behavior (6: leaf), true and false child.
+    private func trees(_ nodes: [(Int, Int, Int, Int, Int)]) -> [UInt8] {
+        func varint(_ value: Int) -> [UInt8] {
+            var value = value, bytes: [UInt8] = []
+            while value >= 128 {
+                bytes.append(UInt8(value & 127) | 128)
+                value >>= 7
+            }
+            return bytes + [UInt8(value)]
+        }
+        func field(_ number: Int, _ value: Int) -> [UInt8] { varint(number << 3) + varint(value) }
+        func field(_ number: Int, _ bytes: [UInt8]) -> [UInt8] { varint(number << 3 | 2) + varint(bytes.count) + bytes }
+        let list = nodes.flatMap { node -> [UInt8] in
+            let numbers = field(1, node.0) + field(2, node.1) + field(3, node.2)
+            return field(1, numbers + field(12, node.3) + field(13, node.4))
+        }
+        func feature(_ name: String) -> [UInt8] { field(1, Array(name.utf8)) + field(3, field(2, [])) }
+        let description = field(1, feature("x")) + field(10, feature("y"))
+        return field(1, 1) + field(2, description) + field(302, field(1, list + field(2, 1)))
+    }
+
+    @Test func treesThatAreNoTreesAreRefusedWithThePlace() throws {
+        for (nodes, words) in [
+            ([(0, 0, 0, 1, 2), (0, 1, 0, 0, 2), (0, 2, 6, 0, 0)], "child of two nodes"),
+            ([(0, 0, 0, 0, 1), (0, 1, 6, 0, 0)], "form a cycle"),
+            ([(0, 0, 0, 1, 2), (0, 1, 6, 0, 0)], "false child 2 is not in the tree"),
+            ([(0, 0, 6, 0, 0), (0, 0, 6, 0, 0)], "is there twice"),
+            ([(0, 0, 6, 0, 0), (0, 1, 6, 0, 0)], "two roots"), ([(0, 0, 9, 0, 0)], "unknown behavior 9"),
+            ([], "no trees"),
+        ] {
+            let specification = try ModelSpecification(Bytes(trees(nodes)))
+            do throws(ImportError) {
+                _ = try ModelSteps(specification)
+                Issue.record("\(nodes) is taken for a tree")
+            } catch {
+                #expect(error.description.contains(words), "\(error.description), expected \(words)")
+                #expect(error.description.hasPrefix("treeEnsembleRegressor"))
+            }
+        }
+    }
+}
