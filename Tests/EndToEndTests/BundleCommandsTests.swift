@@ -165,7 +165,7 @@ struct BundleCommandsTests {
             for (path, words) in [
                 (folder.path, ["is a folder", "/net.xml"]), (folder.path + "/none.onnx", ["does not exist"]),
                 (SharedData.packageRoot.path + "/LICENSE", ["no model file", ".onnx"]),
-                (SharedData.packageRoot.path + "/docs", ["is a folder, and no TensorFlow SavedModel"]),
+                (SharedData.packageRoot.path + "/docs", ["is a folder, not a TensorFlow SavedModel"]),
             ] {
                 let result = try ocelli(["init", path])
                 #expect(result.status == 1 && result.text.isEmpty, "\(result.text)")

@@ -20,7 +20,7 @@ import Testing
         ("infer a b", "found 3 words"),
         ("infer fifteen-letters", "at least 16"),
         ("\n\ninfer \(secret)\"", "line 3"),
-        ("infer,write \(secret)", "\"write\" is no class: expected infer, read, admin or all"),
+        ("infer,write \(secret)", "\"write\" is not a class: expected infer, read, admin or all"),
         ("Infer \(secret)", "\"Infer\" is no class"),
         ("infer: \(secret)", "\"infer:\" is no class"),
         ("", "holds no token"),
@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test func aFileThatCannotBeReadSaysWhy() {
-        #expect(TokenFile(path: "/nonexistent/tokens").problems.first?.contains("there is no such file") == true)
+        #expect(TokenFile(path: "/nonexistent/tokens").problems.first?.contains("no such file") == true)
         #expect(TokenFile(path: "/tmp").problems.first?.contains("it is a folder") == true)
         #expect(TokenFile(path: "/nonexistent").entries.isEmpty)
     }

@@ -84,7 +84,7 @@ package struct ModelBundle: Sendable {
             }
             guard isFolder else {
                 let reason =
-                    "\(path) is no model file by its name: expected \(Self.fileExtensions.joined(separator: ", "))"
+                    "\(path) is not a model file: expected \(Self.fileExtensions.joined(separator: ", "))"
                 throw .invalidBundle(name: name, problems: [BundleProblem(path: "", reason: reason)])
             }
             throw .invalidBundle(

@@ -328,7 +328,7 @@ public final class ModelRepository: Sendable {
     /// are asked for. To be called now and then.
     public func unloadIdle() {
         for slot in slots.withLock({ Array($0.values.joined()) }) where slot.isIdle && slot.unload() {
-            onEvent(.unloaded(name: slot.name, version: slot.version, why: "nobody has asked it for a while"))
+            onEvent(.unloaded(name: slot.name, version: slot.version, why: "it was idle"))
         }
     }
 
@@ -383,7 +383,7 @@ public final class ModelRepository: Sendable {
         case .success(let model):
             onEvent(.loaded(name: slot.name, version: slot.version, report: model.loadReport))
             if !outcome.isKept {
-                let why = "it was let go of while it was loading"
+                let why = "it was unloaded while it was loading"
                 onEvent(.unloaded(name: slot.name, version: slot.version, why: why))
             }
         case .failure(let error):

@@ -149,7 +149,7 @@ final class ModelSlot: Sendable {
     /// How a load went.
     struct Outcome: Sendable {
         let result: Result<Model, InferenceError>
-        /// Whether the model was handed to the slot: not where it was let go of while it was loading.
+        /// Whether the model was handed to the slot: not where it was unloaded while it was loading.
         let isKept: Bool
     }
 

@@ -123,7 +123,7 @@ struct RepositoryScanner: Sendable {
             case .missing, nil: "\(entry) (a link that leads nowhere)"
             case .folder:
                 "\(entry) (a folder without model.json, saved_model.pb, one model file, or numbered versions with one model each)"
-            case .file: "\(entry) (no model file by its name)"
+            case .file: "\(entry) (not a model file: unknown extension)"
             }
         }
     }

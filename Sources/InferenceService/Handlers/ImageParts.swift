@@ -24,7 +24,7 @@ struct ImageParts {
                         if ranges.count >= most, problem == nil {
                             problem = ServiceError(
                                 .badRequest, "bad_request",
-                                "the multipart body has more than \(most) pictures: that many are taken at once (max_batch)"
+                                "the multipart body has more than \(most) pictures, the limit (max_batch)"
                             )
                         }
                         if headers.name != "image", problem == nil {

@@ -74,8 +74,8 @@ package enum Daemon {
         let accessLog = AccessLog(log, isEnabled: settings.accessLog)
         if !listening.replaced.isEmpty {
             log.notice(
-                "listening on the sockets that the service manager has passed, instead of "
-                    + "\(listening.replaced.joined(separator: ", ")); name \"systemd\" in `listen` to have both")
+                "listening on the sockets passed by the service manager, instead of "
+                    + "\(listening.replaced.joined(separator: ", ")); name \"systemd\" in `listen` to use both")
         }
         let server = HTTPServer(
             configuration: plan.serverConfiguration(listeners: listening.addresses), responder: service,

@@ -7,7 +7,7 @@ enum DefaultModel {
         let name = settings.defaultModel
         guard !name.isEmpty, !known.contains(name) else { return }
         log.warning(
-            "default_model: there is no model \"\(name)\" (there are: \(known.sorted().joined(separator: ", "))); "
-                + "/v1/classify answers 404 until there is")
+            "default_model: unknown model \"\(name)\" (available: \(known.sorted().joined(separator: ", "))); "
+                + "/v1/classify answers 404 until it exists")
     }
 }

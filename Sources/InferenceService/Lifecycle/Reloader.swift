@@ -16,7 +16,7 @@ struct Reloader: Sendable {
 
     /// - Returns: the settings in force from now on.
     func reload(from current: Settings) async -> Settings {
-        log.notice("SIGHUP: reading the configuration and the models anew")
+        log.notice("SIGHUP: reloading the configuration and the models")
         let next: Next
         do throws(StartupError) {
             next = try await LoaderThread.run { read(from: current) }.get()
@@ -32,7 +32,7 @@ struct Reloader: Sendable {
         log.use(level: settings.level, format: settings.format)
         accessLog.use(isEnabled: settings.accessLog)
         if !next.ignored.isEmpty {
-            log.warning("reload: changed, but needing a restart: \(next.ignored.joined(separator: ", "))")
+            log.warning("reload: changed, but takes effect after a restart: \(next.ignored.joined(separator: ", "))")
         }
         await LoaderThread.run { LeftOut.log(repository, to: log) }
         await repository.reloadAll()

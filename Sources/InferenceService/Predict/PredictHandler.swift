@@ -49,7 +49,7 @@ struct PredictHandler: Sendable {
             return (parts.map { [name: .image(EncodedImage(request.body, $0))] }, parts.count > 1)
         }
         guard Self.isJSON(request.body, type: type) else {
-            let name = try imageInput(of: model, found: "a body that is no JSON")
+            let name = try imageInput(of: model, found: "a body that is not JSON")
             return ([[name: .image(EncodedImage(request.body, 0..<request.body.count))]], false)
         }
         do throws(JSONError) {

@@ -8,7 +8,7 @@ package import Settings
 package struct ClassifyQuery: Sendable {
     /// How many classes are told; nil where the request does not say.
     package var top: Int?
-    /// The least confidence of a class that is told.
+    /// The minimum confidence of a class in the answer.
     package var threshold: Float = 0
     package var crop: CropAndScale?
     package var ignoresOrientation = false
@@ -32,7 +32,7 @@ package struct ClassifyQuery: Sendable {
             switch name {
             case "top":
                 guard let count = Int(value), count >= 1 else {
-                    throw Self.mistake(name, "a whole number from 1", value)
+                    throw Self.mistake(name, "a whole number of 1 or more", value)
                 }
                 top = count
             case "threshold":
@@ -66,7 +66,7 @@ package struct ClassifyQuery: Sendable {
                 let hint = Spelling.hint(for: name, among: known)
                 throw ServiceError(
                     .badRequest, "bad_request",
-                    "query parameter \"\(name.prefix(60))\" is not known here\(hint); there is "
+                    "query parameter \"\(name.prefix(60))\" is unknown\(hint); expected one of "
                         + known.joined(separator: ", "))
             }
         }

@@ -82,11 +82,11 @@ package struct BundleDraft {
             let hint =
                 files.isEmpty
                 ? "" : ": name the model file in it, \(files.map { path + "/" + $0 }.joined(separator: ", "))"
-            throw StartupError("\(name) is a folder, and no TensorFlow SavedModel\(hint)")
+            throw StartupError("\(name) is a folder, not a TensorFlow SavedModel\(hint)")
         }
         guard ModelBundle.fileExtensions.contains(where: { path.hasSuffix($0) }) else {
             throw StartupError(
-                "\(name) is no model file that is read here: expected \(ModelBundle.fileExtensions.joined(separator: ", ")), "
+                "\(name) is not a supported model file: expected \(ModelBundle.fileExtensions.joined(separator: ", ")), "
                     + "or a SavedModel's folder")
         }
     }
@@ -223,7 +223,7 @@ package struct BundleDraft {
     package func write(overwriting: Bool) throws -> String {
         let path = folder + "/model.json"
         guard overwriting || !FileManager.default.fileExists(atPath: path) else {
-            throw StartupError("\(path) is there already: --force overwrites it, --stdout only prints")
+            throw StartupError("\(path) already exists: use --force to overwrite it, or --stdout to print")
         }
         try OutputFile.write(Array(json.utf8), to: path)
         return path

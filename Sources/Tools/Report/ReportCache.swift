@@ -14,7 +14,7 @@ final class ReportCache: Sendable {
     func make() throws(StartupError) -> String {
         // Under the lock: a signal that removes it meanwhile waits, or comes first.
         try path.withLock { path throws(StartupError) in
-            guard let path else { throw StartupError("the measurement has been ended") }
+            guard let path else { throw StartupError("the measurement was interrupted") }
             try OutputFile.makeFolder(path)
             return path
         }
