@@ -111,7 +111,7 @@ struct WrongSettingsTests {
         }
     }
 
-    /// What does not keep the daemon from serving is told, and it serves.
+    /// What does not keep the daemon from serving is logged, and it serves.
     @Test func aCacheThatCannotBeAndAModelThatIsNotAreWarnedOf() throws {
         let daemon = try Daemon(["--cache-dir", "/proc/none", "--default-model", "nobody"])
         #expect(daemon.log.contains("cannot cache compiled models in /proc/none (cache_dir)"), "\(daemon.log)")

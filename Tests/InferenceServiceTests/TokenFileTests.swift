@@ -2,7 +2,7 @@ import Foundation
 import InferenceService
 import Testing
 
-/// What a tokens file may say, and that mistakes are told with their line and without the token.
+/// What a tokens file may say, and that mistakes are reported with their line and without the token.
 @Suite struct TokenFileTests {
     private static let secret = "s3cr3t-s3cr3t-s3cr3t"
 
@@ -29,7 +29,7 @@ import Testing
         let file = read(text)
         #expect(file.problems.count == 1, "\(file.problems)")
         #expect(file.problems.first?.contains(words) == true, "\(file.problems)")
-        #expect(!file.problems.joined().contains(Self.secret), "a token was told")
+        #expect(!file.problems.joined().contains(Self.secret), "a token is in the message")
     }
 
     @Test func everyMistakeIsNamedAtOnce() {

@@ -130,7 +130,7 @@ import Testing
         }
         #expect(first.contains("/m cannot be read: Permission denied") && first.contains("needs r and x"), "\(first)")
         #expect(second.contains("/v cannot be read: Too many open files"), "\(second)")
-        // A request, and a load that is asked for, are told the same.
+        // A request, and a load that is asked for, get the same answer.
         for again in [false, true] {
             let error = await #expect(throws: InferenceError.self) {
                 if again {

@@ -29,7 +29,7 @@ package enum ConnectionFault: Sendable, Hashable {
         }
     }
 
-    /// The error that the client is told.
+    /// The error that the client gets.
     package var error: WireError {
         switch self {
         case .slowHead:

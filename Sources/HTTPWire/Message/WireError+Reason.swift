@@ -95,7 +95,7 @@ extension WireError.Reason {
         }
     }
 
-    /// What a person is told, before the detail.
+    /// The sentence, before the detail.
     package var sentence: String {
         switch self {
         case .tlsHandshake:

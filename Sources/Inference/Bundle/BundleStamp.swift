@@ -33,7 +33,7 @@ struct BundleStamp: Sendable, Hashable {
     /// Files that are looked at, at most: a bundle has a handful, and a stamp must not walk a disk.
     private static let most = 10_000
 
-    /// Looks at a bundle's folder; or at a bare model file, and what lies beside it and is no model: its weights may be in
+    /// Looks at a bundle's folder; or at a bare model file, and the files beside it that are not models: its weights may be in
     /// files of any name. Blocks.
     init(path: String) {
         self.path = path

@@ -126,7 +126,7 @@ package struct ModelBundle: Sendable {
         self.stamp = stamp
     }
 
-    /// Why there is no model.json to be read, in the words of a file that is read.
+    /// Why model.json cannot be read.
     private static func absence(of json: String) -> String {
         if case .failure(let problem) = BundleFile.read(json, most: BundleFile.largestManifest) {
             return problem.reason

@@ -156,7 +156,7 @@ public final class ModelRepository: Sendable {
         ((try? RepositoryScanner().scan(folder)) ?? []).map(\.path).filter { $0 != folder }
     }
 
-    /// Whether a new entry has all its parts; one that has not is told of, and left alone.
+    /// Whether a new entry has all its parts; one that has not is reported and ignored.
     private func isWhole(_ entry: RepositoryScanner.Found) -> Bool {
         if let failure = entry.failure {
             onEvent(.leftAlone(name: entry.name, reason: "\(entry.path) cannot be read: \(failure.reason)"))
@@ -257,7 +257,7 @@ public final class ModelRepository: Sendable {
 
     // MARK: Loading by request
 
-    /// Loads a model anew beside the old one and switches when it is ready; the old one finishes what it holds. One that was
+    /// Reloads a model beside the old one and switches when it is ready; the old one finishes what it holds. One that was
     /// unloaded is served again, with all its versions.
     public func reload(_ name: String) async throws(InferenceError) {
         // Not the one that answers: where the highest has failed, it is the one to be tried again.
@@ -266,7 +266,7 @@ public final class ModelRepository: Sendable {
         _ = try await load(highest, again: true, bringsBack: true)
     }
 
-    /// Loads every version that is loaded, or should be, anew beside the old one; see ``reload(_:)``. One of which neither
+    /// Reloads every version that is loaded, or should be, beside the old one; see ``reload(_:)``. One of which neither
     /// files nor configuration have changed since it was loaded stays as it is; one whose last load failed is tried again.
     /// What somebody has unloaded stays so, and so do models whose files cannot be read now.
     public func reloadAll() async { await reload { _ in true } }
@@ -294,14 +294,14 @@ public final class ModelRepository: Sendable {
                 if await slot.isCurrent {
                     if tellsUnchanged { onEvent(.unchanged(name: name, version: slot.version)) }
                 } else {
-                    // A failure is told as an event, and the old model goes on.
+                    // A failure is an event, and the old model keeps serving.
                     _ = try? await load(slot, again: true)
                 }
             }
         }
     }
 
-    /// Whether nothing can be loaded, or loaded anew, because the files cannot be read; that is told as an event.
+    /// Whether nothing can be loaded or reloaded because the files cannot be read, which is an event.
     private func isOutOfReach(_ slot: ModelSlot) -> Bool {
         guard let reason = slot.unreadable?.reason else { return false }
         if slot.readyModel != nil {

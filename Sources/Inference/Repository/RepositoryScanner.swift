@@ -42,7 +42,7 @@ struct RepositoryScanner: Sendable {
             case .missing: problem = "does not exist"
             case .file: problem = "is a file: give the folder that it is in"
             case .folder:
-                // A folder whose names are told (r) may still not be entered (x): every entry of it would then fail.
+                // A folder that can be listed (r) may still not be entered (x): every entry of it would then fail.
                 _ = try files.kind(folder + "/.")
                 return try files.names(folder).sorted()
             }

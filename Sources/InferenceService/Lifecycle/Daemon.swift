@@ -7,7 +7,7 @@ internal import SystemSupport
 
 /// The daemon: its parts put together.
 package enum Daemon {
-    /// Makes the signals wait that the daemon is told by. To be called on the main thread, before there is another.
+    /// Blocks the signals that control the daemon. To be called on the main thread, before there is another.
     ///
     /// The main thread must not end in `dispatch_main()`, as that of an asynchronous `main` does: on Linux that is a
     /// sigsuspend(2) with nothing blocked, which takes the signals.
@@ -55,7 +55,7 @@ package enum Daemon {
             )
         }
         let metrics = ServiceMetrics()
-        // What is wrong is told all at once, not one thing a start.
+        // All problems are reported at once, not one per start.
         var problems: [String] = []
         func attempt<Value>(_ work: () throws -> Value) -> Value? {
             do { return try work() } catch {

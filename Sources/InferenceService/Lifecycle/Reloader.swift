@@ -1,7 +1,7 @@
 internal import Inference
 internal import Settings
 
-/// What SIGHUP does: reads the configuration, the tokens and the models anew.
+/// What SIGHUP does: reloads the configuration, the tokens and the models.
 ///
 /// Everything that can be wrong with the configuration is found before anything is changed; then the settings are swapped
 /// whole, and the models are loaded beside those that serve.

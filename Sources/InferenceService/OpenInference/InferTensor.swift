@@ -79,7 +79,7 @@ struct InferTensor {
         }
     }
 
-    /// How many pictures there are to be, by the shape. Known before any is looked for: a body of 20 MB holds millions of
+    /// The number of pictures that the shape announces. Known before any is read: a body of 20 MB holds millions of
     /// empty ones.
     private func pictureCount() throws(JSONError) -> Int {
         guard let count = shape.elementCount else { throw mistake("a shape of fewer elements", "\(shape)") }

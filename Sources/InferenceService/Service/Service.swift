@@ -14,7 +14,7 @@ final class Service: HTTPResponder {
     private let isDraining = Atomic<Bool>(false)
     private let server = Mutex(Watched())
 
-    /// The server whose numbers are told; it owns the service, not the other way round.
+    /// The server that `/metrics` reports; it owns the service, not the other way round.
     private struct Watched: Sendable {
         weak var server: HTTPServer?
     }

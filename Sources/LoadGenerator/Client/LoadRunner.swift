@@ -251,7 +251,7 @@ final class LoadRunner {
                 connectAfter = now &+ 10_000_000
                 return
             }
-            // EPOLLOUT or an end: nothing else is told of a socket that is being connected.
+            // EPOLLOUT or an end: nothing else is reported for a socket that is being connected.
             connection.phase = connection.request == nil ? .idle : .sending
         }
         if connection.request == nil {

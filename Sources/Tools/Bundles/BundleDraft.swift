@@ -70,7 +70,7 @@ package struct BundleDraft {
         decisions = ["details, author, license: what the model is, and whose"] + notes
     }
 
-    /// Refuses what is no model file by its name, before the engine's readers say so in their own words.
+    /// Refuses files that are not model files by their name, before the engine's readers say so in their own words.
     private static func checkIsModel(_ path: String, as name: String) throws {
         var isFolder = false
         guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {

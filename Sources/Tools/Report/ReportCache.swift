@@ -29,7 +29,7 @@ final class ReportCache: Sendable {
             guard let old = path else { return }
             path = nil
             let name = old + ".removed"
-            // Once more where the engine has made it anew meanwhile.
+            // Again where the engine has created it meanwhile.
             for _ in 0..<10 where FileManager.default.fileExists(atPath: old) {
                 guard rename(old, name) == 0 else { return }
                 try? FileManager.default.removeItem(atPath: name)
