@@ -84,7 +84,7 @@ def main(binary, models):
             for entry in json.loads(answer)["classifications"]:
                 found[entry["index"]] = entry["confidence"]
             if np.isnan(found).any():
-                raise SystemExit(f"compare-scores: {bundle.name}: not every class was told")
+                raise SystemExit(f"compare-scores: {bundle.name}: a class is missing from the answer")
             worst = max(worst, float(np.abs(found - expected).max()))
         # Ocelli writes 32-bit floats in the fewest digits: equal means equal after rounding to 32 bits.
         integer = element_type in (np.uint8, np.int8)

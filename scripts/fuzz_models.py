@@ -383,7 +383,7 @@ class Runner:
             [self.program, "check", "--cache-dir", ""] + self.extra + paths, stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT, preexec_fn=limit, env={**os.environ, "SWIFT_BACKTRACE": "enable=no"})
         started, expired = time.monotonic(), False
-        # The time is one file's: whenever one more has been reported, it begins anew.
+        # The time is one file's: whenever one more has been reported, it starts again.
         os.set_blocking(process.stdout.fileno(), False)
         output = bytearray()
         last = started

@@ -140,7 +140,7 @@ cjpeg_decoder *cjpeg_create(void) {
     return decoder;
 }
 
-// Libjpeg's own state is made anew for each picture (half a microsecond): jpeg_abort_decompress would keep the tables, and a
+// Libjpeg's own state is created for each picture (half a microsecond): jpeg_abort_decompress would keep the tables, and a
 // picture that lacks some, as a camera's MJPEG frames do, would be decoded by those of whoever was served before.
 static void begin(cjpeg_decoder *decoder) {
     jpeg_create_decompress(&decoder->info);

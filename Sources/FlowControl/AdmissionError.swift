@@ -57,22 +57,22 @@ public enum AdmissionError: Error, Sendable, Hashable {
     public var message: String {
         switch self {
         case .queueFull(let wait):
-            "all slots are taken and the queue is full; a request would wait about \(wait.rounded)"
+            "the in-flight limit is reached and the queue is full; a request would wait about \(wait.rounded)"
         case .overloaded(let wait, let retry):
-            "overloaded: more requests come than can be answered, and this one would wait about \(wait.rounded); "
+            "overloaded: requests arrive faster than they are answered, and this one would wait about \(wait.rounded); "
                 + "try again in \(retry.components.seconds) s"
         case .waitTimedOut(let waited):
-            "no slot came free within \(waited.rounded), the longest that a request waits"
+            "the request waited \(waited.rounded) in the queue, the maximum (queue_wait)"
         case .deadlineExceeded:
-            "the request's deadline passed before a slot came free"
+            "the request's deadline passed while it was queued"
         case .deadlineUnreachable(let wait):
             "the request's deadline cannot be met: it would wait about \(wait.rounded) for a slot"
         case .displaced(let wait):
             "a newer request took this one's place in the queue; a request would wait about \(wait.rounded)"
         case .draining:
-            "no new requests are let in: the model or the server is shutting down"
+            "no new requests are accepted: the model or the server is shutting down"
         case .cancelled:
-            "the request was cancelled while it waited for a slot"
+            "the request was cancelled while it was queued"
         }
     }
 }

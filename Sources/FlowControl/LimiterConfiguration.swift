@@ -19,7 +19,7 @@ public struct LimiterConfiguration: Sendable, Hashable {
     public let expectedServiceTime: Duration
 
     /// Within what time a request must be answered, by prediction, to be admitted while overloaded; 0: places and
-    /// ``maxWait`` alone bound the queue. Used by `defer` alone. How overload is told from load: ``OverloadDetector``.
+    /// ``maxWait`` alone bound the queue. Used by `defer` alone. How overload differs from load: ``OverloadDetector``.
     public let overloadTarget: Duration
 
     /// The bounds, each moved into its range.

@@ -45,8 +45,8 @@ package enum ManualPage {
             explains one.
             .SH SETTINGS
             Each is a flag, a key of the configuration file (max_body for \\-\\-max\\-body), and a variable (OCELLI_MAX_BODY).
-            Flags win over variables, variables over the file. Those marked with * need a restart; the others are read anew on
-            SIGHUP.
+            Flags win over variables, variables over the file. Those marked with * need a restart; SIGHUP reloads the
+            others.
 
             """
         for group in SettingsTable.groups {
@@ -66,7 +66,7 @@ package enum ManualPage {
             most drain_timeout. A second signal ends at once.
             .TP
             .B SIGHUP
-            Read the configuration, the tokens and the models anew. If anything is wrong, nothing changes and the log says why.
+            Reload the configuration, the tokens and the models. If anything is wrong, nothing changes and the log says why.
             .SH EXIT STATUS
             .TP
             .B 0
@@ -76,7 +76,7 @@ package enum ManualPage {
             A failure, which standard error explains.
             .TP
             .B 2
-            The command line cannot be meant.
+            The command line is wrong.
             .TP
             .B 3
             The drain's time was up before everything was answered.

@@ -9,7 +9,7 @@ package enum SettingsDocument {
             environment. Flags win over variables, variables over the file. Sizes: `512`, `"20MiB"`, `"1GiB"`. Times: `30`,
             `"500ms"`, `"30s"`, `"2m"`, `"1h"`.
 
-            SIGHUP reads the configuration anew. Settings marked with * are then left as they are, which the log says: they need
+            SIGHUP reloads the configuration. Settings marked with * are then left as they are, which the log says: they need
             a restart. Settings of models take effect as the models are loaded again, which the same signal does.
 
             """

@@ -28,14 +28,15 @@ package enum SettingsTable {
             .needingRestart,
             .strings(
                 "models", \.models,
-                "Folders with models: each entry a bundle (a folder with model.json), a folder of numbered versions, or a "
-                    + "bare model file or SavedModel. Empty serves the models that came with Ocelli."),
+                "Model folders. Each entry is a bundle (a folder with model.json), a folder of numbered "
+                    + "versions, or a model file or SavedModel. Empty: the models that come with Ocelli."),
             .string(
                 "default_model", \.defaultModel,
-                "The model that /v1/classify means. Empty means the only classifier, or the first by name."),
+                "The model that /v1/classify uses. Empty: the only classifier, or the first by name."),
             .choice(
                 "load", \.load,
-                "When models are loaded whose bundle does not say: at start, or when first asked for."
+                "When to load models whose bundle does not say: at start (eager), or at the first request "
+                    + "(lazy)."
             )
             .needingRestart,
             .choice(
@@ -45,12 +46,11 @@ package enum SettingsTable {
                     + "page of another origin sends), all, or nobody."),
             .duration(
                 "repository_poll", \.repositoryPoll, 0...86_400,
-                "How often the folders with models are looked at: new and changed models are then loaded and those that are "
-                    + "gone dropped, once their files have stayed the same from one look to the next. 0 looks only when asked "
-                    + "(SIGHUP)."
+                "How often to check the model folders. New and changed models are loaded, and removed ones "
+                    + "are dropped, once their files have not changed between two checks. 0: check only on SIGHUP."
             )
             .needingRestart,
-            .integer("top", \.top, 1...100_000, "How many classes an answer tells when the request does not say."),
+            .integer("top", \.top, 1...100_000, "How many classes an answer contains when the request does not say."),
         ])
 
     static let running = Group(
@@ -59,7 +59,8 @@ package enum SettingsTable {
             .string("device", \.device, "The engine's device: CPU, AUTO, or another that `ocelli devices` lists."),
             .choice(
                 "hint", \.hint,
-                "What the engine is to be good at: many predictions a second, or the shortest time of one."),
+                "What the engine optimizes for: many predictions a second (throughput), or the time of a "
+                    + "single one (latency)."),
             .choice(
                 "precision", \.precision,
                 "Precision of the arithmetic. f32 gives the same scores on every machine; bf16 and f16 count where the processor has "
@@ -67,24 +68,25 @@ package enum SettingsTable {
             ),
             .automatic(
                 "threads", \.threads, 1...1024,
-                "The engine's worker threads. auto: the processors that this process may use."),
+                "Worker threads of the engine. auto: one for each processor that this process may use."),
             .automatic(
                 "streams", \.streams, 1...1024,
-                "Predictions that the engine runs side by side. auto: one a thread up to four; one with the latency hint."
+                "Predictions that the engine runs in parallel. auto: one per thread, up to four; one with the "
+                    + "latency hint."
             ),
             .automatic(
-                "instances", \.instances, 1...1024, "Infer requests per model. auto: what the engine thinks best."),
+                "instances", \.instances, 1...1024, "Infer requests per model. auto: as many as the engine recommends."),
             .string(
                 "cache_dir", \.cacheDirectory,
-                "Where compiled models are kept, so that the next start is quick. auto: $CACHE_DIRECTORY (systemd), else "
-                    + "$XDG_CACHE_HOME/ocelli or ~/.cache/ocelli. Empty keeps none."),
+                "Folder for compiled models, which makes later starts fast. auto: $CACHE_DIRECTORY (systemd), "
+                    + "else $XDG_CACHE_HOME/ocelli or ~/.cache/ocelli. Empty: no cache."),
             .bytes(
                 "cache_size", \.cacheSize, 0...(1 << 40),
-                "How much of compiled models is kept; past it the ones used longest ago are removed, at start and after each "
-                    + "reload."),
+                "Maximum size of cache_dir. At start and after each reload the least recently used compiled "
+                    + "models are removed until the rest fits."),
             .duration(
                 "idle_unload", \.idleUnload, 0...31_536_000,
-                "How long a model that is loaded when first asked for is kept when nobody asks it any more. 0 keeps it."
+                "Unload a lazy model after this time without requests. 0: never."
             )
             .needingRestart,
             .integer(
@@ -97,13 +99,16 @@ package enum SettingsTable {
                     + "that who writes a bundle cannot have other files of this machine served."),
             .bool(
                 "load_trial", \.loadTrial,
-                "Whether models that have not been loaded here before are first loaded in a process of its own: some files "
-                    + "that are no whole models crash the engine, or never come back. What went well is remembered in cache_dir."
+                "Load a new model in a separate process first: damaged files can crash the engine or make it "
+                    + "hang. Results are cached in cache_dir."
             ),
-            .duration("load_trial_timeout", \.loadTrialTimeout, 0.1...86_400, "How long that process may take."),
+            .duration(
+                "load_trial_timeout", \.loadTrialTimeout, 0.1...86_400,
+                "Maximum time of the trial of a model (load_trial)."),
             .automaticBytes(
                 "load_trial_memory", \.loadTrialMemory, (16 << 20)...(1 << 42),
-                "The memory that it may take. auto: three quarters of what the daemon may use."),
+                "Maximum memory of the trial of a model (load_trial). auto: three quarters of the memory that "
+                    + "the daemon may use."),
         ])
 
     static let flow = Group(
@@ -111,23 +116,26 @@ package enum SettingsTable {
         settings: [
             .automatic(
                 "max_in_flight", \.maxInFlight, 1...65_536,
-                "Requests per model that hold a decoded picture at once. auto: the model's instances and half as many more."
+                "Requests per model that hold a decoded picture at the same time. auto: one and a half times "
+                    + "instances."
             ),
-            .integer("queue_length", \.queueLength, 0...1_000_000, "Requests per model that may wait for their turn."),
-            .duration("queue_wait", \.queueWait, 0.001...3600, "How long a request may wait for its turn."),
+            .integer("queue_length", \.queueLength, 0...1_000_000, "Requests per model that may wait in the queue."),
+            .duration("queue_wait", \.queueWait, 0.001...3600, "Maximum time of a request in the queue."),
             .choice(
                 "overload_policy", \.overloadPolicy,
-                "What happens when a model is busy: requests wait; or new ones are refused at once; or the one that has "
-                    + "waited longest is refused (for cameras, where a stale picture has no worth)."),
+                "What happens to a request when its model is busy. defer: it waits. drop_newest: it is "
+                    + "refused at once. drop_oldest: it waits, and the oldest request in the queue is refused (for "
+                    + "cameras, where an old frame is worthless)."),
             .duration(
                 "overload_target", \.overloadTarget, 0...3600,
                 "The time within which a request must be answered, by prediction, to be admitted under overload: when the queue "
                     + "stays full and more requests come than are answered. The others get 503 at once. Only for "
                     + "overload_policy defer; 0 leaves the queue to queue_length and queue_wait. See docs/overload.md."),
             .duration(
-                "deadline", \.deadline, 0.001...86_400, "How long a request may take in all when it does not say."),
+                "deadline", \.deadline, 0.001...86_400,
+                "Maximum time of a request, when the request does not set timeout_ms."),
             .duration(
-                "max_deadline", \.maxDeadline, 0.001...86_400, "The longest timeout_ms that a request may ask for."),
+                "max_deadline", \.maxDeadline, 0.001...86_400, "Maximum value of timeout_ms in a request."),
         ])
 
     static let pictures = Group(
@@ -135,76 +143,83 @@ package enum SettingsTable {
         settings: [
             .integer(
                 "max_pixels", \.maxPixels, 1...1_000_000_000,
-                "Pixels (width times height) of the largest picture; judged from its header, before anything is decoded."
+                "Maximum size of a picture in pixels (width times height), read from its header before it is "
+                    + "decoded."
             ),
-            .integer("max_batch", \.maxBatch, 1...10_000, "Pictures of one multipart request."),
+            .integer("max_batch", \.maxBatch, 1...10_000, "Maximum number of pictures, or items, in one request."),
             .bool(
                 "tolerate_truncated", \.tolerateTruncated,
-                "Whether a picture whose end is missing is classified by what there is, instead of refused."),
+                "Classify truncated pictures by the part that is there, instead of refusing them."),
         ])
 
     static let http = Group(
         title: "HTTP",
         settings: [
-            .bytes("max_body", \.maxBody, 1...(4 << 30), "The largest body of a request.")
+            .bytes("max_body", \.maxBody, 1...(4 << 30), "Maximum size of a request body.")
                 .needingRestart,
             .automaticBytes(
                 "max_total_body", \.maxTotalBody, 1...(1 << 40),
-                "Memory of all bodies that are being received or held at once. Past it sockets are not read, and the bodies that "
-                    + "arrive most slowly are refused (408). auto: 256MiB, or an eighth of the memory that this process may "
-                    + "use if that is less."
+                "Memory for all request bodies that are being received or held. At the limit the server stops "
+                    + "reading from sockets and refuses the slowest bodies (408). auto: 256MiB, or an eighth of the "
+                    + "memory that this process may use if that is less."
             )
             .needingRestart,
             .automaticBytes(
                 "max_total_answers", \.maxTotalAnswers, 1...(1 << 40),
-                "Memory of all answers that their clients have not taken yet. Past it the connections are closed that have taken "
-                    + "nothing for longest. auto: a quarter of max_total_body."
+                "Memory for all answers that clients have not read yet. At the limit the connections that "
+                    + "have made no progress for longest are closed. auto: a quarter of max_total_body."
             )
             .needingRestart,
-            .bytes("max_request_line", \.maxRequestLine, 64...(1 << 20), "The longest request line.")
+            .bytes("max_request_line", \.maxRequestLine, 64...(1 << 20), "Maximum length of a request line.")
                 .needingRestart,
-            .bytes("max_header", \.maxHeader, 256...(1 << 20), "The largest header block.")
+            .bytes("max_header", \.maxHeader, 256...(1 << 20), "Maximum size of the header fields of a request.")
                 .needingRestart,
-            .integer("max_header_fields", \.maxHeaderFields, 1...10_000, "The most header fields.")
-                .needingRestart,
+            .integer(
+                "max_header_fields", \.maxHeaderFields, 1...10_000, "Maximum number of header fields in a request."
+            )
+            .needingRestart,
             .duration(
-                "header_timeout", \.headerTimeout, 0.01...3600, "How long a client may take to send a header block."
+                "header_timeout", \.headerTimeout, 0.01...3600, "Maximum time to receive the header of a request."
             )
             .needingRestart,
             .bytes(
                 "min_body_rate", \.minBodyRate, 0...(1 << 30),
-                "Bytes a second that a client must send of its body at least."
+                "Minimum rate, in bytes a second, at which a client must send a body."
             )
             .needingRestart,
             .duration(
                 "body_timeout", \.bodyTimeout, 0.01...86_400,
-                "How long a client may take to send a body, the time not counted in which the server does not read it."
-            )
-            .needingRestart,
-            .duration("body_grace", \.bodyGrace, 0.01...3600, "How long a body may be slower than min_body_rate.")
-                .needingRestart,
-            .duration(
-                "idle_timeout", \.idleTimeout, 0.01...86_400, "How long a connection is kept that asks for nothing."
+                "Maximum time to receive a body. Time in which the server does not read it does not count."
             )
             .needingRestart,
             .duration(
-                "write_timeout", \.writeTimeout, 0.01...3600, "How long a client may take no byte of its answer."
+                "body_grace", \.bodyGrace, 0.01...3600, "How long a body may arrive more slowly than min_body_rate."
+            )
+            .needingRestart,
+            .duration(
+                "idle_timeout", \.idleTimeout, 0.01...86_400, "Close a connection after this time without a request."
+            )
+            .needingRestart,
+            .duration(
+                "write_timeout", \.writeTimeout, 0.01...3600,
+                "Close a connection whose client reads nothing of its answer for this time."
             )
             .needingRestart,
             .integer(
                 "max_connections", \.maxConnections, 1...1_000_000,
-                "Connections at once, in equal shares for the event_loops. Past it connections are closed for new ones: idle "
-                    + "ones first, then those that send a head or a body, or take an answer, most slowly."
+                "Maximum number of connections, shared equally between event_loops. At the limit connections "
+                    + "are closed for new ones: idle ones first, then those that make the slowest progress."
             )
             .needingRestart,
             .integer(
                 "max_requests_per_connection", \.maxRequestsPerConnection, 1...1_000_000_000,
-                "Requests after which a connection is closed, so that balancers can spread clients anew."
+                "Close a connection after this many requests, so that load balancers can redistribute "
+                    + "clients."
             )
             .needingRestart,
             .integer(
                 "event_loops", \.eventLoops, 1...64,
-                "Threads that do the network's work. One serves tens of thousands of requests a second."
+                "Threads for network I/O. One serves tens of thousands of requests a second."
             )
             .needingRestart,
         ])
@@ -214,18 +229,20 @@ package enum SettingsTable {
         settings: [
             .duration(
                 "drain_delay", \.drainDelay, 0...3600,
-                "After SIGTERM: how long /readyz says 503 while requests are still accepted, so that balancers notice."),
+                "After SIGTERM: how long /readyz answers 503 while requests are still accepted, so that load "
+                    + "balancers notice."),
             .duration(
-                "drain_timeout", \.drainTimeout, 0...3600, "After that: how long requests under way may take to finish."
+                "drain_timeout", \.drainTimeout, 0...3600,
+                "After drain_delay: how long requests in progress may take to finish."
             ),
             .choice(
                 "log_format", \.logFormat,
-                "Log lines for people (with journald's priorities), or JSON objects."),
+                "text: lines for people (with priorities under journald). json: one JSON object per line."),
             .choice(
                 "log_level", \.logLevel,
-                "The least important lines that are logged."),
-            .bool("access_log", \.accessLog, "Whether each request is logged."),
-            .bool("log_top_label", \.logTopLabel, "Whether a request's line tells the best class of its picture."),
+                "Minimum level of lines that are logged."),
+            .bool("access_log", \.accessLog, "Log each request."),
+            .bool("log_top_label", \.logTopLabel, "Add the best class to the log line of a classification."),
         ])
 
     static let access = Group(

@@ -7,9 +7,9 @@ package enum UnreadableFile {
         var status = stat()
         guard stat(path, &status) == 0 else {
             return switch errno {
-            case ENOENT: "there is no such file"
-            case EACCES: "a folder on the way to it may not be entered by this user (uid \(getuid()))"
-            case ENOTDIR: "something on the way to it is not a folder"
+            case ENOENT: "no such file"
+            case EACCES: "this user cannot enter a folder on its path (uid \(getuid()))"
+            case ENOTDIR: "a component of its path is not a folder"
             default: SystemError.words(errno)
             }
         }

@@ -164,7 +164,7 @@ struct BenchTests {
         let text = SharedData.packageRoot.appendingPathComponent("README.md").path
         #expect(try bench(text).errors.contains("README.md: this looks like text"))
         #expect(try bench("missing.jpg").errors.contains("missing.jpg: cannot be read: there is no such file"))
-        #expect(try bench("http://127.0.0.1:1/x").errors.contains("nobody answers at http://127.0.0.1:1/x"))
+        #expect(try bench("http://127.0.0.1:1/x").errors.contains("cannot connect to http://127.0.0.1:1/x"))
     }
 
     private static let loadtest = SharedData.packageRoot.appendingPathComponent("scripts/loadtest").path

@@ -54,7 +54,7 @@ struct BundleCommandsTests {
         #expect(result.text.contains("digits: good"), "one bad bundle does not hide a good one")
     }
 
-    /// What a folder of models holds is checked one by one; what is no model by its name is not put before the engine.
+    /// What a folder of models holds is checked one by one; files that are not models by their name do not reach the engine.
     @Test func aFolderOfBundlesIsCheckedWhole() throws {
         let saved = SharedData.packageRoot.appendingPathComponent(
             "Tests/Fixtures/tensorio/tensorflow-scalars.tiobundle/predict")
@@ -182,7 +182,7 @@ struct BundleCommandsTests {
             for (path, words) in [
                 (folder.path, ["is a folder", "/net.xml"]), (folder.path + "/none.onnx", ["does not exist"]),
                 (SharedData.packageRoot.path + "/LICENSE", ["no model file", ".onnx"]),
-                (SharedData.packageRoot.path + "/docs", ["is a folder, and no TensorFlow SavedModel"]),
+                (SharedData.packageRoot.path + "/docs", ["is a folder, not a TensorFlow SavedModel"]),
             ] {
                 let result = try ocelli(["init", path])
                 #expect(result.status == 1 && result.text.isEmpty, "\(result.text)")

@@ -166,7 +166,7 @@ struct CoreMLTests {
         #expect(answer.status == 200, "\(answer.text)")
         #expect(answer.headers["content-type"] == "image/png")
         #expect(answer.body.starts(with: [0x89, 0x50, 0x4E, 0x47]))
-        // The negative's negative is the picture: its colour is told.
+        // The negative's negative is the picture: its colour is the answer.
         try folder.add(Self.product.appendingPathComponent("colors.mlmodel"))
         let other = try Daemon(["--models", folder.url.path])
         defer { other.stop() }

@@ -47,7 +47,7 @@ struct DescriptorsTests {
         #expect(firstLine(of: idle.last) == "HTTP/1.1 200 OK")
         #expect(try Curl.post(BadInputTests.seven, to: daemon.url + "/v1/classify").status == 200)
         #expect(try refused(daemon) == 0)
-        // Connections with a request under way do not: who comes now is told at once.
+        // Connections with a request under way do not: new clients are refused at once.
         var holders = (0..<60).compactMap { _ in try? RawClient(daemon.url) }
         for holder in holders { holder.offer(Self.half) }
         var told = false

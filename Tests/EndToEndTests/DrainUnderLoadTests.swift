@@ -66,7 +66,7 @@ struct DrainUnderLoadTests {
         let load = try Load(daemon.url, seconds: 30)
         let start = daemon.openFiles
         for turn in 1...100 {
-            // A bundle that has changed is loaded anew; one that has not would stay.
+            // A bundle that has changed is reloaded; one that has not would stay.
             try FileManager.default.setAttributes([.modificationDate: Date()], ofItemAtPath: manifest.path)
             daemon.signal(SIGHUP)
             // Signals that come together are one: each reload is waited for.

@@ -240,7 +240,7 @@ struct HostileRequestsTests {
             picture("[1]", [0, 0, 0, 0, 0, 0, 0, 0], wrong, "\"image\"", "1 picture", "found more"),
             picture("[2]", [0, 0, 0, 0], wrong, "\"image\"", "2 pictures", "found 1"),
             picture("[2]", [0, 0, 0, 0, 0, 0, 0, 0], wrong, "\"image\"", "batch is fixed", "found 2"),
-            picture("[0]", [], wrong, "\"image\"", "a picture at the least"),
+            picture("[0]", [], wrong, "\"image\"", "at least one picture"),
             picture("[9223372036854775807, 9]", [0, 0, 0, 0], wrong, "\"image\"", "fewer elements"),
             picture("[1]", [0, 0, 0, 0], "invalid_image", "\"image\"", "0 bytes"),
             picture("[1]", [4, 0, 0, 0, 1, 2, 3, 4], "unsupported_media_type", "\"image\"", "JPEG"),

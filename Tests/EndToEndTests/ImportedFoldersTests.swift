@@ -100,7 +100,7 @@ struct ImportedFoldersTests {
         daemon.stop()
     }
 
-    /// A source that is broken is told with its place, and the model is served as tensors.
+    /// A broken source is reported with its place, and the model is served as tensors.
     @Test func aBrokenSourceIsTold() throws {
         let data = try #require(SharedData.folder)
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-facts-\(UUID().uuidString)")

@@ -65,7 +65,7 @@ struct MetricsTests {
         }
         let golden = try String(contentsOf: Self.golden, encoding: .utf8)
         let difference = text.split(separator: "\n").difference(from: golden.split(separator: "\n"))
-        #expect(difference.isEmpty, "\(difference); UPDATE_GOLDENS=1 writes the page anew")
+        #expect(difference.isEmpty, "\(difference); UPDATE_GOLDENS=1 writes the page")
         daemon.stop()
     }
 
@@ -136,7 +136,7 @@ struct MetricsTests {
             try text.write(to: document, atomically: true, encoding: .utf8)
         }
         #expect(help.count > 40)
-        #expect(text[title.upperBound...] == table, "UPDATE_GOLDENS=1 writes the table anew, from the golden page")
+        #expect(text[title.upperBound...] == table, "UPDATE_GOLDENS=1 writes the table, from the golden page")
         let rules = SharedData.packageRoot.appendingPathComponent("config/alerts.yaml")
         let alerts = try String(contentsOf: rules, encoding: .utf8).matches(of: /- alert: (\w+)/).map { $0.output.1 }
         #expect(text.matches(of: /\n\| `(Ocelli\w+)` \|/).map { $0.output.1 }.sorted() == alerts.sorted())

@@ -79,7 +79,7 @@ struct OperationsTests {
     }
 
     /// MemoryMax= and CPUQuota= as a control group of version 2 has them. Its files are made up: a real one with both
-    /// controllers cannot be had in a container.
+    /// controllers are not available in a container.
     @Test(.enabled(if: Self.canBind, "needs bubblewrap and user namespaces"))
     func theLimitsOfAControlGroupAreHonoured() throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-group-\(UUID().uuidString)")

@@ -14,7 +14,7 @@ struct SettingsDocumentsTests {
         let result = try Shell.run(Daemon.binary.path, ["help", topic])
         #expect(result.status == 0)
         let file = try String(contentsOf: SharedData.packageRoot.appendingPathComponent(path), encoding: .utf8)
-        #expect(result.text == file, "write it anew: ocelli help \(topic) > \(path)")
+        #expect(result.text == file, "regenerate it: ocelli help \(topic) > \(path)")
     }
 
     @Test func theCompletionCompletes() throws {

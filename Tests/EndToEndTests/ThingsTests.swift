@@ -244,7 +244,7 @@ struct ThingsTests {
         }
         let none = try Curl.run(daemon.url + "/v1/keypoints", ["--data-binary", "@" + yolo.path("blobs_wide.png")])
         #expect(none.status == 404)
-        // Several at once; one that is no picture is that one's failure.
+        // Several at once; one that is not a picture fails alone.
         let batch = try Curl.run(
             daemon.url + "/v1/models/\(yolo.bundle)/versions/1/detect",
             [
@@ -267,7 +267,7 @@ struct ThingsTests {
             daemon.url + "/v1/models/\(yolo.bundle)/predict", ["--data-binary", "@" + yolo.path("blobs_wide.png")])
         let outputs = try #require(tensors.json["outputs"] as? [String: Any])
         #expect((outputs["output0"] as? [[Double]])?.count == 7)
-        // A crop is told of, and what is outside is no class.
+        // A crop is reported, and what is outside has no class.
         let mask = try cases.case("synthetic/mask_softmax")
         let cropped = try post(mask, "blobs_wide.png", "segment", daemon, "?crop=center").json
         let seen = try #require((cropped["image"] as? [String: Any])?["seen"] as? [String: Double])

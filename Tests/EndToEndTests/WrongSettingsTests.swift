@@ -33,8 +33,8 @@ struct WrongSettingsTests {
     @Test(
         arguments: [
             (["--config", "{}"], ["{}", "it is a folder"]),
-            (["--config", "{}/none.json5"], ["none.json5", "there is no such file"]),
-            (["--tokens-file", "{}/none"], ["tokens_file", "there is no such file"]),
+            (["--config", "{}/none.json5"], ["none.json5", "no such file"]),
+            (["--tokens-file", "{}/none"], ["tokens_file", "no such file"]),
             (["--tokens-file", "{}/file"], ["the tokens file, line 1", "classes, a space and a token"]),
             (["--models", "{}/none"], ["{}/none", "does not exist"]),
             (["--models", "{}/file"], ["is a file", "the folder that it is in"]),
@@ -111,11 +111,11 @@ struct WrongSettingsTests {
         }
     }
 
-    /// What does not keep the daemon from serving is told, and it serves.
+    /// What does not keep the daemon from serving is logged, and it serves.
     @Test func aCacheThatCannotBeAndAModelThatIsNotAreWarnedOf() throws {
         let daemon = try Daemon(["--cache-dir", "/proc/none", "--default-model", "nobody"])
-        #expect(daemon.log.contains("compiled models cannot be kept in /proc/none (cache_dir)"), "\(daemon.log)")
-        #expect(daemon.waitForLog("there is no model \"nobody\" (there are: digits)"), "\(daemon.log)")
+        #expect(daemon.log.contains("cannot cache compiled models in /proc/none (cache_dir)"), "\(daemon.log)")
+        #expect(daemon.waitForLog("unknown model \"nobody\" (available: digits)"), "\(daemon.log)")
         #expect(try Curl.post(BadInputTests.seven, to: daemon.url + "/v1/classify").status == 404)
         #expect(try Curl.post(BadInputTests.seven, to: daemon.url + "/v1/models/digits/classify").topLabel == "7")
         #expect(daemon.stop() == 0)
@@ -129,7 +129,7 @@ struct WrongSettingsTests {
         let first = try Daemon(listen: "unix:\(path)")
         let (status, text) = try complaint(["--listen", "unix:\(path)"])
         #expect(status == 1)
-        #expect(text.contains("another process answers on it") && text.contains("stop it"), "\(text)")
+        #expect(text.contains("another process listens on it") && text.contains("stop it"), "\(text)")
         first.signal(SIGKILL)
         first.waitForExit()
         #expect(FileManager.default.fileExists(atPath: path))

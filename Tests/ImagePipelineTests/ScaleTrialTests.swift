@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    /// The trial meets the damage first; what is told is what decoding the picture says.
+    /// The trial meets the damage first; the error is that of decoding the picture.
     @Test func aDamagedPictureIsToldOfAsBefore() throws {
         let picture = try Fixtures.bytes("large-checkers-8.jpg")
         let pipeline = try ImagePipeline(spec: Self.spec)

@@ -3,7 +3,7 @@ import InferenceService
 import JSON
 import Testing
 
-/// What is kept of a log that is not read, and what is told of the rest.
+/// What is kept of a log that is not read, and what is reported of the rest.
 @Suite struct LogTests {
     private let line = [UInt8]("0123456789\n".utf8)
 
@@ -61,7 +61,7 @@ import Testing
         for number in 0..<count { log.line(.info) { $0.add("line \(number) of a log that nobody reads for a while") } }
         #expect(log.lostLines > 0)
         await log.flush(within: .milliseconds(50))
-        // Now somebody reads: what was kept comes in order, then what was lost is told.
+        // Now somebody reads: what was kept comes in order, then the number of lost lines.
         let reader = Task.detached { try pipe.fileHandleForReading.readToEnd() ?? Data() }
         await log.flush(within: .seconds(60))
         let lost = log.lostLines

@@ -2,7 +2,7 @@ import Foundation
 import InferenceService
 import Testing
 
-/// What a tokens file may say, and that mistakes are told with their line and without the token.
+/// What a tokens file may say, and that mistakes are reported with their line and without the token.
 @Suite struct TokenFileTests {
     private static let secret = "s3cr3t-s3cr3t-s3cr3t"
 
@@ -20,7 +20,7 @@ import Testing
         ("infer a b", "found 3 words"),
         ("infer fifteen-letters", "at least 16"),
         ("\n\ninfer \(secret)\"", "line 3"),
-        ("infer,write \(secret)", "\"write\" is no class: expected infer, read, admin or all"),
+        ("infer,write \(secret)", "\"write\" is not a class: expected infer, read, admin or all"),
         ("Infer \(secret)", "\"Infer\" is no class"),
         ("infer: \(secret)", "\"infer:\" is no class"),
         ("", "holds no token"),
@@ -29,7 +29,7 @@ import Testing
         let file = read(text)
         #expect(file.problems.count == 1, "\(file.problems)")
         #expect(file.problems.first?.contains(words) == true, "\(file.problems)")
-        #expect(!file.problems.joined().contains(Self.secret), "a token was told")
+        #expect(!file.problems.joined().contains(Self.secret), "a token is in the message")
     }
 
     @Test func everyMistakeIsNamedAtOnce() {
@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test func aFileThatCannotBeReadSaysWhy() {
-        #expect(TokenFile(path: "/nonexistent/tokens").problems.first?.contains("there is no such file") == true)
+        #expect(TokenFile(path: "/nonexistent/tokens").problems.first?.contains("no such file") == true)
         #expect(TokenFile(path: "/tmp").problems.first?.contains("it is a folder") == true)
         #expect(TokenFile(path: "/nonexistent").entries.isEmpty)
     }

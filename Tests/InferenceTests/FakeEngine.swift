@@ -15,7 +15,7 @@ final class FakeEngine: Engine {
     let mostItems: Int
     /// Called while a model file is read.
     let onRead: @Sendable () -> Void
-    /// Called when a compiled model is let go of, by the thread that does so.
+    /// Called when a compiled model is released, by the thread that does so.
     let onFree: @Sendable () -> Void
     let state = Mutex(State())
 

@@ -6,7 +6,7 @@ import SystemSupport
 import TestSupport
 import Testing
 
-/// What is asked of a repository while it loads a model, or lets go of one.
+/// What is asked of a repository while it loads a model, or releases one.
 @Suite struct LoadsUnderWayTests {
     /// Lets loads go on one by one.
     private final class Gate: Sendable {
@@ -105,7 +105,7 @@ import Testing
         #expect(events.all == ["loaded m 1"])
     }
 
-    /// An engine may take long to let go of a model. Until it has, everybody must be able to ask for the next one.
+    /// An engine may take long to release a model. Until it has, everybody must be able to ask for the next one.
     @Test func aModelEndsWhileTheRepositoryAnswers() async throws {
         let folder = try TemporaryFolder()
         try folder.write(["m/model.json": Bundles.manifest(), "m/m.onnx": ""])

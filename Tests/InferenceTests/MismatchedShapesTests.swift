@@ -2,7 +2,7 @@ import Foundation
 import Inference
 import Testing
 
-/// Callers that bring inputs whose shapes do not go together, with the real engine: the mistake is told them, and costs those
+/// Callers that bring inputs whose shapes do not go together, with the real engine: the error goes to them, and costs those
 /// who come after them nothing.
 @Suite struct MismatchedShapesTests {
     /// The sum of two inputs of any number of rows, each of which is put through a layer of its own first, in OpenVINO's own

@@ -190,7 +190,7 @@ import Testing
         try folder.write(["b/model.json": Bundles.manifest()])
         #expect(try await look() == [], "it is new")
         #expect(try await look() == ["left alone b"], "it is at rest, but not whole")
-        #expect(try await look() == [], "that is told once")
+        #expect(try await look() == [], "that is reported once")
         #expect(repository.names == ["a"])
         for text in ["1", "12", "123"] {
             try folder.write(["b/m.onnx": text])
@@ -348,13 +348,13 @@ import Testing
         try repository.discover()
         await #expect(throws: InferenceError.self) { try await repository.reload("m") }
         #expect(try await repository.model(named: "m").description.version == "1")
-        // It is mended: the next load is of it, not of the older one that answers meanwhile.
+        // It is repaired: the next load is of it, not of the older one that answers meanwhile.
         try folder.write(["m/2/model.json": Bundles.manifest(), "m/2/m.onnx": ""])
         try await repository.reload("m")
         #expect(try await repository.model(named: "m").description.version == "2")
     }
 
-    /// When a bundle wants to be loaded is not what the engine is told, and must not be forgotten for that.
+    /// When a bundle wants to be loaded is not an option of the engine, and must not be forgotten for that.
     @Test(arguments: [false, true]) func whenABundleWantsToBeLoadedIsReadAnew(byWatching: Bool) async throws {
         let folder = try TemporaryFolder()
         func write(_ runtime: String) throws {

@@ -32,7 +32,7 @@ import Testing
             let scores = (0..<Int.random(in: 0...60, using: &generator)).map { _ in
                 Float(Int.random(in: 0...20, using: &generator)) / 20
             }
-            // Few and many are told in two ways.
+            // Few and many are found in two ways.
             let count = Int.random(in: 1...10, using: &generator) * (Bool.random(using: &generator) ? 1 : 65)
             let expected = scores.indices.sorted { (scores[$1], $0) < (scores[$0], $1) }.prefix(count)
             #expect(top(scores, count) == Array(expected), "seed \(seed)")

@@ -103,6 +103,6 @@ import Testing
         let target = try LoadTarget(parsing: "unix:/nonexistent/ocelli.sock")
         #expect {
             _ = try ServerAddress(of: target)
-        } throws: { "\($0)".contains("nobody answers at http://unix:/nonexistent/ocelli.sock:/v1/classify") }
+        } throws: { "\($0)".contains("cannot connect to http://unix:/nonexistent/ocelli.sock:/v1/classify") }
     }
 }

@@ -277,7 +277,7 @@ def support_vectors():
             spec = convert(model, "features", "class")
             probabilities = spec.get_spec().description.predictedProbabilitiesName
             scores = model.predict_proba(q)
-            # A machine's probabilities come from a fit of their own: their best class is the one that is told.
+            # A machine's probabilities come from a fit of their own: their best class is the answer.
             write(f"svc_{name}_{classes}", spec, ["supportVectorClassifier"], "scikit-learn SVC, probability=True",
                   [({"features": row}, {"class": model.classes_[int(np.argmax(s))],
                                         probabilities: dict(zip(model.classes_, s))})

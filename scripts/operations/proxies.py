@@ -1,7 +1,7 @@
 """nginx and HAProxy, with the configurations of config/, before two daemons: what clients see while daemons come and go.
 
-Clients ask through the proxy all the time. First one daemon is drained (SIGTERM) and started anew, then the other is killed
-(SIGKILL) and started anew, and all that clients get is counted.
+Clients ask through the proxy all the time. First one daemon is drained (SIGTERM) and restarted, then the other is killed
+(SIGKILL) and restarted, and all that clients get is counted.
 """
 
 import argparse

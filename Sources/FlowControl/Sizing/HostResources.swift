@@ -69,7 +69,7 @@ public struct HostResources: Sendable, Hashable {
         }
     }
 
-    /// "max" is no number, and version 1 writes -1 for it.
+    /// "max" is not a number, and version 1 writes -1 for it.
     private static func quota(_ quota: UInt64?, _ period: UInt64?, _ name: String) -> Derived<Double>? {
         guard let quota, let period, quota > 0, period > 0 else { return nil }
         let cpus = Double(quota) / Double(period)

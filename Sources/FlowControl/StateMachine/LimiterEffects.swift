@@ -1,6 +1,6 @@
 package import SystemSupport
 
-/// What the shell has to do after an event, once it has let go of the lock.
+/// What the shell has to do after an event, once it has released the lock.
 package struct LimiterEffects<Waiter> {
     /// Waiters whose wait has ended, in the order in which it ended.
     package var resume: [(waiter: Waiter, outcome: WaitOutcome)] = []

@@ -2,7 +2,7 @@
 package struct AnswerPlan: Sendable, Hashable {
     /// False: `Connection: close`.
     package let keepAlive: Bool
-    /// HTTP/1.0 clients that asked for it are told that the connection is kept.
+    /// Answers HTTP/1.0 clients that asked for it with `Connection: keep-alive`.
     package let sayKeepAlive: Bool
     /// The request was HEAD: the body's length is said, the body not sent.
     package let omitBody: Bool

@@ -29,7 +29,7 @@ package enum ConnectionFault: Sendable, Hashable {
         }
     }
 
-    /// The error that the client is told.
+    /// The error that the client gets.
     package var error: WireError {
         switch self {
         case .slowHead:
@@ -53,7 +53,7 @@ package enum ConnectionFault: Sendable, Hashable {
         case .noBudget:
             WireError(
                 status: .serviceUnavailable, code: "overloaded",
-                message: "the server holds as many bytes of request bodies as it may; try again", label: "no_budget")
+                message: "the server has reached its limit for request bodies; try again", label: "no_budget")
         case .bodyTooLarge(let limit, let declared):
             WireError(
                 status: .contentTooLarge, code: "body_too_large",

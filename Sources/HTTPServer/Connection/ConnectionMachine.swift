@@ -145,7 +145,7 @@ package struct ConnectionMachine: Sendable {
         deadline = now &+ policy.bodyBudgetTimeout
     }
 
-    /// There is room again. The client's rate is measured anew: the pause was not its doing.
+    /// There is room again. The client's rate is measured from the start: it did not cause the pause.
     package mutating func budgetFreed(policy: ConnectionPolicy, now: UInt64) -> ConnectionAction {
         guard phase == .waiting else { return .wait }
         phase = .body

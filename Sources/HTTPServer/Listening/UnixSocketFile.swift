@@ -41,9 +41,9 @@ struct UnixSocketFile: Sendable {
         guard found >= 0 else { throw .listen(address: "unix:\(path)", errno: -found) }
         guard isSocket else { throw .pathInUse(path, reason: "there is a file that is not a socket") }
         let answer = csys_unix_probe(path)
-        guard answer != 0 else { throw .pathInUse(path, reason: "another process answers on it") }
+        guard answer != 0 else { throw .pathInUse(path, reason: "another process listens on it") }
         guard answer == -ECONNREFUSED else {
-            throw .pathInUse(path, reason: "it cannot be told whether it is in use: \(SystemError.text(-answer))")
+            throw .pathInUse(path, reason: "cannot determine whether it is in use: \(SystemError.text(-answer))")
         }
         unlink(path)
     }

@@ -81,7 +81,7 @@ extension EventLoop {
     }
 
     /// There is no descriptor left for the connection at the head of the queue. Left there, it would wake the loop for ever;
-    /// so the reserve is given up for it, and it is told at once that it is not wanted.
+    /// so the reserve is given up for it, and the client gets a refusal at once.
     private func refuseOne(_ listener: Listener) -> Bool {
         context.counters.refused.add()
         guard reserve >= 0 else {

@@ -46,7 +46,7 @@ extension EventLoop {
         let request = HTTPRequest(
             head: exchange.head, body: exchange.body, requestID: exchange.requestID, remote: connection.remote,
             headReceivedNanoseconds: exchange.firstByte, bodyReceivedNanoseconds: exchange.bodyEnd)
-        // From here on the body is the handler's: its memory is free as soon as the handler lets go of it.
+        // From here on the body is the handler's: its memory is free as soon as the handler releases it.
         exchange.body = .empty
         exchange.decoder = nil
         connection.exchange = exchange

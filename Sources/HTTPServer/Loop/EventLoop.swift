@@ -55,7 +55,7 @@ final class EventLoop {
     var readers = IndexQueue()
     /// Connections that have been answered and only send on.
     var leaving = IndexQueue()
-    /// How many of `starved` are to be asked whether there is room now.
+    /// How many of `starved` to ask whether there is room now.
     var toFeed = 0
     /// When bodies are given up if there is still no room.
     var reliefAt: UInt64?

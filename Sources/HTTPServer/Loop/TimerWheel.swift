@@ -2,7 +2,7 @@
 ///
 /// Setting and clearing cost a few stores and no allocation, so that even a flood of short connections leaves nothing
 /// behind. A deadline that moves later is not moved here at all: `expire` hands the entry out at its old time, and the
-/// owner sets it anew for what is left (a kept-alive connection touches the wheel once in 75 seconds, not per request).
+/// owner sets it again for what is left (a kept-alive connection touches the wheel once in 75 seconds, not per request).
 package struct TimerWheel: Sendable {
     private static let none: Int32 = -1
     private let tick: UInt64
@@ -24,7 +24,7 @@ package struct TimerWheel: Sendable {
     }
 
     /// Sets the deadline of `id`, replacing one that was set. Rounded up to a whole tick; one that is beyond the
-    /// wheel's reach is put into its last slot, to be set anew when it comes up.
+    /// wheel's reach is put into its last slot, to be set again when it comes up.
     package mutating func set(_ id: Int32, at deadline: UInt64) {
         grow(to: Int(id))
         clear(id)

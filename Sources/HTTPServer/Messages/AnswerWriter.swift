@@ -73,7 +73,7 @@ struct AnswerWriter {
         commonOK.append(contentsOf: common)
     }
 
-    /// Whether a field is the server's to say. By length first: most names are told apart by that.
+    /// Whether a field is the server's to say. By length first: most names differ in length.
     private static func isOwn(_ name: String) -> Bool {
         switch name.utf8.count {
         case 4: equal(name, "date")

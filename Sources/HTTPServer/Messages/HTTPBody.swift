@@ -24,7 +24,7 @@ public final class HTTPBody: @unchecked Sendable {
     private let longest: Int
     private let budget: ByteBudget?
 
-    /// Larger buffers are mapped: all but a few go back to the kernel the moment they are let go of, they take memory only as
+    /// Larger buffers are mapped: all but a few go back to the kernel the moment they are released, they take memory only as
     /// they are written to, and they grow by moving page tables instead of bytes. Up to it, the heap is quicker.
     private static let heapMost = 16 << 10
     private static let page = 4096

@@ -36,7 +36,7 @@ public final class HTTPServer: Sendable {
     private let lameDuck = LameDuckFlag()
     private let state = Guarded(State())
 
-    /// A server that does not listen yet. `observer` is told of every request when it is over.
+    /// A server that does not listen yet. `observer` receives every request when it is over.
     public init(
         configuration: HTTPServerConfiguration, responder: any HTTPResponder, observer: (any HTTPServerObserver)? = nil
     ) {

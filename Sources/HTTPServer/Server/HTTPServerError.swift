@@ -30,7 +30,7 @@ extension HTTPServerError: CustomStringConvertible {
         case .listen(let address, let errno): "cannot listen on \(address): \(SystemError.text(errno))"
         case .pathInUse(let path, let reason): "cannot listen on unix:\(path): \(reason)"
         case .noPassedSocket(let name): "systemd passed no listening socket for '\(name)' (LISTEN_FDS, LISTEN_PID)"
-        case .noListener: "there is no address to listen on"
+        case .noListener: "no address to listen on"
         case .listenerFailed(let address, let errno): "the listener on \(address) failed: \(SystemError.text(errno))"
         case .system(let operation, let errno): "\(operation) failed: \(SystemError.text(errno))"
         case .alreadyStarted: "the server was started before"

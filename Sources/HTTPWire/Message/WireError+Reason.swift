@@ -95,14 +95,14 @@ extension WireError.Reason {
         }
     }
 
-    /// What a person is told, before the detail.
+    /// The sentence, before the detail.
     package var sentence: String {
         switch self {
         case .tlsHandshake:
-            "a TLS handshake came to a port that speaks plain HTTP: use http://"
+            "TLS handshake on a plain HTTP port: use http://"
         case .methodInvalid: "the request does not start with a method"
-        case .methodTooLong: "the method is longer than any that is known"
-        case .methodConnect: "CONNECT is for proxies, and this is none"
+        case .methodTooLong: "the method is too long"
+        case .methodConnect: "CONNECT is not supported: this server is not a proxy"
         case .requestLine: "the request line must be method, space, target, space, HTTP version"
         case .requestLineTooLong: "the request line is too long"
         case .targetByte: "the request target holds a byte that must be percent-encoded"
@@ -134,10 +134,10 @@ extension WireError.Reason {
         case .contentLengthTooLarge: "Content-Length is larger than any body could be"
         case .transferEncodingInvalid: "Transfer-Encoding must be chunked"
         case .transferEncodingRepeated: "there is more than one Transfer-Encoding field"
-        case .transferEncodingUnknown: "the only transfer coding of this server is chunked"
+        case .transferEncodingUnknown: "unsupported transfer coding: only chunked is supported"
         case .transferEncodingVersion: "an HTTP/1.0 request cannot have a Transfer-Encoding"
         case .lengthAndEncoding: "a request cannot have both Content-Length and Transfer-Encoding"
-        case .expectation: "the only expectation that can be met is 100-continue"
+        case .expectation: "unsupported expectation: only 100-continue is supported"
         case .chunkSize: "a chunk must start with its size in hexadecimal digits"
         case .chunkSizeTooLarge: "a chunk's size is larger than any body could be"
         case .chunkExtension: "a chunk extension is malformed"

@@ -7,7 +7,7 @@ enum FieldKind: Sendable {
     case connection
     case expect
 
-    /// By length first: most names are told apart without a look at their bytes.
+    /// By length first: most names differ in length.
     @inline(__always)
     init(_ name: ByteSlice) {
         switch name.count {

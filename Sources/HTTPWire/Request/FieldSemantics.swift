@@ -60,7 +60,7 @@ struct FieldSemantics: Sendable {
         for index in value.start..<value.end {
             let byte = value.bytes[index]
             guard ASCII.isDigit(byte) else {
-                throw WireError(.contentLengthInvalid, "\(ASCII.describe(byte)) is no digit")
+                throw WireError(.contentLengthInvalid, "\(ASCII.describe(byte)) is not a digit")
             }
             // At most Int64.max, so that whoever adds lengths up need not think of signs.
             guard length < 922_337_203_685_477_580 else {

@@ -10,7 +10,7 @@ struct HeadBlock: Sendable {
 
     /// Copies `text`, and the table that the parser made while it scanned it, whose length the record says.
     init(text: UnsafeRawBufferPointer, fields: borrowing ContiguousArray<FieldEntry>, record: HeadRecord) {
-        // Appended, and not initialised in place: the standard library looks the array's type up anew at each of those.
+        // Appended, and not initialised in place: the standard library looks the array's type up at each of those.
         var bytes: [UInt8] = []
         bytes.reserveCapacity(Self.tableStart &+ fields.count &* Self.entrySize &+ text.count)
         withUnsafeBytes(of: record) { record in

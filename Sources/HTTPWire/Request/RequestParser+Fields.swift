@@ -83,7 +83,7 @@ extension RequestParser {
         case 0: WireError(.nul)
         case ASCII.carriageReturn: WireError(.fieldName, "the line has no colon")
         case ASCII.colon where isFirst: WireError(.fieldName, "the name is empty")
-        default: WireError(.fieldName, "\(ASCII.describe(byte)) is no part of a name")
+        default: WireError(.fieldName, "\(ASCII.describe(byte)) is not allowed in a name")
         }
     }
 

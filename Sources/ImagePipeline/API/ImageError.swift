@@ -31,8 +31,8 @@ extension ImageError {
     public var message: String {
         switch self {
         case .unsupportedFormat(let looksLike):
-            let what = looksLike.map { "this looks like \($0)" } ?? "this is no picture that is known here"
-            return "\(what); JPEG, PNG and WebP are decoded"
+            let what = looksLike.map { "this looks like \($0)" } ?? "unrecognised image format"
+            return "\(what); expected JPEG, PNG or WebP"
         case .empty:
             return "the picture is empty (0 bytes)"
         case .truncated(let detail):

@@ -74,7 +74,7 @@ struct LayerParser {
             return []
         }
         guard let elements = object.elements("shape") else { return [] }
-        if elements.isEmpty { problems.add(object.path(of: "shape"), "is empty: expected an extent at the least") }
+        if elements.isEmpty { problems.add(object.path(of: "shape"), "is empty: expected at least one extent") }
         var dimensions: [Int] = []
         for (index, element) in elements.enumerated() {
             if case .integer(let extent) = element, extent > 0 || (extent == -1 && index == 0), extent <= 1 << 31 {

@@ -39,7 +39,7 @@ struct ManifestParser {
             problems.add("model", "is missing: expected an object with \"file\" and \"backend\"")
         }
         manifest.inputs = layers(of: root, key: "inputs", isInput: true, backend: manifest.backend).layers
-        // TensorIO's placeholders are inputs that are told apart only because training sets them from elsewhere.
+        // TensorIO's placeholders are inputs with a key of their own only because training sets them from elsewhere.
         if root.has("placeholders") {
             manifest.inputs += layers(of: root, key: "placeholders", isInput: true, backend: manifest.backend).layers
         }

@@ -118,7 +118,7 @@ struct ManifestObject {
         for key in members.keys.sorted() where !known.names.contains(key) && !key.hasPrefix("$") && !key.hasPrefix("_")
         {
             let hint = Spelling.hint(for: key, among: known.names)
-            problems.add(path(of: key), "is not a key that is known here\(hint)")
+            problems.add(path(of: key), "is not a known key\(hint)")
         }
     }
 }

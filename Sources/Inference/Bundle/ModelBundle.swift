@@ -99,7 +99,7 @@ package struct ModelBundle: Sendable {
             }
             guard isFolder else {
                 let reason =
-                    "\(path) is no model file by its name: expected \(Self.fileExtensions.joined(separator: ", "))"
+                    "\(path) is not a model file: expected \(Self.fileExtensions.joined(separator: ", "))"
                 throw .invalidBundle(name: name, problems: [BundleProblem(path: "", reason: reason)])
             }
             throw .invalidBundle(
@@ -141,7 +141,7 @@ package struct ModelBundle: Sendable {
         self.stamp = stamp
     }
 
-    /// Why there is no model.json to be read, in the words of a file that is read.
+    /// Why model.json cannot be read.
     private static func absence(of json: String) -> String {
         if case .failure(let problem) = BundleFile.read(json, most: BundleFile.largestManifest) {
             return problem.reason

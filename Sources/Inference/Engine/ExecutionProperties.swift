@@ -9,6 +9,6 @@ public struct ExecutionProperties: Sendable, Hashable {
     /// Predictions side by side; nil where the engine does not tell.
     public var streams: Int?
 
-    /// Nothing is told.
+    /// Nothing is known.
     public init() {}
 }

@@ -38,9 +38,9 @@ public enum InferenceError: Error, Sendable {
         case .invalidInput(let name, let reason): "input \"\(name)\": \(reason)"
         case .unsupported(let model, let reason): "model \"\(model)\" \(reason)"
         case .modelNotFound(let name, let known):
-            "there is no model \"\(name)\" here; " + (known.isEmpty ? "none is loaded" : "there is \(known.listed)")
+            "unknown model \"\(name)\"; " + (known.isEmpty ? "no model is loaded" : "available: \(known.listed)")
         case .versionNotFound(let name, let version, let known):
-            "model \"\(name)\" has no version \"\(version)\" here; there is \(known.listed)"
+            "model \"\(name)\" has no version \"\(version)\"; available: \(known.listed)"
         case .modelNotReady(let name, let reason): "model \"\(name)\" is not ready: \(reason)"
         case .invalidBundle(let name, let problems):
             "bundle \"\(name)\" cannot be served: " + problems.map(\.description).joined(separator: "; ")

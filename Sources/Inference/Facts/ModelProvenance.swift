@@ -1,4 +1,4 @@
-/// Where what a model was told by comes from, for models that are served without a model.json.
+/// The sources of what is known about a model that is served without a model.json.
 public struct ModelProvenance: Sendable, Hashable {
     /// One value.
     public struct Line: Sendable, Hashable {

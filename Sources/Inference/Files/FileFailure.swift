@@ -17,9 +17,9 @@ package struct FileFailure: Error, Sendable, Hashable {
         let text = SystemError.words(code)
         return switch code {
         case EACCES, EPERM:
-            "\(text) (this user, uid \(geteuid()), needs r and x on it, and x on every folder on the way to it)"
-        case EMFILE: "\(text) (this process has as many files open as it may: raise LimitNOFILE, or ulimit -n)"
-        case ENFILE: "\(text) (the system has as many files open as it may: see fs.file-max)"
+            "\(text) (this user, uid \(geteuid()), needs r and x on it, and x on every folder above it)"
+        case EMFILE: "\(text) (the process has reached its limit of open files: raise LimitNOFILE, or ulimit -n)"
+        case ENFILE: "\(text) (the system has reached its limit of open files: see fs.file-max)"
         case EIO, ESTALE, ENOTCONN, ETIMEDOUT: "\(text) (look at the disk, or at what is mounted there)"
         default: text
         }

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// How folders with models are looked into: what is not there is told apart from what cannot be looked at, because the one
+/// How model folders are read: a missing entry differs from an unreadable one, because the one
 /// means that a model is gone and the other does not.
 package struct FolderReader: Sendable {
     /// What lies at a path, links followed.

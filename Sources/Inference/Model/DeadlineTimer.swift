@@ -3,7 +3,7 @@ internal import FlowControl
 internal import Synchronization
 internal import SystemSupport
 
-/// Does something when a deadline passes, unless it is told before that it need not.
+/// Does something when a deadline passes, unless it is cancelled before.
 ///
 /// One for the process. It is armed for the earliest deadline only: in the usual case (a deadline of a minute, an inference
 /// of milliseconds) entries come and go without the timer being touched.

@@ -5,7 +5,7 @@ struct InputTensors: Sendable {
     var tensors: [any EngineTensor]
 }
 
-/// Input tensors to be used again: allocating them anew for every prediction would cost page faults.
+/// Input tensors for reuse: allocating them for every prediction would cost page faults.
 ///
 /// Only tensors of fixed shape are pooled. As many are kept as predictions may be in flight.
 final class InputTensorPool: Sendable {

@@ -57,7 +57,7 @@ extension Model {
         } catch {
             throw .engine(error)
         }
-        // The engine has let go of them by then: whatever became of the task, the inference was waited for.
+        // The engine has released them by then: whatever became of the task, the inference was waited for.
         defer { tensors.giveBack(filled) }
 
         var image: ImageInfo?

@@ -181,7 +181,7 @@ public final class Model: Sendable {
     /// - Parameters:
     ///   - image: the encoded picture.
     ///   - top: how many classes to tell, 1 or more.
-    ///   - threshold: the least confidence of a class that is told.
+    ///   - threshold: the minimum confidence of a class in the result.
     ///   - permit: a slot that the caller already holds; nil takes one for the time of the call.
     public func classification(
         of image: EncodedImage, top: Int, threshold: Float = 0, options: PredictionOptions = PredictionOptions(),

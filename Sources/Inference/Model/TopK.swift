@@ -24,7 +24,7 @@ package enum TopK {
         return best
     }
 
-    /// Up to so many are told by the one pass.
+    /// Up to this many are found in one pass.
     static let few = 64
 
     private static func sorted(

@@ -195,7 +195,7 @@ public final class ModelRepository: Sendable {
         ((try? RepositoryScanner().scan(folder)) ?? []).map(\.path).filter { $0 != folder }
     }
 
-    /// Whether a new entry has all its parts; one that has not is told of, and left alone.
+    /// Whether a new entry has all its parts; one that has not is reported and ignored.
     private func isWhole(_ entry: RepositoryScanner.Found) -> Bool {
         if let failure = entry.failure {
             onEvent(.leftAlone(name: entry.name, reason: "\(entry.path) cannot be read: \(failure.reason)"))
@@ -318,7 +318,7 @@ public final class ModelRepository: Sendable {
 
     // MARK: Loading by request
 
-    /// Loads a model anew beside the old one and switches when it is ready; the old one finishes what it holds. One that was
+    /// Reloads a model beside the old one and switches when it is ready; the old one finishes what it holds. One that was
     /// unloaded is served again, with all its versions.
     public func reload(_ name: String) async throws(InferenceError) {
         // Not the one that answers: where the highest has failed, it is the one to be tried again.
@@ -327,7 +327,7 @@ public final class ModelRepository: Sendable {
         _ = try await load(highest, again: true, bringsBack: true)
     }
 
-    /// Loads every version that is loaded, or should be, anew beside the old one; see ``reload(_:)``. One of which neither
+    /// Reloads every version that is loaded, or should be, beside the old one; see ``reload(_:)``. One of which neither
     /// files nor configuration have changed since it was loaded stays as it is; one whose last load failed is tried again.
     /// What somebody has unloaded stays so, and so do models whose files cannot be read now.
     public func reloadAll() async { await reload { _ in true } }
@@ -355,14 +355,14 @@ public final class ModelRepository: Sendable {
                 if await slot.isCurrent {
                     if tellsUnchanged { onEvent(.unchanged(name: name, version: slot.version)) }
                 } else {
-                    // A failure is told as an event, and the old model goes on.
+                    // A failure is an event, and the old model keeps serving.
                     _ = try? await load(slot, again: true)
                 }
             }
         }
     }
 
-    /// Whether nothing can be loaded, or loaded anew, because the files cannot be read; that is told as an event.
+    /// Whether nothing can be loaded or reloaded because the files cannot be read, which is an event.
     private func isOutOfReach(_ slot: ModelSlot) -> Bool {
         guard let reason = slot.unreadable?.reason else { return false }
         if slot.readyModel != nil {
@@ -389,7 +389,7 @@ public final class ModelRepository: Sendable {
     /// are asked for. To be called now and then.
     public func unloadIdle() {
         for slot in slots.withLock({ Array($0.values.joined()) }) where slot.isIdle && slot.unload() {
-            onEvent(.unloaded(name: slot.name, version: slot.version, why: "nobody has asked it for a while"))
+            onEvent(.unloaded(name: slot.name, version: slot.version, why: "it was idle"))
         }
     }
 
@@ -444,7 +444,7 @@ public final class ModelRepository: Sendable {
         case .success(let model):
             onEvent(.loaded(name: slot.name, version: slot.version, report: model.loadReport))
             if !outcome.isKept {
-                let why = "it was let go of while it was loading"
+                let why = "it was unloaded while it was loading"
                 onEvent(.unloaded(name: slot.name, version: slot.version, why: why))
             }
         case .failure(let error):

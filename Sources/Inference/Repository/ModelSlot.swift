@@ -19,8 +19,8 @@ final class ModelSlot: Sendable {
     private let folder: String
     /// The version of a numbered folder; others tell it themselves, and may tell another after a reload.
     let numbered: String?
-    /// Whether this is no model, but the place of a folder that could not be read when it was found: there is nothing to be
-    /// loaded, and the reason is told.
+    /// Whether this is not a model, but the place of a folder that could not be read when it was found: there is nothing to be
+    /// loaded, and the reason is reported.
     let standsForUnreadable: Bool
     private let state: Mutex<State>
     private let gate: LoadGate
@@ -94,7 +94,7 @@ final class ModelSlot: Sendable {
         }
     }
 
-    /// Reads anew what the bundle says of itself, where its files have changed. Blocks.
+    /// Reads the bundle's description again where its files have changed. Blocks.
     func readFacts() {
         let (facts, links) = state.withLock { ($0.facts, $0.configuration.links) }
         let now = facts.readAnew(path, links: links)
@@ -109,7 +109,7 @@ final class ModelSlot: Sendable {
     }
 
     /// Whether the model is loaded and has had nothing to do for longer than it is kept. Only lazy models can come back by
-    /// themselves, so only they are let go of.
+    /// themselves, so only they are released.
     var isIdle: Bool {
         let (model, limit) = state.withLock { state in
             (state.policy == .lazy ? state.ready : nil, state.facts.idleUnload ?? state.configuration.idleUnload)
@@ -170,11 +170,11 @@ final class ModelSlot: Sendable {
     /// How a load went.
     struct Outcome: Sendable {
         let result: Result<Model, InferenceError>
-        /// Whether the model was handed to the slot: not where it was let go of while it was loading.
+        /// Whether the model was handed to the slot: not where it was unloaded while it was loading.
         let isKept: Bool
     }
 
-    /// For how long requests are told of a load that has failed, and begin no other: loads cost seconds of processors, and
+    /// For how long requests get the error of a failed load and do not start another: loads cost seconds of processors, and
     /// there may be many requests. Reloads are not held up.
     private static let respite = Duration.seconds(5)
 
@@ -186,7 +186,7 @@ final class ModelSlot: Sendable {
         case impossible(String)
     }
 
-    /// Loads the model, or waits for a load that is under way. Whoever asks wants the model: one that was let go of while it
+    /// Loads the model, or waits for a load that is under way. Whoever asks wants the model: one that was unloaded while it
     /// was loading is kept then.
     /// - Parameters:
     ///   - again: whether files and configuration count as they are now, which those of a load under way may not be.
@@ -272,7 +272,7 @@ final class ModelSlot: Sendable {
                 return (false, nil)
             }
         }
-        // A model that nobody uses any more ends here and not under the lock: an engine takes its time to let go of one, and
+        // A model that nobody uses any more ends here and not under the lock: an engine takes its time to release one, and
         // every request asks for the lock.
         withExtendedLifetime(replaced) {}
         return isKept

@@ -32,7 +32,7 @@ public struct ModelRecord: Sendable {
     public let policy: LoadPolicy
     /// The model, where it is ready.
     public let model: Model?
-    /// Why it is not what its files or settings now say, where it is ready and could not be loaded anew: the last load failed,
+    /// Why it is not what its files or settings now say, where it is ready and could not be reloaded: the last load failed,
     /// or the files cannot be read. Nil where all is well.
     public let staleReason: String?
 }

@@ -59,7 +59,7 @@ struct RepositoryScanner: Sendable {
             case .missing: problem = "does not exist"
             case .file: problem = "is a file: give the folder that it is in"
             case .folder:
-                // A folder whose names are told (r) may still not be entered (x): every entry of it would then fail.
+                // A folder that can be listed (r) may still not be entered (x): every entry of it would then fail.
                 _ = try files.kind(folder + "/.")
                 return try files.names(folder).sorted()
             }
@@ -143,7 +143,7 @@ struct RepositoryScanner: Sendable {
             case .missing, nil: "\(entry) (a link that leads nowhere)"
             case .folder:
                 "\(entry) (a folder without model.json, saved_model.pb, one model file, or numbered versions with one model each)"
-            case .file: "\(entry) (no model file by its name)"
+            case .file: "\(entry) (not a model file: unknown extension)"
             }
         }
     }

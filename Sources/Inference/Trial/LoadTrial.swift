@@ -32,7 +32,7 @@ public final class LoadTrial: Sendable {
     /// A trial.
     /// - Parameters:
     ///   - file: where the models that went well are remembered over restarts; nil remembers them in this process only.
-    ///   - circumstances: what a trial's outcome depends on beside the files: versions, devices. Others make it anew.
+    ///   - circumstances: what a trial's outcome depends on beside the files: versions, devices. Others need another trial.
     ///   - attempt: loads what is at a path, elsewhere; may block for as long as that takes.
     public init(remembering file: String?, circumstances: String, attempt: @escaping @Sendable (String) -> Outcome) {
         known = KnownModels(file: file, circumstances: circumstances)
@@ -60,6 +60,6 @@ public final class LoadTrial: Sendable {
 }
 
 extension LoadTrial: Equatable {
-    /// Trials of the same circumstances are one: a model that went through one need not be loaded anew for the other.
+    /// Trials of the same circumstances are one: a model that went through one need not be loaded again for the other.
     public static func == (a: LoadTrial, b: LoadTrial) -> Bool { a.known.circumstances == b.known.circumstances }
 }

@@ -19,7 +19,7 @@ struct AccessControl: Sendable {
         guard fields.count == 1, let field = fields.first else {
             throw ServiceError(
                 .unauthorized, "unauthorized",
-                "this daemon asks for a token: send \"Authorization: Bearer TOKEN\"")
+                "a token is required: send \"Authorization: Bearer TOKEN\"")
         }
         let parts = field.split(separator: " ", omittingEmptySubsequences: true)
         guard parts.count == 2, parts[0].lowercased() == "bearer" else {
@@ -34,11 +34,11 @@ struct AccessControl: Sendable {
             isKnown = true
             classes.formUnion(entry.classes)
         }
-        guard isKnown else { throw ServiceError(.unauthorized, "unauthorized", "the token is not known here") }
+        guard isKnown else { throw ServiceError(.unauthorized, "unauthorized", "unknown token") }
         guard classes.contains(wanted) else {
             throw ServiceError(
                 .forbidden, "forbidden",
-                "the token does not open this: it needs the class \"\(wanted.rawValue)\"")
+                "the token does not grant access to this: it needs the class \"\(wanted.rawValue)\"")
         }
     }
 

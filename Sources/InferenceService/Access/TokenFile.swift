@@ -37,7 +37,7 @@ package struct TokenFile: Sendable {
             let token = Array(words[1].utf8)
             // What RFC 6750 calls b64token: anything else could not be sent.
             guard token.count >= 16, token.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != 0x22 && $0 != 0x2C }) else {
-                problems.append("\(place): a token has at least 16 letters, digits or signs without quotes and commas")
+                problems.append("\(place): expected a token of at least 16 characters without quotes and commas")
                 continue
             }
             var classes: Set<AccessClass> = []
@@ -47,12 +47,15 @@ package struct TokenFile: Sendable {
                 } else if let known = AccessClass(rawValue: String(word)) {
                     classes.insert(known)
                 } else {
-                    problems.append("\(place): \"\(word.prefix(20))\" is no class: expected infer, read, admin or all")
+                    problems.append(
+                        "\(place): \"\(word.prefix(20))\" is not a class: expected infer, read, admin or all")
                 }
             }
             entries.append(Entry(token: token, classes: classes))
         }
-        if entries.isEmpty, problems.isEmpty { problems.append("\(name): holds no token, so that nobody could get in") }
+        if entries.isEmpty, problems.isEmpty {
+            problems.append("\(name): contains no token: every request would be refused")
+        }
         self.entries = entries
         self.problems = problems
         warnings = []
@@ -72,6 +75,6 @@ package struct TokenFile: Sendable {
         problems = read.problems
         var status = stat()
         let isOpen = stat(path, &status) == 0 && status.st_mode & 0o007 != 0
-        warnings = isOpen ? ["\(name) can be read by everybody on this machine: chmod 640 it"] : []
+        warnings = isOpen ? ["\(name) is readable by every user of this machine: run chmod 640 on it"] : []
     }
 }

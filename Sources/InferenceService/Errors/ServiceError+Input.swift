@@ -31,6 +31,6 @@ extension RequestHead {
         guard let coding = value(of: "content-encoding"), coding.lowercased() != "identity" else { return }
         throw ServiceError(
             .unsupportedMediaType, "unsupported_media_type",
-            "Content-Encoding \"\(coding.prefix(40))\" is not read: send the body as it is")
+            "Content-Encoding \"\(coding.prefix(40))\" is not supported: send the body without a content coding")
     }
 }

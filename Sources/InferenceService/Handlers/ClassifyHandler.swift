@@ -124,7 +124,7 @@ struct ClassifyHandler: Sendable {
                 }
             return HTTPResponse(status: .ok, fields: [("Content-Type", type)], body: body)
         } catch {
-            throw ServiceError(.internalServerError, "internal", "the tensor could not be shown: \(error)")
+            throw ServiceError(.internalServerError, "internal", "cannot encode the tensor: \(error)")
         }
     }
 

@@ -7,7 +7,7 @@ internal import SystemSupport
 
 /// The daemon: its parts put together.
 package enum Daemon {
-    /// Makes the signals wait that the daemon is told by. To be called on the main thread, before there is another.
+    /// Blocks the signals that control the daemon. To be called on the main thread, before there is another.
     ///
     /// The main thread must not end in `dispatch_main()`, as that of an asynchronous `main` does: on Linux that is a
     /// sigsuspend(2) with nothing blocked, which takes the signals.
@@ -80,8 +80,8 @@ package enum Daemon {
         let accessLog = AccessLog(log, isEnabled: settings.accessLog)
         if !listening.replaced.isEmpty {
             log.notice(
-                "listening on the sockets that the service manager has passed, instead of "
-                    + "\(listening.replaced.joined(separator: ", ")); name \"systemd\" in `listen` to have both")
+                "listening on the sockets passed by the service manager, instead of "
+                    + "\(listening.replaced.joined(separator: ", ")); name \"systemd\" in `listen` to use both")
         }
         let server = HTTPServer(
             configuration: plan.serverConfiguration(listeners: listening.addresses), responder: service,

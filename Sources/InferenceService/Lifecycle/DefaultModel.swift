@@ -8,8 +8,8 @@ enum DefaultModel {
         let name = settings.defaultModel
         guard !name.isEmpty, !known.contains(name) else { return }
         log.warning(
-            "default_model: there is no model \"\(name)\" (there are: \(known.sorted().joined(separator: ", "))); "
-                + "/v1/classify answers 404 until there is")
+            "default_model: unknown model \"\(name)\" (available: \(known.sorted().joined(separator: ", "))); "
+                + "/v1/classify answers 404 until it exists")
     }
 
     /// Keeps what `/v1/classify` means where no setting says it: a model that is added must not change it. Says so where the model is

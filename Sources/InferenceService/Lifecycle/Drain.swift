@@ -26,7 +26,7 @@ struct Drain {
         manager.stopping("draining: \(handlers) requests under way")
         let patience = settings.drainDelay + settings.drainTimeout
         manager.extendTimeout(by: .seconds(patience + 5))
-        log.notice("draining: \(handlers) requests under way are finished (a second signal ends at once)")
+        log.notice("draining: \(handlers) requests in progress (a second signal exits at once)")
         if settings.drainDelay > 0 { try? await Task.sleep(for: .seconds(settings.drainDelay)) }
         let report = await server.shutdown(within: .seconds(settings.drainTimeout))
         metrics.add(.drainLost, UInt64(clamping: report.lostRequests))
@@ -35,7 +35,7 @@ struct Drain {
                 "ended with \(report.lostRequests) requests unanswered after \(Units.duration(settings.drainTimeout))")
             return Self.lossStatus
         }
-        log.notice("ended: everything was answered")
+        log.notice("exiting: every request was answered")
         return 0
     }
 }

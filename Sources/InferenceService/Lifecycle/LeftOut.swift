@@ -1,6 +1,6 @@
 internal import Inference
 
-/// Tells what lies in the folders with models and is no model: a misspelt `model.jsn`, or a file of a format that is not read
+/// Logs the entries of the model folders that are not models: a misspelt `model.jsn`, or a file of a format that is not read
 /// here, would otherwise only be missed.
 enum LeftOut {
     /// The most entries that one line names.

@@ -53,7 +53,7 @@ final class Lifecycle: Sendable {
         signals.attach(
             deliver: { self.handle($0 == .hangUp ? .reload(.everything) : .terminate) },
             fail: { self.handle(.failed($0)) })
-        Task { handle(.failed("a listener has died: \(await server.waitUntilFailure())")) }
+        Task { handle(.failed("a listener failed: \(await server.waitUntilFailure())")) }
         Task {
             await load()
             handle(.started)
@@ -97,11 +97,11 @@ final class Lifecycle: Sendable {
             }
         case .end(let status, let isLoading): end(status, isLoading)
         case .fail(let reason, let isLoading):
-            log.error("\(reason); ending, so that the service manager starts Ocelli anew")
+            log.error("\(reason); exiting, so that the service manager restarts Ocelli")
             manager.stopping(reason)
             end(1, isLoading)
         case .abort:
-            log.error("a second signal: ending at once")
+            log.error("second signal: exiting at once")
             log.flushBlocking(within: .milliseconds(200))
             Process.exit(130)
         }
@@ -122,7 +122,7 @@ final class Lifecycle: Sendable {
         repository.settleDefault()
         let named = plan.settings.defaultModel.isEmpty ? repository.defaultClassifier : plan.settings.defaultModel
         log.info(
-            "/v1/classify means \(named.map { "the model \($0)" } ?? "no model: none that is ready classifies pictures")"
+            "/v1/classify uses \(named.map { "the model \($0)" } ?? "no model: no image classifier is ready")"
         )
         if repository.isReady {
             let time = Units.decimal(Double(MonotonicInstant.now.nanoseconds(since: start)) / 1e9, places: 2)

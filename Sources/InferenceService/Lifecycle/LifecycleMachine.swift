@@ -8,7 +8,7 @@
 /// A reload that is asked for while one runs is done after it, once for all who asked: the files may have changed after the
 /// running one has read them. A signal to end waits for neither start nor reload.
 package struct LifecycleMachine: Sendable {
-    /// What is read anew.
+    /// What is reloaded.
     package enum Scope: Sendable, Hashable {
         /// Models whose files have changed (a watched folder).
         case changedModels
@@ -34,7 +34,7 @@ package struct LifecycleMachine: Sendable {
     package enum Action: Sendable, Hashable {
         /// Tell the service manager that the daemon is ready.
         case announce
-        /// Read anew; ``Event/reloaded`` ends it.
+        /// Reload; ``Event/reloaded`` ends it.
         case reload(Scope)
         /// Answer what was accepted; ``Event/drained(_:)`` ends it.
         case drain

@@ -10,13 +10,13 @@ enum ModelEvents {
             let trial = Units.decimal(Double(report.trial) / 1e6, places: 0)
             log.info(
                 "model \(name) version \(version) is ready: loaded in \(time) ms "
-                    + "(\(report.isCached ? "from the cache of compiled models" : "compiled anew")"
-                    + (report.wasTried ? ", \(trial) ms of it a trial in a process of its own" : "")
+                    + "(\(report.isCached ? "from the cache of compiled models" : "not cached")"
+                    + (report.wasTried ? ", \(trial) ms of it a trial in a separate process" : "")
                     + ") on \(report.device)"
             )
             for advice in report.advice { log.warning("model \(name) version \(version): \(advice)") }
             if let problem = report.trialProblem {
-                log.warning("model \(name) was loaded without having been tried in a process of its own: \(problem)")
+                log.warning("model \(name) was loaded without a trial in a separate process: \(problem)")
             }
         case .failed(let name, let version, let reason):
             log.error("model \(name) version \(version) could not be loaded: \(reason)")
@@ -25,10 +25,10 @@ enum ModelEvents {
             log.warning("model \(name) version \(version) is left as it is: \(why)")
         case .heldBack(let name, let version):
             log.notice(
-                "model \(name) version \(version) stays unloaded, as was asked for: POST /v2/repository/models/\(name)/load brings "
+                "model \(name) version \(version) stays unloaded, as requested: POST /v2/repository/models/\(name)/load brings "
                     + "it back")
         case .leftAlone(let name, let reason):
-            log.warning("model \(name) is left alone until its files change again: \(reason)")
+            log.warning("model \(name) is not retried until its files change: \(reason)")
         case .unloaded(let name, let version, let why):
             log.notice("model \(name) version \(version) was unloaded: \(why)")
         }

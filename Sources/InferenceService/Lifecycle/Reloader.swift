@@ -1,7 +1,7 @@
 internal import Inference
 internal import Settings
 
-/// What SIGHUP does: reads the configuration, the tokens and the models anew.
+/// What SIGHUP does: reloads the configuration, the tokens and the models.
 ///
 /// Everything that can be wrong with the configuration is found before anything is changed; then the settings are swapped
 /// whole, and the models are loaded beside those that serve.
@@ -17,7 +17,7 @@ struct Reloader: Sendable {
 
     /// - Returns: the settings in force from now on.
     func reload(from current: Settings) async -> Settings {
-        log.notice("SIGHUP: reading the configuration and the models anew")
+        log.notice("SIGHUP: reloading the configuration and the models")
         let next: Next
         do throws(StartupError) {
             next = try await LoaderThread.run { read(from: current) }.get()
@@ -33,7 +33,7 @@ struct Reloader: Sendable {
         log.use(level: settings.level, format: settings.format)
         accessLog.use(isEnabled: settings.accessLog)
         if !next.ignored.isEmpty {
-            log.warning("reload: changed, but needing a restart: \(next.ignored.joined(separator: ", "))")
+            log.warning("reload: changed, but takes effect after a restart: \(next.ignored.joined(separator: ", "))")
         }
         await LoaderThread.run { LeftOut.log(repository, to: log) }
         await repository.reloadAll()

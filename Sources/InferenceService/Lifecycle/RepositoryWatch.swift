@@ -32,7 +32,7 @@ final class RepositoryWatch: Sendable {
     /// Takes in what has changed. To be called by one task at a time, while nothing else is loaded.
     func takeIn() async {
         guard let watcher = watcher.withLock({ $0 }) else { return }
-        log.notice("the folders with models have changed")
+        log.notice("the model folders have changed")
         do throws(RepositoryError) {
             try await watcher.takeIn()
         } catch {
@@ -69,6 +69,6 @@ final class RepositoryWatch: Sendable {
     }
 
     private func complain(_ error: RepositoryError) {
-        log.warning("\(error.message) (it is looked at again)", repeating: "repository_poll")
+        log.warning("\(error.message) (it will be retried)", repeating: "repository_poll")
     }
 }

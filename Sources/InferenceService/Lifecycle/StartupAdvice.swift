@@ -26,11 +26,12 @@ enum StartupAdvice {
         let port = address.split(separator: ":").last.map(String.init) ?? ""
         return switch number {
         case EADDRINUSE:
-            "`ss -ltnp 'sport = :\(port)'` tells by which process; stop it, or listen elsewhere (listen)"
+            "`ss -ltnp 'sport = :\(port)'` shows the process; stop it, or set listen to another address"
         case EACCES:
             "ports below 1024 are for root: take a higher one (listen), let ocelli.socket pass the port, or give "
                 + "AmbientCapabilities=CAP_NET_BIND_SERVICE"
-        case EADDRNOTAVAIL: "no interface of this machine has that address; `ip address` lists those that there are"
+        case EADDRNOTAVAIL:
+            "no interface of this machine has that address; `ip address` lists the addresses of this machine"
         case ENOENT: "give its address instead of its name (listen)"
         default: ""
         }
@@ -38,9 +39,9 @@ enum StartupAdvice {
 
     private static func unix(_ number: Int32) -> String {
         switch number {
-        case ENOENT: "the folder, or the owner named after the path, is not there: make it first"
+        case ENOENT: "the folder, or the owner given after the path, does not exist: create it first"
         case EACCES, EPERM:
-            "this user may not make a file there, or not give it away; under systemd /run/ocelli is its own"
+            "this user cannot create a file there, or cannot change its owner; under systemd /run/ocelli is its own"
         case ENAMETOOLONG: "the path of a Unix-domain socket has at most 107 bytes"
         case EROFS: "the place is read-only; under systemd /run/ocelli is the service's own"
         default: ""

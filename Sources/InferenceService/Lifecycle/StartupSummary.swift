@@ -29,11 +29,12 @@ struct StartupSummary {
         }
         if let folder = plan.unusableCache {
             log.warning(
-                "compiled models cannot be kept in \(folder) (cache_dir): it cannot be made or written to by this user; "
-                    + "each start compiles anew until it can, or until cache_dir names another folder")
+                "cannot cache compiled models in \(folder) (cache_dir): this user cannot create it or write to it; "
+                    + "models are compiled at every start until that is fixed, or cache_dir names another folder")
         } else {
             log.info(
-                "compiled models are kept in \(plan.cacheDirectory ?? "no place: each start compiles anew (set cache_dir)")"
+                plan.cacheDirectory.map { "compiled models are cached in \($0)" }
+                    ?? "compiled models are not cached: set cache_dir"
             )
         }
     }

@@ -37,7 +37,8 @@ struct Watchdog: Sendable {
         } catch {
             metrics.add(.canariesFailed)
             log.error(
-                "the canary of model \(name) failed: \(error.message); the watchdog is not fed", repeating: "canary")
+                "the canary of model \(name) failed: \(error.message); the watchdog is not notified",
+                repeating: "canary")
             return false
         }
     }

@@ -6,7 +6,7 @@ internal import Synchronization
 
 /// One line for each request: who asked what of which model, how it ended, and where the time went.
 ///
-/// Never what was sent: no body, no query, no token. The path is told only where there is no route for it.
+/// Never what was sent: no body, no query, no token. The path is logged only where it has no route.
 final class AccessLog: Sendable {
     private let log: Log
     private let isEnabled: Atomic<Bool>

@@ -36,7 +36,7 @@ package final class Log: Sendable {
         self.form = form
         writer = try LogWriter(descriptor: descriptor) { lost in
             form.line(.warning) {
-                $0.add("\(lost) log lines were lost: the log is not read as quickly as it is written")
+                $0.add("\(lost) log lines were lost: the log is written faster than it is read")
             }
         }
     }
@@ -75,7 +75,7 @@ package final class Log: Sendable {
         switch limiter.withLock({ $0.judge(key ?? text, at: now) }) {
         case .leaveOut: suppressed.wrappingAdd(1, ordering: .relaxed)
         case .write(suppressed: 0): line(level) { $0.add(text) }
-        case .write(let count): line(level) { $0.add("\(text) (and \(count) lines like it, left out)") }
+        case .write(let count): line(level) { $0.add("\(text) (and \(count) similar lines suppressed)") }
         }
     }
 

@@ -34,7 +34,7 @@ struct MetricsPage {
     // MARK: Build
 
     private func writeBuild(to text: inout MetricsText) {
-        text.family("ocelli_build_info", .gauge, "What this is: always 1, the labels tell.")
+        text.family("ocelli_build_info", .gauge, "The version, in the labels: always 1.")
         text.sample(
             "ocelli_build_info", [("version", OcelliVersion.number), ("arch", Self.architecture)], 1)
         text.single(
@@ -206,17 +206,18 @@ struct MetricsPage {
         text.single(
             "ocelli_connections_accepted_total", .counter, "Connections accepted.", server.acceptedConnections)
         text.single(
-            "ocelli_connections_refused_total", .counter, "Connections closed for want of descriptors.",
+            "ocelli_connections_refused_total", .counter, "Connections closed because no descriptor was free.",
             server.refusedConnections)
         text.single(
             "ocelli_connections_evicted_total", .counter,
             "Connections closed to make room for new ones: idle ones, and slow ones.",
             server.evictedConnections)
         text.single(
-            "ocelli_connections_idle_timeouts_total", .counter, "Connections closed because nothing was asked on them.",
+            "ocelli_connections_idle_timeouts_total", .counter, "Connections closed because they were idle.",
             server.idleTimeouts)
         text.single(
-            "ocelli_connections_slow_readers_total", .counter, "Connections closed because the answer was not taken.",
+            "ocelli_connections_slow_readers_total", .counter,
+            "Connections closed because the client did not read the answer.",
             server.slowReaders)
         text.single("ocelli_handlers_running", .gauge, "Requests that are being handled.", server.runningHandlers)
         text.single("ocelli_body_bytes", .gauge, "Bytes of bodies in memory.", server.bodyBytes)
@@ -239,7 +240,7 @@ struct MetricsPage {
     // MARK: Life
 
     private func writeLife(to text: inout MetricsText) {
-        text.single("ocelli_draining", .gauge, "1 once the daemon has been told to end.", Int(metrics[.draining]))
+        text.single("ocelli_draining", .gauge, "1 while the daemon is draining.", Int(metrics[.draining]))
         text.single(
             "ocelli_drain_lost_requests_total", .counter, "Requests that were not answered before the drain's end.",
             Int(metrics[.drainLost]))

@@ -1,6 +1,6 @@
 /// What is counted for one route: requests by method and status, their bytes, and how long they took.
 final class RouteMetrics: Sendable {
-    /// The methods that are told apart; all others count as `other`.
+    /// The methods that are counted one by one; all others count as `other`.
     static let methods = ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "other"]
     /// The statuses that Ocelli answers with. 0 stands for no answer: the client was gone before it.
     static let codes = [

@@ -25,7 +25,7 @@ struct ObservationQuery: Sendable {
             case "iou": request.iou = try Self.share(name, value)
             case "top":
                 guard let count = Int(value), count >= 1 else {
-                    throw Self.mistake(name, "a whole number from 1", value)
+                    throw Self.mistake(name, "a whole number of 1 or more", value)
                 }
                 request.top = count
             case "classes":
@@ -62,7 +62,7 @@ struct ObservationQuery: Sendable {
         }
         let hint = Spelling.hint(for: name, among: known)
         return ServiceError.badRequest(
-            "query parameter \"\(name.prefix(60))\" is not known here\(hint); there is " + known.joined(separator: ", ")
+            "query parameter \"\(name.prefix(60))\" is unknown\(hint); expected one of " + known.joined(separator: ", ")
         )
     }
 

@@ -12,9 +12,9 @@ extension OpenAPIDocument {
           "responses": {"200": \(answer("statistics", "The statistics.")), \(error)}}},
         "/v2/repository/index": {"post": {\(tag), "operationId": "repository_index", "summary": "Every model and its state",
           "requestBody": {"required": false, "content": {"application/json": {"schema": {"type": "object", "properties": {
-            "ready": {"type": "boolean", "description": "Whether only models that are ready are told."}}}}}},
+            "ready": {"type": "boolean", "description": "List only models that are ready."}}}}}},
           "responses": {"200": \(answer("repository_index", "The index.")), \(error)}}},
-        \(control("load", "Load a model, or load it anew")),
+        \(control("load", "Load or reload a model")),
         \(control("unload", "Let go of a model"))
         """
 

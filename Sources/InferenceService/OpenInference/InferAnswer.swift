@@ -33,7 +33,7 @@ struct InferAnswer: Sendable {
         }
     }
 
-    /// Whether nothing is told but tensors as binary data, which are then copied from the engine's memory straight into the
+    /// Whether the answer holds only tensors as binary data, which are then copied from the engine's memory straight into the
     /// answer.
     var isPlainBinary: Bool {
         outputs.allSatisfy { $0.output.classes == 0 && ($0.output.isBinary ?? isBinary) }

@@ -19,9 +19,9 @@ struct InferRequest: Sendable {
     /// One output that is asked for.
     struct Output: Sendable, Hashable {
         var name: String
-        /// How many classes are told instead of the tensor; 0 for the tensor.
+        /// How many classes the answer has instead of the tensor; 0 for the tensor.
         var classes = 0
-        /// Whether it is told as binary data; nil leaves it to the request.
+        /// Whether it is sent as binary data; nil leaves it to the request.
         var isBinary: Bool?
     }
 
@@ -30,7 +30,7 @@ struct InferRequest: Sendable {
     var inputs: [Input] = []
     /// The outputs that are asked for; nil for all.
     var outputs: [Output]?
-    /// Whether outputs that do not say otherwise are told as binary data.
+    /// Whether outputs are sent as binary data unless they say otherwise.
     var isBinary = false
     /// The longest that the request may take, in microseconds; nil for the server's own.
     var timeout: Int?

@@ -26,7 +26,7 @@ struct InferTensor {
             throw .value(
                 "input \"\(input.name)\": expected shape \(Shape(input.metadataShape)), found \(shape)"
                     + (input.metadataShape.contains(Shape.dynamic)
-                        ? " (-1 stands for any number, of 1 at the least)" : ""))
+                        ? " (-1 stands for any number of 1 or more)" : ""))
         }
     }
 
@@ -71,7 +71,7 @@ struct InferTensor {
             }
         case .string:
             guard let bytes = try scanner.base64() else {
-                throw mistake("pictures as base64 (or as binary data)", "a string that is no base64")
+                throw mistake("pictures as base64 (or as binary data)", "a string that is not base64")
             }
             guard pictures.count < count else { throw wrongCount(count, "more") }
             pictures.append(EncodedImage(bytes))
@@ -79,11 +79,11 @@ struct InferTensor {
         }
     }
 
-    /// How many pictures there are to be, by the shape. Known before any is looked for: a body of 20 MB holds millions of
+    /// The number of pictures that the shape announces. Known before any is read: a body of 20 MB holds millions of
     /// empty ones.
     private func pictureCount() throws(JSONError) -> Int {
         guard let count = shape.elementCount else { throw mistake("a shape of fewer elements", "\(shape)") }
-        guard count > 0 else { throw mistake("a picture at the least", "none") }
+        guard count > 0 else { throw mistake("at least one picture", "none") }
         guard count <= mostPictures else { throw mistake("a batch of at most \(mostPictures)", "\(count)") }
         return count
     }

@@ -4,9 +4,9 @@ internal import JSON
 /// Writes the outputs of a prediction as `model.json` describes them (API.md, "predict").
 struct OutputWriter {
     let outputs: [FeatureDescription]
-    /// How many labels of each labelled output are told, best first; nil tells all, in the labels' order.
+    /// How many labels of each labelled output are written, best first; nil writes all, in the labels' order.
     let top: Int?
-    /// The least value of a label that is told; nil where the request does not say.
+    /// The minimum value of a label that is written; nil where the request does not say.
     let threshold: Float?
 
     /// An object with a member per output.
@@ -60,7 +60,7 @@ struct OutputWriter {
         return output.shape.isStatic ? Array(extents.drop { $0 == 1 }) : extents
     }
 
-    /// `{"label": value}`. A label that several classes have is told with the later one's index: names of members are
+    /// `{"label": value}`. A label that several classes have is written with the later one's index: names of members are
     /// unique.
     private func writeLabels(_ entries: [LabeledValue], isExact: Bool, to writer: inout JSONWriter) {
         var seen: Set<String> = []

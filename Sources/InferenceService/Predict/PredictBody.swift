@@ -45,7 +45,7 @@ struct PredictBody {
                     try scanner.array { (index, scanner) throws(JSONError) in
                         guard index < settings.maxBatch else {
                             throw .value(
-                                "\"items\" has more than \(settings.maxBatch) elements: that many are taken at once")
+                                "\"items\" has more than \(settings.maxBatch) elements, the limit (max_batch)")
                         }
                         do throws(JSONError) {
                             found.append(try reader.read(&scanner))
@@ -57,7 +57,7 @@ struct PredictBody {
                 case _ where reader.isFlat && inputs.contains { $0.name == key }: try flat.read(key, &scanner)
                 default:
                     throw .value(
-                        "member \"\(key.prefix(60))\" is not known here\(Spelling.hint(for: key, among: ["inputs", "items"]))"
+                        "member \"\(key.prefix(60))\" is unknown\(Spelling.hint(for: key, among: ["inputs", "items"]))"
                             + "; expected {\"inputs\": {\"NAME\": VALUE}} with \(reader.names)")
                 }
             }

@@ -6,9 +6,9 @@ package import Settings
 
 /// The query of a `classify` request.
 package struct ClassifyQuery: Sendable {
-    /// How many classes are told; nil where the request does not say.
+    /// How many classes the answer has; nil where the request does not say.
     package var top: Int?
-    /// The least confidence of a class that is told.
+    /// The minimum confidence of a class in the answer.
     package var threshold: Float = 0
     package var crop: CropAndScale?
     package var ignoresOrientation = false

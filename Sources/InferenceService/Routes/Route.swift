@@ -19,7 +19,7 @@ package enum Route: Sendable, Hashable {
     /// The resource of a path, or nil where there is none. The path is already percent-decoded; names in it are looked up
     /// in tables and never reach the file system.
     package init?(path: String) {
-        // What is asked for most is told without taking the path apart.
+        // The most frequent path is recognised without splitting it.
         switch path {
         case "/v1/classify":
             self = .classify(model: nil, version: nil)

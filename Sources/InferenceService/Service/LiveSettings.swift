@@ -1,6 +1,6 @@
 internal import Settings
 
-/// What requests are answered by: swapped whole when the configuration is read anew, so that no request sees half of one
+/// What requests are answered by: replaced as a whole when the configuration is reloaded, so that no request sees half of one
 /// and half of another.
 final class LiveSettings: Sendable {
     let settings: Settings

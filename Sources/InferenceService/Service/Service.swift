@@ -14,7 +14,7 @@ final class Service: HTTPResponder {
     private let isDraining = Atomic<Bool>(false)
     private let server = Mutex(Watched())
 
-    /// The server whose numbers are told; it owns the service, not the other way round.
+    /// The server that `/metrics` reports; it owns the service, not the other way round.
     private struct Watched: Sendable {
         weak var server: HTTPServer?
     }
@@ -109,13 +109,13 @@ final class Service: HTTPResponder {
         guard let route = Route(path: head.target.path) else {
             throw ServiceError(
                 .notFound, "not_found",
-                "there is nothing at \"\(head.target.path.prefix(200))\"; /v1/models lists what is served")
+                "no such resource: \"\(head.target.path.prefix(200))\"; /v1/models lists the models")
         }
         guard route.methods.contains(head.method) else {
             let allow = route.methods.map(\.rawValue).joined(separator: ", ")
             throw ServiceError(
                 .methodNotAllowed, "method_not_allowed",
-                "\(head.target.path.prefix(200)) does not take \(head.method.rawValue.prefix(20)): it takes \(allow)",
+                "\(head.target.path.prefix(200)) does not allow \(head.method.rawValue.prefix(20)); allowed: \(allow)",
                 allow: allow)
         }
         return route
@@ -235,7 +235,7 @@ final class Service: HTTPResponder {
         if let name = repository.defaultClassifier { return name }
         throw ServiceError(
             .notFound, "model_not_found",
-            "no image classifier is ready here: name a model as /v1/models/{name}/classify; /v1/models says what there is"
+            "no image classifier is ready: name a model in the path, /v1/models/{name}/classify; /v1/models lists the models"
         )
     }
 
@@ -244,8 +244,8 @@ final class Service: HTTPResponder {
         if let name = name ?? repository.defaultModel(for: task) { return name }
         throw ServiceError(
             .notFound, "model_not_found",
-            "no model here gives \(task.gives): a bundle says so by an output of type \"\(task.outputType)\"; "
-                + "/v1/models says what there is")
+            "no model gives \(task.gives): a bundle declares it by an output of type \"\(task.outputType)\"; "
+                + "/v1/models lists the models")
     }
 
     // MARK: Answers

@@ -34,19 +34,19 @@ struct ChildTrial: Sendable {
             }
         }
         guard process > 0 else {
-            return .impossible("a process could not be started (error \(-process))")
+            return .impossible("cannot start a process (error \(-process))")
         }
         defer { _ = csys_close(descriptor) }
         let (output, stop) = collect(descriptor, process: process)
         var signal: Int32 = 0, status: Int32 = 0
         guard csys_wait_child(process, &signal, &status) == 0 else {
-            return .impossible("how the process ended cannot be told")
+            return .impossible("cannot determine how the process ended")
         }
         switch stop {
         case .late?:
             let seconds = Units.decimal(Double(time.components.seconds), places: 0)
             return .lost(
-                "the engine was still loading it after \(seconds) s, in a process of its own that was then ended "
+                "the engine was still loading it after \(seconds) s, in a separate process, which was then terminated "
                     + "(load_trial_timeout)")
         case .large?:
             return .lost(
@@ -107,15 +107,15 @@ struct ChildTrial: Sendable {
 
     private static func ending(signal: Int32, status: Int32, output: String) -> String {
         let last = output.split(whereSeparator: \.isNewline).last.map { ": \($0.suffix(200))" } ?? ""
-        let place = "when it was tried in a process of its own, which left the daemon unharmed"
+        let place = "during its trial in a separate process; the daemon is not affected"
         if signal == SIGKILL {
-            return "the system ended the engine (SIGKILL: out of memory?) \(place)\(last)"
+            return "the engine was killed (SIGKILL: out of memory?) \(place)\(last)"
         }
         if [SIGTERM, SIGINT, SIGHUP].contains(signal) {
-            return "somebody ended the process (signal \(signal)) in which it was tried: it can be loaded again\(last)"
+            return "the trial process was terminated (signal \(signal)): load the model again\(last)"
         }
         if signal != 0 { return "the engine crashed (\(signals[signal] ?? "signal \(signal)")) \(place)\(last)" }
-        return "the engine ended the process (status \(status)) \(place)\(last)"
+        return "the engine exited (status \(status)) \(place)\(last)"
     }
 
     private static let signals: [Int32: String] = [

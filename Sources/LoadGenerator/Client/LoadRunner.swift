@@ -44,7 +44,7 @@ final class LoadRunner {
     init(
         plan: LoadPlan, address: ServerAddress, requests: [RequestBytes], isStopped: @escaping () -> Bool = { false }
     ) throws(LoadError) {
-        guard !requests.isEmpty else { throw LoadError("there is no request to send") }
+        guard !requests.isEmpty else { throw LoadError("no request to send") }
         self.plan = plan
         self.address = address
         self.requests = requests
@@ -55,7 +55,7 @@ final class LoadRunner {
         let made = min(epoll, timer)
         let ready = made < 0 ? made : csys_epoll_add(epoll, timer, CSYS_EPOLL_IN, Self.timerData)
         guard ready >= 0 else {
-            throw LoadError("epoll and a timer cannot be had: \(SystemError.words(-ready))")
+            throw LoadError("cannot create epoll and a timer: \(SystemError.words(-ready))")
         }
     }
 
@@ -251,7 +251,7 @@ final class LoadRunner {
                 connectAfter = now &+ 10_000_000
                 return
             }
-            // EPOLLOUT or an end: nothing else is told of a socket that is being connected.
+            // EPOLLOUT or an end: nothing else is reported for a socket that is being connected.
             connection.phase = connection.request == nil ? .idle : .sending
         }
         if connection.request == nil {

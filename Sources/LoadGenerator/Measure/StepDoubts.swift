@@ -7,7 +7,7 @@ package enum StepDoubts {
     /// How late the generator may be, at the 99th percentile, in nanoseconds: or a tenth of the median latency.
     static let toleratedLateness: UInt64 = 1_000_000
 
-    /// One reason: what it is, by which those of several loads are told together, and a sentence.
+    /// One reason: what it is, by which those of several loads are grouped, and a sentence.
     package struct Doubt: Sendable, Hashable {
         package enum Kind: Sendable, CaseIterable {
             case nothing, errors, rate, overload, connections, lateness, generator, samples

@@ -26,7 +26,7 @@ package struct LoadReport: Sendable {
         self.loadBefore = loadBefore
     }
 
-    /// The percentiles that are told, in order.
+    /// The reported percentiles, in order.
     package static let percentiles: [(name: String, percent: Double)] = [
         ("p50", 50), ("p90", 90), ("p99", 99), ("p99.9", 99.9),
     ]
@@ -42,7 +42,7 @@ package struct LoadReport: Sendable {
                 "other programs were running here: the load average was \(NumberText.fixed(loadBefore, places: 2)) on "
                     + "\(NumberText.fixed(processors, places: 1)) processors before the measurement")
         }
-        // What several loads have in common is told once, in the words of the highest of them.
+        // What several loads have in common is reported once, in the words of the highest of them.
         let doubts = steps.map { (step: $0, all: StepDoubts.about($0)) }
         for kind in StepDoubts.Doubt.Kind.allCases {
             let found = doubts.compactMap { entry in

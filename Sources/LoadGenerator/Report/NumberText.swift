@@ -1,6 +1,6 @@
 /// Numbers for people.
 enum NumberText {
-    /// With so many places that three digits or more are told.
+    /// With enough places for three significant digits.
     static func decimal(_ value: Double) -> String {
         guard value.isFinite, abs(value) < 1e12 else { return "-" }
         let places = abs(value) < 10 ? 2 : abs(value) < 1000 ? 1 : 0

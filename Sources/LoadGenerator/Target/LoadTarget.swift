@@ -33,7 +33,7 @@ package struct LoadTarget: Sendable, Hashable {
             let scheme = text[..<range.lowerBound].lowercased()
             guard scheme == "http" else {
                 throw LoadError(
-                    "\"\(text)\": \(scheme) is not spoken here, only http; measure behind the proxy that ends TLS")
+                    "\"\(text)\": \(scheme) is not supported, only http; measure behind the proxy that terminates TLS")
             }
             rest = text[range.upperBound...]
         }

@@ -15,8 +15,8 @@ package struct ServerAddress: Sendable {
             case .unix(let path): csys_find_unix_server(path, &address)
             }
         guard result == 0 else {
-            let reason = -result == ENOENT ? "there is no such host or socket" : SystemError.words(-result)
-            throw LoadError("nobody answers at \(target.description): \(reason)")
+            let reason = -result == ENOENT ? "no such host or socket" : SystemError.words(-result)
+            throw LoadError("cannot connect to \(target.description): \(reason)")
         }
         self.address = address
     }

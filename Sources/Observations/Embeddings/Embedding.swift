@@ -22,7 +22,7 @@ package enum EmbeddingNormalization: String, Sendable, CaseIterable {
     }
 }
 
-/// Classes that are told by how near their vectors are to a picture's embedding: zero-shot classification.
+/// Classes found by how near their vectors are to a picture's embedding: zero-shot classification.
 package struct EmbeddingClasses: Sendable {
     /// Numbers of a vector.
     package let dimension: Int

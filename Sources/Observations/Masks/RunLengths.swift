@@ -13,7 +13,7 @@ package struct RunLengths: Sendable, Hashable {
         self.height = height
     }
 
-    /// Adds the pixels `rows` of a column. Columns, and rows of a column, are to be added in order.
+    /// Adds the pixels `rows` of a column. Columns, and rows of a column, must be added in order.
     mutating func add(column: Int, rows: Range<Int>) {
         guard !rows.isEmpty else { return }
         let start = column &* height &+ rows.lowerBound

@@ -56,7 +56,7 @@ struct BenchModel: Sendable {
             let model = try await repository.model(named: name)
             guard model.description.classLabels != nil, model.description.imageInput != nil else {
                 throw .unsupported(
-                    model: name, reason: "is no image classifier (one image input, one output with labels)")
+                    model: name, reason: "is not an image classifier (one image input, one output with labels)")
             }
             return model
         } catch {

@@ -37,7 +37,7 @@ package struct LoadMaker: Sendable {
             do throws(StartupError) {
                 try OutputFile.write(Array(file.content.utf8), to: file.name)
             } catch {
-                // What was measured is told all the same.
+                // What was measured is reported all the same.
                 complain("ocelli: \(error)")
                 isClean = false
             }

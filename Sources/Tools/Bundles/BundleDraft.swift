@@ -82,7 +82,7 @@ package struct BundleDraft {
         remarks = facts.provenance.remarks
     }
 
-    /// Refuses what is no model file by its name, before the engine's readers say so in their own words.
+    /// Refuses files that are not model files by their name, before the engine's readers say so in their own words.
     private static func checkIsModel(_ path: String, as name: String) throws {
         var isFolder = false
         guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
@@ -98,11 +98,11 @@ package struct BundleDraft {
             let hint =
                 files.isEmpty
                 ? "" : ": name the model file in it, \(files.map { path + "/" + $0 }.joined(separator: ", "))"
-            throw StartupError("\(name) is a folder, and no TensorFlow SavedModel\(hint)")
+            throw StartupError("\(name) is a folder, not a TensorFlow SavedModel\(hint)")
         }
         guard ModelBundle.fileExtensions.contains(where: { path.hasSuffix($0) }) else {
             throw StartupError(
-                "\(name) is no model file that is read here: expected \(ModelBundle.fileExtensions.joined(separator: ", ")), "
+                "\(name) is not a supported model file: expected \(ModelBundle.fileExtensions.joined(separator: ", ")), "
                     + "or a SavedModel's folder")
         }
     }
@@ -120,7 +120,7 @@ package struct BundleDraft {
     package func write(overwriting: Bool) throws -> String {
         let path = folder + "/model.json"
         guard overwriting || !FileManager.default.fileExists(atPath: path) else {
-            throw StartupError("\(path) is there already: --force overwrites it, --stdout only prints")
+            throw StartupError("\(path) already exists: use --force to overwrite it, or --stdout to print")
         }
         if let labels {
             try OutputFile.write(

@@ -37,7 +37,7 @@ package enum LocalClassification {
             do {
                 let bytes = try InputFile.read(file, most: settings.maxBody)
                 if let folder = request.explain {
-                    // Files of the same name from several folders are told apart by a number.
+                    // Files of the same name from several folders get a number.
                     let name = file == "-" ? "stdin" : file.split(separator: "/").last.map(String.init) ?? "picture"
                     explained[name, default: 0] += 1
                     let path = folder + "/" + name + (explained[name] == 1 ? "" : "-\(explained[name] ?? 0)")

@@ -20,7 +20,7 @@ enum OutputFile {
         do {
             try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
         } catch {
-            throw StartupError("the folder \(path) cannot be made: \(reason(error))")
+            throw StartupError("cannot create the folder \(path): \(reason(error))")
         }
     }
 
@@ -35,7 +35,7 @@ enum OutputFile {
             let folder = parts.isEmpty ? "." : parts.joined(separator: "/")
             guard access(folder.isEmpty ? "/" : folder, W_OK | X_OK) == 0 else {
                 throw StartupError(
-                    "\(flag): \(path) cannot be made: there is no folder \(folder) that may be written to")
+                    "\(flag): cannot create \(path): \(folder) does not exist or is not writable")
             }
             return
         }
@@ -43,7 +43,7 @@ enum OutputFile {
         guard status.st_mode & S_IFMT != S_IFDIR else {
             throw StartupError("\(flag): \(path) is a folder: expected the name of a file")
         }
-        guard access(path, W_OK) == 0 else { throw StartupError("\(flag): \(path) may not be written by this user") }
+        guard access(path, W_OK) == 0 else { throw StartupError("\(flag): \(path) is not writable by this user") }
         guard status.st_mode & S_IFMT == S_IFREG, status.st_size > 0 else { return }
         let file = open(path, O_RDONLY | O_CLOEXEC)
         defer { if file >= 0 { close(file) } }
@@ -51,7 +51,7 @@ enum OutputFile {
         guard file >= 0, Glibc.read(file, &first, 1) == 1, first == UInt8(ascii: "{") || first == UInt8(ascii: "<")
         else {
             throw StartupError(
-                "\(flag): there is a file \(path), and it is no report: it is not overwritten; give another name")
+                "\(flag): \(path) exists and is not a report: choose another name")
         }
     }
 

@@ -14,7 +14,7 @@ final class ReportCache: Sendable {
     func make() throws(StartupError) -> String {
         // Under the lock: a signal that removes it meanwhile waits, or comes first.
         try path.withLock { path throws(StartupError) in
-            guard let path else { throw StartupError("the measurement has been ended") }
+            guard let path else { throw StartupError("the measurement was interrupted") }
             try OutputFile.makeFolder(path)
             return path
         }
@@ -29,7 +29,7 @@ final class ReportCache: Sendable {
             guard let old = path else { return }
             path = nil
             let name = old + ".removed"
-            // Once more where the engine has made it anew meanwhile.
+            // Again where the engine has created it meanwhile.
             for _ in 0..<10 where FileManager.default.fileExists(atPath: old) {
                 guard rename(old, name) == 0 else { return }
                 try? FileManager.default.removeItem(atPath: name)

@@ -150,7 +150,7 @@ package struct ReportMaker: Sendable {
         do throws(InferenceError) {
             return try repository.location(of: request.model)
         } catch {
-            throw StartupError("there is no file or folder \"\(request.model)\", and \(error.message)")
+            throw StartupError("no such file or folder \"\(request.model)\", and \(error.message)")
         }
     }
 }

@@ -19,8 +19,8 @@ enum ClassifyCommand: Command {
           ocelli classify --models ./models --model mobilenet --top 3 *.jpg
 
           --model NAME      The model; without it the default model.
-          --top N           How many classes to tell.
-          --threshold X     The least confidence of a class that is told, 0 to 1.
+          --top N           How many classes to print.
+          --threshold X     The minimum confidence of a printed class, 0 to 1.
           --crop MODE       How pictures are fitted: center, fit or fill. Default: as the bundle says.
           --explain DIR     Also write what the model sees of each picture to DIR: the tensor as PNG and as NPY
                             (numpy.load), and the list of steps as JSON.

@@ -17,7 +17,7 @@ enum ServeCommand: Command {
           curl --data-binary @cat.jpg localhost:8080/v1/classify
 
         SIGTERM or Ctrl-C drains: nothing new is accepted, everything accepted is answered. A second one ends
-        at once. SIGHUP reads the configuration and the models anew without losing a request.
+        at once. SIGHUP reloads the configuration and the models without losing a request.
 
           -c, --config FILE
                 A JSON5 file with any of the settings below; `ocelli help config` prints one, commented.

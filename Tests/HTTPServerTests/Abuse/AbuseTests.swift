@@ -126,7 +126,7 @@ struct AbuseTests {
         let probe = try Probe("descriptors=40")
         var held = try clients(24, probe, "GET /sleep?ms=1500 HTTP/1.1\r\nHost: x\r\n\r\n")
         try waitUntil("they run") { (try? probe.statistic("running")) ?? 0 == 25 }
-        // When none is idle, new ones are told at once that there is no place.
+        // When none is idle, new ones are refused at once.
         for _ in 0..<40 {
             guard let client = try? RawClient(port: probe.port) else { continue }
             try? client.send("GET /sleep?ms=1500 HTTP/1.1\r\nHost: x\r\n\r\n")

@@ -69,7 +69,7 @@ struct TimeoutTests {
             usleep(100_000)
             kill(probe.pid, SIGSTOP)
             defer { kill(probe.pid, SIGCONT) }
-            // On a busy machine it may be too late already: then they are made anew.
+            // On a busy machine it may be too late already: then they are created again.
             guard DispatchTime.now().uptimeNanoseconds - start < limit * 1_000_000 * 3 / 4 else {
                 try #require(attempt < 5, "the machine is too busy")
                 continue

@@ -17,7 +17,7 @@ func checked(
         detail = String(cString: message)
         ov_free(message)
     }
-    if detail.contains("bad_alloc") { detail = "it needs more memory than there is (\(firstWords(of: detail)))" }
+    if detail.contains("bad_alloc") { detail = "not enough memory (\(firstWords(of: detail)))" }
     if detail.isEmpty, let info = ov_get_error_info(status) {
         detail = String(cString: info)
     }

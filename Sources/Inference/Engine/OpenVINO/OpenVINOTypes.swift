@@ -87,7 +87,7 @@ extension TensorPort {
         guard let elementType = ElementType(type) else {
             throw EngineError(
                 kind: .invalidModel, operation: "serve \(what)",
-                detail: "its element type (number \(type.rawValue)) is not one that tensors can have here")
+                detail: "its element type (number \(type.rawValue)) is not supported")
         }
         var shape = ov_partial_shape_t()
         try checked("read the shape of \(what)") { ov_port_get_partial_shape(port, &shape) }
