@@ -17,7 +17,11 @@ class Classifier:
 
     def __init__(self, hint="THROUGHPUT", threads=THREADS):
         core = openvino.Core()
-        properties = {"PERFORMANCE_HINT": hint, "INFERENCE_NUM_THREADS": threads, "INFERENCE_PRECISION_HINT": "f32"}
+        # Each process would pin its threads to the same first processors.
+        properties = {
+            "PERFORMANCE_HINT": hint, "INFERENCE_NUM_THREADS": threads, "INFERENCE_PRECISION_HINT": "f32",
+            "ENABLE_CPU_PINNING": False,
+        }
         self.model = core.compile_model(BUNDLE / "model.tflite", "CPU", properties)
         self.labels = (BUNDLE / "labels.txt").read_text().splitlines()
         self.quantized = json.loads((BUNDLE / "model.json").read_text())["model"]["quantized"]

@@ -1,4 +1,4 @@
-"""A home-made FastAPI service: uvicorn's fast loop and parser, one process, a pool of threads for the work."""
+"""A home-made FastAPI service: uvicorn's fast loop and parser; one process with a pool of threads, or a process a processor."""
 import os
 
 import uvicorn
@@ -6,18 +6,23 @@ from anyio.to_thread import current_default_thread_limiter, run_sync
 from classifier import THREADS, Classifier
 from fastapi import FastAPI, Request
 
+WORKERS = int(os.environ.get("OTHERS_WORKERS", 1))
 app = FastAPI()
-classifier = Classifier()
 
 
 @app.on_event("startup")
-async def bound():
-    current_default_thread_limiter().total_tokens = 2 * THREADS
+async def load():
+    # In each worker, not in the process that starts them.
+    app.state.classifier = Classifier(threads=max(1, THREADS // WORKERS))
+    current_default_thread_limiter().total_tokens = max(2, 2 * THREADS // WORKERS)
 
 
 @app.post("/v1/classify")
 async def classify(request: Request):
-    return await run_sync(classifier.classify, await request.body())
+    return await run_sync(app.state.classifier.classify, await request.body())
 
 
-uvicorn.run(app, host="127.0.0.1", port=int(os.environ["OTHERS_PORT"]), log_level="warning", access_log=False)
+if __name__ == "__main__":
+    uvicorn.run(
+        "fastapi_app:app", app_dir=os.path.dirname(os.path.abspath(__file__)), host="127.0.0.1",
+        port=int(os.environ["OTHERS_PORT"]), workers=WORKERS, log_level="warning", access_log=False)
