@@ -17,7 +17,9 @@ struct ObservationHandler: Sendable {
         to request: HTTPRequest, task: ObservationTask, model name: String, version: String?
     ) async throws(ServiceError) -> HTTPResponse {
         try request.head.refuseContentCodings()
-        let query = try ObservationQuery(request.head.target, task: task, settings: settings)
+        let parts = try ImageParts.of(request, most: settings.maxBatch, parameters: ObservationQuery.names(task))
+        let query = try ObservationQuery(
+            request.head.target, form: parts?.parameters ?? [], task: task, settings: settings)
         var options = PredictionOptions()
         options.cropAndScale = query.crop
         options.ignoresOrientation = query.ignoresOrientation
@@ -29,20 +31,13 @@ struct ObservationHandler: Sendable {
             throw ServiceError(error)
         }
         let job = try ObservationJob(request: request, model: model, name: name, query: query, options: options)
-        let boundary: [UInt8]?
-        do throws(WireError) {
-            boundary = try MultipartDecoder.boundary(contentType: request.head.value(of: "content-type") ?? "")
-        } catch {
-            throw ServiceError(error)
-        }
-        guard let boundary else {
+        guard let parts = parts?.ranges else {
             do throws(ServiceError) {
                 return try await single(job, image: EncodedImage(request.body, 0..<request.body.count))
             } catch {
                 throw ClassifyHandler.explaining(error, to: request)
             }
         }
-        let parts = try ImageParts(request.body, boundary: boundary, most: settings.maxBatch).ranges
         guard parts.count > 1 else { return try await single(job, image: EncodedImage(request.body, parts[0])) }
         return try await batch(job, images: parts.map { EncodedImage(request.body, $0) })
     }

@@ -17,72 +17,77 @@ struct ObservationQuery: Sendable {
     var encoding = ObservationWriter.Encoding.float
 
     /// Reads the query; a parameter that is not known, or whose value does not fit, is refused by name.
-    init(_ target: RequestTarget, task: ObservationTask, settings: Settings) throws(ServiceError) {
+    /// - Parameter form: the parameters of a form's text parts; the query wins.
+    init(
+        _ target: RequestTarget, form: [(name: String, value: String)] = [], task: ObservationTask, settings: Settings
+    ) throws(ServiceError) {
         request = ObservationRequest(task: task)
-        for (name, value) in target.queryItems() {
+        for parameter in RequestParameter.all(target, form: form) {
+            let name = parameter.name, value = parameter.value
             switch name {
-            case "threshold": request.threshold = try Self.share(name, value)
-            case "iou": request.iou = try Self.share(name, value)
+            case "threshold": request.threshold = try Self.share(parameter)
+            case "iou": request.iou = try Self.share(parameter)
             case "top":
                 guard let count = Int(value), count >= 1 else {
-                    throw Self.mistake(name, "a whole number of 1 or more", value)
+                    throw parameter.mistake("a whole number from 1")
                 }
                 request.top = count
             case "classes":
                 let classes = value.split(separator: ",").map { String($0.drop { $0 == " " }) }
                 guard (1...1_000).contains(classes.count) else {
-                    throw Self.mistake(name, "labels or numbers of 1 to 1000 classes, with commas between them", value)
+                    throw parameter.mistake("labels or numbers of 1 to 1000 classes, with commas between them")
                 }
                 request.classes = classes
-            case "crop": crop = try Self.choice(name, value)
+            case "crop": crop = try Self.choice(parameter)
             case "orientation":
                 guard value == "ignore" || value == "apply" else {
-                    throw Self.mistake(name, "one of \"apply\", \"ignore\"", value)
+                    throw parameter.mistake("one of \"apply\", \"ignore\"")
                 }
                 ignoresOrientation = value == "ignore"
             case "timeout_ms":
                 let longest = Int(settings.maxDeadline * 1000)
                 guard let time = Int(value), time >= 1, time <= longest else {
-                    throw Self.mistake(name, "a whole number of milliseconds from 1 to \(longest)", value)
+                    throw parameter.mistake("a whole number of milliseconds from 1 to \(longest)")
                 }
                 timeoutMilliseconds = time
-            case "mask" where task == .detect || task == .segment: mask = try Self.choice(name, value)
-            case "encoding" where task == .embed: encoding = try Self.choice(name, value)
-            default: throw Self.unknown(name, task)
+            case "mask" where task == .detect || task == .segment: mask = try Self.choice(parameter)
+            case "encoding" where task == .embed: encoding = try Self.choice(parameter)
+            default: throw Self.unknown(parameter, task)
             }
         }
     }
 
-    private static func unknown(_ name: String, _ task: ObservationTask) -> ServiceError {
-        var known = ["threshold", "iou", "top", "classes", "crop", "orientation", "timeout_ms"]
-        switch task {
-        case .detect, .segment: known.append("mask")
-        case .embed: known.append("encoding")
-        case .keypoints: break
+    /// The names of the parameters of a task.
+    static func names(_ task: ObservationTask) -> [String] {
+        let known = ["threshold", "iou", "top", "classes", "crop", "orientation", "timeout_ms"]
+        return switch task {
+        case .detect, .segment: known + ["mask"]
+        case .embed: known + ["encoding"]
+        case .keypoints: known
         }
-        let hint = Spelling.hint(for: name, among: known)
-        return ServiceError.badRequest(
-            "query parameter \"\(name.prefix(60))\" is unknown\(hint); expected one of " + known.joined(separator: ", ")
-        )
     }
 
-    private static func share(_ name: String, _ value: String) throws(ServiceError) -> Float {
-        guard let number = Float(value), (0...1).contains(number) else {
-            throw mistake(name, "a number from 0 to 1", value)
+    private static func unknown(_ parameter: RequestParameter, _ task: ObservationTask) -> ServiceError {
+        let known = names(task)
+        let hint = Spelling.hint(for: parameter.name, among: known)
+        return .badRequest(
+            "\(parameter.place) \"\(parameter.name.prefix(60))\" is not known here\(hint); there is "
+                + known.joined(separator: ", "))
+    }
+
+    private static func share(_ parameter: RequestParameter) throws(ServiceError) -> Float {
+        guard let number = Float(parameter.value), (0...1).contains(number) else {
+            throw parameter.mistake("a number from 0 to 1")
         }
         return number
     }
 
     private static func choice<T: RawRepresentable & CaseIterable>(
-        _ name: String, _ value: String
+        _ parameter: RequestParameter
     ) throws(ServiceError) -> T where T.RawValue == String {
-        guard let choice = T(rawValue: value) else {
-            throw mistake(name, "one of " + T.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ", "), value)
+        guard let choice = T(rawValue: parameter.value) else {
+            throw parameter.mistake("one of " + T.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ", "))
         }
         return choice
-    }
-
-    private static func mistake(_ name: String, _ expected: String, _ value: String) -> ServiceError {
-        ServiceError.badRequest("query parameter \"\(name)\": expected \(expected), found \"\(value.prefix(60))\"")
     }
 }
