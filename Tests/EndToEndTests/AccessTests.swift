@@ -65,8 +65,8 @@ struct AccessTests {
     }
 
     @Test(arguments: [
-        ("", "holds no token"), ("infer\n", "expected classes, a space and a token"),
-        ("write a-token-of-some-length\n", "is no class"), ("infer short\n", "at least 16"),
+        ("", "contains no token"), ("infer\n", "expected classes, a space and a token"),
+        ("write a-token-of-some-length\n", "is not a class"), ("infer short\n", "at least 16"),
     ])
     func aFileThatCannotBeMeantIsAnErrorAtStart(_ text: String, _ words: String) throws {
         let file = try Self.tokens(text)

@@ -112,8 +112,8 @@ struct BenchTests {
         let content = try Data(contentsOf: BadInputTests.seven)
         try content.write(to: picture)
         for (arguments, words) in [
-            (["--json", picture.path], "it is no report"), (["--html", folder.path], "is a folder"),
-            (["--svg", folder.path + "/none/x.svg"], "there is no folder \(folder.path)/none"),
+            (["--json", picture.path], "is not a report"), (["--html", folder.path], "is a folder"),
+            (["--svg", folder.path + "/none/x.svg"], "\(folder.path)/none does not exist"),
             (["--json", "--rate", "5"], "--json needs a value"),
         ] {
             // Nobody listens there: had it come so far, the complaint would be another.
@@ -163,7 +163,7 @@ struct BenchTests {
         #expect(errors.contains("model \"\(file.deletingPathExtension().lastPathComponent)\""), "\(errors)")
         let text = SharedData.packageRoot.appendingPathComponent("README.md").path
         #expect(try bench(text).errors.contains("README.md: this looks like text"))
-        #expect(try bench("missing.jpg").errors.contains("missing.jpg: cannot be read: there is no such file"))
+        #expect(try bench("missing.jpg").errors.contains("missing.jpg: cannot be read: no such file"))
         #expect(try bench("http://127.0.0.1:1/x").errors.contains("cannot connect to http://127.0.0.1:1/x"))
     }
 

@@ -65,7 +65,7 @@ struct BundleCommandsTests {
             #expect(good.status == 0, "\(good.errors)")
             #expect(good.text.contains("/digits: good") && good.text.contains("/saved: good"), "\(good.text)")
             let none = try ocelli(["check", digits.path + "/labels.txt"])
-            #expect(none.status == 1 && none.errors.contains("no model file by its name"), "\(none.errors)")
+            #expect(none.status == 1 && none.errors.contains("is not a model file"), "\(none.errors)")
             #expect(none.errors.split(separator: "\n").count == 2, "only our own words: \(none.errors)")
         }
     }
@@ -181,7 +181,7 @@ struct BundleCommandsTests {
             try IdentityModel.write("f32", named: "net", into: folder)
             for (path, words) in [
                 (folder.path, ["is a folder", "/net.xml"]), (folder.path + "/none.onnx", ["does not exist"]),
-                (SharedData.packageRoot.path + "/LICENSE", ["no model file", ".onnx"]),
+                (SharedData.packageRoot.path + "/LICENSE", ["not a supported model file", ".onnx"]),
                 (SharedData.packageRoot.path + "/docs", ["is a folder, not a TensorFlow SavedModel"]),
             ] {
                 let result = try ocelli(["init", path])

@@ -53,7 +53,7 @@ struct DigitsTests {
             environment: ["XDG_CACHE_HOME": Daemon.cache.path])
         #expect(result.status == 1)
         #expect(result.text.contains("  7"))
-        #expect(result.errors.contains("/nonexistent.png: cannot be read: there is no such file"))
+        #expect(result.errors.contains("/nonexistent.png: cannot be read: no such file"))
         #expect(result.errors.contains("README.md: "))
     }
 

@@ -21,7 +21,7 @@ struct SignalsTests {
         daemon.signal(SIGHUP)
         #expect(daemon.waitForLog("reload: done"))
         #expect(try Curl.post(BadInputTests.seven, to: classify).classifications.count == 4)
-        #expect(daemon.log.contains("needing a restart: max_connections"), "\(daemon.log)")
+        #expect(daemon.log.contains("takes effect after a restart: max_connections"), "\(daemon.log)")
         #expect(daemon.log.contains("\"message\":\"reload: done\""), "\(daemon.log)")
         let page = try Curl.run(daemon.url + "/metrics").text
         #expect(MetricsTests.value("ocelli_connections_limit", in: page) == 100)
@@ -73,7 +73,7 @@ struct SignalsTests {
         #expect(answer.status == 200)
         #expect(answer.headers["connection"] == "close")
         #expect(daemon.waitForExit() == 0)
-        #expect(daemon.log.contains("everything was answered"))
+        #expect(daemon.log.contains("every request was answered"))
     }
 
     @Test func aSecondSignalEndsAtOnce() throws {
@@ -151,7 +151,7 @@ struct SignalsTests {
         let daemon = try Daemon(waitUntilReady: false)
         daemon.signal(SIGTERM)
         #expect(daemon.waitForExit() == 0, "\(daemon.log)")
-        #expect(daemon.log.contains("everything was answered"), "\(daemon.log)")
+        #expect(daemon.log.contains("every request was answered"), "\(daemon.log)")
     }
 
     @Test func signalsThatSayNothingToTheDaemonDoNothing() throws {

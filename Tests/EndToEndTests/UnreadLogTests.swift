@@ -43,6 +43,6 @@ struct UnreadLogTests {
         daemon.startReadingLog()
         #expect(daemon.waitForLog("log lines were lost"))
         #expect(daemon.stop() == 0)
-        #expect(daemon.log.contains("everything was answered"), "\(daemon.log.suffix(500))")
+        #expect(daemon.log.contains("every request was answered"), "\(daemon.log.suffix(500))")
     }
 }

@@ -16,6 +16,8 @@ package struct BundleDraft {
     package let folder: String
     /// Labels that were found elsewhere and go into a file of their own.
     private let labels: (file: String, names: [String])?
+    /// The name of the file or SavedModel's folder that was given; nil for a folder as it was downloaded, which is a bundle already.
+    private let loose: String?
 
     /// Reads the model file, or a folder as it was downloaded. Blocks.
     package init(modelFile: String) throws {
@@ -29,6 +31,7 @@ package struct BundleDraft {
             throw StartupError("\(modelFile): \(error.message)")
         }
         folder = facts.folder
+        loose = ModelBundle.isDownloadedFolder(path) ? nil : path.split(separator: "/").last.map(String.init)
         let last = facts.file.split(separator: "/").last.map(String.init) ?? facts.file
         // A folder of its own names the model better than `model.onnx` does.
         let name = ModelBundle.servedName(of: folder == "." || folder == "/" ? last : folder)
@@ -115,9 +118,39 @@ package struct BundleDraft {
         }
     }
 
+    /// Refuses a folder of models: with model.json in it, all of it would be one bundle.
+    private func checkFolder() throws {
+        guard let file = loose else { return }
+        let bundles = Self.bundles(in: folder).filter { $0 != file }
+        let others = (Self.otherModels(in: folder, than: file) + bundles).sorted()
+        guard !others.isEmpty || folder.split(separator: "/").last == "models" else { return }
+        let name = ModelBundle.servedName(of: file)
+        let own = folder + "/" + name, from = folder + "/" + file
+        // The file may have no extension, as a SavedModel's folder has none.
+        let target = name == file ? own + ".d" : own
+        let what =
+            others.isEmpty
+            ? "is a folder of models"
+            : "also holds \(others.prefix(5).joined(separator: ", "))\(others.count > 5 ? ", ..." : "")"
+        throw StartupError(
+            "\(folder) \(what): a model.json would make all of it one bundle. Give \(file) a folder of its own: "
+                + "mkdir \(target) && mv \(from) \(target)/ && ocelli init \(target)/\(file) (or --stdout, which only prints)")
+    }
+
+    /// The bundles in a folder.
+    private static func bundles(in folder: String) -> [String] {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+        return names.filter { name in
+            ["model.json", "saved_model.pb"].contains {
+                FileManager.default.fileExists(atPath: "\(folder)/\(name)/\($0)")
+            }
+        }
+    }
+
     /// Writes model.json into the folder, and the labels beside it where they are in no file yet.
     /// - Throws: when there is one and it must not be overwritten.
     package func write(overwriting: Bool) throws -> String {
+        try checkFolder()
         let path = folder + "/model.json"
         guard overwriting || !FileManager.default.fileExists(atPath: path) else {
             throw StartupError("\(path) already exists: use --force to overwrite it, or --stdout to print")
