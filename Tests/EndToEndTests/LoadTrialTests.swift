@@ -72,8 +72,8 @@ struct LoadTrialTests {
             "--load-trial-memory", "2GiB",
         ])
         for (name, words) in [
-            ("crashing", "the engine crashed (SIGSEGV) when it was tried in a process of its own"),
-            ("endless", "the engine was still loading it after 3 s"), ("huge", "more memory than there is"),
+            ("crashing", "the engine crashed (SIGSEGV) during its trial in a separate process"),
+            ("endless", "the engine was still loading it after 3 s"), ("huge", "not enough memory"),
         ] {
             let json = try Curl.run(daemon.url + "/v1/models/\(name)").json
             #expect(json["state"] as? String == "failed", "\(name): \(json)")
@@ -97,7 +97,7 @@ struct LoadTrialTests {
             #expect(daemon.stop() == 0, "\(daemon.log)")
             return (json["cached"] as? Bool, daemon.log)
         }
-        let words = "of it a trial in a process of its own"
+        let words = "of it a trial in a separate process"
         let first = try start()
         #expect(first.log.contains(words), "\(first.log)")
         // It was compiled for this start, though by the trial.

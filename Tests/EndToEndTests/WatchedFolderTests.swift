@@ -23,7 +23,7 @@ struct WatchedFolderTests {
         for name in ["model.json", "labels.txt"] {
             try files.copyItem(at: bundle.appendingPathComponent(name), to: second.appendingPathComponent(name))
         }
-        #expect(daemon.waitForLog("model second is left alone"))
+        #expect(daemon.waitForLog("model second is not retried"))
         #expect(try Curl.run(daemon.url + "/readyz").status == 200)
         #expect(try classify("second").code == "model_not_found")
         // It is finished.

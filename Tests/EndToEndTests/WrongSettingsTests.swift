@@ -42,7 +42,7 @@ struct WrongSettingsTests {
             (["--listen", "8080"], ["\"8080\"", "HOST:PORT"]),
             (["--listen", "127.0.0.1:99999"], ["99999", "HOST:PORT"]),
             (["--listen", "192.0.2.7:18100"], ["192.0.2.7", "no interface of this machine"]),
-            (["--listen", "unix:{}/none/socket"], ["none/socket", "make it first"]),
+            (["--listen", "unix:{}/none/socket"], ["none/socket", "create it first"]),
             (["--listen", "unix:{}/file"], ["not a socket", "remove it"]),
             (["--listen", "unix:/tmp/" + String(repeating: "x", count: 110)], ["at most 107 bytes"]),
             (["--listen", "systemd"], ["systemd passed no listening socket", "ocelli.socket"]),

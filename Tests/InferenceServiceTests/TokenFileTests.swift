@@ -21,10 +21,10 @@ import Testing
         ("infer fifteen-letters", "at least 16"),
         ("\n\ninfer \(secret)\"", "line 3"),
         ("infer,write \(secret)", "\"write\" is not a class: expected infer, read, admin or all"),
-        ("Infer \(secret)", "\"Infer\" is no class"),
-        ("infer: \(secret)", "\"infer:\" is no class"),
-        ("", "holds no token"),
-        ("# only a remark\n", "holds no token"),
+        ("Infer \(secret)", "\"Infer\" is not a class"),
+        ("infer: \(secret)", "\"infer:\" is not a class"),
+        ("", "contains no token"),
+        ("# only a remark\n", "contains no token"),
     ]) func aMistakeIsNamed(_ text: String, _ words: String) {
         let file = read(text)
         #expect(file.problems.count == 1, "\(file.problems)")

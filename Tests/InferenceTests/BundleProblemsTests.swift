@@ -113,7 +113,10 @@ import Testing
             "\"outputs\": [ { \"name\": \"scores\", \"type\": \"array\", \"shape\": [-1, 3], \"labels\": \"labels.txt\" } ]",
             "\"outputs\": []", "outputs: ", "is empty"
         ),
-        ("\"labels\": \"labels.txt\"", "\"quantize\": {\"standard\": \"[0,1]\"}", "outputs[0].quantize: ", "not a key"),
+        (
+            "\"labels\": \"labels.txt\"", "\"quantize\": {\"standard\": \"[0,1]\"}", "outputs[0].quantize: ",
+            "is not a known key"
+        ),
         ("\"labels\": \"labels.txt\"", "\"dequantize\": {}", "outputs[0].dequantize: ", "\"standard\""),
         ("\"labels\": \"labels.txt\"", "\"dequantize\": {\"scale\": 2}", "outputs[0].dequantize: ", "both"),
         ("\"labels\": \"labels.txt\"", "\"dequantize\": {\"bias\": 2}", "outputs[0].dequantize: ", "both"),
@@ -127,7 +130,10 @@ import Testing
             "a number"
         ),
         ("\"type\": \"array\"", "\"type\": \"string\"", "outputs[0].dtype: ", "is missing"),
-        ("\"type\": \"array\"", "\"type\": \"string\", \"dtype\": \"float32\"", "outputs[0].labels: ", "not a key"),
+        (
+            "\"type\": \"array\"", "\"type\": \"string\", \"dtype\": \"float32\"", "outputs[0].labels: ",
+            "is not a known key"
+        ),
         (
             "\"type\": \"array\", \"shape\": [-1, 3]", "\"type\": \"scalar\", \"shape\": [3]", "outputs[0].shape: ",
             "3 elements"
@@ -140,11 +146,11 @@ import Testing
         ),
         (
             "\"format\": \"RGB\"", "\"format\": \"RGB\", \"normalize\": {\"scale\": 1, \"bias\": {\"red\": 1}}",
-            "inputs[0].normalize.bias.red: ", "not a key"
+            "inputs[0].normalize.bias.red: ", "is not a known key"
         ),
         (
             "\"format\": \"RGB\"", "\"format\": \"RGB\", \"denormalize\": {\"standard\": \"[0,1]\"}",
-            "inputs[0].denormalize: ", "not a key"
+            "inputs[0].denormalize: ", "is not a known key"
         ),
         ("{\n", "[ {\n", "model.json: ", "is not valid JSON"),
         ("{\n", "{ \"runtime\": {\"warmup\": 1},\n", "runtime.warmup: ", "expected an object"),

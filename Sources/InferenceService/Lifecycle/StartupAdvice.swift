@@ -14,7 +14,7 @@ enum StartupAdvice {
         case .listen(let address, let number):
             address.hasPrefix("unix:") ? unix(number) : tcp(number, address)
         case .pathInUse(_, let reason):
-            reason.contains("answers")
+            reason.contains("listens")
                 ? "stop it, or listen on another path (listen)" : "remove it, or listen on another path (listen)"
         case .noPassedSocket:
             "start Ocelli by ocelli.socket, or set listen to an address"

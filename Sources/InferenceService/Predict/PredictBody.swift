@@ -9,7 +9,7 @@ internal import Settings
 /// {"inputs": [value, ...]}             by order
 /// [value, ...]                         by order
 /// {"items": [inputs, inputs, ...]}     several predictions: each what "inputs" takes
-/// {"name": value, ...}                 by name, where no input is a picture
+/// {"name": value, ...}                 by name, where all are numbers, strings or dictionaries
 /// ```
 /// With one input, `"inputs"` may be that input's value itself.
 struct PredictBody {
@@ -142,8 +142,8 @@ private struct ItemReader {
         return try byOrder(&scanner)
     }
 
-    /// Whether the inputs may stand in the body itself: a picture among them would have to be base64 text.
-    var isFlat: Bool { inputs.allSatisfy { $0.kind != .image && $0.kind != .string } }
+    /// Whether the inputs may stand in the body itself: where all are numbers, strings or dictionaries.
+    var isFlat: Bool { inputs.allSatisfy { [.scalar, .text, .dictionary].contains($0.kind) } }
 
     private func byName(_ scanner: inout JSONScanner) throws(JSONError) -> PredictBody.Item {
         var values = NamedValues(inputs)

@@ -134,7 +134,8 @@ package struct BundleDraft {
             : "also holds \(others.prefix(5).joined(separator: ", "))\(others.count > 5 ? ", ..." : "")"
         throw StartupError(
             "\(folder) \(what): a model.json would make all of it one bundle. Give \(file) a folder of its own: "
-                + "mkdir \(target) && mv \(from) \(target)/ && ocelli init \(target)/\(file) (or --stdout, which only prints)")
+                + "mkdir \(target) && mv \(from) \(target)/ && ocelli init \(target)/\(file) (or --stdout, which only prints)"
+        )
     }
 
     /// The bundles in a folder.

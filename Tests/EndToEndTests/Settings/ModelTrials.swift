@@ -61,7 +61,7 @@ extension SettingsTrial {
             },
             "idle_unload": { running in
                 _ = try Curl.post(BadInputTests.seven, to: running.url + "/v1/classify")
-                return unless(running.daemon.waitForLog("nobody has asked it", seconds: 5), "still loaded after 5 s")
+                return unless(running.daemon.waitForLog("it was idle", seconds: 5), "still loaded after 5 s")
             },
             "repository_control": { running in
                 let answer = try Curl.run(
