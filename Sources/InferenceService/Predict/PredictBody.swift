@@ -9,7 +9,7 @@ internal import Settings
 /// {"inputs": [value, ...]}             by order
 /// [value, ...]                         by order
 /// {"items": [inputs, inputs, ...]}     several predictions: each what "inputs" takes
-/// {"name": value, ...}                 by name, where all are numbers, strings or dictionaries
+/// {"name": value, ...}                 by name, where some are numbers, strings or dictionaries
 /// ```
 /// With one input, `"inputs"` may be that input's value itself.
 struct PredictBody {
@@ -142,8 +142,12 @@ private struct ItemReader {
         return try byOrder(&scanner)
     }
 
-    /// Whether the inputs may stand in the body itself: where all are numbers, strings or dictionaries.
-    var isFlat: Bool { inputs.allSatisfy { [.scalar, .text, .dictionary].contains($0.kind) } }
+    /// Whether the inputs may stand in the body itself: where some are numbers, strings or dictionaries, and none is a picture, which
+    /// would have to be base64 text. A model of tensors alone has its names below "inputs", where a misspelt one is found.
+    var isFlat: Bool {
+        inputs.contains { [.scalar, .text, .dictionary].contains($0.kind) }
+            && inputs.allSatisfy { $0.kind != .image && $0.kind != .string }
+    }
 
     private func byName(_ scanner: inout JSONScanner) throws(JSONError) -> PredictBody.Item {
         var values = NamedValues(inputs)
