@@ -30,7 +30,7 @@ struct BundleStamp: Sendable, Hashable {
         }.sorted().joined(separator: "\n")
     }
 
-    /// Looks at a bundle's folder; or at a bare model file, and what lies beside it and is no model: its weights may be in
+    /// Looks at a bundle's folder; or at a bare model file, and the files beside it that are not models: its weights may be in
     /// files of any name. Blocks.
     init(path: String) {
         self.path = path

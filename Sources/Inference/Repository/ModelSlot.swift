@@ -149,7 +149,7 @@ final class ModelSlot: Sendable {
         }
     }
 
-    /// A reason as clients are told it: files are named from the folder of models on. Where that folder is, and what else this
+    /// A reason as clients see it: paths are relative to the folder of models. Where that folder is, and what else this
     /// machine holds, is for the log only.
     func told(_ reason: String) -> String { Self.told(reason, name: name, path: path, folder: folder) }
 

@@ -61,7 +61,7 @@ package enum Daemon {
         }
         let metrics = ServiceMetrics()
         let compiledModels = CompiledModelsLimit(plan, log: log)
-        // What is wrong is told all at once, not one thing a start.
+        // All problems are reported at once, not one per start.
         var problems: [String] = []
         func attempt<Value>(_ work: () throws -> Value) -> Value? {
             do { return try work() } catch {

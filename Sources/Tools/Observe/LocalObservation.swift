@@ -68,7 +68,7 @@ package enum LocalObservation {
                 let result = try await model.observations(of: EncodedImage(bytes), request: wanted, options: options)
                 let total = MonotonicInstant.now.nanoseconds(since: start)
                 if let folder = request.draw {
-                    // Files of the same name from several folders are told apart by a number.
+                    // Files of the same name from several folders get a number.
                     let base = file == "-" ? "stdin" : file.split(separator: "/").last.map(String.init) ?? "picture"
                     drawn[base, default: 0] += 1
                     let path = folder + "/" + base + (drawn[base] == 1 ? "" : "-\(drawn[base] ?? 0)") + ".png"
