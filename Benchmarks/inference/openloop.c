@@ -1,7 +1,10 @@
 // An open-loop load generator for HTTP/1.1: requests are sent when their time has come, whatever became of those before.
 // Latency counts from the time at which a request was due, so that a stalled server (or generator) cannot hide it.
 //
-//   openloop HOST PORT PATH BODY_FILE RATE SECONDS [CONNECTIONS]
+//   openloop HOST PORT PATH BODY_FILE RATE SECONDS [CONNECTIONS [WANTED_MS [PATIENCE_MS [WARM_UP]]]]
+//
+// WANTED_MS: an answer that comes later is late, and no goodput. PATIENCE_MS: a client without an answer by then closes its
+// connection and is gone. 0 is no limit. WARM_UP: seconds of the same load before those that are measured.
 //
 // One thread, one epoll, at most CONNECTIONS (1000) connections: an arrival that finds none idle opens a new one, and one
 // past the limit is counted as not sent. Prints one line of JSON. Goodput counts answers that came within SECONDS, so that
@@ -31,6 +34,7 @@ struct connection {
     int busy;          // a request is under way
     size_t sent;       // of the request
     size_t have;       // of the response
+    size_t place;      // in `live`
     uint64_t due, begun;
     char response[RESPONSE];
 };
@@ -49,7 +53,9 @@ static size_t idle_count, open_count, open_limit = 1000;
 static struct series good, refused;
 static uint64_t other, broken, not_sent, retry_sum, retry_count, retry_most, retry_least = UINT64_MAX;
 static uint64_t late_most;
-static uint64_t window_end, good_in_time;
+static uint64_t window_start, window_end, good_in_time, late, gone, offered;
+static uint64_t wanted = UINT64_MAX, patience;
+static struct connection **live;  // open_count of them
 
 static uint64_t now(void) {
     struct timespec time;
@@ -68,8 +74,9 @@ static void add(struct series *series, uint64_t nanoseconds) {
 
 static void drop(struct connection *c) {
     close(c->fd);
+    live[c->place] = live[--open_count];
+    live[c->place]->place = c->place;
     free(c);
-    open_count--;
 }
 
 static struct connection *dial(void) {
@@ -87,7 +94,8 @@ static struct connection *dial(void) {
     c->fd = fd;
     struct epoll_event event = {.events = EPOLLIN | EPOLLOUT | EPOLLET | EPOLLRDHUP, .data.ptr = c};
     if (epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0) die("epoll_ctl");
-    open_count++;
+    c->place = open_count;
+    live[open_count++] = c;
     return c;
 }
 
@@ -102,11 +110,15 @@ static void push(struct connection *c) {
 // Whether the connection still is.
 static int finish(struct connection *c, uint64_t time) {
     int status = atoi(c->response + 9);
+    int measured = c->due >= window_start;
     if (status == 200) {
-        add(&good, time - c->due);
-        if (time <= window_end) good_in_time++;
+        if (measured) add(&good, time - c->due);
+        if (time - c->due > wanted)
+            late += (uint64_t)measured;
+        else if (time >= window_start && time <= window_end)
+            good_in_time++;
     } else if (status == 503) {
-        add(&refused, time - c->due);
+        if (measured) add(&refused, time - c->due);
         char *field = strcasestr(c->response, "\r\nretry-after:");
         if (field != NULL) {
             uint64_t seconds = strtoull(field + 14, NULL, 10);
@@ -153,8 +165,19 @@ static void pull(struct connection *c) {
     }
 }
 
+// Clients whose patience has ended close their connections.
+static void leave(uint64_t time) {
+    for (size_t i = open_count; i-- > 0;) {
+        struct connection *c = live[i];
+        if (!c->busy || c->due + patience > time) continue;
+        if (c->due >= window_start) gone++;
+        drop(c);
+    }
+}
+
 static void begin(uint64_t due) {
     struct connection *c = idle_count > 0 ? idle[--idle_count] : dial();
+    if (due >= window_start) offered++;
     if (c == NULL) {
         not_sent++;
         return;
@@ -180,11 +203,14 @@ static double at(struct series *series, double part) {
 
 int main(int argc, char **argv) {
     if (argc < 7) {
-        fprintf(stderr, "usage: openloop HOST PORT PATH BODY_FILE RATE SECONDS [CONNECTIONS]\n");
+        fprintf(stderr, "usage: openloop HOST PORT PATH BODY_FILE RATE SECONDS [CONNECTIONS [WANTED_MS [PATIENCE_MS [WARM_UP]]]]\n");
         return 2;
     }
     double rate = atof(argv[5]), seconds = atof(argv[6]);
+    double warm_up = argc > 10 ? atof(argv[10]) : 0;
     if (argc > 7) open_limit = strtoull(argv[7], NULL, 10);
+    if (argc > 8 && atof(argv[8]) > 0) wanted = (uint64_t)(atof(argv[8]) * 1e6);
+    if (argc > 9) patience = (uint64_t)(atof(argv[9]) * 1e6);
     FILE *file = fopen(argv[4], "rb");
     if (file == NULL) die(argv[4]);
     fseek(file, 0, SEEK_END);
@@ -200,16 +226,18 @@ int main(int argc, char **argv) {
     if (inet_pton(AF_INET, argv[1], &address.sin_addr) != 1) die("address");
     epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     idle = calloc(open_limit + 1, sizeof *idle);
+    live = calloc(open_limit + 1, sizeof *live);
     good.micros = malloc(LATENCIES * sizeof(uint32_t));
     refused.micros = malloc(LATENCIES * sizeof(uint32_t));
     int timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = NULL};
     epoll_ctl(epoll_fd, EPOLL_CTL_ADD, timer, &event);
 
-    uint64_t start = now(), total = (uint64_t)(rate * seconds), next = 0;
-    uint64_t last = start + (uint64_t)(seconds * 1e9) + 40000000000u;
+    uint64_t start = now(), total = (uint64_t)(rate * (warm_up + seconds)), next = 0, looked = 0;
     double gap = 1e9 / rate;
-    window_end = start + (uint64_t)(seconds * 1e9);
+    window_start = start + (uint64_t)(warm_up * 1e9);
+    window_end = window_start + (uint64_t)(seconds * 1e9);
+    uint64_t last = window_end + 40000000000u;
     for (;;) {
         uint64_t time = now();
         while (next < total && start + (uint64_t)((double)next * gap) <= time) {
@@ -219,8 +247,12 @@ int main(int argc, char **argv) {
             next++;
         }
         if (next >= total && open_count == idle_count) break;
+        if (patience > 0 && time > looked + 20000000u) {
+            leave(time);
+            looked = time;
+        }
         if (time > last) break;  // what has not been answered by then is not going to be
-        uint64_t due = next < total ? start + (uint64_t)((double)next * gap) : time + 100000000u;
+        uint64_t due = next < total ? start + (uint64_t)((double)next * gap) : time + 20000000u;
         if (due <= time) due = time + 1000;
         struct itimerspec when = {.it_value = {.tv_sec = (time_t)(due / 1000000000u), .tv_nsec = (long)(due % 1000000000u)}};
         timerfd_settime(timer, TFD_TIMER_ABSTIME, &when, NULL);
@@ -246,11 +278,11 @@ int main(int argc, char **argv) {
         "{\"rate\": %.1f, \"seconds\": %.1f, \"offered\": %llu, \"good\": %zu, \"goodput\": %.1f, \"good_p50_ms\": %.2f, "
         "\"good_p99_ms\": %.2f, \"good_max_ms\": %.2f, \"refused\": %zu, \"refused_p50_ms\": %.2f, \"refused_p99_ms\": %.2f, "
         "\"refused_max_ms\": %.2f, \"other\": %llu, \"broken\": %llu, \"not_sent\": %llu, \"retry_after_least\": %llu, "
-        "\"retry_after_mean\": %.2f, \"retry_after_most\": %llu, \"generator_late_max_ms\": %.2f, \"generator_cpu\": %.3f}\n",
-        rate, seconds, (unsigned long long)next, good.count, (double)good_in_time / seconds, at(&good, 0.5), at(&good, 0.99),
+        "\"retry_after_mean\": %.2f, \"retry_after_most\": %llu, \"late\": %llu, \"gone\": %llu, \"generator_late_max_ms\": %.2f, \"generator_cpu\": %.3f}\n",
+        rate, seconds, (unsigned long long)offered, good.count, (double)good_in_time / seconds, at(&good, 0.5), at(&good, 0.99),
         at(&good, 1), refused.count, at(&refused, 0.5), at(&refused, 0.99), at(&refused, 1), (unsigned long long)other,
         (unsigned long long)broken, (unsigned long long)not_sent,
         (unsigned long long)(retry_count ? retry_least : 0), retry_count ? (double)retry_sum / (double)retry_count : 0,
-        (unsigned long long)retry_most, (double)late_most / 1e6, cpu);
+        (unsigned long long)retry_most, (unsigned long long)late, (unsigned long long)gone, (double)late_most / 1e6, cpu);
     return 0;
 }

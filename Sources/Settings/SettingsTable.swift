@@ -95,8 +95,9 @@ package enum SettingsTable {
                     + "may take all processors, and the memory of load_trial_memory."),
             .bool(
                 "external_links", \.externalLinks,
-                "Whether links in the folders of models may lead out of them. Without it a model with such a link is refused, so "
-                    + "that who writes a bundle cannot have other files of this machine served."),
+                "Whether links inside a bundle may lead out of it and out of the folders of models. If not, a model with such a "
+                    + "link is refused, so that a bundle from elsewhere cannot have other files of this machine served. An entry of a "
+                    + "folder of models may itself be a link in any case."),
             .bool(
                 "load_trial", \.loadTrial,
                 "Load a new model in a separate process first: damaged files can crash the engine or make it "

@@ -55,18 +55,39 @@ import Testing
         #expect(try await repository().records.allSatisfy { $0.state != .ready })
     }
 
-    @Test func soIsABundleAndABareFile() async throws {
+    /// Who may put a link into a folder of models may put a model there.
+    @Test func anEntryOfTheFolderMayItselfBeALink() async throws {
         try folder.write([
-            "elsewhere/m/model.json": Bundles.manifest(), "elsewhere/m/m.onnx": "", "elsewhere/n.onnx": "",
+            "elsewhere/m/model.json": Bundles.manifest(), "elsewhere/m/m.onnx": "",
+            "elsewhere/v/1/model.json": Bundles.manifest(), "elsewhere/v/1/m.onnx": "",
+            "elsewhere/n.xml": "", "elsewhere/n.bin": "",
         ])
         try link("models/m", to: "../elsewhere/m")
-        try link("models/n.onnx", to: "../elsewhere/n.onnx")
-        let states = try await repository().records.map(\.state)
-        #expect(states.count == 2 && states.allSatisfy { $0 != .ready })
+        try link("models/v", to: folder.url.path + "/elsewhere/v")
+        try link("models/n.xml", to: "../elsewhere/n.xml")
+        try link("models/n.bin", to: "../elsewhere/n.bin")
+        let records = try await repository().records
+        #expect(records.map(\.name) == ["m", "n", "v"] && records.allSatisfy { $0.state == .ready }, "\(records)")
+    }
+
+    /// What such a link leads to is the model, not what is beside it.
+    @Test(arguments: ["../secret", "../v/labels.txt"])
+    func aLinkInALinkedBundleStaysInside(_ target: String) async throws {
+        try folder.write([
+            "elsewhere/m/model.json": Self.labelled, "elsewhere/m/m.onnx": "", "elsewhere/secret": "root\n",
+            "elsewhere/v/labels.txt": "a\nb\n",
+        ])
+        try link("models/m", to: "../elsewhere/m")
+        try link("elsewhere/m/labels.txt", to: target)
+        guard case .failed(let reason) = try await repository().records.first?.state else {
+            Issue.record("a link out of the bundle was followed")
+            return
+        }
+        #expect(reason.contains("labels.txt") && reason.contains("external_links"), "\(reason)")
     }
 
     /// Weights beside a bare file have its name; other files there are not its own.
-    @Test func soAreTheWeightsOfABareFile() async throws {
+    @Test func theWeightsOfABareFileAreNoLinkOutOfTheFolder() async throws {
         try folder.write(["elsewhere/m.bin": "", "models/m.xml": "", "models/n.xml": ""])
         try link("models/m.bin", to: "../elsewhere/m.bin")
         let states = try await repository().records.map(\.state)

@@ -16,6 +16,28 @@ public enum LinkPolicy: Sendable, Equatable {
         }
     }
 
+    /// The policy for one model. An entry of a folder of models may itself be a link that leads elsewhere: who may put a link there may
+    /// put a model there. What the entry leads to then counts as one of the folders; for a bare file the folder that it is in, where its
+    /// weights lie. Blocks.
+    func admitting(_ path: String) -> LinkPolicy {
+        guard case .within(let folders) = self else { return self }
+        var all = folders
+        for folder in folders where path.hasPrefix(folder + "/") {
+            let rest = path.dropFirst(folder.count + 1).drop { $0 == "/" }
+            let entry = folder + "/" + rest.prefix { $0 != "/" }
+            var status = stat()
+            guard lstat(entry, &status) == 0, status.st_mode & S_IFMT == S_IFLNK, let place = Self.place(of: entry),
+                stat(entry, &status) == 0
+            else { continue }
+            if status.st_mode & S_IFMT == S_IFDIR {
+                all.append(place)
+            } else if let slash = place.lastIndex(of: "/"), ModelBundle.isModelFile(place) {
+                all.append(slash == place.startIndex ? "/" : String(place[..<slash]))
+            }
+        }
+        return .within(all)
+    }
+
     /// The path that the kernel knows an open file by. realpath(3) would fail where the folder of models is itself a link into
     /// another container's files, /proc/PID/root/models.
     private static func place(of path: String) -> String? {

@@ -153,6 +153,7 @@ package struct ModelBundle: Sendable {
     /// weights do.
     private static func outside(_ path: String, links: LinkPolicy) -> [BundleProblem] {
         guard links != .anywhere else { return [] }
+        let links = links.admitting(path)
         // The bundle itself, and what a link in its own path makes of it.
         guard links.allows(path) else { return [BundleProblem(path: "", reason: LinkPolicy.problem)] }
         var found = BundleWalk(path).links
