@@ -18,14 +18,15 @@ extension EventLoop {
             connection.skipped =
                 head.framing == .chunked ? ChunkedDecoder(limits: context.configuration.wireLimits) : nil
             answerAtOnce(connection, response, head, requestID, firstByte: firstByte, more: buffered > 0)
-        case .accept(let maxBytes):
+        case .accept(let maxBytes, let admitted):
             let decoder = head.framing == .chunked ? ChunkedDecoder(limits: context.configuration.wireLimits) : nil
             let maxBody = max(0, min(maxBytes, context.configuration.maxBodyBytes, context.budget.total))
             let longest = min(Int(clamping: traits.bodyLength ?? .max), maxBody)
             let body =
                 traits.bodyLength == 0 ? HTTPBody.empty : HTTPBody(budget: context.budget, longest: longest)
             connection.exchange = Exchange(
-                head: head, headBytes: size, requestID: requestID, body: body, decoder: decoder, firstByte: firstByte)
+                head: head, headBytes: size, requestID: requestID, body: body, decoder: decoder, firstByte: firstByte,
+                context: admitted)
             let action = connection.machine.headAccepted(
                 traits, maxBody: UInt64(maxBody), buffered: buffered > 0, policy: context.policy, now: now)
             perform(action, on: connection)
@@ -45,7 +46,8 @@ extension EventLoop {
         exchange.body.settle()
         let request = HTTPRequest(
             head: exchange.head, body: exchange.body, requestID: exchange.requestID, remote: connection.remote,
-            headReceivedNanoseconds: exchange.firstByte, bodyReceivedNanoseconds: exchange.bodyEnd)
+            headReceivedNanoseconds: exchange.firstByte, bodyReceivedNanoseconds: exchange.bodyEnd,
+            context: exchange.context)
         // From here on the body is the handler's: its memory is free as soon as the handler releases it.
         exchange.body = .empty
         exchange.decoder = nil

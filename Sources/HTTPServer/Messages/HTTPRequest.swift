@@ -14,11 +14,13 @@ public struct HTTPRequest: Sendable {
     public let headReceivedNanoseconds: UInt64
     /// When its last byte was seen: CLOCK_MONOTONIC, nanoseconds.
     public let bodyReceivedNanoseconds: UInt64
+    /// What `HTTPResponder.admit` decided, as it gave it to `BodyAdmission.accept`.
+    public let context: (any Sendable)?
 
     /// A request as a test or another transport makes it.
     public init(
         head: RequestHead, body: HTTPBody, requestID: String, remote: String,
-        headReceivedNanoseconds: UInt64 = 0, bodyReceivedNanoseconds: UInt64 = 0
+        headReceivedNanoseconds: UInt64 = 0, bodyReceivedNanoseconds: UInt64 = 0, context: (any Sendable)? = nil
     ) {
         self.head = head
         self.body = body
@@ -26,5 +28,6 @@ public struct HTTPRequest: Sendable {
         self.remote = remote
         self.headReceivedNanoseconds = headReceivedNanoseconds
         self.bodyReceivedNanoseconds = bodyReceivedNanoseconds
+        self.context = context
     }
 }

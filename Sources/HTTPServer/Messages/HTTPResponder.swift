@@ -3,7 +3,8 @@ public import HTTPWire
 /// What is to become of a request once its head is known.
 public enum BodyAdmission: Sendable {
     /// Receive the body, of at most this many bytes, and hand the request to `respond(to:)`.
-    case accept(maxBytes: Int)
+    /// What was decided goes with it as `context`, so that `respond(to:)` need not decide again.
+    case accept(maxBytes: Int, context: (any Sendable)? = nil)
     /// Answer now. The body, if there is one, is not kept: a short one is skipped, a longer one ends the connection,
     /// and one that waits for 100 (Continue) is never sent.
     ///

@@ -8,14 +8,23 @@ struct BatchRun: Sendable {
 
     /// What became of each item, in their order.
     /// - Parameters:
-    ///   - count: how many items there are.
     ///   - stopsAtFailure: whether the first failure ends it: items that it kept from running are not in the answer.
-    ///   - run: runs the items of a range in a slot, which is released when it returns. Gives as many results.
-    func outcomes<Value>(
-        count: Int, stopsAtFailure: Bool = false,
-        run: @escaping @Sendable (Range<Int>, Slot) async -> [Result<Value, ServiceError>]
+    ///   - alone: runs one item in a slot, which is released when it returns.
+    ///   - together: runs several items in a slot, in one inference. Gives as many results.
+    func outcomes<Item: Sendable, Value>(
+        of items: [Item], stopsAtFailure: Bool = false,
+        alone: @escaping @Sendable (Item, Slot) async throws(ServiceError) -> Value,
+        together: @escaping @Sendable ([Item], Slot) async -> [Result<Value, ServiceError>]
     ) async -> [ItemOutcome<Value>] {
-        let chunks = model.chunks(of: count)
+        let run: @Sendable (Range<Int>, Slot) async -> [Result<Value, ServiceError>] = { chunk, slot in
+            guard chunk.count == 1 else { return await together(Array(items[chunk]), slot) }
+            do throws(ServiceError) {
+                return [.success(try await alone(items[chunk.lowerBound], slot))]
+            } catch {
+                return [.failure(error)]
+            }
+        }
+        let chunks = model.chunks(of: items.count)
         // Not more at a time than keep the engine busy: the others' requests have a right to the slots too.
         let width = min(chunks.count, model.instances + 1)
         return await withTaskGroup(of: [ItemOutcome<Value>].self) { group in
@@ -47,5 +56,16 @@ struct BatchRun: Sendable {
         defer { slot.release() }
         let results = await run(chunk, slot)
         return zip(chunk, results).map { ItemOutcome(index: $0, result: $1) }
+    }
+}
+
+/// What became of one item of a request. A structure made by a method: see Inference's `IndexedOutcome`.
+struct ItemOutcome<Value: Sendable>: Sendable {
+    /// Which item, from 0.
+    let index: Int
+    let result: Result<Value, ServiceError>
+
+    var isFailure: Bool {
+        if case .failure = result { true } else { false }
     }
 }

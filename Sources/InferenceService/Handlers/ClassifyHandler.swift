@@ -12,16 +12,16 @@ struct ClassifyHandler: Sendable {
     let settings: Settings
     let metrics: ServiceMetrics
 
-    func respond(to request: HTTPRequest, model name: String, version: String?) async throws(ServiceError)
-        -> HTTPResponse
-    {
+    func respond(
+        to request: HTTPRequest, _ query: ClassifyQuery, _ choice: ModelChoice
+    ) async throws(ServiceError) -> HTTPResponse {
         try request.head.refuseContentCodings()
         let parts = try ImageParts.of(request, most: settings.maxBatch, parameters: ClassifyQuery.names)
-        let query = try ClassifyQuery(request.head.target, form: parts?.parameters ?? [], settings: settings)
+        let query = try query.adding(parts?.parameters, of: request, settings: settings)
         let options = ClassifyJob.options(query, of: request, settings: settings)
-        let model = try await readyModel(name, version: version, deadline: options.deadline)
+        let model = try await choice.model(in: repository, deadline: options.deadline)
         let job = try ClassifyJob(
-            request: request, model: model, name: name, query: query, options: options, settings: settings)
+            request: request, model: model, name: choice.name, query: query, options: options, settings: settings)
         guard let parts = parts?.ranges else {
             let image = EncodedImage(request.body, 0..<request.body.count)
             do throws(ServiceError) {
@@ -42,16 +42,6 @@ struct ClassifyHandler: Sendable {
             return try await single(job, image: EncodedImage(request.body, parts[0]))
         }
         return await batch(job, images: parts.map { EncodedImage(request.body, $0) })
-    }
-
-    private func readyModel(
-        _ name: String, version: String?, deadline: MonotonicInstant?
-    ) async throws(ServiceError) -> Model {
-        do throws(InferenceError) {
-            return try await repository.model(named: name, version: version, deadline: deadline)
-        } catch {
-            throw ServiceError(error)
-        }
     }
 
     /// What people try first is `curl -d @cat.jpg`, which leaves line ends and NULs out of the file and says that it is a form;
@@ -131,19 +121,12 @@ struct ClassifyHandler: Sendable {
     // MARK: Several
 
     /// Classifies some of the pictures in a slot, in one inference.
-    private func results(
-        of images: [EncodedImage], _ chunk: Range<Int>, _ job: ClassifyJob, _ slot: Slot
+    private func classify(
+        together images: [EncodedImage], job: ClassifyJob, in slot: Slot
     ) async -> [Result<ClassificationResult, ServiceError>] {
-        guard chunk.count > 1 else {
-            do throws(ServiceError) {
-                return [.success(try await classify(images[chunk.lowerBound], job: job, in: slot))]
-            } catch {
-                return [.failure(error)]
-            }
-        }
         let results = await slot.runTogether(metrics: metrics) { permit in
             await job.model.classifications(
-                together: Array(images[chunk]), top: job.top, threshold: job.threshold, options: job.options,
+                together: images, top: job.top, threshold: job.threshold, options: job.options,
                 permit: permit)
         }
         return results.map { $0.map { $0.adding(queue: slot.waited) }.mapError { ServiceError($0) } }
@@ -152,8 +135,10 @@ struct ClassifyHandler: Sendable {
     private func batch(_ job: ClassifyJob, images: [EncodedImage]) async -> HTTPResponse {
         let started = MonotonicInstant.now
         let run = BatchRun(model: job.model, options: job.options, metrics: metrics)
-        let outcomes = await run.outcomes(count: images.count) { chunk, slot in
-            await results(of: images, chunk, job, slot)
+        let outcomes = await run.outcomes(of: images) { (image, slot) throws(ServiceError) in
+            try await classify(image, job: job, in: slot)
+        } together: { images, slot in
+            await classify(together: images, job: job, in: slot)
         }
         let encoding = MonotonicInstant.now
         var sum = StageTimes()

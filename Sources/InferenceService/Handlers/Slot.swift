@@ -34,14 +34,12 @@ struct Slot: Sendable {
         }
     }
 
-    /// The same for several predictions that are made together.
+    /// The same for several predictions in one inference.
     func runTogether<R>(
         metrics: ServiceMetrics, _ predict: (Permit) async -> [Result<R, InferenceError>]
     ) async -> [Result<R, InferenceError>] {
         let results = await predict(permit)
-        for result in results {
-            if case .failure(.cancelled(let stage)) = result { metrics.cancelled(stage) }
-        }
+        for case .failure(.cancelled(let stage)) in results { metrics.cancelled(stage) }
         return results
     }
 }

@@ -14,23 +14,18 @@ struct ObservationHandler: Sendable {
     let metrics: ServiceMetrics
 
     func respond(
-        to request: HTTPRequest, task: ObservationTask, model name: String, version: String?
+        to request: HTTPRequest, _ query: ObservationQuery, _ choice: ModelChoice
     ) async throws(ServiceError) -> HTTPResponse {
         try request.head.refuseContentCodings()
-        let parts = try ImageParts.of(request, most: settings.maxBatch, parameters: ObservationQuery.names(task))
-        let query = try ObservationQuery(
-            request.head.target, form: parts?.parameters ?? [], task: task, settings: settings)
+        let parts = try ImageParts.of(
+            request, most: settings.maxBatch, parameters: ObservationQuery.names(query.request.task))
+        let query = try query.adding(parts?.parameters, of: request, settings: settings)
         var options = PredictionOptions()
         options.cropAndScale = query.crop
         options.ignoresOrientation = query.ignoresOrientation
         options.deadline = ObservationJob.deadline(query.timeoutMilliseconds, of: request, settings: settings)
-        let model: Model
-        do throws(InferenceError) {
-            model = try await repository.model(named: name, version: version, deadline: options.deadline)
-        } catch {
-            throw ServiceError(error)
-        }
-        let job = try ObservationJob(request: request, model: model, name: name, query: query, options: options)
+        let model = try await choice.model(in: repository, deadline: options.deadline)
+        let job = try ObservationJob(request: request, model: model, name: choice.name, query: query, options: options)
         guard let parts = parts?.ranges else {
             do throws(ServiceError) {
                 return try await single(job, image: EncodedImage(request.body, 0..<request.body.count))
@@ -129,33 +124,18 @@ struct ObservationHandler: Sendable {
         let count: Int
     }
 
-    private func results(
-        of images: [EncodedImage], _ chunk: Range<Int>, _ job: ObservationJob, _ slot: Slot
+    private func observe(
+        together images: [EncodedImage], job: ObservationJob, in slot: Slot
     ) async -> [Result<Written, ServiceError>] {
-        var results: [Result<ObservationResult, ServiceError>] = []
-        if chunk.count == 1 {
-            do throws(ServiceError) {
-                results = [.success(try await observe(images[chunk.lowerBound], job: job, in: slot))]
-            } catch {
-                results = [.failure(error)]
-            }
-        } else {
-            let found = await slot.runTogether(metrics: metrics) { permit in
-                await job.model.observations(
-                    together: Array(images[chunk]), request: job.query.request, options: job.options, permit: permit)
-            }
-            results = found.map { result in
-                result.map { result in
-                    var result = result
-                    result.times.queue &+= slot.waited
-                    return result
-                }.mapError { ServiceError($0) }
-            }
+        let found = await slot.runTogether(metrics: metrics) { permit in
+            await job.model.observations(
+                together: images, request: job.query.request, options: job.options, permit: permit)
         }
-        return results.map { result in
+        return found.map { result in
             switch result {
-            case .failure(let error): return .failure(error)
-            case .success(let result):
+            case .failure(let error): return .failure(ServiceError(error))
+            case .success(var result):
+                result.times.queue &+= slot.waited
                 do throws(ServiceError) {
                     return .success(try written(result, job))
                 } catch {
@@ -188,8 +168,10 @@ struct ObservationHandler: Sendable {
 
     private func batch(_ job: ObservationJob, images: [EncodedImage]) async throws(ServiceError) -> HTTPResponse {
         let run = BatchRun(model: job.model, options: job.options, metrics: metrics)
-        let outcomes = await run.outcomes(count: images.count) { chunk, slot in
-            await results(of: images, chunk, job, slot)
+        let outcomes = await run.outcomes(of: images) { (image, slot) throws(ServiceError) in
+            try written(try await observe(image, job: job, in: slot), job)
+        } together: { images, slot in
+            await observe(together: images, job: job, in: slot)
         }
         let encoding = MonotonicInstant.now
         var sum = StageTimes()

@@ -1,3 +1,4 @@
+internal import HTTPServer
 internal import HTTPWire
 internal import ImagePipeline
 internal import Inference
@@ -55,6 +56,14 @@ struct ObservationQuery: Sendable {
             default: throw Self.unknown(parameter, task)
             }
         }
+    }
+
+    /// The query with the parameters of a form beside it; the query wins.
+    func adding(
+        _ form: [(name: String, value: String)]?, of message: HTTPRequest, settings: Settings
+    ) throws(ServiceError) -> Self {
+        guard let form, !form.isEmpty else { return self }
+        return try Self(message.head.target, form: form, task: request.task, settings: settings)
     }
 
     /// The names of the parameters of a task.

@@ -22,18 +22,10 @@ struct InferHandler: Sendable {
         let receiving: UInt64
     }
 
-    func respond(
-        to request: HTTPRequest, model name: String, version: String?
-    ) async throws(ServiceError) -> HTTPResponse {
+    func respond(to request: HTTPRequest, _ choice: ModelChoice) async throws(ServiceError) -> HTTPResponse {
         // What the body says of a timeout is read when the model is there that it is for.
         let received = MonotonicInstant(nanoseconds: request.bodyReceivedNanoseconds)
-        let model: Model
-        do throws(InferenceError) {
-            model = try await repository.model(
-                named: name, version: version, deadline: received + .seconds(settings.deadline))
-        } catch {
-            throw ServiceError(error)
-        }
+        let model = try await choice.model(in: repository, deadline: received + .seconds(settings.deadline))
         var reader = InferRequestReader(
             model: model.description, body: request.body, headerLength: try Self.headerLength(request),
             mostPictures: settings.maxBatch)
@@ -60,12 +52,12 @@ struct InferHandler: Sendable {
         let answer: InferAnswer
         do throws(ServiceError) {
             answer = try InferAnswer(
-                request: infer, model: model.description, name: name, version: model.description.version)
+                request: infer, model: model.description, name: choice.name, version: model.description.version)
         } catch {
             slot?.release()
             throw error
         }
-        let job = Job(model: model, name: name, answer: answer, options: options, receiving: request.receiving)
+        let job = Job(model: model, name: choice.name, answer: answer, options: options, receiving: request.receiving)
         if batch.items.count == 1, let item = batch.items.first { return try await single(item, job, in: slot) }
         slot?.release()
         return try await several(batch.items, job)
@@ -130,18 +122,11 @@ struct InferHandler: Sendable {
     // MARK: A batch
 
     /// Runs some of the items in a slot, in one inference: more than one where the bundle asks for it (`runtime.batch`).
-    private func results(
-        of items: [DictionaryFeatureProvider], _ chunk: Range<Int>, _ job: Job, _ slot: Slot
+    private func run(
+        together items: [DictionaryFeatureProvider], _ job: Job, _ slot: Slot
     ) async -> [Result<CopiedOutputs, ServiceError>] {
-        guard chunk.count > 1 else {
-            do throws(ServiceError) {
-                return [.success(try await run(items[chunk.lowerBound], job, slot) { views in CopiedOutputs(views) })]
-            } catch {
-                return [.failure(error)]
-            }
-        }
         let results = await slot.runTogether(metrics: metrics) { permit in
-            await job.model.tensors(together: Array(items[chunk]), options: job.options, permit: permit) {
+            await job.model.tensors(together: items, options: job.options, permit: permit) {
                 (views, times) throws(InferenceError) in
                 var times = times
                 times.queue &+= slot.waited
@@ -154,9 +139,11 @@ struct InferHandler: Sendable {
 
     /// One answer for all: one item's failure is the request's.
     private func several(_ items: [DictionaryFeatureProvider], _ job: Job) async throws(ServiceError) -> HTTPResponse {
-        let run = BatchRun(model: job.model, options: job.options, metrics: metrics)
-        let outcomes = await run.outcomes(count: items.count, stopsAtFailure: true) { chunk, slot in
-            await results(of: items, chunk, job, slot)
+        let batch = BatchRun(model: job.model, options: job.options, metrics: metrics)
+        let outcomes = await batch.outcomes(of: items, stopsAtFailure: true) { (item, slot) throws(ServiceError) in
+            try await run(item, job, slot) { views in CopiedOutputs(views) }
+        } together: { items, slot in
+            await run(together: items, job, slot)
         }
         var outputs: [CopiedOutputs] = []
         for outcome in outcomes {

@@ -3,14 +3,12 @@ internal import HTTPServer
 internal import HTTPWire
 internal import Inference
 internal import JSON
-internal import Settings
 
 /// Answers the model repository extension: the index, and loading and unloading on request.
 ///
 /// Who may load and unload has been decided before: ``RepositoryControl``.
 struct RepositoryHandler: Sendable {
     let repository: ModelRepository
-    let settings: Settings
 
     func index(_ request: HTTPRequest) throws(ServiceError) -> HTTPResponse {
         let onlyReady = try flag("ready", in: request)

@@ -13,19 +13,14 @@ struct PredictHandler: Sendable {
     let metrics: ServiceMetrics
 
     func respond(
-        to request: HTTPRequest, model name: String, version: String?
+        to request: HTTPRequest, _ query: ClassifyQuery, _ choice: ModelChoice
     ) async throws(ServiceError) -> HTTPResponse {
         try request.head.refuseContentCodings()
         let parts = try ImageParts.of(request, most: settings.maxBatch, parameters: ClassifyQuery.names)
-        let query = try ClassifyQuery(request.head.target, form: parts?.parameters ?? [], settings: settings)
+        let query = try query.adding(parts?.parameters, of: request, settings: settings)
         let options = PredictJob.options(query, of: request, settings: settings)
-        let model: Model
-        do throws(InferenceError) {
-            model = try await repository.model(named: name, version: version, deadline: options.deadline)
-        } catch {
-            throw ServiceError(error)
-        }
-        let job = try PredictJob(request: request, model: model, name: name, query: query, options: options)
+        let model = try await choice.model(in: repository, deadline: options.deadline)
+        let job = try PredictJob(request: request, model: model, name: choice.name, query: query, options: options)
         if let parts {
             let input = try imageInput(of: model, found: "multipart/form-data")
             let items = parts.ranges.map { range -> DictionaryFeatureProvider in
@@ -157,18 +152,11 @@ struct PredictHandler: Sendable {
     // MARK: Several
 
     /// Predicts some of the items in a slot, in one inference.
-    private func results(
-        of items: [DictionaryFeatureProvider], _ chunk: Range<Int>, _ job: PredictJob, _ slot: Slot
+    private func predict(
+        together items: [DictionaryFeatureProvider], _ job: PredictJob, in slot: Slot
     ) async -> [Result<Done, ServiceError>] {
-        guard chunk.count > 1 else {
-            do throws(ServiceError) {
-                return [.success(try await predict(items[chunk.lowerBound], job, in: slot))]
-            } catch {
-                return [.failure(error)]
-            }
-        }
         let results = await slot.runTogether(metrics: metrics) { permit in
-            await job.model.predictions(together: Array(items[chunk]), options: job.options, permit: permit)
+            await job.model.predictions(together: items, options: job.options, permit: permit)
         }
         return results.map { result in
             result.map { Done(prediction: $0, waited: slot.waited) }.mapError { ServiceError(ofInput: $0) }
@@ -177,8 +165,10 @@ struct PredictHandler: Sendable {
 
     private func batch(_ job: PredictJob, items: [DictionaryFeatureProvider]) async -> HTTPResponse {
         let run = BatchRun(model: job.model, options: job.options, metrics: metrics)
-        let outcomes = await run.outcomes(count: items.count) { chunk, slot in
-            await results(of: items, chunk, job, slot)
+        let outcomes = await run.outcomes(of: items) { (item, slot) throws(ServiceError) in
+            try await predict(item, job, in: slot)
+        } together: { items, slot in
+            await predict(together: items, job, in: slot)
         }
         let encoding = MonotonicInstant.now
         var sum = StageTimes()

@@ -1,3 +1,4 @@
+internal import HTTPServer
 package import HTTPWire
 package import ImagePipeline
 internal import Inference
@@ -38,6 +39,14 @@ package struct ClassifyQuery: Sendable {
         _ target: RequestTarget, form: [(name: String, value: String)] = [], settings: Settings
     ) throws(ServiceError) {
         for parameter in RequestParameter.all(target, form: form) { try take(parameter, settings: settings) }
+    }
+
+    /// The query with the parameters of a form beside it; the query wins.
+    func adding(
+        _ form: [(name: String, value: String)]?, of message: HTTPRequest, settings: Settings
+    ) throws(ServiceError) -> Self {
+        guard let form, !form.isEmpty else { return self }
+        return try Self(message.head.target, form: form, settings: settings)
     }
 
     private mutating func take(_ parameter: RequestParameter, settings: Settings) throws(ServiceError) {

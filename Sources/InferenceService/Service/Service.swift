@@ -26,9 +26,6 @@ final class Service: HTTPResponder {
         self.log = log
     }
 
-    /// The settings in force. A request that has begun goes on with those it has taken.
-    private var settings: Settings { live.withLock { $0 }.settings }
-
     /// From now on requests are answered by other settings.
     func use(_ settings: LiveSettings) {
         live.withLock { $0 = settings }
@@ -49,31 +46,12 @@ final class Service: HTTPResponder {
     func admit(_ head: RequestHead, requestID: String) -> BodyAdmission {
         do throws(ServiceError) {
             let route = try route(of: head)
-            // What is open to all needs no look at the settings.
-            if let wanted = route.accessClass { try live.withLock { $0.access }.check(head, wanted) }
-            // Answered on the event loop: nothing that others have in hand delays what balancers ask, and a task would cost
-            // as much again.
-            switch route {
-            case .health: return .refuse(Self.healthy)
-            case .readiness: return .refuse(try readiness())
-            case .openInference(.live): return .refuse(MetadataHandler.live())
-            case .openInference(.ready):
-                _ = try readiness()
-                return .refuse(MetadataHandler.ready())
-            default: break
+            let live = live.withLock { $0 }
+            try live.access.check(head, route.accessClass)
+            switch try decide(route, head, live) {
+            case .answer(let response): return .refuse(response)
+            case .handle(let admission): return .accept(maxBytes: live.settings.maxBody, context: admission)
             }
-            // A body that would be refused anyway is refused before it is sent.
-            guard let (wanted, version) = try inferring(route, head) else {
-                return .accept(maxBytes: settings.maxBody)
-            }
-            let model: Model?
-            do throws(InferenceError) {
-                model = try repository.readyModel(named: wanted, version: version)
-            } catch {
-                throw ServiceError(error)
-            }
-            if let refusal = model?.limiter.announce() { throw ServiceError(refusal) }
-            return .accept(maxBytes: settings.maxBody)
         } catch {
             return .refuse(response(error, to: head, requestID: requestID))
         }
@@ -90,7 +68,12 @@ final class Service: HTTPResponder {
 
     func respond(to request: HTTPRequest) async -> HTTPResponse {
         do throws(ServiceError) {
-            return try await answer(request)
+            guard let admission = request.context as? Admission else {
+                throw ServiceError(.internalServerError, "internal", "the request was not admitted")
+            }
+            var response = try await admission.answer(request)
+            response.tag = admission.route.label
+            return response
         } catch {
             if error.status == .internalServerError {
                 log.error("request \(request.requestID): \(error.message)", repeating: error.label)
@@ -121,91 +104,125 @@ final class Service: HTTPResponder {
         return route
     }
 
-    /// The model that a request wants to run; nil for routes that run none.
-    private func inferring(_ route: Route, _ head: RequestHead) throws(ServiceError) -> (String, String?)? {
-        switch route {
-        case .classify(let name, let version):
-            _ = try ClassifyQuery(head.target, settings: settings)
-            return (try modelName(name), version)
-        case .predict(let name, let version):
-            _ = try ClassifyQuery(head.target, settings: settings)
-            return (name, version)
-        case .observe(let task, let name, let version):
-            _ = try ObservationQuery(head.target, task: task, settings: settings)
-            return (try modelName(name, for: task), version)
-        case .openInference(.infer(let name, let version)): return (name, version)
-        default: return nil
-        }
+    // MARK: Decisions
+
+    /// What becomes of a request whose head has come.
+    private enum Decision {
+        /// Answered on the event loop: requests under way do not delay what balancers ask, and a task would cost as much again.
+        case answer(HTTPResponse)
+        /// Answered in a task when the body has come.
+        case handle(Admission)
     }
 
-    private func answer(_ request: HTTPRequest) async throws(ServiceError) -> HTTPResponse {
-        let route = try route(of: request.head)
-        var response: HTTPResponse
+    /// Decides how a request is answered. A wrong query, a model that does not exist and a model whose queue is full are refused
+    /// here, before the body is sent.
+    private func decide(_ route: Route, _ head: RequestHead, _ live: LiveSettings) throws(ServiceError) -> Decision {
         switch route {
-        case .health:
-            response = Self.healthy
-        case .readiness:
-            response = try readiness()
-        case .models:
-            response = modelsHandler.list()
+        case .health: return .answer(Self.healthy)
+        case .readiness: return .answer(try readiness())
+        case .page: return .handle(Admission(route) { _ in Page.response })
+        case .openAPI: return .handle(Admission(route) { _ in Self.text(OpenAPIDocument.json) })
+        case .metrics: return .handle(Admission(route) { [self] _ in metricsPage(live.settings) })
+        case .models: return .handle(Admission(route) { [self] _ in modelsHandler(live.settings).list() })
         case .model(let name, let version):
-            response = try modelsHandler.describe(name, version: version)
+            return .handle(
+                Admission(route) { [self] (_) throws(ServiceError) in
+                    try modelsHandler(live.settings).describe(name, version: version)
+                })
         case .classify(let name, let version):
-            let handler = ClassifyHandler(repository: repository, settings: settings, metrics: metrics)
-            let modelName = try modelName(name)
-            response = try await handler.respond(to: request, model: modelName, version: version)
+            let query = try ClassifyQuery(head.target, settings: live.settings)
+            let choice = try choose(try modelName(name, live.settings), version)
+            let handler = ClassifyHandler(repository: repository, settings: live.settings, metrics: metrics)
+            return .handle(
+                Admission(route) { (request) async throws(ServiceError) in
+                    try await handler.respond(to: request, query, choice)
+                })
         case .predict(let name, let version):
-            let handler = PredictHandler(repository: repository, settings: settings, metrics: metrics)
-            response = try await handler.respond(to: request, model: name, version: version)
+            let query = try ClassifyQuery(head.target, settings: live.settings)
+            let choice = try choose(name, version)
+            let handler = PredictHandler(repository: repository, settings: live.settings, metrics: metrics)
+            return .handle(
+                Admission(route) { (request) async throws(ServiceError) in
+                    try await handler.respond(to: request, query, choice)
+                })
         case .observe(let task, let name, let version):
-            let handler = ObservationHandler(repository: repository, settings: settings, metrics: metrics)
-            let modelName = try modelName(name, for: task)
-            response = try await handler.respond(to: request, task: task, model: modelName, version: version)
-        case .openInference(let route): response = try await answer(route, to: request)
-        case .openAPI:
-            response = Self.text(OpenAPIDocument.json)
-        case .page:
-            response = Page.response
-        case .metrics:
-            response = metricsPage
+            let query = try ObservationQuery(head.target, task: task, settings: live.settings)
+            let choice = try choose(try modelName(name, for: task), version)
+            let handler = ObservationHandler(repository: repository, settings: live.settings, metrics: metrics)
+            return .handle(
+                Admission(route) { (request) async throws(ServiceError) in
+                    try await handler.respond(to: request, query, choice)
+                })
+        case .openInference(let resource): return try decide(route, resource, live)
         }
-        response.tag = route.label
-        return response
     }
 
-    private func answer(
-        _ route: OpenInferenceRoute, to request: HTTPRequest
-    ) async throws(ServiceError) -> HTTPResponse {
-        let metadata = MetadataHandler(repository: repository, settings: settings)
-        let control = RepositoryHandler(repository: repository, settings: settings)
-        switch route {
-        case .server: return metadata.server()
-        case .live: return MetadataHandler.live()
+    private func decide(
+        _ route: Route, _ resource: OpenInferenceRoute, _ live: LiveSettings
+    ) throws(ServiceError) -> Decision {
+        let metadata = MetadataHandler(repository: repository, settings: live.settings)
+        let control = RepositoryHandler(repository: repository)
+        switch resource {
+        case .live: return .answer(MetadataHandler.live())
         case .ready:
             _ = try readiness()
-            return MetadataHandler.ready()
-        case .model(let name, let version): return try await metadata.model(name, version: version)
-        case .modelReady(let name, let version): return try metadata.modelReady(name, version: version)
+            return .answer(MetadataHandler.ready())
+        case .server: return .handle(Admission(route) { _ in metadata.server() })
+        case .model(let name, let version):
+            return .handle(
+                Admission(route) { (_) async throws(ServiceError) in
+                    try await metadata.model(name, version: version)
+                })
+        case .modelReady(let name, let version):
+            return .handle(
+                Admission(route) { (_) throws(ServiceError) in try metadata.modelReady(name, version: version) })
         case .infer(let name, let version):
-            let handler = InferHandler(repository: repository, settings: settings, metrics: metrics)
-            return try await handler.respond(to: request, model: name, version: version)
+            let choice = try choose(name, version)
+            let handler = InferHandler(repository: repository, settings: live.settings, metrics: metrics)
+            return .handle(
+                Admission(route) { (request) async throws(ServiceError) in
+                    try await handler.respond(to: request, choice)
+                })
         case .statistics(let name, let version):
-            return try StatisticsHandler(repository: repository).respond(name, version: version)
-        case .index: return try control.index(request)
+            let handler = StatisticsHandler(repository: repository)
+            return .handle(
+                Admission(route) { (_) throws(ServiceError) in try handler.respond(name, version: version) })
+        case .index:
+            return .handle(Admission(route) { (request) throws(ServiceError) in try control.index(request) })
         case .load(let name):
-            try RepositoryControl.check(request, settings: settings)
-            return try await control.load(name, request)
+            return .handle(
+                Admission(route) { (request) async throws(ServiceError) in
+                    try RepositoryControl.check(request, settings: live.settings)
+                    return try await control.load(name, request)
+                })
         case .unload(let name):
-            try RepositoryControl.check(request, settings: settings)
-            return try control.unload(name, request)
+            return .handle(
+                Admission(route) { (request) throws(ServiceError) in
+                    try RepositoryControl.check(request, settings: live.settings)
+                    return try control.unload(name, request)
+                })
         }
     }
 
-    private var modelsHandler: ModelsHandler {
-        ModelsHandler(repository: repository, defaultModel: { try? self.modelName(nil) })
+    /// The model of a request, if there is one of that name and its queue has room.
+    private func choose(_ name: String, _ version: String?) throws(ServiceError) -> ModelChoice {
+        let ready: Model?
+        do throws(InferenceError) {
+            ready = try repository.readyModel(named: name, version: version)
+        } catch {
+            throw ServiceError(error)
+        }
+        if let refusal = ready?.limiter.announce() { throw ServiceError(refusal) }
+        return ModelChoice(name: name, version: version, ready: ready)
     }
 
-    private var metricsPage: HTTPResponse {
+    // MARK: Small routes
+
+    private func modelsHandler(_ settings: Settings) -> ModelsHandler {
+        ModelsHandler(repository: repository, defaultModel: { try? self.modelName(nil, settings) })
+    }
+
+    private func metricsPage(_ settings: Settings) -> HTTPResponse {
         let page = MetricsPage(
             metrics: metrics, records: repository.records,
             server: server.withLock { $0.server }?.statistics ?? HTTPServerStatistics(), settings: settings,
@@ -229,7 +246,7 @@ final class Service: HTTPResponder {
     }
 
     /// The model that a route means: its own name, or the default model's.
-    private func modelName(_ name: String?) throws(ServiceError) -> String {
+    private func modelName(_ name: String?, _ settings: Settings) throws(ServiceError) -> String {
         if let name { return name }
         if !settings.defaultModel.isEmpty { return settings.defaultModel }
         if let name = repository.defaultClassifier { return name }
