@@ -29,6 +29,45 @@ struct SignalsTests {
         #expect(daemon.stop() == 0)
     }
 
+    /// Default model and settings are those of the time when the head came, also where a reload changes them before the body comes.
+    @Test func aRequestSeesOneConfiguration() throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        for name in ["first", "second"] {
+            try FileManager.default.copyItem(
+                at: SharedData.packageRoot.appendingPathComponent("models/digits"),
+                to: folder.appendingPathComponent(name))
+        }
+        let file = try Self.temporary("{ models: ['\(folder.path)'], default_model: 'first', top: 2, max_batch: 2 }")
+        defer { try? FileManager.default.removeItem(at: file) }
+        let daemon = try Daemon(["--config", file.path])
+        let picture = try Data(contentsOf: BadInputTests.seven)
+        let client = try RawClient(daemon.url)
+        try client.send(
+            "POST /v1/classify HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: \(picture.count)\r\n\r\n")
+        #expect(try client.response().status == 100)
+        try "{ models: ['\(folder.path)'], default_model: 'second', top: 4 }".write(
+            to: file, atomically: true, encoding: .utf8)
+        daemon.signal(SIGHUP)
+        #expect(daemon.waitForLog("reload: done"), "\(daemon.log)")
+        try client.send(picture)
+        let before = try Self.answer(try client.response())
+        #expect(before.model == "first")
+        #expect(before.classes == 2)
+        try client.post(picture)
+        let after = try Self.answer(try client.response())
+        #expect(after.model == "second")
+        #expect(after.classes == 4)
+        #expect(daemon.stop() == 0)
+    }
+
+    private static func answer(_ response: RawClient.Response) throws -> (model: String, classes: Int) {
+        #expect(response.status == 200, "\(response.text)")
+        let json = try JSONSerialization.jsonObject(with: Data(response.body)) as? [String: Any] ?? [:]
+        return (json["model"] as? String ?? "", (json["classifications"] as? [Any] ?? []).count)
+    }
+
     /// Reloads add compiled models to the cache: a daemon that runs for months keeps to its size all the same, and to a new one.
     @Test func aReloadKeepsTheCacheToItsSize() throws {
         let cache = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-cache-\(UUID().uuidString)")

@@ -12,7 +12,7 @@ import Testing
         sourceLocation: SourceLocation = #_sourceLocation
     ) {
         #expect(error.status.code == status, sourceLocation: sourceLocation)
-        #expect(error.code == code, sourceLocation: sourceLocation)
+        #expect(error.code.rawValue == code, sourceLocation: sourceLocation)
         #expect((error.retryAfter != nil) == retries, sourceLocation: sourceLocation)
         #expect(!error.message.isEmpty, sourceLocation: sourceLocation)
         #expect(error.label.allSatisfy { $0.isLowercase || $0 == "_" || $0.isNumber }, sourceLocation: sourceLocation)
@@ -67,7 +67,7 @@ import Testing
     }
 
     @Test func itsJSONIsTheOneForm() {
-        let error = ServiceError(.badRequest, "bad_request", "a \"quoted\" word\n")
+        let error = ServiceError(.badRequest, "a \"quoted\" word\n")
         #expect(
             String(decoding: error.json(requestID: "r1"), as: UTF8.self)
                 == #"{"error":"a \"quoted\" word\n","code":"bad_request","request_id":"r1"}"#)
@@ -75,12 +75,14 @@ import Testing
 
     /// Every 503 says when to come back, whichever layer it is of; no other answer does.
     @Test func everyAnswerThatIsBusySaysWhenToComeBack() {
-        for status in [408, 413, 421, 431, 500, 503, 504] {
-            let error = WireError(status: HTTPStatus(code: status), code: "overloaded", message: "m", label: "l")
-            #expect((ServiceError(error).retryAfter != nil) == (status == 503), "\(status)")
+        for code in WireError.Code.allCases {
+            let error = ServiceError(WireError(code, message: "m", label: "l"))
+            #expect((error.retryAfter != nil) == (error.status == .serviceUnavailable), "\(code)")
+            #expect(error.status == code.status)
+            #expect(error.code.rawValue == code.rawValue)
         }
-        #expect(ServiceError(.serviceUnavailable, "model_not_ready", "m").retryAfter == 1)
-        #expect(ServiceError(.serviceUnavailable, "model_not_ready", "m", retryAfter: 5).retryAfter == 5)
-        #expect(ServiceError(.serviceUnavailable, "overloaded", "m", retryAfter: 7).prefixed("p").retryAfter == 7)
+        #expect(ServiceError(.modelNotReady, "m").retryAfter == 1)
+        #expect(ServiceError(.modelNotReady, "m", retryAfter: 5).retryAfter == 5)
+        #expect(ServiceError(.overloaded, "m", retryAfter: 7).prefixed("p").retryAfter == 7)
     }
 }

@@ -34,45 +34,45 @@ package enum ConnectionFault: Sendable, Hashable {
         switch self {
         case .slowHead:
             WireError(
-                status: .requestTimeout, code: "request_timeout",
+                .requestTimeout,
                 message: "the head of the request did not arrive in time", label: "slow_head")
         case .slowBody:
             WireError(
-                status: .requestTimeout, code: "request_timeout",
+                .requestTimeout,
                 message: "the body of the request arrives more slowly than the minimum rate", label: "slow_body")
         case .lateBody:
             WireError(
-                status: .requestTimeout, code: "request_timeout",
+                .requestTimeout,
                 message: "the body of the request did not arrive in the time that a body has", label: "late_body")
         case .slowestBody:
             WireError(
-                status: .requestTimeout, code: "request_timeout",
+                .requestTimeout,
                 message:
                     "the body of the request arrives more slowly than others, and there is no room for all of them",
                 label: "slowest_body")
         case .noBudget:
             WireError(
-                status: .serviceUnavailable, code: "overloaded",
+                .overloaded,
                 message: "the server has reached its limit for request bodies; try again", label: "no_budget")
         case .bodyTooLarge(let limit, let declared):
             WireError(
-                status: .contentTooLarge, code: "body_too_large",
+                .bodyTooLarge,
                 message: "the body is larger than the \(limit) bytes that are accepted here: "
                     + (declared.map { "Content-Length says \($0)" } ?? "more came"), label: "body_too_large")
         case .chunkTooLarge(let limit, let size):
             WireError(
-                status: .contentTooLarge, code: "body_too_large",
+                .bodyTooLarge,
                 message:
                     "the body is larger than the \(limit) bytes that are accepted here: a chunk of \(size) bytes begins",
                 label: "body_too_large")
         case .headTruncated:
             WireError(
-                status: .badRequest, code: "bad_request",
+                .badRequest,
                 message: "the connection's sending side was closed before the head of the request was complete",
                 label: "head_truncated")
         case .bodyTruncated:
             WireError(
-                status: .badRequest, code: "bad_request",
+                .badRequest,
                 message: "the connection's sending side was closed before the body was complete",
                 label: "body_truncated")
         }

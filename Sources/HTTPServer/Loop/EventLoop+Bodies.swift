@@ -109,7 +109,7 @@ extension EventLoop {
     private static let granule = 256 << 10
 
     private static let outOfMemory = WireError(
-        status: .serviceUnavailable, code: "overloaded", message: "the server has no memory for the body; try again",
+        .overloaded, message: "the server has no memory for the body; try again",
         label: "no_memory")
 
     private func starve(_ connection: Connection) {

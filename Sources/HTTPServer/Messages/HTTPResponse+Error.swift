@@ -9,7 +9,7 @@ extension HTTPResponse {
         body.append(contentsOf: "{\"error\":".utf8)
         JSONText.appendString(error.message, to: &body)
         body.append(contentsOf: ",\"code\":".utf8)
-        JSONText.appendString(error.code, to: &body)
+        JSONText.appendString(error.code.rawValue, to: &body)
         body.append(contentsOf: ",\"request_id\":".utf8)
         JSONText.appendString(requestID, to: &body)
         body.append(contentsOf: "}\n".utf8)

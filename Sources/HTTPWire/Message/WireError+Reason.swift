@@ -67,31 +67,17 @@ extension WireError {
 }
 
 extension WireError.Reason {
-    /// The status of the answer: 400 where nothing more exact is defined.
-    package var status: HTTPStatus {
+    /// The code of the JSON error body: `bad_request` where nothing more exact is defined.
+    package var code: WireError.Code {
         switch self {
         case .requestLineTooLong: .uriTooLong
-        case .headersTooLarge, .tooManyFields, .trailersTooLarge: .headerFieldsTooLarge
-        case .contentLengthTooLarge, .chunkSizeTooLarge, .multipartParts: .contentTooLarge
+        case .headersTooLarge, .tooManyFields, .trailersTooLarge: .headersTooLarge
+        case .contentLengthTooLarge, .chunkSizeTooLarge, .multipartParts: .bodyTooLarge
         case .methodTooLong, .methodConnect, .transferEncodingUnknown: .notImplemented
         case .versionNotSupported: .versionNotSupported
         case .expectation: .expectationFailed
         case .targetScheme: .misdirectedRequest
         default: .badRequest
-        }
-    }
-
-    /// The code of the JSON error body: one for each status.
-    package var code: String {
-        switch status.code {
-        case 413: "body_too_large"
-        case 414: "uri_too_long"
-        case 417: "expectation_failed"
-        case 421: "misdirected_request"
-        case 431: "headers_too_large"
-        case 501: "not_implemented"
-        case 505: "version_not_supported"
-        default: "bad_request"
         }
     }
 

@@ -6,13 +6,11 @@ public struct WireError: Error, Sendable, Hashable {
     private let content: Content
 
     private final class Content: Sendable {
-        let status: HTTPStatus
-        let code: String
+        let code: Code
         let message: String
         let label: String
 
-        init(status: HTTPStatus, code: String, message: String, label: String) {
-            self.status = status
+        init(code: Code, message: String, label: String) {
             self.code = code
             self.message = message
             self.label = label
@@ -20,9 +18,9 @@ public struct WireError: Error, Sendable, Hashable {
     }
 
     /// The status of the answer.
-    public var status: HTTPStatus { content.status }
-    /// The code of the JSON error body, from the table in the HTTP contract: `bad_request`, `uri_too_long`, ...
-    public var code: String { content.code }
+    public var status: HTTPStatus { content.code.status }
+    /// The code of the JSON error body.
+    public var code: Code { content.code }
     /// A sentence that a person can act on: what was expected and what came.
     public var message: String { content.message }
     /// One of a bounded set of words, for metrics; never made of what the client sent.
@@ -31,29 +29,59 @@ public struct WireError: Error, Sendable, Hashable {
     /// An error of the layer above: a timeout, a body over the limit, ...
     ///
     /// `label` must come from a fixed set: it becomes the value of a metric's label.
-    public init(status: HTTPStatus, code: String, message: String, label: StaticString) {
-        content = Content(status: status, code: code, message: message, label: label.description)
+    public init(_ code: Code, message: String, label: StaticString) {
+        content = Content(code: code, message: message, label: label.description)
     }
 
     /// An error of this module: the reason's own sentence, and after a colon what is particular to this input.
     @inline(never)
     init(_ reason: Reason, _ detail: String = "") {
         content = Content(
-            status: reason.status, code: reason.code,
+            code: reason.code,
             message: detail.isEmpty ? reason.sentence : "\(reason.sentence): \(detail)", label: reason.rawValue)
     }
 
-    /// Whether status, code, message and label are the same.
+    /// Whether code, message and label are the same.
     public static func == (one: WireError, other: WireError) -> Bool {
-        one.status == other.status && one.code == other.code && one.message == other.message
-            && one.label == other.label
+        one.code == other.code && one.message == other.message && one.label == other.label
     }
 
     /// Hashes what `==` compares.
     public func hash(into hasher: inout Hasher) {
-        hasher.combine(status)
         hasher.combine(code)
         hasher.combine(message)
         hasher.combine(label)
+    }
+}
+
+extension WireError {
+    /// The member `code` of the JSON error body, as the HTTP contract has it. Each has one status.
+    public enum Code: String, Sendable, CaseIterable {
+        case badRequest = "bad_request"
+        case requestTimeout = "request_timeout"
+        case bodyTooLarge = "body_too_large"
+        case uriTooLong = "uri_too_long"
+        case expectationFailed = "expectation_failed"
+        case misdirectedRequest = "misdirected_request"
+        case headersTooLarge = "headers_too_large"
+        case notImplemented = "not_implemented"
+        case overloaded
+        case versionNotSupported = "version_not_supported"
+
+        /// The status of an answer with this code.
+        public var status: HTTPStatus {
+            switch self {
+            case .badRequest: .badRequest
+            case .requestTimeout: .requestTimeout
+            case .bodyTooLarge: .contentTooLarge
+            case .uriTooLong: .uriTooLong
+            case .expectationFailed: .expectationFailed
+            case .misdirectedRequest: .misdirectedRequest
+            case .headersTooLarge: .headerFieldsTooLarge
+            case .notImplemented: .notImplemented
+            case .overloaded: .serviceUnavailable
+            case .versionNotSupported: .versionNotSupported
+            }
+        }
     }
 }

@@ -58,17 +58,6 @@ extension ImageError {
         }
     }
 
-    /// The code of the error answers (API.md): which of the statuses 415, 413, 400 and 500 fits.
-    public var code: String {
-        switch self {
-        case .unsupportedFormat: "unsupported_media_type"
-        case .empty, .truncated, .corrupt, .tooManyScans: "invalid_image"
-        case .tooLarge, .sideTooLong, .tooMuchMemory: "image_too_large"
-        case .invalidSpec, .wrongSize, .outOfMemory: "internal"
-        case .cancelled: "cancelled"
-        }
-    }
-
     /// A word for metrics, whatever the picture.
     public var label: String {
         switch self {

@@ -18,13 +18,13 @@ struct AccessControl: Sendable {
         let fields = head.values(of: "authorization")
         guard fields.count == 1, let field = fields.first else {
             throw ServiceError(
-                .unauthorized, "unauthorized",
+                .unauthorized,
                 "a token is required: send \"Authorization: Bearer TOKEN\"")
         }
         let parts = field.split(separator: " ", omittingEmptySubsequences: true)
         guard parts.count == 2, parts[0].lowercased() == "bearer" else {
             throw ServiceError(
-                .unauthorized, "unauthorized", "the Authorization field is not of the form \"Bearer TOKEN\"")
+                .unauthorized, "the Authorization field is not of the form \"Bearer TOKEN\"")
         }
         let given = Array(parts[1].utf8)
         // Every token is compared, whichever fits: the time tells neither which nor how much of it.
@@ -34,10 +34,10 @@ struct AccessControl: Sendable {
             isKnown = true
             classes.formUnion(entry.classes)
         }
-        guard isKnown else { throw ServiceError(.unauthorized, "unauthorized", "unknown token") }
+        guard isKnown else { throw ServiceError(.unauthorized, "unknown token") }
         guard classes.contains(wanted) else {
             throw ServiceError(
-                .forbidden, "forbidden",
+                .forbidden,
                 "the token does not grant access to this: it needs the class \"\(wanted.rawValue)\"")
         }
     }

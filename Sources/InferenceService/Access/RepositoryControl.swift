@@ -16,7 +16,7 @@ enum RepositoryControl {
         case .none: reason = "nobody may"
         }
         throw ServiceError(
-            .forbidden, "forbidden",
+            .forbidden,
             "loading and unloading models is not allowed from here: \(reason) (the setting repository_control is "
                 + "\"\(settings.repositoryControl.rawValue)\")")
     }

@@ -13,10 +13,10 @@ extension ServiceError {
     }
 
     /// 400: an input is not what the model takes. The sentence names the input, what was expected and what came.
-    static func invalidInput(_ message: String) -> ServiceError { ServiceError(.badRequest, "invalid_input", message) }
+    static func invalidInput(_ message: String) -> ServiceError { ServiceError(.invalidInput, message) }
 
     /// 400: the request is not what the route takes.
-    static func badRequest(_ message: String) -> ServiceError { ServiceError(.badRequest, "bad_request", message) }
+    static func badRequest(_ message: String) -> ServiceError { ServiceError(.badRequest, message) }
 
     /// The error of a prediction whose inputs have names: where a picture cannot be used, it tells which input's.
     init(ofInput error: InferenceError) {
@@ -30,7 +30,7 @@ extension RequestHead {
     func refuseContentCodings() throws(ServiceError) {
         guard let coding = value(of: "content-encoding"), coding.lowercased() != "identity" else { return }
         throw ServiceError(
-            .unsupportedMediaType, "unsupported_media_type",
+            .unsupportedMediaType,
             "Content-Encoding \"\(coding.prefix(40))\" is not supported: send the body without a content coding")
     }
 }

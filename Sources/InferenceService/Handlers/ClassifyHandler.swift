@@ -49,7 +49,7 @@ struct ClassifyHandler: Sendable {
     static func explaining(_ error: ServiceError, to request: HTTPRequest) -> ServiceError {
         let isForm =
             (request.head.value(of: "content-type") ?? "").lowercased().hasPrefix("application/x-www-form-urlencoded")
-        guard isForm, request.body.count > 0, ["unsupported_media_type", "invalid_image"].contains(error.code) else {
+        guard isForm, request.body.count > 0, [.unsupportedMediaType, .invalidImage].contains(error.code) else {
             return error
         }
         return error.suffixed(" (curl -d changes files: send them with --data-binary)")
@@ -114,7 +114,7 @@ struct ClassifyHandler: Sendable {
                 }
             return HTTPResponse(status: .ok, fields: [("Content-Type", type)], body: body)
         } catch {
-            throw ServiceError(.internalServerError, "internal", "cannot encode the tensor: \(error)")
+            throw ServiceError(.internal, "cannot encode the tensor: \(error)")
         }
     }
 

@@ -25,13 +25,13 @@ struct ClassifyJob: PredictionJob {
         // What the model sees of a picture can be shown without labels.
         guard model.description.imageInput != nil, labels != nil || query.explain != nil else {
             throw ServiceError(
-                .badRequest, "invalid_input",
+                .invalidInput,
                 "model \"\(name)\" is not an image classifier (one image input, one output with labels)\(model.reasonForTensors)"
             )
         }
         if let labels, let top = query.top, top > labels.count {
             throw ServiceError(
-                .badRequest, "bad_request",
+                .badRequest,
                 "query parameter \"top\": expected a whole number from 1 to \(labels.count) (the classes of \"\(name)\"), found \"\(top)\""
             )
         }
@@ -52,7 +52,7 @@ struct ClassifyJob: PredictionJob {
         writer.key("error")
         writer.string("part \(part + 1): \(error.message)")
         writer.key("code")
-        writer.string(error.code)
+        writer.string(error.code.rawValue)
         writer.key("part")
         writer.integer(part + 1)
     }

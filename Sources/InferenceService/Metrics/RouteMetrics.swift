@@ -10,7 +10,8 @@ final class RouteMetrics: Sendable {
     ]
 
     private let requests = AtomicCounters(methods.count * (codes.count + 1))
-    private let bytes = AtomicCounters(2)
+    private enum Direction: Int, CaseIterable { case received, sent }
+    private let bytes = AtomicCounters(Direction.allCases.count)
     /// From the request's first byte to the answer's last.
     let duration = Histogram()
 
@@ -19,13 +20,13 @@ final class RouteMetrics: Sendable {
         let row = Self.methods.firstIndex(of: method) ?? Self.methods.count - 1
         let column = Self.codes.firstIndex(of: code) ?? Self.codes.count
         requests.add(at: row * (Self.codes.count + 1) + column)
-        bytes.add(UInt64(clamping: received), at: 0)
-        bytes.add(UInt64(clamping: sent), at: 1)
+        bytes.add(UInt64(clamping: received), at: Direction.received.rawValue)
+        bytes.add(UInt64(clamping: sent), at: Direction.sent.rawValue)
     }
 
     /// Bytes of bodies.
-    var bytesReceived: UInt64 { bytes[0] }
-    var bytesSent: UInt64 { bytes[1] }
+    var bytesReceived: UInt64 { bytes[Direction.received.rawValue] }
+    var bytesSent: UInt64 { bytes[Direction.sent.rawValue] }
 
     /// What was counted, where anything was; 0 is the code of a client that was gone, nil of any other status.
     var counts: [(method: String, code: String, count: UInt64)] {

@@ -9,8 +9,10 @@ internal import Synchronization
 /// Label values come from bounded sets only: routes, models of the repository, reasons from the code. Nothing that a
 /// client sends becomes one.
 final class ServiceMetrics: Sendable {
-    /// Where in its life a request was cancelled, or its client went away.
-    static let cancelStages = ["head", "body", "queue", "decode", "infer", "postprocess", "answer"]
+    /// Where in its life a request was cancelled, or its client went away; the label `stage`.
+    enum CancelStage: Int, CaseIterable {
+        case head, body, queue, decode, infer, postprocess, answer
+    }
     /// Why a request can be refused before it costs anything.
     static let refusalReasons = [
         "queue_full", "overloaded", "wait_timed_out", "deadline_exceeded", "deadline_unreachable", "displaced",
@@ -30,7 +32,7 @@ final class ServiceMetrics: Sendable {
     /// the start: Prometheus's increase() does not see a counter that begins with 1.
     let errors = LabelledList(["internal/engine", "internal/internal"]) { AtomicCounters(1) }
     let refusals = LabelledList(ServiceMetrics.refusalReasons) { AtomicCounters(1) }
-    private let cancellations = AtomicCounters(ServiceMetrics.cancelStages.count)
+    private let cancellations = AtomicCounters(CancelStage.allCases.count)
     private let counters = AtomicCounters(Counter.allCases.count)
 
     init() {
@@ -67,25 +69,27 @@ final class ServiceMetrics: Sendable {
     func cancelled(_ stage: InferenceError.Stage) {
         switch stage {
         // Waiting is waiting, for a slot or for the model.
-        case .load, .queue: cancellations.add(at: 2)
-        case .decode: cancellations.add(at: 3)
-        case .inference: cancellations.add(at: 4)
-        case .postprocess: cancellations.add(at: 5)
+        case .load, .queue: cancelled(at: .queue)
+        case .decode: cancelled(at: .decode)
+        case .inference: cancelled(at: .infer)
+        case .postprocess: cancelled(at: .postprocess)
         }
     }
 
+    private func cancelled(at stage: CancelStage) { cancellations.add(at: stage.rawValue) }
+
     /// Cancellations by stage.
     var cancelled: [(stage: String, count: UInt64)] {
-        Self.cancelStages.enumerated().map { ($1, cancellations[$0]) }
+        CancelStage.allCases.map { ("\($0)", cancellations[$0.rawValue]) }
     }
 
     // MARK: Answers
 
     /// An answer that is an error.
     func failed(_ error: ServiceError) {
-        errors["\(error.code)/\(error.label)"].add(at: 0)
+        errors["\(error.code.rawValue)/\(error.label)"].add(at: 0)
         switch error.code {
-        case "overloaded", "deadline_exceeded", "shutting_down", "model_not_ready":
+        case .overloaded, .deadlineExceeded, .shuttingDown, .modelNotReady:
             // Who was cancelled was not refused.
             if !error.label.hasPrefix("cancelled") { refusals[error.label].add(at: 0) }
         default: break
@@ -101,9 +105,9 @@ final class ServiceMetrics: Sendable {
         metrics.duration.record(record.end &- record.firstByte)
         guard case .clientGone(let stage) = record.outcome else { return }
         switch stage {
-        case .head: cancellations.add(at: 0)
-        case .body: cancellations.add(at: 1)
-        case .answering: cancellations.add(at: 6)
+        case .head: cancelled(at: .head)
+        case .body: cancelled(at: .body)
+        case .answering: cancelled(at: .answer)
         // The stage that the handler was in counts it.
         case .handling: break
         }

@@ -74,7 +74,7 @@ struct RepositoryHandler: Sendable {
                 }
             }
         }
-        if let failure { throw ServiceError(.serviceUnavailable, "model_not_ready", failure, retryAfter: 5) }
+        if let failure { throw ServiceError(.modelNotReady, failure, retryAfter: 5) }
     }
 
     // MARK: The request

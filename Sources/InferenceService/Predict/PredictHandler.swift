@@ -205,7 +205,7 @@ struct PredictHandler: Sendable {
                 writer.key("error")
                 writer.string("item \(outcome.index + 1): \(error.message)")
                 writer.key("code")
-                writer.string(error.code)
+                writer.string(error.code.rawValue)
                 writer.key("item")
                 writer.integer(outcome.index + 1)
             }

@@ -69,7 +69,7 @@ final class Service: HTTPResponder {
     func respond(to request: HTTPRequest) async -> HTTPResponse {
         do throws(ServiceError) {
             guard let admission = request.context as? Admission else {
-                throw ServiceError(.internalServerError, "internal", "the request was not admitted")
+                throw ServiceError(.internal, "the request was not admitted")
             }
             var response = try await admission.answer(request)
             response.tag = admission.route.label
@@ -91,13 +91,13 @@ final class Service: HTTPResponder {
     private func route(of head: RequestHead) throws(ServiceError) -> Route {
         guard let route = Route(path: head.target.path) else {
             throw ServiceError(
-                .notFound, "not_found",
+                .notFound,
                 "no such resource: \"\(head.target.path.prefix(200))\"; /v1/models lists the models")
         }
         guard route.methods.contains(head.method) else {
             let allow = route.methods.map(\.rawValue).joined(separator: ", ")
             throw ServiceError(
-                .methodNotAllowed, "method_not_allowed",
+                .methodNotAllowed,
                 "\(head.target.path.prefix(200)) does not allow \(head.method.rawValue.prefix(20)); allowed: \(allow)",
                 allow: allow)
         }
@@ -235,12 +235,12 @@ final class Service: HTTPResponder {
 
     private func readiness() throws(ServiceError) -> HTTPResponse {
         if isDraining.load(ordering: .relaxed) {
-            throw ServiceError(.serviceUnavailable, "shutting_down", "the daemon is draining", retryAfter: 5)
+            throw ServiceError(.shuttingDown, "the daemon is draining", retryAfter: 5)
         }
         guard repository.isReady else {
             let missing = repository.records.filter { $0.model == nil && $0.policy == .eager }
                 .map { "\($0.name) is \($0.state.name)" }.joined(separator: ", ")
-            throw ServiceError(.serviceUnavailable, "model_not_ready", "not ready: \(missing)", retryAfter: 1)
+            throw ServiceError(.modelNotReady, "not ready: \(missing)", retryAfter: 1)
         }
         return Self.ready
     }
@@ -251,7 +251,7 @@ final class Service: HTTPResponder {
         if !settings.defaultModel.isEmpty { return settings.defaultModel }
         if let name = repository.defaultClassifier { return name }
         throw ServiceError(
-            .notFound, "model_not_found",
+            .modelNotFound,
             "no image classifier is ready: name a model in the path, /v1/models/{name}/classify; /v1/models lists the models"
         )
     }
@@ -260,7 +260,7 @@ final class Service: HTTPResponder {
     private func modelName(_ name: String?, for task: ObservationTask) throws(ServiceError) -> String {
         if let name = name ?? repository.defaultModel(for: task) { return name }
         throw ServiceError(
-            .notFound, "model_not_found",
+            .modelNotFound,
             "no model gives \(task.gives): a bundle declares it by an output of type \"\(task.outputType)\"; "
                 + "/v1/models lists the models")
     }

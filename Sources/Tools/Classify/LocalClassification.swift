@@ -162,7 +162,7 @@ package enum LocalClassification {
 
     /// The line of a picture that failed.
     static func failure(_ error: any Error, file: String) -> String {
-        let code = (error as? InferenceError).map { ServiceError($0).code } ?? "bad_request"
+        let code = (error as? InferenceError).map { ServiceError($0).code.rawValue } ?? "bad_request"
         var writer = JSONWriter()
         writer.object { writer in
             writer.key("file")

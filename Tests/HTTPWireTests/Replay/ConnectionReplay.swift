@@ -28,7 +28,7 @@ struct ConnectionReplay: Replay {
             while let count = try step(UnsafeRawBufferPointer(rebasing: bytes[consumed...])) { consumed += count }
         } catch {
             log.endData("body")
-            log.add("error \(error.status.code) \(error.code) \(error.label)")
+            log.add("error \(error.status.code) \(error.code.rawValue) \(error.label)")
             checkThatItStays(error)
             state = .failed
         }

@@ -47,7 +47,7 @@ struct MultipartReplay: Replay {
 
     private mutating func fail(_ error: WireError) {
         failed = true
-        log.add("error \(error.status.code) \(error.code) \(error.label)")
+        log.add("error \(error.status.code) \(error.code.rawValue) \(error.label)")
         // A decoder stays at its error. (One that only ended too early has none yet.)
         var again: WireError? = error
         if error.label != "multipart_incomplete" {
