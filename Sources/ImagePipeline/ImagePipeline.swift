@@ -71,8 +71,8 @@ public final class ImagePipeline: Sendable {
         _ bytes: UnsafeRawBufferPointer, header: PictureHeader, options: ImageDecodeOptions, scratch: Scratch
     ) -> DecodePlan {
         let plan = DecodePlan(header: header, spec: spec, options: options)
-        guard plan.scale < 8, spec.decodeMargin >= Self.triedMargin, header.pixels <= ScaleTrial.mostBeforePixels,
-            let distortion = ScaleTrial.distortion(
+        guard plan.scale < 8, spec.decodeMargin >= Self.triedMargin, header.pixels <= ScaleCheck.mostBeforePixels,
+            let distortion = ScaleCheck.distortion(
                 of: bytes, scale: plan.scale, decoder: scratch.jpeg, memory: scratch.rows)
         else { return plan }
         var options = options

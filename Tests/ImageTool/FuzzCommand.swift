@@ -14,23 +14,23 @@ enum FuzzCommand {
                     spec: spec, limits: ImageLimits(maxBytes: 64 << 20, tolerateTruncation: tolerant))
             }
         }
-        var trial = Trial(pipelines: pipelines)
+        var run = FuzzRun(pipelines: pipelines)
         var mutator = Mutator(seed: seed)
         if options.values["truncations"] == "yes" {
             for file in files {
-                for part in 0..<64 { trial.run(Array(file.prefix(file.count * part / 64)), pick: part) }
+                for part in 0..<64 { run.run(Array(file.prefix(file.count * part / 64)), pick: part) }
             }
         }
         for round in 0..<options.integer("count", 0) where !files.isEmpty {
             var bytes = mutator.mutate(files[round % files.count])
             if mutator.below(4) > 0 { Mutator.repairChecksums(&bytes) }
-            trial.run(bytes, pick: mutator.below(1 << 20))
+            run.run(bytes, pick: mutator.below(1 << 20))
         }
         print(
-            "seed \(seed): \(trial.pictures) pictures, \(trial.errors) errors (\(trial.summary)), slowest "
-                + "\(trial.slowest / 1000) ms")
+            "seed \(seed): \(run.pictures) pictures, \(run.errors) errors (\(run.summary)), slowest "
+                + "\(run.slowest / 1000) ms")
         // Ten seconds of CPU, under a sanitizer, is a hang on any machine.
-        if trial.slowest > 10_000_000 { throw FuzzFailure.tooSlow }
+        if run.slowest > 10_000_000 { throw FuzzFailure.tooSlow }
     }
 
     private static var specs: [ImageTensorSpec] {
@@ -51,7 +51,7 @@ enum FuzzFailure: Error {
 }
 
 /// Runs single inputs and counts what became of them.
-struct Trial {
+struct FuzzRun {
     let pipelines: [ImagePipeline]
     private let input = GuardedBuffer(capacity: 4 << 20)
     private let output = GuardedBuffer(capacity: 1 << 20)

@@ -33,7 +33,7 @@ final class EventLoop {
     let scratch: UnsafeMutableRawBufferPointer
     /// Room in `scratch` for what is received in one go, beside the beginning of a head that was kept.
     let receiveSize = 64 << 10
-    var answers: AnswerWriter
+    var answers: ResponseRenderer
     /// Parses heads that arrive whole; one that does not takes the parser with it.
     var parser: RequestParser
     var identifiers = RequestIdentifier()
@@ -86,7 +86,7 @@ final class EventLoop {
         self.epoll = epoll
         let configuration = context.configuration
         scratch = .allocate(byteCount: Self.largestLeftover(configuration) + receiveSize, alignment: 64)
-        answers = AnswerWriter(serverName: configuration.serverName)
+        answers = ResponseRenderer(serverName: configuration.serverName)
         parser = RequestParser(limits: configuration.wireLimits)
         now = csys_monotonic()
         wheel = TimerWheel(now: now)

@@ -64,8 +64,8 @@ package struct CoreMLConversion: Sendable {
             labels = translated.classifier.map { $0.labels.map(\.description) }
             let model: any ModelFile
             do throws(EngineError) {
-                model = try OpenVINOEngine.shared().read(
-                    representation: representation, weights: writer.weightsSize, write: writer.writeWeights)
+                // Asked of the engine that will serve it: inputs and outputs are those of serving.
+                model = try DefaultEngine.shared().read(ModelSource(path: path))
             } catch {
                 throw ImportError([Problem(error.message)])
             }

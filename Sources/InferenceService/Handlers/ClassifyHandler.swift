@@ -65,7 +65,7 @@ struct ClassifyHandler: Sendable {
         var writer = JSONWriter(capacity: 256 + result.classifications.count * 96)
         writer.object { writer in
             job.writeHeader(to: &writer)
-            AnswerWriter.write(result, total: encoding.nanoseconds(since: job.received), to: &writer)
+            ClassificationWriter.write(result, total: encoding.nanoseconds(since: job.received), to: &writer)
         }
         let end = MonotonicInstant.now
         let encode = end.nanoseconds(since: encoding)
@@ -156,7 +156,7 @@ struct ClassifyHandler: Sendable {
                             sum.inference &+= result.times.inference
                             metrics.record(result.times, recv: job.receiving, encode: 0, model: job.name)
                             job.writeHeader(to: &writer)
-                            AnswerWriter.write(result, total: encoding.nanoseconds(since: started), to: &writer)
+                            ClassificationWriter.write(result, total: encoding.nanoseconds(since: started), to: &writer)
                         case .failure(let error):
                             metrics.failed(error)
                             ClassifyJob.write(error, part: outcome.index, to: &writer)
@@ -165,7 +165,7 @@ struct ClassifyHandler: Sendable {
                 }
             }
             writer.key("timing_ms")
-            AnswerWriter.write(sum, total: encoding.nanoseconds(since: job.received), to: &writer)
+            ClassificationWriter.write(sum, total: encoding.nanoseconds(since: job.received), to: &writer)
         }
         return job.response(writer.bytes, times: sum, encode: MonotonicInstant.now.nanoseconds(since: encoding))
     }

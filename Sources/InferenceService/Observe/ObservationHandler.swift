@@ -212,7 +212,7 @@ struct ObservationHandler: Sendable {
                 }
             }
             writer.key("timing_ms")
-            AnswerWriter.write(sum, total: encoding.nanoseconds(since: job.received), to: &writer)
+            ClassificationWriter.write(sum, total: encoding.nanoseconds(since: job.received), to: &writer)
         }
         return job.response(
             writer.bytes, times: sum, encode: MonotonicInstant.now.nanoseconds(since: encoding))

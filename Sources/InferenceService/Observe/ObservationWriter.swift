@@ -70,7 +70,7 @@ package struct ObservationWriter {
         }
         writer.key("image")
         writer.object { writer in
-            AnswerWriter.write(result.image, to: &writer)
+            ClassificationWriter.write(result.image, to: &writer)
             writer.key("displayed")
             writer.object { writer in
                 writer.member("width", result.displayed.width)
@@ -82,7 +82,7 @@ package struct ObservationWriter {
             }
         }
         writer.key("timing_ms")
-        AnswerWriter.write(result.times, total: total, to: &writer)
+        ClassificationWriter.write(result.times, total: total, to: &writer)
     }
 
     // MARK: Boxes and points

@@ -9,18 +9,18 @@ struct InferAnswer: Sendable {
     let modelVersion: String
     let id: String?
     /// The outputs that were asked for, in the order of the request, with their place in the model's.
-    let outputs: [(output: InferRequest.Output, index: Int, description: FeatureDescription)]
+    let outputs: [(output: InferBody.Output, index: Int, description: FeatureDescription)]
     /// Whether outputs that do not say otherwise are binary.
     let isBinary: Bool
 
     init(
-        request: InferRequest, model: ModelDescription, name: String, version: String
+        request: InferBody, model: ModelDescription, name: String, version: String
     ) throws(ServiceError) {
         modelName = name
         modelVersion = version
         id = request.id
         isBinary = request.isBinary
-        let wanted = request.outputs ?? model.outputs.map { InferRequest.Output(name: $0.name) }
+        let wanted = request.outputs ?? model.outputs.map { InferBody.Output(name: $0.name) }
         outputs = wanted.compactMap { output in
             model.outputs.firstIndex { $0.name == output.name }.map { (output, $0, model.outputs[$0]) }
         }

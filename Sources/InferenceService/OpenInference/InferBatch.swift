@@ -9,7 +9,7 @@ struct InferBatch: Sendable {
     /// The inputs of each prediction.
     let items: [DictionaryFeatureProvider]
 
-    init(_ request: InferRequest, model: ModelDescription, most: Int) throws(ServiceError) {
+    init(_ request: InferBody, model: ModelDescription, most: Int) throws(ServiceError) {
         var count: (items: Int, input: String)?
         for input in request.inputs {
             guard let description = model.inputs.first(where: { $0.name == input.name }) else { continue }
@@ -38,7 +38,7 @@ struct InferBatch: Sendable {
         self.items = items
     }
 
-    private static func items(of input: InferRequest.Input, _ description: FeatureDescription) -> Int {
+    private static func items(of input: InferBody.Input, _ description: FeatureDescription) -> Int {
         switch input.content {
         case .pictures(let pictures): pictures.count
         case .tensor where description.shape.isStatic && description.isBatchOpen: input.shape.dimensions.first ?? 1
@@ -47,7 +47,7 @@ struct InferBatch: Sendable {
     }
 
     private static func value(
-        _ input: InferRequest.Input, _ model: ModelDescription, _ index: Int, of total: Int
+        _ input: InferBody.Input, _ model: ModelDescription, _ index: Int, of total: Int
     ) throws(ServiceError) -> FeatureValue {
         switch input.content {
         case .pictures(let pictures): return .image(pictures[index])

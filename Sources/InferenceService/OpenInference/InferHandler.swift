@@ -26,7 +26,7 @@ struct InferHandler: Sendable {
         // What the body says of a timeout is read when the model is there that it is for.
         let received = MonotonicInstant(nanoseconds: request.bodyReceivedNanoseconds)
         let model = try await choice.model(in: repository, deadline: received + .seconds(settings.deadline))
-        var reader = InferRequestReader(
+        var reader = InferBodyReader(
             model: model.description, body: request.body, headerLength: try Self.headerLength(request),
             mostPictures: settings.maxBatch)
         var options = PredictionOptions()
@@ -39,7 +39,7 @@ struct InferHandler: Sendable {
         } else {
             slot = nil
         }
-        let infer: InferRequest, batch: InferBatch
+        let infer: InferBody, batch: InferBatch
         do throws(ServiceError) {
             infer = try reader.read()
             batch = try InferBatch(infer, model: model.description, most: settings.maxBatch)

@@ -32,7 +32,7 @@ struct InferTensor {
 
     // MARK: JSON
 
-    func json(_ scanner: inout JSONScanner) throws(JSONError) -> InferRequest.Input.Content {
+    func json(_ scanner: inout JSONScanner) throws(JSONError) -> InferBody.Input.Content {
         if takesPictures { return try pictures(&scanner) }
         let type = description.elementType
         guard type.isInJSON else {
@@ -53,7 +53,7 @@ struct InferTensor {
     }
 
     /// Encoded pictures as base64 strings: JSON's strings cannot hold their bytes.
-    private func pictures(_ scanner: inout JSONScanner) throws(JSONError) -> InferRequest.Input.Content {
+    private func pictures(_ scanner: inout JSONScanner) throws(JSONError) -> InferBody.Input.Content {
         let count = try pictureCount()
         var pictures: [EncodedImage] = []
         try collect(&scanner, into: &pictures, count: count)
@@ -95,7 +95,7 @@ struct InferTensor {
     // MARK: Binary data
 
     /// The bytes of `range` in the body; they are copied once, into the engine's memory.
-    func binary(_ body: HTTPBody, _ range: Range<Int>) throws(JSONError) -> InferRequest.Input.Content {
+    func binary(_ body: HTTPBody, _ range: Range<Int>) throws(JSONError) -> InferBody.Input.Content {
         if takesPictures { return .pictures(try elements(body, range).map { EncodedImage(body, $0) }) }
         let type = description.elementType
         let size = (shape.elementCount ?? 0).multipliedReportingOverflow(by: type.byteCount)

@@ -180,7 +180,7 @@ struct PredictHandler: Sendable {
                 for outcome in outcomes { write(outcome, job, sum: &sum, encoding: encoding, to: &writer) }
             }
             writer.key("timing_ms")
-            AnswerWriter.write(sum, total: encoding.nanoseconds(since: job.received), to: &writer)
+            ClassificationWriter.write(sum, total: encoding.nanoseconds(since: job.received), to: &writer)
         }
         let encode = MonotonicInstant.now.nanoseconds(since: encoding)
         return job.response(writer.bytes, type: "application/json", times: sum, encode: encode)

@@ -56,11 +56,11 @@ struct PredictJob: PredictionJob {
         self.writer.write(prediction, to: &writer)
         if let image = prediction.image {
             writer.key("image")
-            writer.object { AnswerWriter.write(image, to: &$0) }
+            writer.object { ClassificationWriter.write(image, to: &$0) }
         }
         var times = prediction.times
         times.queue &+= queue
         writer.key("timing_ms")
-        AnswerWriter.write(times, total: total, to: &writer)
+        ClassificationWriter.write(times, total: total, to: &writer)
     }
 }

@@ -3,9 +3,9 @@ internal import Glibc
 /// A picture of what was measured, as SVG: latency against load where there are several loads, else the distribution of
 /// the latencies. Stands alone: no fonts, scripts or files from elsewhere; follows the reader's light or dark setting.
 package struct LatencyChart: Sendable {
-    private let report: LoadReport
+    private let report: BenchReport
 
-    package init(_ report: LoadReport) { self.report = report }
+    package init(_ report: BenchReport) { self.report = report }
 
     // In pixels.
     private static let width = 880.0, height = 540.0
@@ -44,7 +44,7 @@ package struct LatencyChart: Sendable {
     // MARK: What is drawn
 
     private var sweepSeries: [Series] {
-        LoadReport.percentiles.enumerated().map { position, percentile in
+        BenchReport.percentiles.enumerated().map { position, percentile in
             var series = Series(name: percentile.name, style: "s\(position)")
             for step in report.steps where step.latency.count > 0 {
                 let rate = step.offeredRate

@@ -45,7 +45,7 @@ package struct LoadMaker: Sendable {
         return (text, isClean)
     }
 
-    private func measure() async throws -> LoadReport {
+    private func measure() async throws -> BenchReport {
         let target = try LoadTarget(parsing: request.url)
         let pictures = request.isGet ? [] : try BenchPictures(files: request.pictures, most: 1 << 30).pictures
         let fields = try request.fields.map { (field) throws(LoadError) in try RequestBytes.field(field) }
@@ -57,7 +57,7 @@ package struct LoadMaker: Sendable {
         progress("looking for the server...")
         let address = try ServerAddress(of: target)
         let plan = ServicePlan(settings: settings, environment: [:])
-        var report = LoadReport(
+        var report = BenchReport(
             url: target.description, isLocal: address.isLocal, keepAlive: request.keepAlive,
             pictures: pictures.map { ($0.name, $0.bytes.count) }, date: Date().formatted(.iso8601),
             processors: plan.resources.cpus.value, loadBefore: loadBefore)

@@ -153,7 +153,7 @@ package enum LocalClassification {
             writer.string(model)
             writer.key("version")
             writer.string(version)
-            AnswerWriter.write(result, total: total, to: &writer)
+            ClassificationWriter.write(result, total: total, to: &writer)
         }
         return String(decoding: writer.bytes, as: UTF8.self)
     }

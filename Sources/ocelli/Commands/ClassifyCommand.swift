@@ -50,11 +50,11 @@ enum ClassifyCommand: Command {
         var request = LocalClassification.Request()
         var isBulk = false
         var resume: String?
-        var trial = PreprocessingTrials.Request()
+        var search = PreprocessingSearch.Request()
         while let argument = reader.next() {
             switch argument {
             case .word(let file): request.files.append(file)
-            case .flag("--try", let value): trial.model = try reader.value(of: "--try", value)
+            case .flag("--try", let value): search.model = try reader.value(of: "--try", value)
             case .flag("--json", nil): request.isJSON = true
             case .flag("--jsonl", nil): isBulk = true
             case .flag("--resume", let value): resume = try reader.value(of: "--resume", value)
@@ -87,10 +87,10 @@ enum ClassifyCommand: Command {
             return try await bulk.run() == 0 ? 0 : 1
         }
         guard !request.files.isEmpty else { throw UsageError("no file is given; `ocelli help classify` shows how") }
-        if !trial.model.isEmpty {
-            trial.files = request.files
-            let failed = try await PreprocessingTrials.run(
-                trial, settings: try settings.resolve(), output: Terminal.print, complain: Terminal.complain,
+        if !search.model.isEmpty {
+            search.files = request.files
+            let failed = try await PreprocessingSearch.run(
+                search, settings: try settings.resolve(), output: Terminal.print, complain: Terminal.complain,
                 progress: Terminal.progress)
             return failed == 0 ? 0 : 1
         }

@@ -1,4 +1,4 @@
-extension LoadReport {
+extension BenchReport {
     /// The report as a page that stands alone: picture, table and warnings.
     package var html: String {
         let names =

@@ -3,7 +3,7 @@ package import Inference
 package import JSON
 
 /// Writes the parts of a classification's answer that the daemon and `ocelli classify` share (API.md, "Classify").
-package enum AnswerWriter {
+package enum ClassificationWriter {
     /// The members `classifications`, `image` and `timing_ms` of an object that is open.
     package static func write(_ result: ClassificationResult, total: UInt64, to writer: inout JSONWriter) {
         writer.key("classifications")

@@ -5,7 +5,7 @@ import CJPEG
 /// A full decode cuts what lies outside of 0 to 255 off each pixel, and then pixels are averaged; libjpeg's smaller sizes average
 /// first. Where chroma has fewer samples than luma, fine patterns of saturated colours (screenshots, drawings, test pictures)
 /// have many such pixels, and come out up to 20 levels brighter or darker. In photographs it is a tenth of a level.
-enum ScaleTrial {
+enum ScaleCheck {
     /// Rows that are tried: those of one MCU. (At full size libjpeg reads two, since chroma is interpolated across their border.)
     /// Pictures that are large enough to be decoded smaller have a hundred and more.
     private static let rows = 16

@@ -3,7 +3,7 @@ import HTTPWire
 
 /// Renders answers into one buffer, which all connections of a loop share: what the socket does not take at once is
 /// copied out of it, which is rare.
-struct AnswerWriter {
+struct ResponseRenderer {
     /// What is rendered and not yet sent.
     private(set) var bytes: [UInt8] = []
     /// `Server`, `Date` and the name of `X-Request-ID`, rendered once a second; and the same behind 200's status line.

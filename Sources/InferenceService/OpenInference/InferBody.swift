@@ -3,7 +3,7 @@ internal import Inference
 internal import JSON
 
 /// One `infer` request, taken apart: the inputs are read into the types that the model takes.
-struct InferRequest: Sendable {
+struct InferBody: Sendable {
     /// One input: a tensor, or encoded pictures.
     struct Input: Sendable {
         let name: String
@@ -37,14 +37,14 @@ struct InferRequest: Sendable {
 }
 
 /// Reads the JSON of an `infer` request, and finds its binary data behind it.
-struct InferRequestReader {
+struct InferBodyReader {
     let model: ModelDescription
     let body: HTTPBody
     /// Bytes of JSON; what follows them is binary data.
     let headerLength: Int
     /// How many pictures one input may hold.
     let mostPictures: Int
-    private var request = InferRequest()
+    private var request = InferBody()
     /// Where the binary data of the next input begins.
     private var next: Int
 
@@ -58,9 +58,9 @@ struct InferRequestReader {
     }
 
     /// The request.
-    mutating func read() throws(ServiceError) -> InferRequest {
+    mutating func read() throws(ServiceError) -> InferBody {
         var reader = self
-        let result: Result<InferRequest, JSONError> = body.withUnsafeBytes { bytes in
+        let result: Result<InferBody, JSONError> = body.withUnsafeBytes { bytes in
             do throws(JSONError) {
                 return .success(try reader.read(UnsafeRawBufferPointer(rebasing: bytes[..<reader.headerLength])))
             } catch {
@@ -70,7 +70,7 @@ struct InferRequestReader {
         return try result.mapError { ServiceError($0) }.get()
     }
 
-    private mutating func read(_ text: UnsafeRawBufferPointer) throws(JSONError) -> InferRequest {
+    private mutating func read(_ text: UnsafeRawBufferPointer) throws(JSONError) -> InferBody {
         var scanner = JSONScanner(text)
         var hasInputs = false
         try scanner.object("the body") { (key, scanner) throws(JSONError) in
@@ -131,7 +131,7 @@ struct InferRequestReader {
 
     private mutating func readOutputs(_ scanner: inout JSONScanner) throws(JSONError) {
         if try scanner.takesNull() { return }
-        var outputs: [InferRequest.Output] = []
+        var outputs: [InferBody.Output] = []
         try scanner.array("\"outputs\"") { (index, scanner) throws(JSONError) in
             let output = try readOutput(index, &scanner)
             guard !outputs.contains(where: { $0.name == output.name }) else {
@@ -144,8 +144,8 @@ struct InferRequestReader {
 
     private mutating func readOutput(
         _ index: Int, _ scanner: inout JSONScanner
-    ) throws(JSONError) -> InferRequest.Output {
-        var output = InferRequest.Output(name: "")
+    ) throws(JSONError) -> InferBody.Output {
+        var output = InferBody.Output(name: "")
         var hasName = false
         try scanner.object("outputs[\(index)]") { (key, scanner) throws(JSONError) in
             switch key {
@@ -191,12 +191,12 @@ struct InferRequestReader {
         var binarySize: Int?
         /// Where `data` begins, if it came before what is needed to read it.
         var dataAt: Int?
-        var content: InferRequest.Input.Content?
+        var content: InferBody.Input.Content?
     }
 
     private mutating func readInput(
         _ index: Int, _ scanner: inout JSONScanner
-    ) throws(JSONError) -> InferRequest.Input {
+    ) throws(JSONError) -> InferBody.Input {
         var parts = Parts()
         // The input as errors call it, as soon as its name is known.
         func label() -> String { parts.name.map { "input \"\($0.prefix(200))\"" } ?? "inputs[\(index)]" }
@@ -247,12 +247,12 @@ struct InferRequestReader {
         guard let content = parts.content else {
             throw .value("input \"\(description.name)\": \"data\" (or binary data) is missing")
         }
-        return InferRequest.Input(name: description.name, shape: shape, content: content)
+        return InferBody.Input(name: description.name, shape: shape, content: content)
     }
 
     private func content(
         _ parts: Parts, at index: Int, _ scanner: inout JSONScanner
-    ) throws(JSONError) -> InferRequest.Input.Content {
+    ) throws(JSONError) -> InferBody.Input.Content {
         let (description, shape) = try described(parts, at: index)
         return try InferTensor(description: description, shape: shape, mostPictures: mostPictures).json(&scanner)
     }

@@ -7,7 +7,7 @@ package import Settings
 
 /// Runs pictures through a model in every usual way that is still to be decided, so that a person sees which is right: what
 /// `ocelli classify --try` does.
-package enum PreprocessingTrials {
+package enum PreprocessingSearch {
     /// What is asked for.
     package struct Request: Sendable {
         /// A bundle, a folder as it was downloaded, or a model file.
@@ -33,19 +33,19 @@ package enum PreprocessingTrials {
         } catch {
             throw StartupError(error.message)
         }
-        let trial = try Trial(model, bundle: request.model)
+        let search = try Search(model, bundle: request.model)
         progress("")
         output(
-            trial.undecided.isEmpty
-                ? "nothing is left to decide" : "to decide: \(trial.undecided.sorted().joined(separator: ", "))")
+            search.undecided.isEmpty
+                ? "nothing is left to decide" : "to decide: \(search.undecided.sorted().joined(separator: ", "))")
         var failed = 0
         for file in request.files {
             do {
                 let bytes = try InputFile.read(file, most: settings.maxBody)
                 output(file)
-                for combination in trial.combinations {
-                    let scores = try await trial.scores(bytes, combination.spec)
-                    output("  \(combination.words): \(trial.text(scores))")
+                for combination in search.combinations {
+                    let scores = try await search.scores(bytes, combination.spec)
+                    output("  \(combination.words): \(search.text(scores))")
                 }
             } catch {
                 failed += 1
@@ -57,7 +57,7 @@ package enum PreprocessingTrials {
         return failed
     }
 
-    private struct Trial {
+    private struct Search {
         struct Combination {
             let words: String
             let spec: ImageTensorSpec

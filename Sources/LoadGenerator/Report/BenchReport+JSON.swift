@@ -1,6 +1,6 @@
 internal import FoundationEssentials
 
-extension LoadReport {
+extension BenchReport {
     /// The report for programs: one JSON object; times in milliseconds.
     package func json() throws -> String {
         let encoder = JSONEncoder()
@@ -19,7 +19,7 @@ extension LoadReport {
         let steps: [Step]
         let warnings: [String]
 
-        init(_ report: LoadReport) {
+        init(_ report: BenchReport) {
             url = report.url
             date = report.date
             loop = report.isOpenLoop ? "open" : "closed"

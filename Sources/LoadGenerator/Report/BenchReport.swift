@@ -1,5 +1,5 @@
 /// All that `ocelli bench URL` has measured.
-package struct LoadReport: Sendable {
+package struct BenchReport: Sendable {
     package var url: String
     package var isLocal: Bool
     package var keepAlive: Bool

@@ -2,7 +2,7 @@ import ImagePipeline
 import Testing
 
 /// A JPEG is decoded smaller only where that can hardly be told. (That the results are then Pillow's, GoldenTests say.)
-@Suite struct ScaleTrialTests {
+@Suite struct ScaleCheckTests {
     private static let spec = ImageTensorSpec(width: 32, height: 32)
 
     private func decoding(
@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    /// The trial meets the damage first; the error is that of decoding the picture.
+    /// The check finds the damage first; the error is that of decoding the picture.
     @Test func aDamagedPictureIsToldOfAsBefore() throws {
         let picture = try Fixtures.bytes("large-checkers-8.jpg")
         let pipeline = try ImagePipeline(spec: Self.spec)

@@ -2,7 +2,7 @@ import Foundation
 import LoadGenerator
 import Testing
 
-@Suite struct LoadReportTests {
+@Suite struct BenchReportTests {
     /// A load in which nothing went wrong: `count` answers of 1 to `count` ms.
     private func clean(rate: Double?, count: Int = 10_000) -> StepResult {
         let loop = rate.map { LoadPlan.Loop.open(rate: $0) } ?? .closed
@@ -51,8 +51,8 @@ import Testing
         #expect(StepDoubts.about(clean(rate: 10, count: 5000)).contains { $0.text.contains("p99.9") })
     }
 
-    private func report(_ steps: [StepResult], local: Bool = false) -> LoadReport {
-        var report = LoadReport(
+    private func report(_ steps: [StepResult], local: Bool = false) -> BenchReport {
+        var report = BenchReport(
             url: "http://h/p?a=<b>", isLocal: local, keepAlive: true, pictures: [("cat & dog.jpg", 12_345)],
             date: "2026-01-01T00:00:00Z", processors: 2, loadBefore: 0)
         report.steps = steps

@@ -1,4 +1,4 @@
-extension LoadReport {
+extension BenchReport {
     /// The report for people: a table of one line a load.
     package var text: String {
         let sizes = pictures.map(\.bytes)
