@@ -46,7 +46,8 @@ extension EventLoop {
         exchange.body.settle()
         let request = HTTPRequest(
             head: exchange.head, body: exchange.body, requestID: exchange.requestID, remote: connection.remote,
-            headReceivedNanoseconds: exchange.firstByte, bodyReceivedNanoseconds: exchange.bodyEnd,
+            headReceived: MonotonicInstant(nanoseconds: exchange.firstByte),
+            bodyReceived: MonotonicInstant(nanoseconds: exchange.bodyEnd),
             context: exchange.context)
         // From here on the body is the handler's: its memory is free as soon as the handler releases it.
         exchange.body = .empty
@@ -186,13 +187,15 @@ extension EventLoop {
                 path: head?.target.path ?? "", status: response.status, tag: response.tag,
                 note: response.note,
                 bodyBytesReceived: received, bodyBytesSent: plan.omitBody ? 0 : response.body.count,
-                firstByte: firstByte, bodyEnd: bodyEnd, responseReady: ready, end: 0, outcome: outcome))
+                firstByte: MonotonicInstant(nanoseconds: firstByte), bodyEnd: MonotonicInstant(nanoseconds: bodyEnd),
+                responseReady: MonotonicInstant(nanoseconds: ready), end: MonotonicInstant(nanoseconds: 0),
+                outcome: outcome))
     }
 
     /// Everything rendered was handed to the socket.
     func answersLeft(_ connection: Connection) {
         guard !connection.ending.isEmpty, let observer = context.observer else { return }
-        let end = csys_monotonic()
+        let end = MonotonicInstant(nanoseconds: csys_monotonic())
         for var record in connection.ending {
             record.end = end
             observer.exchangeEnded(record)

@@ -1,5 +1,6 @@
 import CSystem
 import HTTPWire
+import SystemSupport
 
 extension EventLoop {
     /// Brings timers and queues in line with the connection's phase. Called when an event was dealt with, not at each step
@@ -101,6 +102,7 @@ extension EventLoop {
         for index in lost.indices {
             lost[index].outcome = .clientGone(.answering)
         }
+        let never = MonotonicInstant(nanoseconds: 0)
         if let exchange = connection.exchange {
             connection.exchange = nil
             let whole = exchange.bodyEnd > 0
@@ -109,19 +111,21 @@ extension EventLoop {
                     requestID: exchange.requestID, remote: connection.remote, method: exchange.head.method,
                     path: exchange.head.target.path, status: nil, tag: "",
                     bodyBytesReceived: whole ? exchange.bodyBytes : exchange.body.count, bodyBytesSent: 0,
-                    firstByte: exchange.firstByte, bodyEnd: exchange.bodyEnd, responseReady: 0, end: 0,
+                    firstByte: MonotonicInstant(nanoseconds: exchange.firstByte),
+                    bodyEnd: MonotonicInstant(nanoseconds: exchange.bodyEnd), responseReady: never, end: never,
                     outcome: .clientGone(whole ? .handling : .body)))
         } else if connection.firstByte != 0 {
             lost.append(
                 ExchangeRecord(
                     requestID: identifiers.next(), remote: connection.remote, method: nil, path: "", status: nil,
-                    tag: "", bodyBytesReceived: 0, bodyBytesSent: 0, firstByte: connection.firstByte, bodyEnd: 0,
-                    responseReady: 0, end: 0, outcome: .clientGone(.head)))
+                    tag: "", bodyBytesReceived: 0, bodyBytesSent: 0,
+                    firstByte: MonotonicInstant(nanoseconds: connection.firstByte), bodyEnd: never,
+                    responseReady: never, end: never, outcome: .clientGone(.head)))
         }
         context.counters.clientsGone.add(lost.count)
         guard let observer = context.observer else { return }
         for var record in lost {
-            record.end = now
+            record.end = MonotonicInstant(nanoseconds: now)
             observer.exchangeEnded(record)
         }
     }

@@ -1,4 +1,5 @@
 public import HTTPWire
+public import SystemSupport
 
 /// One whole request, as it is handed to `HTTPResponder.respond(to:)`.
 public struct HTTPRequest: Sendable {
@@ -10,24 +11,25 @@ public struct HTTPRequest: Sendable {
     public let requestID: String
     /// The peer: `127.0.0.1:4242`, `[::1]:4242` or `unix`.
     public let remote: String
-    /// When the request's first byte was seen: CLOCK_MONOTONIC, nanoseconds.
-    public let headReceivedNanoseconds: UInt64
-    /// When its last byte was seen: CLOCK_MONOTONIC, nanoseconds.
-    public let bodyReceivedNanoseconds: UInt64
+    /// When the request's first byte was seen.
+    public let headReceived: MonotonicInstant
+    /// When its last byte was seen.
+    public let bodyReceived: MonotonicInstant
     /// What `HTTPResponder.admit` decided, as it gave it to `BodyAdmission.accept`.
     public let context: (any Sendable)?
 
     /// A request as a test or another transport makes it.
     public init(
         head: RequestHead, body: HTTPBody, requestID: String, remote: String,
-        headReceivedNanoseconds: UInt64 = 0, bodyReceivedNanoseconds: UInt64 = 0, context: (any Sendable)? = nil
+        headReceived: MonotonicInstant = MonotonicInstant(nanoseconds: 0),
+        bodyReceived: MonotonicInstant = MonotonicInstant(nanoseconds: 0), context: (any Sendable)? = nil
     ) {
         self.head = head
         self.body = body
         self.requestID = requestID
         self.remote = remote
-        self.headReceivedNanoseconds = headReceivedNanoseconds
-        self.bodyReceivedNanoseconds = bodyReceivedNanoseconds
+        self.headReceived = headReceived
+        self.bodyReceived = bodyReceived
         self.context = context
     }
 }

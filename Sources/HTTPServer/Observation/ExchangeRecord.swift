@@ -1,8 +1,9 @@
 public import HTTPWire
+public import SystemSupport
 
 /// One request and what became of it: for logs, metrics and traces.
 ///
-/// All times are CLOCK_MONOTONIC, in nanoseconds; 0 where the stage was never reached.
+/// A time is 0 where the stage was never reached.
 public struct ExchangeRecord: Sendable {
     /// How far a request had come.
     public enum Stage: String, Sendable, CaseIterable {
@@ -47,13 +48,13 @@ public struct ExchangeRecord: Sendable {
     /// Bytes of content answered.
     public var bodyBytesSent: Int
     /// The request's first byte.
-    public var firstByte: UInt64
+    public var firstByte: MonotonicInstant
     /// The request's last byte.
-    public var bodyEnd: UInt64
+    public var bodyEnd: MonotonicInstant
     /// The handler's answer.
-    public var responseReady: UInt64
+    public var responseReady: MonotonicInstant
     /// The answer's last byte was given to the kernel, or the connection ended.
-    public var end: UInt64
+    public var end: MonotonicInstant
     /// How it ended.
     public var outcome: Outcome
 }

@@ -40,7 +40,7 @@ struct ClassifyJob: PredictionJob {
         requestID = request.requestID
         top = query.top ?? min(settings.top, labels?.count ?? 1)
         threshold = query.threshold
-        received = request.received
+        received = request.headReceived
         receiving = request.receiving
         self.options = options
     }

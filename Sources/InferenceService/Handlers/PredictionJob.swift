@@ -33,7 +33,7 @@ extension PredictionJob {
     static func deadline(_ milliseconds: Int?, of request: HTTPRequest, settings: Settings) -> MonotonicInstant {
         let time = milliseconds.map { Duration.milliseconds($0) } ?? .seconds(settings.deadline)
         // From the body's end: a slow upload is the client's own time, and has its own limits.
-        return MonotonicInstant(nanoseconds: request.bodyReceivedNanoseconds) + time
+        return request.bodyReceived + time
     }
 
     /// The members that every answer begins with.
@@ -60,8 +60,6 @@ extension PredictionJob {
 }
 
 extension HTTPRequest {
-    /// When the first byte came.
-    var received: MonotonicInstant { MonotonicInstant(nanoseconds: headReceivedNanoseconds) }
     /// Whether an `Accept` field (RFC 9110 section 12.5.1) names a media type, with any weight but 0.
     func accepts(_ type: String) -> Bool {
         head.values(of: "accept").joined(separator: ",").split(separator: ",").contains { range in
@@ -71,5 +69,5 @@ extension HTTPRequest {
     }
 
     /// Nanoseconds from the first byte to the last.
-    var receiving: UInt64 { bodyReceivedNanoseconds &- headReceivedNanoseconds }
+    var receiving: UInt64 { bodyReceived.nanoseconds(since: headReceived) }
 }

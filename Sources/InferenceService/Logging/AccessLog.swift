@@ -3,6 +3,7 @@ internal import HTTPWire
 internal import Inference
 internal import JSON
 internal import Synchronization
+internal import SystemSupport
 
 /// One line for each request: who asked what of which model, how it ended, and where the time went.
 ///
@@ -70,7 +71,7 @@ final class AccessLog: Sendable {
         text.add(record.bodyBytesReceived)
         text.add(" out=")
         text.add(record.bodyBytesSent)
-        milliseconds("ms", record.end &- record.firstByte)
+        milliseconds("ms", record.end.nanoseconds(since: record.firstByte))
         if let note {
             for stage in stages(note) { milliseconds(stage.name, stage.time) }
             if let label = note.topLabel {
@@ -93,7 +94,7 @@ final class AccessLog: Sendable {
         writer.member("outcome", name(of: record.outcome))
         writer.member("bytes_in", record.bodyBytesReceived)
         writer.member("bytes_out", record.bodyBytesSent)
-        writer.member("ms", milliseconds: record.end &- record.firstByte)
+        writer.member("ms", milliseconds: record.end.nanoseconds(since: record.firstByte))
         guard let note else { return }
         writer.member("model", note.model)
         for stage in stages(note) { writer.member(stage.name + "_ms", milliseconds: stage.time) }

@@ -3,6 +3,7 @@ internal import HTTPServer
 internal import HTTPWire
 internal import Inference
 internal import Synchronization
+internal import SystemSupport
 
 /// What the service counts: always on, and without a lock on the way of a request.
 ///
@@ -102,7 +103,7 @@ final class ServiceMetrics: Sendable {
         metrics.record(
             method: record.method?.rawValue ?? "other", code: record.status?.code ?? 0,
             received: record.bodyBytesReceived, sent: record.bodyBytesSent)
-        metrics.duration.record(record.end &- record.firstByte)
+        metrics.duration.record(record.end.nanoseconds(since: record.firstByte))
         guard case .clientGone(let stage) = record.outcome else { return }
         switch stage {
         case .head: cancelled(at: .head)

@@ -32,7 +32,7 @@ struct ObservationJob: PredictionJob {
         requestID = request.requestID
         self.query = query
         self.options = options
-        received = request.received
+        received = request.headReceived
         receiving = request.receiving
         switch query.request.task {
         case .segment where request.accepts("image/png"): form = .png

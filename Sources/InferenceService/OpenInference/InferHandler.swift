@@ -24,7 +24,7 @@ struct InferHandler: Sendable {
 
     func respond(to request: HTTPRequest, _ choice: ModelChoice) async throws(ServiceError) -> HTTPResponse {
         // What the body says of a timeout is read when the model is there that it is for.
-        let received = MonotonicInstant(nanoseconds: request.bodyReceivedNanoseconds)
+        let received = request.bodyReceived
         let model = try await choice.model(in: repository, deadline: received + .seconds(settings.deadline))
         var reader = InferBodyReader(
             model: model.description, body: request.body, headerLength: try Self.headerLength(request),

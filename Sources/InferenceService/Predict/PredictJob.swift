@@ -43,7 +43,7 @@ struct PredictJob: PredictionJob {
         wantsPNG =
             request.accepts("image/png")
             && description.outputs.filter { $0.kind == .image }.count == 1
-        received = request.received
+        received = request.headReceived
         receiving = request.receiving
         self.options = options
     }
