@@ -186,7 +186,8 @@ let package = Package(
             path: "Benchmarks/overload/LimiterSimulator",
             swiftSettings: strict),
         .testTarget(
-            name: "EndToEndTests", dependencies: ["ImagePipeline", "InferenceService", "Settings", "TestSupport"],
+            name: "EndToEndTests",
+            dependencies: ["HTTPWire", "ImagePipeline", "Inference", "InferenceService", "Settings", "TestSupport"],
             swiftSettings: waiting, linkerSettings: findEngine),
         .testTarget(name: "LoadGeneratorTests", dependencies: ["LoadGenerator", "CSystem"], swiftSettings: strict),
     ],

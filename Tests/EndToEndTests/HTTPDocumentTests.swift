@@ -1,0 +1,232 @@
+import Foundation
+import HTTPWire
+import InferenceService
+import Inference
+import TestSupport
+import Testing
+
+/// docs/http-api.md has every route and every error code, and its examples run against the real binary.
+@Suite(.serialized)
+struct HTTPDocumentTests {
+    private let document: String
+
+    init() throws {
+        document = try String(
+            contentsOf: SharedData.packageRoot.appendingPathComponent("docs/http-api.md"), encoding: .utf8)
+    }
+
+    // MARK: Tables
+
+    /// One route of each kind. A new case does not compile here until it has its entry.
+    private static func kind(_ route: Route) -> Int {
+        switch route {
+        case .page: 0
+        case .health: 1
+        case .readiness: 2
+        case .metrics: 3
+        case .models: 4
+        case .model: 5
+        case .classify: 6
+        case .predict: 7
+        case .observe: 8
+        case .openAPI: 9
+        case .openInference(let route):
+            switch route {
+            case .server: 10
+            case .live: 11
+            case .ready: 12
+            case .model: 13
+            case .modelReady: 14
+            case .infer: 15
+            case .statistics: 16
+            case .index: 17
+            case .load: 18
+            case .unload: 19
+            }
+        }
+    }
+
+    /// All routes, with `{name}` and `{version}` where a model and a version are named.
+    private static let routes: Set<Route> = {
+        let name = "{name}", version = "{version}"
+        var routes: Set<Route> = [
+            .page, .health, .readiness, .metrics, .models, .openAPI, .classify(model: nil, version: nil),
+            .openInference(.server), .openInference(.live), .openInference(.ready), .openInference(.index),
+            .openInference(.load(name: name)), .openInference(.unload(name: name)),
+            .openInference(.statistics(name: nil, version: nil)),
+        ]
+        for version in [nil, version] {
+            routes.formUnion([
+                .model(name: name, version: version), .classify(model: name, version: version),
+                .predict(model: name, version: version), .openInference(.model(name: name, version: version)),
+                .openInference(.modelReady(name: name, version: version)),
+                .openInference(.infer(name: name, version: version)),
+                .openInference(.statistics(name: name, version: version)),
+            ])
+            for task in ObservationTask.allCases { routes.insert(.observe(task, model: name, version: version)) }
+        }
+        for task in ObservationTask.allCases { routes.insert(.observe(task, model: nil, version: nil)) }
+        return routes
+    }()
+
+    /// The cells of the rows of tables, without the heads.
+    private var rows: [[String]] {
+        document.split(separator: "\n").filter { $0.hasPrefix("| ") }.map { line in
+            line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
+        }
+    }
+
+    private static func code(in cell: String) -> [String] {
+        cell.split(separator: "`", omittingEmptySubsequences: false).enumerated().filter { $0.offset % 2 == 1 }
+            .map { String($0.element) }
+    }
+
+    @Test func everyRouteHasItsMethodsInATable() {
+        var found: Set<Route> = []
+        for row in rows where row.count >= 2 {
+            let methods = row[1].split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
+            for path in Self.code(in: row[0]) where path.hasPrefix("/") {
+                guard let route = Route(path: path) else {
+                    Issue.record("\(path) is not a route")
+                    continue
+                }
+                // The row that refers to a table further down names no methods.
+                guard !methods.isEmpty else { continue }
+                found.insert(route)
+                let expected = route.methods.map(\.rawValue).filter { $0 != "HEAD" }
+                #expect(methods == expected, "\(path)")
+            }
+        }
+        #expect(found == Self.routes)
+        #expect(Set(Self.routes.map(Self.kind)) == Set(0...19))
+    }
+
+    @Test func everyErrorCodeHasItsStatusInTheTable() {
+        var found: [String: Int] = [:]
+        for row in rows {
+            guard let status = row.first.flatMap({ Int($0) }), row.count >= 3 else { continue }
+            for code in Self.code(in: row[1]) { found[code] = status }
+        }
+        let expected = ErrorCode.allCases.map { ($0.rawValue, $0.status.code) }
+        #expect(found == Dictionary(expected) { first, _ in first })
+    }
+
+    // MARK: Examples
+
+    /// `$ COMMAND    # STATUS CODE`
+    private struct Example {
+        let command: String
+        let status: Int
+        /// The error's code, where it is one.
+        let code: String
+        /// Whether the daemon has tokens.
+        var needsTokens: Bool { status == 401 }
+        /// The JSON that stands behind the examples, for the last of them.
+        var shape: Any?
+    }
+
+    private var examples: [Example] {
+        var examples: [Example] = []
+        var block: [Substring]?
+        for line in document.split(separator: "\n", omittingEmptySubsequences: false) {
+            if line == "```json" {
+                block = []
+            } else if line == "```", let json = block {
+                let shape = try? JSONSerialization.jsonObject(with: Data(json.joined(separator: "\n").utf8))
+                if shape == nil { Issue.record("not JSON: \(json.joined(separator: "\n"))") }
+                if let last = examples.indices.last, examples[last].shape == nil, examples[last].status == 200 {
+                    examples[last].shape = shape
+                }
+                block = nil
+            } else if block != nil {
+                block?.append(line)
+            } else if line.hasPrefix("$ "), let hash = line.range(of: "# ", options: .backwards) {
+                let words = line[hash.upperBound...].split(separator: " ")
+                examples.append(
+                    Example(
+                        command: String(line[..<hash.lowerBound].dropFirst(2)), status: Int(words.first ?? "") ?? 0,
+                        code: words.count > 1 ? String(words[1]) : ""))
+            }
+        }
+        return examples
+    }
+
+    /// Answers that no command brings about at will; the document shows their JSON.
+    private static let shown: Set<ErrorCode> = [.overloaded, .deadlineExceeded, .shuttingDown, .internal]
+
+    @Test func everyRouteAndEveryErrorHasAnExample() {
+        var kinds: Set<Int> = [], codes: Set<String> = []
+        for example in examples {
+            codes.insert(example.code)
+            guard let start = example.command.range(of: "localhost:8080") else { continue }
+            let path = example.command[start.upperBound...].prefix { !"? '\"".contains($0) }
+            if example.code.isEmpty, let route = Route(path: String(path)) { kinds.insert(Self.kind(route)) }
+        }
+        #expect(kinds == Set(0...19))
+        for code in ErrorCode.allCases {
+            let isShown = document.contains("\"code\": \"\(code.rawValue)\"")
+            #expect(Self.shown.contains(code) ? isShown : codes.contains(code.rawValue), "\(code)")
+        }
+    }
+
+    @Test(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)))
+    func theExamplesAnswerAsTheySay() throws {
+        let root = SharedData.packageRoot
+        let tokens = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-\(UUID().uuidString)")
+        try "all a-token-of-this-test".write(to: tokens, atomically: true, encoding: .utf8)
+        defer { try? FileManager.default.removeItem(at: tokens) }
+        // The document's own command, with less patience for the example of a slow client.
+        let models = ["--models", root.path + "/models", "--models", root.path + "/Tests/Fixtures/detectors"]
+        #expect(document.contains("ocelli serve --models models --models Tests/Fixtures/detectors"))
+        let daemon = try Daemon(models + ["--body-grace", "1s"])
+        let guarded = try Daemon(["--tokens-file", tokens.path])
+        for example in examples {
+            let url = example.needsTokens ? guarded.url : daemon.url
+            try run(example, port: try #require(url.split(separator: ":").last), in: root)
+        }
+        #expect(daemon.stop() == 0)
+        #expect(guarded.stop() == 0)
+    }
+
+    private func run(_ example: Example, port: Substring, in root: URL) throws {
+        // `-i` shows the head of an answer; what telnet brings has one anyway.
+        let isRaw = example.command.contains("telnet:")
+        let command = example.command.replacing("localhost:8080", with: "localhost:\(port)")
+            .replacing("curl ", with: isRaw ? "curl -sS --max-time 60 " : "curl -sSi --max-time 60 ")
+        let result = try Shell.run("bash", ["-c", command], directory: root)
+        var rest = result.text[...]
+        // 100 (Continue) comes before the answer.
+        while rest.hasPrefix("HTTP/1.1 1"), let end = rest.range(of: "\r\n\r\n") { rest = rest[end.upperBound...] }
+        let status = Int(rest.split(separator: " ", maxSplits: 2).dropFirst().first ?? "") ?? 0
+        #expect(status == example.status, "\(example.command)\n\(result.text.prefix(600))\(result.errors)")
+        let body = rest.range(of: "\r\n\r\n").map { Data(rest[$0.upperBound...].utf8) } ?? Data()
+        let json = try? JSONSerialization.jsonObject(with: body)
+        if status >= 400 {
+            let code = (json as? [String: Any])?["code"] as? String ?? ""
+            #expect(!code.isEmpty, "\(example.command)")
+            if !example.code.isEmpty { #expect(code == example.code, "\(example.command)") }
+        }
+        if let shape = example.shape {
+            let problem = Self.difference(shape, json as Any, at: "")
+            #expect(problem == nil, "\(example.command): \(problem ?? "")")
+        }
+    }
+
+    /// Where an answer lacks what the document shows: members and types, not values.
+    private static func difference(_ shown: Any, _ found: Any, at place: String) -> String? {
+        switch (shown, found) {
+        case (let shown as [String: Any], let found as [String: Any]):
+            for (key, value) in shown {
+                guard let member = found[key] else { return "\(place)/\(key) is missing" }
+                if let problem = difference(value, member, at: "\(place)/\(key)") { return problem }
+            }
+            return nil
+        case (let shown as [Any], let found as [Any]):
+            guard let one = shown.first else { return nil }
+            guard let other = found.first else { return "\(place) is empty" }
+            return difference(one, other, at: place + "/0")
+        case (is String, is String), (is NSNumber, is NSNumber), (is NSNull, _): return nil
+        default: return "\(place) is of another type: \(found)"
+        }
+    }
+}
