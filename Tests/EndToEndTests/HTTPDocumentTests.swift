@@ -128,18 +128,24 @@ struct HTTPDocumentTests {
     private var examples: [Example] {
         var examples: [Example] = []
         var block: [Substring]?
+        // JSON shows the answer of the example before it, in the same section.
+        var section = 0
         for line in document.split(separator: "\n", omittingEmptySubsequences: false) {
             if line == "```json" {
                 block = []
             } else if line == "```", let json = block {
                 let shape = try? JSONSerialization.jsonObject(with: Data(json.joined(separator: "\n").utf8))
                 if shape == nil { Issue.record("not JSON: \(json.joined(separator: "\n"))") }
-                if let last = examples.indices.last, examples[last].shape == nil, examples[last].status == 200 {
+                if examples.count > section, let last = examples.indices.last, examples[last].shape == nil,
+                    examples[last].status == 200
+                {
                     examples[last].shape = shape
                 }
                 block = nil
             } else if block != nil {
                 block?.append(line)
+            } else if line.hasPrefix("## ") {
+                section = examples.count
             } else if line.hasPrefix("$ "), let hash = line.range(of: "# ", options: .backwards) {
                 let words = line[hash.upperBound...].split(separator: " ")
                 examples.append(
