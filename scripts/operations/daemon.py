@@ -42,13 +42,14 @@ def pictures():
 class Daemon:
     """A running `ocelli serve`; its log is read all the time, so that it never waits for who reads it."""
 
-    def __init__(self, arguments, environment=None, command=None, pass_fds=(), ready="ready after"):
+    def __init__(self, arguments, environment=None, command=None, pass_fds=(), ready="ready after", plain=False):
+        """`command` comes before the daemon's own; where `plain`, it is all there is."""
         variables = {k: v for k, v in os.environ.items() if not k.startswith("OCELLI_")}
         # A cache of the tests' own: nothing of the user's is touched.
         variables["XDG_CACHE_HOME"] = f"{tempfile.gettempdir()}/ocelli-test-cache-{os.getuid()}"
         variables.update(environment or {})
         self.process = subprocess.Popen(
-            (command or []) + [binary(), "serve"] + arguments, env=variables, pass_fds=pass_fds,
+            command if plain else (command or []) + [binary(), "serve"] + arguments, env=variables, pass_fds=pass_fds,
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         atexit.register(self.kill)
         self.pid = self.process.pid
