@@ -15,7 +15,7 @@ QUIET := 2>&1 | grep --line-buffered -v "warning: the use of .mktemp. is dangero
 
 .DEFAULT_GOAL := help
 
-.PHONY: help setup setup-tests deps build run test quick test-asan test-tsan fuzz bench format lint install uninstall deb clean env
+.PHONY: help setup setup-tests deps build run test quick test-asan test-tsan fuzz bench format lint install uninstall deb image clean env
 
 help: ## list these commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | column -t -s '|'
@@ -68,6 +68,9 @@ install: build ## install to PREFIX (default /usr/local), under DESTDIR
 
 deb: build ## build a Debian package in .build/deb
 	scripts/deb
+
+image: build ## make an OCI image in .build/image, without Docker (MODELS=DIR: images with these models)
+	scripts/image $(if $(MODELS),--models "$(MODELS)")
 
 uninstall: ## remove what install put there
 	scripts/install --remove "$(DESTDIR)$(PREFIX)"

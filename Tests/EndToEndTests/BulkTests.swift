@@ -53,6 +53,24 @@ struct BulkTests {
         }
     }
 
+    /// The image has no shell that could redirect the list.
+    @Test func listMayBeAFile() throws {
+        let seven = examples.appendingPathComponent("seven.png").path
+        let list = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-\(UUID().uuidString).txt")
+        defer { try? FileManager.default.removeItem(at: list) }
+        try (seven + "\n").write(to: list, atomically: true, encoding: .utf8)
+        for (arguments, input) in [([list.path], ""), (["-"], seven), ([], seven)] {
+            let result = try bulk(input, arguments)
+            #expect(result.status == 0, "\(arguments): \(result.errors)")
+            #expect(try lines(result.text).map { $0.classifications?.first?.label } == ["7"], "\(arguments)")
+        }
+        let absent = try bulk("", ["/there/is/no/such.txt"])
+        #expect(absent.status != 0 && absent.errors.contains("/there/is/no/such.txt"), "\(absent.errors)")
+        let folder = try bulk("", [examples.path])
+        #expect(folder.status != 0 && folder.errors.contains("cannot be read to its end"), "\(folder.errors)")
+        #expect(try bulk("", [list.path, seven]).status == 2)
+    }
+
     /// Killed again and again, at any moment, a run answers every line once. (Thousands of short threads, too: one that had
     /// ended before it was given its name once crashed the program.)
     @Test func killedRunGoesOnWhereItStopped() throws {

@@ -1,3 +1,4 @@
+internal import CSystem
 internal import FlowControl
 internal import Glibc
 internal import Inference
@@ -11,6 +12,8 @@ internal import SystemSupport
 /// and no more are read or held than that.
 package struct BulkClassification {
     package var request: LocalClassification.Request
+    /// The file with the list; nil or "-" for standard input.
+    package var list: String?
     /// The file that answers go to, and that says where to go on; nil writes them to `output`.
     package var resume: String?
     package var settings: Settings
@@ -20,10 +23,11 @@ package struct BulkClassification {
     package var progress: (String) -> Void
 
     package init(
-        request: LocalClassification.Request, resume: String?, settings: Settings, output: @escaping (String) -> Void,
-        isOutputLost: @escaping () -> Bool, progress: @escaping (String) -> Void
+        request: LocalClassification.Request, list: String?, resume: String?, settings: Settings,
+        output: @escaping (String) -> Void, isOutputLost: @escaping () -> Bool, progress: @escaping (String) -> Void
     ) {
         self.request = request
+        self.list = list
         self.resume = resume
         self.settings = settings
         self.output = output
@@ -36,9 +40,12 @@ package struct BulkClassification {
         case answered(Int, String, failed: Bool)
     }
 
-    /// Reads the list from standard input until its end.
+    /// Reads the list until its end.
     /// - Returns: how many pictures failed in this run.
+    /// - Throws: `StartupError` where the list or the answers cannot be opened, read or written.
     package func run() async throws -> Int {
+        let source = try open()
+        defer { if source != STDIN_FILENO { _ = csys_close(source) } }
         let answers = try resume.map { path throws(StartupError) in try AnswerFile(path) }
         let classifier = try await LocalClassification.classifier(request, settings: settings, progress: progress)
         let width = classifier.model.limiter.snapshot.limit + 2
@@ -46,9 +53,10 @@ package struct BulkClassification {
         var number = 0, started = 0, written = 0, failed = 0
         var finished: [Int: String] = [:]
         var problem: (any Error)?
+        var unread: String?
         let begin = MonotonicInstant.now
         await withTaskGroup(of: Step.self) { group in
-            var list: PictureList? = PictureList(descriptor: STDIN_FILENO)
+            var list: PictureList? = PictureList(descriptor: source)
             var isReading = false
             while problem == nil {
                 while !waiting.isEmpty, started - written < width {
@@ -69,6 +77,7 @@ package struct BulkClassification {
                     switch step {
                     case .read(let entries, let rest):
                         isReading = false
+                        unread = rest.failure
                         list = rest.isAtEnd ? nil : rest
                         for entry in entries {
                             number += 1
@@ -93,11 +102,22 @@ package struct BulkClassification {
         }
         progress("")
         if let problem { throw problem }
+        if let unread { throw StartupError("\(listName) cannot be read to its end: \(unread)") }
         if let answers, number < answers.count {
             throw StartupError(
                 "\(resume ?? "") has \(answers.count) answers, and the list \(number) pictures: is it another list?")
         }
         return failed
+    }
+
+    private var listName: String { list == nil || list == "-" ? "standard input" : list ?? "" }
+
+    /// Opens the list.
+    private func open() throws(StartupError) -> Int32 {
+        guard let list, list != "-" else { return STDIN_FILENO }
+        let descriptor = Glibc.open(list, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw StartupError("\(list) cannot be read: \(SystemError.words(errno))") }
+        return descriptor
     }
 
     /// Whether an earlier run has answered a picture. The last that it answered must be the list's.

@@ -24,6 +24,8 @@ struct PictureList: Sendable {
     /// Whether the line that `rest` begins is too long, and is being passed over.
     private var isPassingOver = false
     private(set) var isAtEnd = false
+    /// Why it ended before its end.
+    private(set) var failure: String?
 
     /// Bytes of the longest line.
     private static let longestLine = 64 << 10
@@ -34,7 +36,7 @@ struct PictureList: Sendable {
     }
 
     /// Waits for more of the list, on a thread that may block.
-    /// - Returns: the lines that are complete, and the list behind them. Where it cannot be read, it has ended.
+    /// - Returns: the lines that are complete, and the list behind them. Where it cannot be read, it has ended with a `failure`.
     func reading() async -> (entries: [Entry], rest: PictureList) {
         await LoaderThread.run {
             var list = self
@@ -48,6 +50,7 @@ struct PictureList: Sendable {
         let count = csys_read(descriptor, &buffer, buffer.count)
         guard count > 0 else {
             isAtEnd = true
+            if count < 0 { failure = SystemError.words(Int32(clamping: -count)) }
             defer { rest = [] }
             // The last line may have no end.
             return isPassingOver ? [] : entry(rest).map { [$0] } ?? []

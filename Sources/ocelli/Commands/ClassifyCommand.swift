@@ -10,7 +10,7 @@ enum ClassifyCommand: Command {
     static var help: String {
         """
         Usage: ocelli classify FILE... [--model NAME] [--models DIR] [--top N] [--json] [SETTINGS]
-               ocelli classify --jsonl [--resume FILE] [--model NAME] [--models DIR] [SETTINGS] < LIST
+               ocelli classify --jsonl [LIST] [--resume FILE] [--model NAME] [--models DIR] [SETTINGS]
                ocelli classify --try BUNDLE FILE... [SETTINGS]
 
         Classifies pictures with the same pipeline that the daemon uses. Exits with 1 if any file failed.
@@ -28,8 +28,8 @@ enum ClassifyCommand: Command {
                             each usual way that is still to be decided, with the first classes, to see which is right.
           --json            One JSON object per file and line, in the form of the HTTP answer.
 
-          --jsonl           Classify a list of pictures from standard input: a line each, a path or {"path": ...}. The
-                            answers are lines of JSON in the same order, errors too. Without FILE.
+          --jsonl           Classify a list of pictures, from the file LIST or from standard input: a line each, a path or
+                            {"path": ...}. The answers are lines of JSON in the same order, errors too.
           --resume FILE     With --jsonl: append the answers to FILE instead, and go on behind those it already has,
                             so that a run that was killed can be started again.
 
@@ -77,12 +77,11 @@ enum ClassifyCommand: Command {
         }
         guard isBulk || resume == nil else { throw UsageError("--resume goes with --jsonl") }
         if isBulk {
-            // `--jsonl -` says what it does anyway.
-            guard request.files.isEmpty || request.files == ["-"], request.explain == nil else {
-                throw UsageError("--jsonl reads its list from standard input, and takes neither files nor --explain")
+            guard request.files.count <= 1, request.explain == nil else {
+                throw UsageError("--jsonl takes one list, or reads it from standard input, and no --explain")
             }
             let bulk = BulkClassification(
-                request: request, resume: resume, settings: try settings.resolve(), output: Terminal.print,
+                request: request, list: request.files.first, resume: resume, settings: try settings.resolve(), output: Terminal.print,
                 isOutputLost: { Terminal.isOutputLost }, progress: Terminal.progress)
             return try await bulk.run() == 0 ? 0 : 1
         }

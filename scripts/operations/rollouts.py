@@ -1,0 +1,253 @@
+"""The shipped Deployment under load: rolled, scaled, and with a replica that dies, refuses or stands still. What clients see.
+
+The manifests of deploy/kubernetes are read as they are (kubelet.py), and clients ask through a Service, HAProxy, nginx and Envoy with
+their shipped configurations (fronts.py). No request may be lost in a rollout, nor by scaling.
+
+usage: rollouts.py [FRONT...] [--rollouts N] [--faults] [--seed N]
+"""
+
+import argparse
+import collections
+import http.server
+import pathlib
+import random
+import shutil
+import signal
+import sys
+import tempfile
+import threading
+import time
+
+import daemon
+import fronts
+import images
+import kubelet
+import proxies
+import wire
+
+CLIENTS = 6
+FAULT_SECONDS = 12.0
+
+
+class Clients:
+    """Ask all the time, keep their connections, and count what they get in each phase."""
+
+    def __init__(self, front, seed, path="/v1/classify"):
+        self.front, self.path, self.phase = front, path, "steady"
+        self.counts = collections.defaultdict(collections.Counter)
+        self.times = collections.defaultdict(list)
+        self.samples = []
+        self.lock, self.over = threading.Lock(), threading.Event()
+        self.threads = [threading.Thread(target=self._work, args=(random.Random(f"{seed}-{i}"),), daemon=True) for i in range(CLIENTS)]
+        for thread in self.threads:
+            thread.start()
+
+    def _work(self, rng):
+        connection = None
+        choice = proxies.pictures()
+        while not self.over.is_set():
+            data, digit, kind = rng.choice(choice)
+            # A request that was under way when something happened belongs to what happened.
+            before, begin = self.phase, time.monotonic()
+            try:
+                if connection is None:
+                    host, port = self.front.target()
+                    connection = wire.Connection(port, timeout=90, host=host)
+                answer = connection.ask(wire.request("POST", self.path, data))
+                right = answer.status == 200 and answer.json["classifications"][0]["label"] == digit
+                what = "answered" if right else str(answer.status)
+                sample = "" if right else answer.body[:200].decode(errors="replace")
+                if not answer.keeps:
+                    connection.close()
+                    connection = None
+            except (wire.Lost, OSError) as error:
+                what, sample = "lost", str(error)
+                if connection:
+                    connection.close()
+                connection = None
+            phase = self.phase if before == "steady" else before
+            with self.lock:
+                self.counts[phase][what] += 1
+                self.times[phase].append(time.monotonic() - begin)
+                if what != "answered" and len(self.samples) < 8:
+                    self.samples.append(f"{phase}: {kind}: {what}: {sample}")
+            # Load, not overload: a rollout has one replica's work to spare, as a cluster that is sized for it has.
+            time.sleep(rng.uniform(0, 0.1))
+
+    def stop(self):
+        self.over.set()
+        for thread in self.threads:
+            thread.join(100)
+
+    def row(self, phase):
+        """(asked, what else than answers, seconds of the median, of the 99th percentile, the longest)."""
+        with self.lock:
+            counts, times = dict(self.counts[phase]), sorted(self.times[phase])
+        total = sum(counts.values())
+        answered = counts.pop("answered", 0)
+        at = lambda share: times[min(len(times) - 1, int(share * len(times)))] if times else 0.0
+        return total, answered, counts, at(0.5), at(0.99), times[-1] if times else 0.0
+
+
+def rollouts(front_name, count, seed, folder):
+    """Rolls and scales behind one front; problems, and a row of the table."""
+    deployment = front = clients = None
+    try:
+        manifest = kubelet.deployment("base")
+        sources = {"models": kubelet.models_volume(folder / f"image-{front_name}", daemon.ROOT / "models")}
+        front = fronts.FRONTS[front_name](folder)
+        deployment = kubelet.Deployment(manifest["spec"], folder / front_name, sources)
+        front.start(deployment)
+        clients = Clients(front, seed)
+        time.sleep(1)
+        clients.phase = "rollouts"
+        for _ in range(count):
+            deployment.roll()
+        clients.phase = "scaling"
+        deployment.scale(1)
+        deployment.scale(2)
+        time.sleep(1)
+        clients.phase = "after"
+        restarts = deployment.restarts()
+        clients.stop()
+        problems = list(deployment.problems)
+        if restarts:
+            problems.append(f"{restarts} containers were restarted")
+        for phase in ("steady", "rollouts", "scaling"):
+            total, answered, others, median, late, longest = clients.row(phase)
+            print(f"{front_name:8} {phase:9} {total:6} asked, {answered:6} answered, others {others or 'none'}; "
+                  f"median {median * 1000:.0f} ms, p99 {late * 1000:.0f} ms, longest {longest * 1000:.0f} ms", flush=True)
+            if others:
+                problems.append(f"{phase}: {others}: {clients.samples}")
+            if not answered:
+                problems.append(f"{phase}: nothing was answered")
+        return [f"{front_name}: {problem}" for problem in problems]
+    finally:
+        for one in (clients, front, deployment):
+            if one:
+                one.stop()
+
+
+class Refuser(http.server.BaseHTTPRequestHandler):
+    """A replica that is ready, and answers every picture with 503 and Retry-After, as one under overload does."""
+
+    protocol_version = "HTTP/1.1"
+
+    def _answer(self, status, body):
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(body)))
+        if status == 503:
+            self.send_header("Retry-After", "1")
+        self.end_headers()
+        self.wfile.write(body)
+
+    def do_GET(self):
+        self._answer(200, b"{}")
+
+    def do_POST(self):
+        self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        self._answer(503, b'{"error":{"code":"overloaded"}}')
+
+    def log_message(self, *_):
+        pass
+
+
+class Server(http.server.ThreadingHTTPServer):
+    request_queue_size = 256
+    daemon_threads = True
+
+
+def faults(front_name, seed, folder):
+    """One replica of two dies, refuses, stands still; a row each. What clients see is told, and judged only where it is certain."""
+    deployment = front = clients = server = None
+    problems = []
+    try:
+        manifest = kubelet.deployment("base")
+        sources = {"models": kubelet.models_volume(folder / f"faults-image-{front_name}", daemon.ROOT / "models")}
+        (folder / "faults").mkdir(exist_ok=True)
+        front = fronts.FRONTS[front_name](folder / "faults")
+        deployment = kubelet.Deployment(manifest["spec"], folder / f"faults-{front_name}", sources)
+        front.start(deployment)
+        clients = Clients(front, seed)
+
+        def rest():
+            for pod in deployment.pods:
+                deployment.until_ready(pod)
+            time.sleep(2)
+            clients.phase = "steady"
+            time.sleep(1)
+
+        rest()
+        # The pod stays, its container is started again.
+        clients.phase = "killed"
+        deployment.pods[0].signal(signal.SIGKILL)
+        time.sleep(FAULT_SECONDS)
+        rest()
+        # Nobody probes it as long as it stands: the kubelet would wait a minute, and this shows what others see.
+        clients.phase = "paused"
+        deployment.pods[0].signal(signal.SIGSTOP)
+        time.sleep(FAULT_SECONDS)
+        deployment.pods[0].signal(signal.SIGCONT)
+        time.sleep(1)
+        rest()
+        # A third replica that refuses everything.
+        free = next(address for address in deployment.addresses if address not in [pod.address for pod in deployment.pods])
+        server = Server((free, deployment.port), Refuser)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        if isinstance(front, fronts.Service):
+            endpoints = deployment.endpoints
+            deployment.endpoints = lambda: [*endpoints(), free]
+        time.sleep(1)
+        clients.phase = "refusing"
+        time.sleep(FAULT_SECONDS)
+        clients.phase = "over"
+        clients.stop()
+        for phase in ("steady", "killed", "paused", "refusing"):
+            total, answered, others, median, late, longest = clients.row(phase)
+            print(f"{front_name:8} {phase:9} {total:6} asked, {answered:6} answered, others {others or 'none'}; "
+                  f"median {median * 1000:.0f} ms, p99 {late * 1000:.0f} ms, longest {longest * 1000:.0f} ms", flush=True)
+            if not answered:
+                problems.append(f"{phase}: nothing was answered")
+        if clients.row("steady")[2]:
+            problems.append(f"steady: {clients.samples}")
+        return [f"{front_name}: {problem}" for problem in problems]
+    finally:
+        if server:
+            server.shutdown()
+            server.server_close()
+        for one in (clients, front, deployment):
+            if one:
+                one.stop()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("fronts", nargs="*", choices=[*fronts.FRONTS, []], help="default: all that are installed")
+    parser.add_argument("--rollouts", type=int, default=1)
+    parser.add_argument("--faults", action="store_true", help="also a replica that dies, stands still, refuses")
+    parser.add_argument("--seed", type=int, default=random.randrange(1 << 30))
+    given = parser.parse_args()
+    if missing := images.absence():
+        print(f"skipped: {missing}")
+        return 77
+    print(f"rollouts: seed {given.seed}, {given.rollouts} rollouts behind each", flush=True)
+    problems = []
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="ocelli-rollouts-", dir="/var/tmp"))
+    folder.chmod(0o755)
+    try:
+        for name in given.fronts or fronts.FRONTS:
+            if missing := fronts.absence(name):
+                print(f"{name}: skipped: {missing}")
+                continue
+            if given.rollouts:
+                problems += rollouts(name, given.rollouts, given.seed, folder)
+            if given.faults:
+                problems += faults(name, given.seed, folder)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    print("PASS" if not problems else "FAIL: " + "\n      ".join(problems))
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
