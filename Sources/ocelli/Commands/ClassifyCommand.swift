@@ -81,7 +81,8 @@ enum ClassifyCommand: Command {
                 throw UsageError("--jsonl takes one list, or reads it from standard input, and no --explain")
             }
             let bulk = BulkClassification(
-                request: request, list: request.files.first, resume: resume, settings: try settings.resolve(), output: Terminal.print,
+                request: request, list: request.files.first, resume: resume, settings: try settings.resolve(),
+                output: Terminal.print,
                 isOutputLost: { Terminal.isOutputLost }, progress: Terminal.progress)
             return try await bulk.run() == 0 ? 0 : 1
         }
