@@ -461,7 +461,7 @@ def main():
                 continue
             if ended:
                 if len(fates) == len(queue):
-                    # All were told of; it fell while it ended.
+                    # All were answered; it crashed at its end.
                     found += keep(arguments.keep, name, queue[-1], ended + "-at-exit", tally)
                     queue = []
                     continue

@@ -171,7 +171,7 @@ def overload():
         seconds = 3 if QUICK else 8
         load(1000, 3)
         capacity = statistics.median(load(1000, seconds)["goodput"] for _ in range(3))
-        # In turns, for a machine's speed changes from minute to minute: what overload costs is told beside the saturated
+        # In turns, for a machine's speed changes from minute to minute: what overload costs is shown beside the saturated
         # rounds before and after it.
         factors = (0.7, 0.9, 1.2, 3, 1.2, 10)
         results = {factor: [] for factor in factors}

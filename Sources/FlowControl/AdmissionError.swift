@@ -17,7 +17,7 @@ public enum AdmissionError: Error, Sendable, Hashable {
     /// Its deadline passed: before it came, or while it waited.
     case deadlineExceeded
 
-    /// By the predicted wait and the service time of late, its deadline will pass before it is answered.
+    /// By the predicted wait and the service time lately, its deadline will pass before it is answered.
     case deadlineUnreachable(predictedWait: Duration)
 
     /// A newer request took its place in the queue (`drop_oldest`, or a queue that was made smaller).

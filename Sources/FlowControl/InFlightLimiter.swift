@@ -47,7 +47,7 @@ public final class InFlightLimiter: Sendable {
     /// A permit, at once where a slot is free, else after a wait, as the policy says.
     ///
     /// - Parameter deadline: when the answer must be there. The wait ends with it, and does not begin where the wait
-    ///   predicted and the time that a slot is held of late do not fit before it.
+    ///   predicted and the time that a slot is held lately do not fit before it.
     /// - Throws: why there is none. Cancelling the calling task ends the wait, in O(1); one that is cancelled in the very
     ///   moment in which it gets a slot may get it nevertheless.
     public nonisolated(nonsending) func acquire(
@@ -86,7 +86,7 @@ public final class InFlightLimiter: Sendable {
     private nonisolated(nonsending) func wait(_ ticket: WaiterTicket) async -> WaitOutcome {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                // The slot, a refusal or the cancellation may have come since the lock was let go: then there is an
+                // The slot, a refusal or the cancellation may have come since the lock was released: then there is an
                 // outcome, and nobody else has seen the continuation.
                 if let outcome = state.withLock({ $0.machine.suspend(ticket, as: continuation) }) {
                     continuation.resume(returning: outcome)

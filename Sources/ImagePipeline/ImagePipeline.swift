@@ -66,7 +66,7 @@ public final class ImagePipeline: Sendable {
     }
 
     /// What will be done to a picture. One that would be decoded at a part of its size is tried first, where the margin promises
-    /// that this can hardly be told, and decoded in full if it can.
+    /// that the difference is hardly visible, and decoded in full where it is visible.
     private func plan(
         _ bytes: UnsafeRawBufferPointer, header: PictureHeader, options: ImageDecodeOptions, scratch: Scratch
     ) -> DecodePlan {

@@ -52,7 +52,7 @@ package enum Base64 {
         }
     }
 
-    /// What each byte stands for; 255 for bytes that are no letters.
+    /// What each byte stands for; 255 for bytes that are not letters.
     private static let values: [UInt8] = {
         var values = [UInt8](repeating: 255, count: 256)
         for (value, letter) in "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8.enumerated() {

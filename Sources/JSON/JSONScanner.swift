@@ -20,7 +20,7 @@ package struct JSONScanner {
     package init(_ text: UnsafeRawBufferPointer, subject: String = "the body") {
         self.text = text
         self.subject = subject
-        // A byte order mark is no part of JSON, but editors leave it there.
+        // A byte order mark is not part of JSON, but editors leave it there.
         position = text.count >= 3 && text[0] == 0xEF && text[1] == 0xBB && text[2] == 0xBF ? 3 : 0
     }
 
@@ -67,7 +67,7 @@ package struct JSONScanner {
 
     // MARK: Errors
 
-    /// The text is no JSON: what was expected at the position.
+    /// The text is not a JSON: what was expected at the position.
     package func malformed(_ expected: String) -> JSONError { malformed(expected, at: position) }
 
     /// A place in the text as people count.

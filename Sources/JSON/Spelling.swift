@@ -1,4 +1,4 @@
-/// Finds what a person probably meant.
+/// Finds the known name that is nearest to an unknown one.
 package enum Spelling {
     /// `; did you mean "NAME"?`, to be put behind a message; empty when no name is near.
     package static func hint(for word: String, among names: some Sequence<String>) -> String {

@@ -7,7 +7,7 @@ package struct SettingsLoader {
     package var settings = Settings()
     /// Everything that is wrong, each with where it stands.
     package private(set) var problems: [String] = []
-    /// What does nothing and may have been meant to: each a sentence. It does not keep the settings from being used.
+    /// What has no effect, a sentence each. It does not keep the settings from being used.
     package private(set) var warnings: [String] = []
     /// The settings that something other than the defaults has set.
     package private(set) var given: Set<String> = []
@@ -69,7 +69,7 @@ package struct SettingsLoader {
 
     /// Whether a variable is one that Kubernetes (and Docker's links) give every process of a pod beside a service called
     /// `ocelli`, or `ocelli-anything`: `OCELLI_SERVICE_HOST`, `OCELLI_SERVICE_PORT_HTTP`, `OCELLI_PORT=tcp://...`,
-    /// `OCELLI_PORT_8080_TCP_ADDR`. Nobody has meant them as settings.
+    /// `OCELLI_PORT_8080_TCP_ADDR`. They are not settings.
     private static func isServiceLink(_ name: String, _ text: String) -> Bool {
         if name.hasSuffix("_SERVICE_HOST") || name.hasSuffix("_SERVICE_PORT") || name.contains("_SERVICE_PORT_") {
             return true

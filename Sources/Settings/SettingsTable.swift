@@ -22,8 +22,8 @@ package enum SettingsTable {
                 "listen", \.listen,
                 "Addresses to listen on: \"HOST:PORT\", \"[IPV6]:PORT\", \":PORT\" for all interfaces, \"unix:PATH\" or "
                     + "\"unix:PATH?mode=0660&owner=USER:GROUP\" for a Unix-domain socket, \"systemd\" for sockets passed by socket activation. "
-                    + "Passed sockets take the place of these addresses unless \"systemd\" is among them. Under the packaged unit only this "
-                    + "machine may connect: `systemctl edit ocelli` with IPAddressAllow= of who else may (docs/operations.md)."
+                    + "Passed sockets replace these addresses unless \"systemd\" is among them. Under the packaged unit only this "
+                    + "machine may connect: `systemctl edit ocelli` and set IPAddressAllow= for other clients (docs/operations.md)."
             )
             .needingRestart,
             .strings(
@@ -43,7 +43,7 @@ package enum SettingsTable {
                 "repository_control", \.repositoryControl,
                 "Who may load and unload models by POST /v2/repository/models/NAME/load and .../unload: clients on this "
                     + "machine (the loopback addresses and Unix-domain sockets, but neither what a proxy forwards nor what a web "
-                    + "page of another origin sends), all, or nobody."),
+                    + "page of another origin sends), all, or none."),
             .duration(
                 "repository_poll", \.repositoryPoll, 0...86_400,
                 "How often to check the model folders. New and changed models are loaded, and removed ones "
@@ -150,7 +150,7 @@ package enum SettingsTable {
             .integer("max_batch", \.maxBatch, 1...10_000, "Maximum number of pictures, or items, in one request."),
             .bool(
                 "tolerate_truncated", \.tolerateTruncated,
-                "Classify truncated pictures by the part that is there, instead of refusing them."),
+                "Classify truncated pictures by the part that arrived, instead of refusing them."),
         ])
 
     static let http = Group(
@@ -194,7 +194,7 @@ package enum SettingsTable {
             )
             .needingRestart,
             .duration(
-                "body_grace", \.bodyGrace, 0.01...3600, "How long a body may arrive more slowly than min_body_rate."
+                "body_grace", \.bodyGrace, 0.01...3600, "How long a body may be slower than min_body_rate."
             )
             .needingRestart,
             .duration(
@@ -203,7 +203,7 @@ package enum SettingsTable {
             .needingRestart,
             .duration(
                 "write_timeout", \.writeTimeout, 0.01...3600,
-                "Close a connection whose client reads nothing of its answer for this time."
+                "Close a connection whose client does not read its answer for this time."
             )
             .needingRestart,
             .integer(
@@ -251,13 +251,13 @@ package enum SettingsTable {
         settings: [
             .string(
                 "tokens_file", \.tokensFile,
-                "A file of bearer tokens: in each line the classes of routes that a token opens (infer, read, admin, or all; "
-                    + "with commas between them), a space, and the token. Empty asks for none. /healthz, /readyz and the page are "
-                    + "always open. Read anew on SIGHUP."),
+                "A file of bearer tokens: in each line the classes of routes that a token allows (infer, read, admin, or all; "
+                    + "with commas between them), a space, and the token. Empty: no tokens are required. /healthz, /readyz and the page are "
+                    + "always open. SIGHUP reloads it."),
             .strings(
                 "host_names", \.hostNames,
                 "Names of this machine, beside localhost and its addresses, that clients on it may use where repository_control is "
-                    + "local: a request for another name is refused, since a web page can have any name lead to this machine."
+                    + "local: a request for another name is refused, because a web page can resolve any name to this machine."
             ),
         ])
 }

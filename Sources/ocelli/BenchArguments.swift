@@ -82,7 +82,7 @@ struct BenchArguments {
         guard load.pictures.count <= CeilingRequest.mostPictures else {
             throw UsageError("expected at most \(CeilingRequest.mostPictures) pictures, found \(load.pictures.count)")
         }
-        if load.isGet, !load.pictures.isEmpty { throw UsageError("--get sends no picture, and pictures are given") }
+        if load.isGet, !load.pictures.isEmpty { throw UsageError("--get sends no picture: remove the pictures") }
         do { _ = try LoadTarget(parsing: load.url) } catch { throw UsageError(error.description) }
         return load
     }
@@ -114,7 +114,7 @@ struct BenchArguments {
         do throws(LoadError) {
             switch flag {
             case "--rate", "--sweep":
-                guard case .closed = load.mode else { throw LoadError("one of --rate and --sweep is enough") }
+                guard case .closed = load.mode else { throw LoadError("--rate and --sweep exclude each other") }
                 if flag == "--rate" {
                     guard let rate = Double(text) else {
                         throw LoadError("expected a number of requests a second, found \"\(text)\"")

@@ -14,7 +14,7 @@ protocol Command: Sendable {
     static func run(_ arguments: [String]) async throws -> Int32
 }
 
-/// A command line that cannot be meant.
+/// A command line that is wrong.
 struct UsageError: Error, CustomStringConvertible {
     let message: String
     var description: String { message }

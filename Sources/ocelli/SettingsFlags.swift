@@ -42,7 +42,7 @@ struct SettingsFlags: Sendable {
     }
 
     /// The settings, or an error that says everything that is wrong.
-    /// - Parameter warn: told what does nothing and may have been meant to.
+    /// - Parameter warn: receives what has no effect, a sentence each.
     func resolve(warn: (String) -> Void = { Terminal.complain("ocelli: warning: \($0)") }) throws -> Settings {
         let environment = ProcessInfo.processInfo.environment
         var loader = SettingsLoader()

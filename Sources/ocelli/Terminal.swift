@@ -30,7 +30,7 @@ enum Terminal {
     /// A line on standard error.
     static func complain(_ text: String) {
         clearProgress()
-        // Where nobody can be told, there is nothing left to do.
+        // Where nothing can be written, nothing is left to do.
         _ = write(text + "\n", to: STDERR_FILENO)
     }
 
@@ -49,7 +49,7 @@ enum Terminal {
         clearProgress()
         let failure = state.withLock { $0.failure }
         guard failure != 0, failure != EPIPE else { Glibc.exit(status) }
-        complain("ocelli: standard output cannot be written: \(String(cString: strerror(failure)))")
+        complain("ocelli: cannot write to standard output: \(String(cString: strerror(failure)))")
         Glibc.exit(status == 0 ? 1 : status)
     }
 

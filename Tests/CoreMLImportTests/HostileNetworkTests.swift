@@ -100,7 +100,7 @@ import Testing
                 "layers[0] \"layer\": custom layers run code of the app that they were made for; "
                     + "export the network with layers of its own (2 layers)",
                 "layers[2] \"layer\": layers of type 4000 are not translated",
-                "layers[3] \"layer\" (transpose): [5] is no order of the 1 axes of [4]",
+                "layers[3] \"layer\" (transpose): [5] is not an order of the 1 axes of [4]",
                 "layers[4] \"layer\" (activation): no input and no layer before gives \"nowhere\"",
             ])
     }

@@ -187,7 +187,7 @@ struct BenchTests {
         func run(_ arguments: String...) throws -> String { try Shell.run(Self.loadtest, arguments).errors }
         #expect(try run("missing.png").contains("missing.png: the file is missing"))
         #expect(try run("--seconds", "x", picture).contains("--seconds: expected a whole number"))
-        #expect(try run("--rate", "3", picture).contains("\"--rate\" is no option"))
+        #expect(try run("--rate", "3", picture).contains("\"--rate\" is not an option"))
         // A PATH that has the shell's own tools and nothing else.
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-path-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

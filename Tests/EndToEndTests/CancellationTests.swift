@@ -124,7 +124,7 @@ struct CancellationTests {
         let daemon = try Daemon(["--queue-length", "32"])
         let seed = UInt64.random(in: .min ... .max)
         let picture = try seven
-        // Once before the measurement: what is made on first use is no leak.
+        // Once before the measurement: what is made on first use is not a leak.
         try await storm(of: daemon, picture: picture, aborts: 200, seed: seed &+ 1)
         try until("all is at rest", of: daemon) { $0.now == 0 && $0.waiting == 0 }
         let files = daemon.openFiles, threads = daemon.threads, resident = daemon.residentKiB

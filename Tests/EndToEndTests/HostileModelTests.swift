@@ -5,7 +5,7 @@ import Testing
 /// Model files that are none, or no longer whole: refused with a reason, one by one, and the others are served.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
 struct HostileModelTests {
-    /// One folder with many spoilt models and one good one.
+    /// One folder with many damaged models and one good one.
     private final class Folder {
         let url = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-hostile-\(UUID().uuidString)")
         private(set) var names: [String] = []
@@ -25,7 +25,7 @@ struct HostileModelTests {
         }
     }
 
-    /// Serves the folder: each spoilt model is refused with a reason that names the file or what the engine said, and the
+    /// Serves the folder: each damaged model is refused with a reason that names the file or what the engine said, and the
     /// good one answers.
     /// - Parameter isTried: whether each is tried in a process of its own before; the words must be the same either way.
     private func expectRefusals(_ folder: Folder, mayLoad: Bool = false, isTried: Bool) throws {

@@ -15,8 +15,8 @@ struct StartupTests {
         try FileManager.default.createDirectory(at: models, withIntermediateDirectories: true)
         let digits = SharedData.packageRoot.appendingPathComponent("models/digits")
         try FileManager.default.copyItem(at: digits, to: models.appendingPathComponent("digits"))
-        try FileManager.default.copyItem(at: digits, to: models.appendingPathComponent("spoilt"))
-        try spoil(models.appendingPathComponent("spoilt"))
+        try FileManager.default.copyItem(at: digits, to: models.appendingPathComponent("damaged"))
+        try spoil(models.appendingPathComponent("damaged"))
         return models
     }
 
@@ -80,7 +80,7 @@ struct StartupTests {
             try Shell.run("bash", ["-c", script, "bash", Daemon.binary.path])
         }
         let full = try shell("\"$1\" help config > /dev/full")
-        #expect(full.status == 1 && full.errors.contains("standard output cannot be written: No space left"), "\(full)")
+        #expect(full.status == 1 && full.errors.contains("cannot write to standard output: No space left"), "\(full)")
         let head = try shell("\"$1\" help config | head -n 1")
         #expect(head.status == 0 && head.errors == "", "\(head)")
     }
@@ -113,9 +113,9 @@ struct StartupTests {
         let models = try folder { try FileManager.default.removeItem(at: $0.appendingPathComponent("digits.onnx")) }
         defer { try? FileManager.default.removeItem(at: models) }
         let daemon = try Daemon(["--models", models.path])
-        #expect(daemon.log.contains("spoilt"))
+        #expect(daemon.log.contains("damaged"))
         #expect(daemon.log.contains("digits.onnx"))
-        let answer = try Curl.post(BadInputTests.seven, to: daemon.url + "/v1/models/spoilt/classify")
+        let answer = try Curl.post(BadInputTests.seven, to: daemon.url + "/v1/models/damaged/classify")
         #expect(answer.status == 503)
         #expect(answer.code == "model_not_ready")
         #expect(answer.error.contains("digits.onnx"))
@@ -124,7 +124,7 @@ struct StartupTests {
         #expect(try Curl.run(daemon.url + "/healthz").status == 200)
         #expect(try Curl.post(BadInputTests.seven, to: daemon.url + "/v1/models/digits/classify").topLabel == "7")
         #expect(try Curl.post(BadInputTests.seven, to: daemon.url + "/v1/classify").topLabel == "7")
-        let described = try Curl.run(daemon.url + "/v1/models/spoilt")
+        let described = try Curl.run(daemon.url + "/v1/models/damaged")
         #expect(described.json["state"] as? String == "failed")
         #expect((described.json["reason"] as? String)?.contains("digits.onnx") == true)
         #expect(daemon.stop() == 0)

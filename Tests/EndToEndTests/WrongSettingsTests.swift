@@ -59,7 +59,7 @@ struct WrongSettingsTests {
         ("{\n  top: 3\n  max_body: 1,\n}", ["not valid JSON5", "line 3, column 3"]),
         ("{ top: ", ["not valid JSON5", "the end of the file"]),
         ("", ["not valid JSON5", "line 1, column 1"]),
-        ("{ top: 0 }", ["top: expected a whole number from 1", "found 0"]),
+        ("{ top: 0 }", ["top: expected a whole number of 1 or more", "found 0"]),
     ]) func aWrongFileIsNamedWithThePlace(_ configuration: String, _ words: [String]) throws {
         let (status, text) = try complaint([], configuration: configuration)
         #expect(status == 2)

@@ -56,11 +56,11 @@ import Testing
         #expect(attempts.count == 1)
         _ = try await load(path, attempts.trial(file: file, circumstances: "elsewhere"))
         #expect(attempts.count == 2)
-        for spoilt in ["", "{", "[]", "{\"a\": 1}"] {
-            try spoilt.write(toFile: file, atomically: true, encoding: .utf8)
+        for damaged in ["", "{", "[]", "{\"a\": 1}"] {
+            try damaged.write(toFile: file, atomically: true, encoding: .utf8)
             let before = attempts.count
             _ = try await load(path, attempts.trial(file: file))
-            #expect(attempts.count == before + 1, "\(spoilt)")
+            #expect(attempts.count == before + 1, "\(damaged)")
         }
         // A place that cannot be written to only means that nothing is remembered there.
         _ = try await load(path, attempts.trial(file: "/proc/no/such/place"))

@@ -385,7 +385,7 @@ import Testing
         repository.unloadIdle()
         #expect(repository.records.first?.state == .ready, "its time has not come")
         #expect(repository.records.first?.policy == .lazy)
-        // A spoilt one keeps what it said; and a model that somebody uses goes on.
+        // A damaged one keeps what it said; and a model that somebody uses goes on.
         try folder.write(["m/model.json": "{"])
         try await reload()
         #expect(repository.records.first?.policy == .lazy)

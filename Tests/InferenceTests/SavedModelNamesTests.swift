@@ -22,9 +22,9 @@ import Testing
             #expect(SavedModelNames(message: whole.prefix(count)).outputKey(of: "dense/Sigmoid") == nil)
         }
         for place in whole.indices {
-            var spoilt = whole
-            spoilt[place] ^= 0xFF
-            _ = SavedModelNames(message: spoilt).outputKey(of: "dense/Sigmoid")
+            var damaged = whole
+            damaged[place] ^= 0xFF
+            _ = SavedModelNames(message: damaged).outputKey(of: "dense/Sigmoid")
         }
     }
 

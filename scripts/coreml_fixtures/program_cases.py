@@ -16,7 +16,7 @@ CASES = []
 class Case:
     """One program: sample inputs, a function that builds it, and one that computes its answers with numpy.
 
-    half: computed in 16-bit floats, as coremltools does unless told otherwise. whole: with coremltools' own passes; without them
+    half: computed in 16-bit floats, as coremltools does unless configured otherwise. whole: with coremltools' own passes; without them
     the operations stay as they are written. change: what is done to the model afterwards, such as compressing it.
     """
 

@@ -135,7 +135,7 @@ def main():
     if status != 0:
         problems.append(f"the last daemon ended with {status}")
     if answered < arguments.kills * 10:
-        problems.append(f"only {answered} requests were answered: that is no load")
+        problems.append(f"only {answered} requests were answered: that is not a load")
     print(
         f"answered {answered}, lost with a killed process {len(lost)} (at most {arguments.clients * arguments.kills} were "
         f"under way), refused {refused}, waiting connections served {waited + late_answered} of {len(early) + late}")

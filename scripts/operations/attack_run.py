@@ -14,7 +14,7 @@ from daemon import ROOT, Daemon, binary, pictures
 from wire import Connection, Lost, request
 
 MIB = 1 << 20
-# What bodies and answers may take, as the daemon is told, and what may come on top: slots, and 16 MiB.
+# What bodies and answers may take, as configured, and what may come on top: slots, and 16 MiB.
 BODIES = 64 * MIB
 ANSWERS = 32 * MIB
 SLOTS = 32 * MIB

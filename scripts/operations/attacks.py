@@ -52,7 +52,7 @@ CHUNKED = head("/v1/classify", ["Transfer-Encoding: chunked"])
 
 
 def flood(port, connections, first, repeated):
-    """Each connection sends `first` once and `repeated` for ever, and throws away what it is told."""
+    """Each connection sends `first` once and `repeated` for ever, and discards the answers."""
     poll = select.epoll()
     clients = {}
 

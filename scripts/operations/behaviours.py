@@ -237,7 +237,7 @@ def _drip(c, start, drop, status):
                 continue
             expect(answer, status)
             return
-        raise Wrong(f"a client that drips was never told {status}")
+        raise Wrong(f"a client that drips never got {status}")
     finally:
         connection.close()
 

@@ -1,4 +1,4 @@
-"""systemd/ocelli.service's sandbox, as far as it can be had without systemd, round the real daemon: it must start, classify
+"""systemd/ocelli.service's sandbox, as far as possible without systemd, round the real daemon: it must start, classify
 and reload there.
 
 bubblewrap gives the namespaces and mounts, libseccomp the unit's SystemCallFilter=, setpriv the user and capabilities:
@@ -87,7 +87,7 @@ def program(unit, deny_write_execute):
     import socket
     for family in unit["RestrictAddressFamilies"][0].split():
         filters.add_rule(seccomp.ALLOW, "socket", seccomp.Arg(0, seccomp.EQ, getattr(socket, family)))
-    # RestrictNamespaces=yes: threads, but no namespaces; clone3's flags are out of a filter's reach, so that glibc is told to
+    # RestrictNamespaces=yes: threads, but no namespaces; clone3's flags are out of a filter's reach, so that glibc has to
     # use clone.
     filters.add_rule(seccomp.ALLOW, "clone", seccomp.Arg(0, seccomp.MASKED_EQ, NAMESPACES, 0))
     filters.add_rule(seccomp.ERRNO(38), "clone3")
@@ -184,7 +184,7 @@ def trial(deny_write_execute):
         known = facts(inner)
         for name, expected in (("NoNewPrivs", "1"), ("Seccomp", "2"), ("CapEff", "0" * 16), ("CapBnd", "0" * 16)):
             if known[name] != expected:
-                problems.append(f"{name} is {known[name]}, not {expected}: this is no sandbox")
+                problems.append(f"{name} is {known[name]}, not {expected}: this is not a sandbox")
         picture, digit = daemon.pictures()[0]
         for turn in range(2):
             connection = wire.Connection(process.port)

@@ -11,7 +11,7 @@ HOG = [sys.executable, "-c", "import os; parent = os.getppid()\nwhile os.getppid
 
 
 class Tormentor(threading.Thread):
-    """Torments one process until told to leave it alone; ends only what it has started."""
+    """Torments one process until stopped; ends only what it has started."""
 
     def __init__(self, pid, random, hogs=2):
         super().__init__(daemon=True)

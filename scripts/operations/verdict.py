@@ -53,7 +53,7 @@ def judge(rows, warm_up):
     problems = []
     judged = rows[warm_up:]
     grown, error, bound = growth(judged)
-    # Two standard errors off: a short run has few samples, and the allocator's noise is no leak.
+    # Two standard errors off: a short run has few samples, and the allocator's noise is not a leak.
     if grown - 2 * error > bound:
         problems.append(f"RSS grew by {grown:.0f} ± {error:.0f} KiB after the warm-up, more than {bound:.0f}")
     files = {r.files for r in judged}

@@ -20,7 +20,7 @@ extension FeatureType {
 
     private static func integer(_ number: Double, _ feature: String) throws(EvaluationError) -> Int64 {
         guard let whole = Int64(exactly: number.rounded()) else {
-            throw EvaluationError("is \(number), which is no 64-bit integer", feature: feature)
+            throw EvaluationError("is \(number), which is not a 64-bit integer", feature: feature)
         }
         return whole
     }

@@ -3,7 +3,7 @@ extension GraphBuilder {
     /// The same elements in another shape. 0 keeps the extent at that place, one -1 is what remains.
     package func reshape(_ value: Graph.Value, to target: [Int]) throws(Problem) -> Graph.Value {
         guard target.filter({ $0 == -1 }).count <= 1, target.allSatisfy({ $0 >= -1 }) else {
-            throw Problem("\(target) is no shape")
+            throw Problem("\(target) is not a shape")
         }
         var shape: [Int?] = []
         for (axis, extent) in target.enumerated() {
@@ -39,10 +39,10 @@ extension GraphBuilder {
         operation("Reshape", 1, [value, target], ["special_zero": false], shape: shape)
     }
 
-    /// Axis `i` of what it gives is axis `order[i]` of the value. Throws where `order` is no permutation.
+    /// Axis `i` of what it gives is axis `order[i]` of the value. Throws where `order` is not a permutation.
     package func transpose(_ value: Graph.Value, _ order: [Int]) throws(Problem) -> Graph.Value {
         guard order.sorted() == Array(0..<value.rank) else {
-            throw Problem("\(order) is no order of the \(value.rank) axes of \(shapeText(value.shape))")
+            throw Problem("\(order) is not an order of the \(value.rank) axes of \(shapeText(value.shape))")
         }
         if order == Array(0..<value.rank) { return value }
         return operation("Transpose", 1, [value, integers(order)], shape: order.map { value.shape[$0] })
@@ -107,7 +107,7 @@ extension GraphBuilder {
     package func split(_ value: Graph.Value, axis: Int, sizes: [Int]) throws(Problem) -> [Graph.Value] {
         let axis = try positiveAxis(axis, rank: value.rank)
         guard !sizes.isEmpty, sizes.allSatisfy({ $0 > 0 && $0 <= Int(Int32.max) }), sizes.count <= 1 << 16 else {
-            throw Problem("\(sizes) are no sizes of parts")
+            throw Problem("\(sizes) are not sizes of parts")
         }
         if let extent = value.shape[axis], extent != sizes.reduce(0, +) {
             throw Problem("parts of \(sizes) do not make up the extent \(extent) of axis \(axis)")
@@ -157,7 +157,7 @@ extension GraphBuilder {
     /// Copies along each axis.
     package func tile(_ value: Graph.Value, _ repeats: [Int]) throws(Problem) -> Graph.Value {
         guard repeats.count == value.rank, repeats.allSatisfy({ $0 > 0 && $0 <= Int(Int32.max) }) else {
-            throw Problem("\(repeats) are no numbers of copies of \(shapeText(value.shape))")
+            throw Problem("\(repeats) are not numbers of copies of \(shapeText(value.shape))")
         }
         if repeats.allSatisfy({ $0 == 1 }) { return value }
         let shape = zip(value.shape, repeats).map { extent, count in extent.flatMap { checkedProduct($0, count) } }

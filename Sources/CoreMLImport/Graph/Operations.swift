@@ -76,7 +76,7 @@ extension GraphBuilder {
         operation("ShapeOf", 3, [value], ["output_type": "i64"], type: .i64, shape: [value.rank])
     }
 
-    /// Limits the values. Throws for limits that are no numbers or the wrong way round.
+    /// Limits the values. Throws for limits that are not numbers or the wrong way round.
     package func clamp(_ value: Graph.Value, from lower: Float, to upper: Float) throws(Problem) -> Graph.Value {
         guard lower <= upper else { throw Problem("values cannot be limited to \(lower)...\(upper)") }
         let limit = Float.greatestFiniteMagnitude

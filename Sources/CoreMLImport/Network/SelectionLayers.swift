@@ -173,7 +173,7 @@ enum SelectionLayers {
         guard blob.value.rank >= 2, let columns = blob.value.shape[blob.value.rank - 1],
             let rows = blob.value.shape[blob.value.rank - 2], let count = checkedProduct(rows, columns),
             count <= 1 << 22
-        else { throw Problem("the input \(shapeText(blob.shape)) is no matrix of known extents") }
+        else { throw Problem("the input \(shapeText(blob.shape)) is not a matrix of known extents") }
         let mask = (0..<count).map { keeps($0 / columns, $0 % columns) }
         // Selected, not multiplied: what is left out may be infinite.
         let bytes = Bytes(mask.map { $0 ? UInt8(1) : 0 })

@@ -83,7 +83,7 @@ extension ProgramOperations {
         let factors = zip(gammas, variances).map { $0 / ($1 + epsilon).squareRoot() }
         let summands = zip(betas, zip(means, factors)).map { $0 - $1.0 * $1.1 }
         guard (factors + summands).allSatisfy(\.isFinite) else {
-            throw Problem("variances that are no variances", at: "variance")
+            throw Problem("variances that are not variances", at: "variance")
         }
         let scaled = try graph.multiply(x, alongChannels(call, graph.floats(factors), of: x))
         return [try graph.add(scaled, alongChannels(call, graph.floats(summands), of: x))]

@@ -128,7 +128,7 @@ final class ProgramContext {
 
     private func known(_ type: MILType) throws(Problem) -> (MILDataType, [Int]) {
         guard let tensor = type.tensor, let shape = tensor.staticShape else {
-            throw Problem("a constant that is no tensor of a known shape")
+            throw Problem("a constant that is not a tensor of a known shape")
         }
         return (tensor.element, shape)
     }

@@ -144,7 +144,7 @@ package struct Field {
         case .fixed64(let bytes) where width == 8: return bytes
         case .length(let bytes):
             guard bytes.count % width == 0 else {
-                throw Problem("damaged: field \(number) has \(bytes.count) bytes, which is no multiple of \(width)")
+                throw Problem("damaged: field \(number) has \(bytes.count) bytes, which is not a multiple of \(width)")
             }
             return bytes
         default: throw wrongType("numbers of \(width) bytes")

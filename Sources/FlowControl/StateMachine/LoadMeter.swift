@@ -1,7 +1,7 @@
 internal import Glibc
 package import SystemSupport
 
-/// Tells load from overload: how many requests came and how many were done of late, as counts that fade.
+/// Tells load from overload: how many requests came and how many were done lately, as counts that fade.
 ///
 /// Each event adds 1; a count falls to 1/e of itself in ``window``. In a closed loop (a bulk job with 200 connections) each
 /// request follows an answer, so the two counts agree however long the queue is. Under overload more come than are done, and

@@ -1,4 +1,4 @@
-/// How long a slot is held, as an exponentially weighted mean of the times it was held of late.
+/// How long a slot is held, as an exponentially weighted mean of the times it was held lately.
 ///
 /// The gain is 1/8, as for TCP's smoothed round-trip time: a change of level shows after about eight requests, and one
 /// outlier moves the mean by an eighth. The first eight are a plain mean, so that a slow first prediction does not

@@ -101,7 +101,7 @@ struct Listener: Sendable {
         if case .systemdNamed(let name) = address { wanted = wanted.filter { $0.name == name } }
         var listeners: [Listener] = []
         for socket in wanted {
-            // Not ours to close if it is no listening socket: systemd may pass other things too.
+            // Not ours to close if it is not a listening socket: systemd may pass other things too.
             guard csys_is_listening(socket.descriptor) == 1 else { continue }
             let prepared = csys_set_nonblocking_cloexec(socket.descriptor)
             guard prepared >= 0 else { throw .listen(address: address.description, errno: -prepared) }

@@ -12,7 +12,7 @@ package struct SystemdSockets: Sendable, Hashable {
     /// In the order in which they were passed.
     package let sockets: [Socket]
 
-    /// Reads `LISTEN_PID`, `LISTEN_FDS` and `LISTEN_FDNAMES`. Empty where they are absent, malformed, or meant for another
+    /// Reads `LISTEN_PID`, `LISTEN_FDS` and `LISTEN_FDNAMES`. Empty where they are absent, malformed, or for another
     /// process (a parent that did not clean up its environment).
     package init(environment: [String: String], processID: Int32) {
         guard let pid = environment["LISTEN_PID"].flatMap({ Int32($0) }), pid == processID,

@@ -1,4 +1,4 @@
-/// Is told of every request once it is over.
+/// Receives every request when it is over.
 public protocol HTTPServerObserver: Sendable {
     /// Called on the event loop, once for each request that got an answer, and for each whose client went away after its
     /// first byte. Must be quick and must not block.

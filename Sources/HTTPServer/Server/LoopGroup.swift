@@ -1,6 +1,6 @@
 internal import SystemSupport
 
-/// The event loops of a server, told to end together.
+/// The event loops of a server, that end together.
 struct LoopGroup: Sendable {
     private let loops: [LoopContext]
 

@@ -33,7 +33,7 @@ struct ParameterList {
         return (name, value)
     }
 
-    // A few clients leave a boundary unquoted that is no token: what a boundary may be made of is let pass too.
+    // A few clients leave a boundary unquoted that is not a token: what a boundary may be made of is let pass too.
     private mutating func word() throws(WireError) -> [UInt8] {
         let start = rest.start
         while !rest.isEmpty && rest[0] != ASCII.space

@@ -11,7 +11,7 @@ enum ByteScan {
         first(bytes, from: from, to: to) { below(0x20, $0) | equal(0x7F, $0) }
     }
 
-    /// The first byte in `from..<to` that is no visible ASCII character (0x21 to 0x7E), or `to`.
+    /// The first byte in `from..<to` that is not a visible ASCII character (0x21 to 0x7E), or `to`.
     @inline(__always)
     static func firstNotVisible(_ bytes: UnsafeRawBufferPointer, from: Int, to: Int) -> Int {
         // 0x7F and all bytes from 0x80 on reach bit 7 when 1 is added, or have it.

@@ -2,7 +2,7 @@
 ///
 /// The path is decoded exactly once, after it was split into segments, and what decoding could turn into syntax is
 /// refused: `%2F`, `%5C`, `%00` and other control characters, `.` and `..` segments however they are spelt, and bytes that
-/// are not UTF-8. So no two servers in a row can disagree on which resource is meant.
+/// are not UTF-8. So no two servers in a row can disagree on the resource.
 public struct RequestTarget: Sendable {
     /// The form in which the target came.
     public enum Form: Sendable, Hashable, BitwiseCopyable {

@@ -28,7 +28,7 @@ struct TargetCheck {
         while end < target.end, target.bytes[end] != ASCII.slash, target.bytes[end] != ASCII.question { end &+= 1 }
         let authority = ByteSlice(bytes: target.bytes, start: start, end: end)
         // An http URI without a host is invalid (RFC 9110 section 4.2.1), and so is one with user information (4.2.4),
-        // which `Authority` refuses because '@' is no part of a host.
+        // which `Authority` refuses because '@' is not part of a host.
         guard !authority.isEmpty, Authority.isValid(authority), authority[0] != ASCII.colon else {
             throw WireError(.targetAuthority)
         }

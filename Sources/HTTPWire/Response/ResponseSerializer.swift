@@ -1,6 +1,6 @@
 /// Writes the heads of responses (RFC 9112 sections 4 and 5) behind the bytes that a buffer already holds.
 ///
-/// A field whose name is no token, or whose value holds a control character other than HTAB (CR, LF and NUL among them),
+/// A field whose name is not a token, or whose value holds a control character other than HTAB (CR, LF and NUL among them),
 /// is left out, so that nothing that came from a client can split a response. Whoever wants to know asks `isValid`.
 public enum ResponseSerializer {
     /// The status line and all fields of `head`, then the empty line.

@@ -41,7 +41,7 @@ public struct ImageTensorSpec: Sendable, Hashable, Codable {
     public var fill: RGBColor
 
     /// How many times the pixels that are needed, along each axis, a JPEG has at least after libjpeg made it smaller while
-    /// decoding it. With 3, the default, results are hardly to be told from those of full decoding: no confidence of the
+    /// decoding it. With 3, the default, results hardly differ from those of full decoding: no confidence of the
     /// test data moves by more than 0.01. With 1.2 a large picture costs half as much and its pixels change by about a
     /// level, which touchy models can tell (a SqueezeNet's confidence by 0.11). Infinity always decodes in full.
     /// From 2 on, a picture whose first rows show that its colours would change (fine patterns of saturated ones) is too.

@@ -82,7 +82,7 @@ enum RowConversion {
     }
 
     /// Adobe's CMYK, which stores 255 minus the ink, to RGBX, in place. All CMYK is taken to be of that kind, as Pillow does:
-    /// files that are not are hardly met, and cannot be told for sure.
+    /// files that are not are hardly met, and cannot be recognised with certainty.
     static func rgbxFromInvertedCMYK(_ row: UnsafeMutablePointer<UInt8>, count: Int) {
         for index in 0..<count {
             let pixel = row + index &* 4

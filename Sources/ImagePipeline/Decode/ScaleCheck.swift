@@ -24,14 +24,14 @@ enum ScaleCheck {
     }
 
     /// The mean difference, in levels of 255, of blocks of 8 x 8 pixels at full size and at `scale` eighths; nil where it is
-    /// tolerable, or cannot be told without decoding the whole picture (progressive files) or at all (damaged ones).
+    /// tolerable, or unknown without decoding the whole picture (progressive files) or at all (damaged ones).
     ///
     /// The decoder is left closed, the memory is used.
     static func distortion(
         of bytes: UnsafeRawBufferPointer, scale: Int, decoder: JPEGDecoder, memory: Memory
     ) -> Double? {
         defer { decoder.close() }
-        // A failure here is one of the picture: it is found again, and told, when the picture is decoded.
+        // A failure here is one of the picture: it is found again, and reported, when the picture is decoded.
         guard let full = try? sums(of: bytes, scale: 8, decoder: decoder, memory: memory),
             let part = try? sums(of: bytes, scale: scale, decoder: decoder, memory: memory),
             full.count == part.count, !full.isEmpty

@@ -1,13 +1,13 @@
 /// What is known of a picture before any of it is decoded.
 struct PictureHeader {
     let info: ImageInfo
-    /// Where and how the data ends too early, as far as that can be told by looking at its structure.
+    /// Where and how the data ends too early, as far as that can be seen by looking at its structure.
     let truncation: String?
     /// How many times fewer chroma samples a JPEG has one way than the other: 2 of 4:2:2, 4 of 4:1:1, else 1.
     var chromaUnevenness = 1.0
     /// Scans of a JPEG, where there may be many: progressive, or components apart. 1 for everything else.
     var scans = 1
-    /// Where the pixels begin: a JPEG's first scan, the image data of a WebP that is no animation.
+    /// Where the pixels begin: a JPEG's first scan, the image data of a WebP that is not an animation.
     var pixels = 0
     /// The bytes that hold the pixels, with the size they have: of a WebP animation, one frame.
     var frame: Frame?

@@ -6,7 +6,7 @@ package import ModelFacts
 package struct GatheredFacts: Sendable {
     /// All sources together.
     package var sheet = FactSheet()
-    /// Labels of files beside the model, the likeliest file first: which one is meant, the number of classes tells.
+    /// Labels of files beside the model, the likeliest file first: the number of classes decides which one applies.
     package var labelFiles: [(file: String, labels: [String])] = []
     /// timm's configuration, which is read again when the model's input is known.
     private var config: [UInt8]?
@@ -21,7 +21,7 @@ package struct GatheredFacts: Sendable {
     /// Reads a model file and, for a folder, what lies beside it. Blocks.
     /// - Parameters:
     ///   - model: the model file, or a SavedModel's folder.
-    ///   - folder: where files beside it are; nil for a bare file, which may have neighbours that are no part of it.
+    ///   - folder: where files beside it are; nil for a bare file, which may have neighbours that are not part of it.
     init(model: String, folder: String?, layout: BundleLayout?) {
         let name = model.split(separator: "/").last.map(String.init) ?? model
         if let folder, let layout {

@@ -199,7 +199,7 @@ struct LayerParser {
             image.bias = zip(mean, divisors).map { (normalization.offset - $0) / $1 }
             if bias != nil { problems.add(transform.path(of: "bias"), "cannot stand beside \"mean\" and \"std\"") }
         } else {
-            // A value that is wrong has been told of.
+            // A wrong value was reported already.
             if !hasMoments, !["standard", "scale", "bias"].contains(where: transform.has) {
                 problems.add(
                     transform.path, "expected \"standard\", or \"scale\" and \"bias\", or \"mean\" and \"std\"")

@@ -221,9 +221,9 @@ package struct ModelBundle: Sendable {
             problems.add(jsonPath, "\"\(file)\" is not UTF-8 text")
             return nil
         }
-        // "\r\n" is one character in Swift: it is no line's end unless it is named.
+        // "\r\n" is one character in Swift: it is not a line's end unless it is named.
         var lines = text.split(omittingEmptySubsequences: false) { $0 == "\n" || $0 == "\r\n" }.map(String.init)
-        // Empty lines at the end are no labels.
+        // Empty lines at the end are not labels.
         while lines.last == "" { lines.removeLast() }
         return lines
     }

@@ -132,7 +132,7 @@ struct ModelPlanner {
         let tail = port.shape.dimensions.suffix(3)
         guard tail.count == 3, let first = tail.first, let last = tail.last else { return "" }
         if (first == 3 || first == 1) && !(last == 3 || last == 1) { return "; is \"layout\": \"NCHW\" missing?" }
-        if (last == 3 || last == 1) && !(first == 3 || first == 1) { return "; is \"layout\": \"NHWC\" meant?" }
+        if (last == 3 || last == 1) && !(first == 3 || first == 1) { return "; did you mean \"layout\": \"NHWC\"?" }
         return ""
     }
 

@@ -3,7 +3,7 @@ public protocol EngineOutputs: Sendable {
     /// Calls `body` with the memory of an output after a successful inference; valid only meanwhile.
     func withOutput<R>(_ index: Int, _ body: (Shape, UnsafeRawBufferPointer) -> R) throws(EngineError) -> R
 
-    /// The value of an output that is no tensor: a string, or a dictionary.
+    /// The value of an output that is not a tensor: a string, or a dictionary.
     func feature(_ index: Int) -> FeatureValue?
 }
 

@@ -22,7 +22,7 @@ public enum InferenceError: Error, Sendable {
     case image(ImageError, input: String? = nil)
     /// The model is busy, or the deadline has passed.
     case refused(AdmissionError)
-    /// The deadline passed after a slot was had; tells what was stopped.
+    /// The deadline passed after the request got a slot; tells what was stopped.
     case deadlineExceeded(stage: Stage)
     /// The caller no longer wants the answer; tells what was stopped.
     case cancelled(stage: Stage)

@@ -43,7 +43,7 @@ struct BatchVariant: Sendable {
             var shape = output.index < compiled.outputs.count ? compiled.outputs[output.index].shape : []
             let isOpen = shape.dimensions.first == Shape.dynamic
             if isOpen { shape.dimensions[0] = 1 }
-            // Items that the model mixes, or an output without the axis, could not be told apart.
+            // Items that the model mixes, or an output without the axis, could not be distinguished.
             guard isOpen, shape.isStatic, single == nil || shape.elementCount == single else {
                 throw problem("is \(limit), but output \"\(output.description.name)\" has no batch axis")
             }

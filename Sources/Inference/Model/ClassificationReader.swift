@@ -13,7 +13,7 @@ struct ClassificationReader: Sendable {
         case embedding(ObservationPlan, EmbeddingClasses)
     }
 
-    /// - Throws: where the model is no image classifier.
+    /// - Throws: where the model is not an image classifier.
     init(_ model: Model, top: Int, threshold: Float) throws(InferenceError) {
         let name = model.description.name
         guard let labels = model.description.classLabels else {

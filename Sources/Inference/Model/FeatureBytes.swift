@@ -1,4 +1,4 @@
-/// Values that are no tensors, as tensors of one element: strings as the Open Inference Protocol's BYTES, integers of 64 bits.
+/// Values that are not tensors, as tensors of one element: strings as the Open Inference Protocol's BYTES, integers of 64 bits.
 enum FeatureBytes {
     /// The element of an output; nil where the output is a tensor already.
     static func encoded(_ plan: OutputPlan, of outputs: any EngineOutputs) throws(InferenceError) -> [UInt8]? {
@@ -20,7 +20,7 @@ enum FeatureBytes {
         default:
             throw .unsupported(
                 model: plan.description.name,
-                reason: "is a dictionary of any keys, which is no tensor: it is for predict")
+                reason: "is a dictionary of any keys, which is not a tensor: it is for predict")
         }
     }
 }

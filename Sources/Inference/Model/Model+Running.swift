@@ -125,7 +125,7 @@ extension Model {
     }
 
     /// Starts the inference and waits for the engine's callback; a cancelled task or a deadline asks the engine to stop,
-    /// and still waits: neither the request nor its slot may be used before the engine has let go.
+    /// and still waits: neither the request nor its slot may be used before the engine is done with it.
     static func infer(
         _ request: any InferRequest, deadline: MonotonicInstant? = nil
     ) async throws(EngineError) {

@@ -44,7 +44,7 @@ struct BundleFacts: Sendable {
         }
     }
 
-    /// The facts as they are now: a bundle that has been spoilt keeps those that it had, as it keeps its place. Blocks.
+    /// The facts as they are now: a bundle that was damaged keeps those that it had, as it keeps its place. Blocks.
     func readAnew(_ path: String, links: LinkPolicy) -> BundleFacts {
         if let stamp, stamp.isCurrent { return self }
         let now = BundleFacts(path: path, links: links)

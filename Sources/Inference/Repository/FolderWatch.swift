@@ -25,7 +25,7 @@ package struct FolderWatch<Stamp: Equatable & Sendable>: Sendable {
     /// A further look.
     /// - Parameters:
     ///   - now: what there is.
-    ///   - unreadable: paths at which it cannot be told what there is: what was there, or below, is not gone.
+    ///   - unreadable: paths that cannot be read: what was there, or below, is not gone.
     package mutating func look(_ now: [String: Stamp], unreadable: Set<String> = []) -> Change {
         var change = Change()
         var now = now

@@ -47,7 +47,7 @@ public final class ModelRepository: Sendable {
     ///   - configuration: how models are loaded that do not say it themselves.
     ///   - defaultPolicy: when models are loaded that do not say it themselves.
     ///   - loadsAtOnce: loads that run at a time; the others wait for their turn.
-    ///   - onEvent: told of loads, failures and unloads, from any thread.
+    ///   - onEvent: called for loads, failures and unloads, from any thread.
     public convenience init(
         folders: [String], configuration: ModelConfiguration, defaultPolicy: LoadPolicy = .eager, loadsAtOnce: Int = 1,
         onEvent: @escaping @Sendable (Event) -> Void = { _ in }
@@ -332,7 +332,7 @@ public final class ModelRepository: Sendable {
     /// What somebody has unloaded stays so, and so do models whose files cannot be read now.
     public func reloadAll() async { await reload { _ in true } }
 
-    /// The same for the versions at some places; those that are loaded as they are are not told of.
+    /// The same for the versions at some places; those that are already loaded are not reported.
     func reload(at paths: Set<String>) async {
         await reload(tellsUnchanged: false) { slot in
             paths.contains(slot.path) || slot.unreadable.map { paths.contains($0.path) } ?? false
@@ -381,11 +381,11 @@ public final class ModelRepository: Sendable {
         let versions = versions(of: name)
         guard !versions.isEmpty else { throw .modelNotFound(name: name, known: names) }
         for slot in versions where slot.unload(holdsBack: true) {
-            onEvent(.unloaded(name: slot.name, version: slot.version, why: "it was asked for"))
+            onEvent(.unloaded(name: slot.name, version: slot.version, why: "on request"))
         }
     }
 
-    /// Lets go of lazy models that have had nothing to do for longer than they are kept; they are loaded again when they
+    /// Unloads lazy models that have had nothing to do for longer than they are kept; they are loaded again when they
     /// are asked for. To be called now and then.
     public func unloadIdle() {
         for slot in slots.withLock({ Array($0.values.joined()) }) where slot.isIdle && slot.unload() {

@@ -192,7 +192,7 @@ final class ModelSlot: Sendable {
     ///   - again: whether files and configuration count as they are now, which those of a load under way may not be.
     ///   - bringsBack: whether the model is loaded though somebody has unloaded it.
     ///   - deadline: until when it is waited for; the load goes on after it.
-    ///   - onEnd: told how the load went, if this call began it.
+    ///   - onEnd: receives the result of the load, if this call began it.
     /// - Throws: where the deadline has passed, or the calling task was cancelled, before the load was over.
     func load(
         again: Bool, bringsBack: Bool, deadline: MonotonicInstant? = nil, onEnd: @escaping @Sendable (Outcome) -> Void
@@ -320,7 +320,7 @@ final class ModelSlot: Sendable {
     /// A load that has failed is worth another try, when somebody asks for the model.
     func forgetFailure() { if !standsForUnreadable { state.withLock { $0.failure = nil } } }
 
-    /// Lets go of the model; predictions that it is working on keep it alive until they end. Tells whether it was loaded.
+    /// Unloads the model; predictions that it is working on keep it alive until they end. Tells whether it was loaded.
     /// - Parameter holdsBack: whether requests for it must not load it again.
     func unload(holdsBack: Bool = false) -> Bool {
         let unloaded = state.withLock { state -> Model? in

@@ -1,6 +1,6 @@
 /// What becomes of the models that are known when the folders are looked through: which stay, and which are new.
 ///
-/// A model is gone when its files are gone. Where it cannot be told, because a folder cannot be read, it stays.
+/// A model is gone when its files are gone. Where that is unknown, because a folder cannot be read, it stays.
 struct RepositoryLook {
     /// The models from now on, by name.
     private(set) var slots: [String: [ModelSlot]] = [:]

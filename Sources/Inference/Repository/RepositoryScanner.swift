@@ -17,7 +17,7 @@ struct RepositoryScanner: Sendable {
         let path: String
         /// The folder of models that it is in.
         let folder: String
-        /// Why it cannot be told what there is: any number of versions may lie at the path, or below it, or none.
+        /// Why it cannot be read: any number of versions may lie at the path, or below it, or none.
         var failure: FileFailure?
     }
 
@@ -127,7 +127,7 @@ struct RepositoryScanner: Sendable {
         return try files.kind(folder + "/saved_model.pb") != .missing
     }
 
-    /// What a folder holds and ``scan(_:)`` passes over, each with the reason; hidden names are not told. Reads the folder:
+    /// What a folder holds and ``scan(_:)`` passes over, each with the reason; hidden names are left out. Reads the folder:
     /// blocks.
     func leftOut(of folder: String, found: [Found]) -> [String] {
         // A folder that is itself a bundle.

@@ -5,7 +5,7 @@ internal import Synchronization
 ///
 /// Engines read files of many formats in C++, and some files that no training ever wrote make them crash, run for ever, or
 /// ask for all memory there is. A model that has not been loaded here before is therefore first loaded where that does
-/// no harm; files that went well are remembered as long as they stay what they are.
+/// no harm; files that passed are remembered as long as they stay what they are.
 public final class LoadTrial: Sendable {
     /// How it went elsewhere.
     public enum Outcome: Sendable {
@@ -31,7 +31,7 @@ public final class LoadTrial: Sendable {
 
     /// A trial.
     /// - Parameters:
-    ///   - file: where the models that went well are remembered over restarts; nil remembers them in this process only.
+    ///   - file: where the models that passed are remembered over restarts; nil remembers them in this process only.
     ///   - circumstances: what a trial's outcome depends on beside the files: versions, devices. Others need another trial.
     ///   - attempt: loads what is at a path, elsewhere; may block for as long as that takes.
     public init(remembering file: String?, circumstances: String, attempt: @escaping @Sendable (String) -> Outcome) {

@@ -13,7 +13,7 @@ enum RepositoryControl {
             let origin = RequestOrigin(head: request.head, remote: request.remote)
             guard let objection = origin.objection(names: settings.hostNames, listen: settings.listen) else { return }
             reason = objection
-        case .none: reason = "nobody may"
+        case .none: reason = "it is disabled for all clients"
         }
         throw ServiceError(
             .forbidden,

@@ -17,7 +17,7 @@ package struct TokenFile: Sendable {
     }
 
     package let entries: [Entry]
-    /// Everything that is wrong, with its line. Tokens themselves are never told.
+    /// Everything that is wrong, with its line. Tokens themselves are never shown.
     package let problems: [String]
     /// What an operator should know, though it works.
     package let warnings: [String]

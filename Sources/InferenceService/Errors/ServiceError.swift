@@ -11,7 +11,7 @@ package struct ServiceError: Error, Sendable {
     package let code: ErrorCode
     /// A sentence that a person can act on.
     package let message: String
-    /// Seconds after which trying again may help: told with every 503, whichever layer it comes from.
+    /// Seconds after which trying again may help: sent with every 503, whichever layer it comes from.
     package let retryAfter: Int?
     /// The methods of a resource, for 405.
     package var allow: String?

@@ -20,14 +20,14 @@ struct ImageParts {
         var isPicture: Bool { headers.name == "image" || headers.name == "file" }
     }
 
-    /// Longer text is no parameter's value.
+    /// Longer text is not a parameter's value.
     private static let longestParameter = 1024
 
     /// The parts of a request's body.
     /// - Parameters:
     ///   - most: how many pictures there may be.
     ///   - parameters: the names of the parameters that the route has.
-    /// - Returns: nil where the body is no form with parts.
+    /// - Returns: nil where the body is not a form with parts.
     static func of(_ request: HTTPRequest, most: Int, parameters: [String]) throws(ServiceError) -> ImageParts? {
         let boundary: [UInt8]?
         do throws(WireError) {

@@ -7,7 +7,7 @@ internal import Settings
 /// 1. `/readyz` says 503, and every answer says `Connection: close`; for `drain_delay` new connections are still taken, so
 ///    that balancers notice before anybody is refused.
 /// 2. Nothing new is accepted; what is under way has `drain_timeout` to finish.
-/// 3. What has not finished is cancelled, counted and told; the exit status then is 3, else 0.
+/// 3. What has not finished is cancelled, counted and logged; the exit status then is 3, else 0.
 struct Drain {
     let server: HTTPServer
     let service: Service

@@ -16,7 +16,7 @@ package enum ModelFolders {
         return candidates.first { FileManager.default.fileExists(atPath: $0) }.map(resolved)
     }
 
-    /// Where compiled models are kept by default; nil where there is no place.
+    /// Where compiled models are kept by default; nil where there is none.
     package static func cache(environment: [String: String]) -> String? {
         if let folder = environment["CACHE_DIRECTORY"]?.split(separator: ":").first, !folder.isEmpty {
             return String(folder)

@@ -48,7 +48,7 @@ package struct ServicePlan {
         unusableCache = isUsable ? nil : cache
     }
 
-    /// Makes the folder where it is missing; a place that cannot be written to is no place.
+    /// Makes the folder where it is missing; a folder that cannot be written to is not used.
     private static func prepared(_ folder: String) -> Bool {
         try? FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         return access(folder, W_OK | X_OK) == 0

@@ -27,7 +27,7 @@ package final class SignalReader: Sendable {
     static func block() {
         Glibc.signal(SIGPIPE, SIG_IGN)
         let numbers = Signal.allCases.map(\.number)
-        // Fails for numbers that are no signals only (pthread_sigmask(3)).
+        // Fails for numbers that are not signals only (pthread_sigmask(3)).
         _ = csys_signals_block(numbers, Int32(numbers.count))
     }
 
@@ -45,8 +45,8 @@ package final class SignalReader: Sendable {
 
     /// Starts to read, until the process ends; signals that came since ``block()`` come first.
     /// - Parameters:
-    ///   - deliver: told of each signal, one at a time, on the reading thread; should not wait for anything.
-    ///   - fail: told why no signal can be read any more.
+    ///   - deliver: receives each signal, one at a time, on the reading thread; should not wait for anything.
+    ///   - fail: receives the reason why no signal can be read any more.
     package static func start(
         deliver: @escaping @Sendable (Signal) -> Void, fail: @escaping @Sendable (String) -> Void
     ) throws(StartupError) {

@@ -30,7 +30,7 @@ package struct LogQueue: Sendable {
     private var pending: [UInt8] = []
     private var phase = Phase.writing
     private var isEnding = false
-    /// Lost lines that the log has not told of yet.
+    /// Lost lines that the log has not reported yet.
     private var untold: UInt64 = 0
     /// Lines that were lost because the log is not read as quickly as it is written.
     package private(set) var lost: UInt64 = 0

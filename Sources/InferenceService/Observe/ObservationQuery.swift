@@ -30,7 +30,7 @@ struct ObservationQuery: Sendable {
             case "iou": request.iou = try Self.share(parameter)
             case "top":
                 guard let count = Int(value), count >= 1 else {
-                    throw parameter.mistake("a whole number from 1")
+                    throw parameter.mistake("a whole number of 1 or more")
                 }
                 request.top = count
             case "classes":

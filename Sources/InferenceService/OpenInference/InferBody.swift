@@ -115,7 +115,7 @@ struct InferBodyReader {
             case "binary_data_output": request.isBinary = try scanner.bool("parameter \"binary_data_output\"")
             case "timeout":
                 let time = try scanner.count("parameter \"timeout\"", "microseconds")
-                // As Triton has it: 0 is no timeout of the client's own.
+                // As Triton has it: 0 is not a timeout of the client's own.
                 request.timeout = time == 0 ? nil : time
             case "priority":
                 // All requests of a model wait in one line here, first come, first served.
@@ -257,7 +257,7 @@ struct InferBodyReader {
         return try InferTensor(description: description, shape: shape, mostPictures: mostPictures).json(&scanner)
     }
 
-    /// The model's input that is meant; name, type and shape must be such as it takes.
+    /// The model's input of that name; name, type and shape must be such as it takes.
     private func described(_ parts: Parts, at index: Int) throws(JSONError) -> (FeatureDescription, Shape) {
         guard let name = parts.name else { throw .value("inputs[\(index)]: \"name\" is missing") }
         guard let input = model.inputs.first(where: { $0.name == name }) else {

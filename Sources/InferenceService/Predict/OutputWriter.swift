@@ -53,7 +53,7 @@ struct OutputWriter {
         }
     }
 
-    /// The nesting of the numbers: none for a single one; the batch axis of one item is not told, where the shape is fixed.
+    /// The nesting of the numbers: none for a single one; the batch axis of one item is left out where the shape is fixed.
     private static func extents(of array: MultiArray, _ output: FeatureDescription) -> [Int] {
         if array.count == 1 { return [] }
         let extents = array.shape.dimensions

@@ -54,7 +54,7 @@ package struct ClassifyQuery: Sendable {
         switch name {
         case "top":
             guard let count = Int(value), count >= 1 else {
-                throw parameter.mistake("a whole number from 1")
+                throw parameter.mistake("a whole number of 1 or more")
             }
             top = count
         case "threshold":

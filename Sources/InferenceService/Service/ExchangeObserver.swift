@@ -1,6 +1,6 @@
 internal import HTTPServer
 
-/// Is told of every request once it is over, and tells the metrics and the access log.
+/// Receives every request when it is over, and tells the metrics and the access log.
 struct ExchangeObserver: HTTPServerObserver {
     let metrics: ServiceMetrics
     let accessLog: AccessLog

@@ -28,6 +28,6 @@ package enum ProvenanceAnswer {
     /// One line for each value, and for what is missing or noted.
     package static func lines(_ provenance: ModelProvenance) -> [String] {
         provenance.lines.map { "  \($0.name): \($0.value), from \($0.source) (\($0.key))" }
-            + provenance.missing.map { "  nobody says: \($0)" } + provenance.remarks.map { "  note: \($0)" }
+            + provenance.missing.map { "  not specified: \($0)" } + provenance.remarks.map { "  note: \($0)" }
     }
 }

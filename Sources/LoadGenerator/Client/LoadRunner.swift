@@ -34,7 +34,7 @@ final class LoadRunner {
     /// Requests before this one found every connection busy when they were due.
     private var blocked = 0
     private var schedule = SendSchedule(start: 0, rate: 1)
-    /// Connections could not be made of late: none is tried before this time.
+    /// Connections failed recently: none is tried before this time.
     private var connectAfter: UInt64 = 0
     private let isStopped: () -> Bool
 
@@ -207,7 +207,7 @@ final class LoadRunner {
         return connection
     }
 
-    /// There is no socket to be had: the request goes on waiting for one, and a moment passes before the next try.
+    /// No socket is free: the request goes on waiting for one, and a moment passes before the next try.
     private func connectFailed(_ error: Int32) {
         connectAfter = now &+ 10_000_000
         if result.firstTrouble == nil { result.firstTrouble = "no connection: \(SystemError.words(error))" }

@@ -39,7 +39,7 @@ package struct LatencyHistogram: Sendable, Hashable {
     /// bucket, so never less than it was. 0 where there are no values.
     package func percentile(_ percent: Double) -> UInt64 {
         guard count > 0 else { return 0 }
-        // 99.9 of a hundred is no binary fraction: of 1000 values it would come out a little beyond the 999th.
+        // 99.9 of a hundred is not a binary fraction: of 1000 values it would come out a little beyond the 999th.
         let share = percent / 100 * Double(count) * (1 - 1e-12)
         let rank = UInt64(max(1, min(share.rounded(.up), Double(count))))
         var seen: UInt64 = 0

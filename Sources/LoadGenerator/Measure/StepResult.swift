@@ -21,7 +21,7 @@ package struct StepResult: Sendable, Hashable {
     /// Answers by status.
     package var statuses: [Int: Int] = [:]
     package var failures: [Failure: Int] = [:]
-    /// What the first answer that was no success, or the first failure, said.
+    /// What the first answer that was not a success, or the first failure, said.
     package var firstTrouble: String?
     /// From when a request was due to its answer; successes, and requests that were given up (after the timeout, at the
     /// end of the run) with the time until then, which is the least that they would have taken.

@@ -10,7 +10,7 @@ package struct ResponseParser: Sendable {
         package let bodyCount: Int
         /// Whether the server lets the connection be used again.
         package let keepAlive: Bool
-        /// The beginning of the body, where the status is no success: it says why.
+        /// The beginning of the body, where the status is not a success: it says why.
         package let excerpt: [UInt8]
     }
 
@@ -96,7 +96,7 @@ package struct ResponseParser: Sendable {
             guard let colon = line.firstIndex(of: ":") else {
                 throw LoadError("a field of the answer has no colon: \"\(line.prefix(60))\"")
             }
-            // White space on either side is no part of the value (RFC 9112, 5.1).
+            // White space on either side is not part of the value (RFC 9112, 5.1).
             var value = line[line.index(after: colon)...].drop { $0 == " " || $0 == "\t" }
             while value.last == " " || value.last == "\t" { value.removeLast() }
             switch line[..<colon].lowercased() {

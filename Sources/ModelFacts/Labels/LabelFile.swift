@@ -32,7 +32,7 @@ package enum LabelFile {
         var lines = text.split(omittingEmptySubsequences: false) { $0 == "\n" || $0 == "\r\n" || $0 == "\r" }.map(
             String.init)
         if lines.first?.hasPrefix("\u{FEFF}") == true { lines[0] = String(lines[0].unicodeScalars.dropFirst()) }
-        // Empty lines at the end are no labels.
+        // Empty lines at the end are not labels.
         while lines.last?.trimmed == "" { lines.removeLast() }
         guard !lines.isEmpty else { throw FactError("has no names") }
         guard lines.count <= LabelTable.mostLabels else {

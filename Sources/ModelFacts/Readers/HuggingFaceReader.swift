@@ -102,7 +102,7 @@ private struct PreprocessorReading {
         guard defaults != nil || node.has("size") || node.has("image_mean") || node.has("do_resize") else {
             // A text or audio processor's file.
             if let type {
-                refuse(&sheet, "image_processor_type", "\"\(type)\" is no image processor whose steps are known")
+                refuse(&sheet, "image_processor_type", "\"\(type)\" is not an image processor whose steps are known")
             }
             return
         }

@@ -133,7 +133,7 @@ package enum OpenVINOReader {
         if let threshold = info["iou_threshold"].flatMap({ Double($0) }), threshold.isFinite {
             sheet.iou = fact(threshold, "iou_threshold")
         }
-        // Without a word about pictures it is no wrapper's model, and Model API's defaults are not meant.
+        // Without a word about pictures it is not a wrapper's model, and Model API's defaults are not meant.
         let aboutPictures = [
             "resize_type", "reverse_input_channels", "mean_values", "scale_values", "pad_value", "model_type",
         ]

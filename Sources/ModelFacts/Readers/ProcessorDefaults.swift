@@ -22,7 +22,7 @@ struct ProcessorDefaults {
     let name: String
     let size: Size
     var crop: Int?
-    /// Whether the class knows `do_center_crop`, and crops unless told not to.
+    /// Whether the class knows `do_center_crop`, and crops unless configured not to.
     var crops: Bool?
     let resample: Int
     /// Nil: the class does not normalize.

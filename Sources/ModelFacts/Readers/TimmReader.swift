@@ -6,7 +6,7 @@ package enum TimmReader {
     private static let imageNetMean = [0.485, 0.456, 0.406], imageNetDeviation = [0.229, 0.224, 0.225]
     private static let usualShare = 0.875
 
-    /// - Parameter input: the size that the model file takes, where it is known: it tells which of the two configured sizes is meant.
+    /// - Parameter input: the size that the model file takes, where it is known: it decides between the two configured sizes.
     package static func config(_ text: [UInt8], input: FactSize? = nil, source: String = "config.json") -> FactSheet {
         var sheet = FactSheet()
         let root: FactNode

@@ -28,7 +28,7 @@ struct PythonLiteral {
         let found =
             position < text.count
             ? "\"" + String(decoding: text[position...].prefix(12), as: UTF8.self) + "\"" : "the end"
-        return FactError("is no literal: at character \(position + 1) expected \(expected), found \(found)")
+        return FactError("is not a literal: at character \(position + 1) expected \(expected), found \(found)")
     }
 
     private mutating func space() {
@@ -144,7 +144,7 @@ enum Escapes {
                 guard end - index == digits,
                     let code = UInt32(String(decoding: text[index..<end], as: UTF8.self), radix: 16)
                 else { throw FactError("has an escape \"\\\(letter)\" without \(digits) hexadecimal digits") }
-                // Half of a surrogate pair is no character.
+                // Half of a surrogate pair is not a character.
                 out += Array(String(Unicode.Scalar(code) ?? "\u{FFFD}").utf8)
                 index = end
             default: out += Array(String(letter).utf8)

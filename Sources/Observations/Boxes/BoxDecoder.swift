@@ -160,7 +160,7 @@ package struct BoxDecoder: Sendable {
         return bound
     }
 
-    /// How many rows the model says are meant.
+    /// How many rows the model says are valid.
     private func count(in tensors: [String: [OutputTensor]]) -> Int {
         guard let value = tensors["count"]?.first?.values.first else { return .max }
         return value >= 1 ? Int(min(value, 1e9)) : 0

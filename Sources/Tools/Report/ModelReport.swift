@@ -37,7 +37,7 @@ package struct ModelReport: Sendable {
     /// One prediction after another.
     package var latency: SampleStatistics?
     package var throughput: [Throughput] = []
-    /// Bytes that the loaded model takes, and each further prediction in flight; nil where it cannot be told.
+    /// Bytes that the loaded model takes, and each further prediction in flight; nil where it is unknown.
     package var modelBytes: Int?, predictionBytes: Int?
     package var layerTypes: [LayerType] = []
     package var layers: [Layer] = []

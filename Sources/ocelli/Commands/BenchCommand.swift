@@ -45,7 +45,7 @@ enum BenchCommand: Command {
           --timeout S       When a request is given up. Default: 30s.
           --no-keepalive    A new connection for each request.
           --get             GET, without a picture.
-          --header FIELD    A further field of each request, as "Authorization: Bearer TOKEN". May be repeated.
+          --header FIELD    Another field of each request, as "Authorization: Bearer TOKEN". May be repeated.
           --json FILE       The report as JSON; "-" writes it instead of the text.
           --html FILE       A page with the picture of latency against load, and the table.
           --svg FILE        The picture alone.

@@ -46,7 +46,7 @@ enum CheckCommand: Command {
                 guard try settings.take(flag, value: value, from: &reader) else { throw reader.unknown(flag) }
             }
         }
-        guard !paths.isEmpty else { throw UsageError("no bundle is given; `ocelli help check` shows how") }
+        guard !paths.isEmpty else { throw UsageError("no bundle given; `ocelli help check` shows how") }
         let resolved = try settings.resolve()
         if !comparison.file.isEmpty {
             guard paths.count == 1 else { throw UsageError("--against compares one bundle at a time") }

@@ -86,7 +86,7 @@ enum ClassifyCommand: Command {
                 isOutputLost: { Terminal.isOutputLost }, progress: Terminal.progress)
             return try await bulk.run() == 0 ? 0 : 1
         }
-        guard !request.files.isEmpty else { throw UsageError("no file is given; `ocelli help classify` shows how") }
+        guard !request.files.isEmpty else { throw UsageError("no file given; `ocelli help classify` shows how") }
         if !search.model.isEmpty {
             search.files = request.files
             let failed = try await PreprocessingSearch.run(

@@ -51,7 +51,7 @@ enum DetectCommand: Command {
             case .flag("--top", let value):
                 let text = try reader.value(of: "--top", value)
                 guard let number = Int(text), number >= 1 else {
-                    throw UsageError("--top: expected a whole number from 1, found \"\(text)\"")
+                    throw UsageError("--top: expected a whole number of 1 or more, found \"\(text)\"")
                 }
                 request.top = number
             case .flag("--classes", let value):
@@ -60,7 +60,7 @@ enum DetectCommand: Command {
                 guard try settings.take(flag, value: value, from: &reader) else { throw reader.unknown(flag) }
             }
         }
-        guard !request.files.isEmpty else { throw UsageError("no file is given; `ocelli help detect` shows how") }
+        guard !request.files.isEmpty else { throw UsageError("no file given; `ocelli help detect` shows how") }
         let failed = try await LocalObservation.run(
             request, settings: try settings.resolve(), output: Terminal.print, complain: Terminal.complain,
             progress: Terminal.progress)
@@ -127,7 +127,7 @@ enum EmbedCommand: Command {
                 guard try settings.take(flag, value: value, from: &reader) else { throw reader.unknown(flag) }
             }
         }
-        guard !request.files.isEmpty else { throw UsageError("no file is given; `ocelli help embed` shows how") }
+        guard !request.files.isEmpty else { throw UsageError("no file given; `ocelli help embed` shows how") }
         let failed = try await LocalObservation.run(
             request, settings: try settings.resolve(), output: Terminal.print, complain: Terminal.complain,
             progress: Terminal.progress)

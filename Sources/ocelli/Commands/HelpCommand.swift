@@ -31,7 +31,7 @@ enum HelpCommand: Command {
 
     static var overview: String {
         var text = """
-            ocelli \(OcelliVersion.number): serves image classifiers over HTTP/1.1
+            ocelli \(OcelliVersion.number): serves image models over HTTP/1.1
 
             Usage: ocelli COMMAND [ARGUMENTS]
 
@@ -62,7 +62,7 @@ enum HelpCommand: Command {
             return 0
         }
         guard let command = Ocelli.commands.first(where: { $0.name == topic }) else {
-            throw UsageError("there is no help on \"\(topic)\"; `ocelli help` lists the commands")
+            throw UsageError("no help for \"\(topic)\"; `ocelli help` lists the commands")
         }
         Terminal.print(command.help)
         return 0

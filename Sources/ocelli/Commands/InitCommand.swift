@@ -36,7 +36,7 @@ enum InitCommand: Command {
             case .flag(let flag, _): throw reader.unknown(flag)
             }
         }
-        guard let file else { throw UsageError("no model file is given; `ocelli help init` shows how") }
+        guard let file else { throw UsageError("no model file given; `ocelli help init` shows how") }
         if CoreMLDraft.reads(file) {
             let draft = try CoreMLDraft(modelFile: file)
             if prints {
@@ -56,7 +56,7 @@ enum InitCommand: Command {
         }
         let path = try draft.write(overwriting: overwrites)
         Terminal.print(
-            "wrote \(path)" + (draft.decisions.isEmpty ? "; nothing is left to decide" : "; to be decided there:"))
+            "wrote \(path)" + (draft.decisions.isEmpty ? "; nothing left to decide" : "; decide there:"))
         for decision in draft.decisions { Terminal.print("  \(decision)") }
         if !draft.remarks.isEmpty { Terminal.print("noticed:") }
         for remark in draft.remarks { Terminal.print("  \(remark)") }

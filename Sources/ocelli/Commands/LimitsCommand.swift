@@ -5,7 +5,7 @@ internal import Settings
 /// `ocelli limits`: the numbers that the daemon would work with here.
 enum LimitsCommand: Command {
     static let name = "limits"
-    static let summary = "Tell the limits that would be in force here, and the reason for each."
+    static let summary = "Print the limits that apply here, and the reason for each."
     static let help = """
         Usage: ocelli limits [--config FILE] [SETTINGS]
 

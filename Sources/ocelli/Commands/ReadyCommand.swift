@@ -4,7 +4,7 @@ internal import Settings
 /// `ocelli ready`: a probe for images that have no curl.
 enum ReadyCommand: Command {
     static let name = "ready"
-    static let summary = "Ask a running daemon whether it is ready: a probe for containers."
+    static let summary = "Check whether a running daemon is ready: a probe for containers."
     static let help = """
         Usage: ocelli ready [URL] [--timeout TIME]
 

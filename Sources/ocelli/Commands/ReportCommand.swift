@@ -67,7 +67,7 @@ enum ReportCommand: Command {
                 guard try settings.take(flag, value: value, from: &reader) else { throw reader.unknown(flag) }
             }
         }
-        guard !request.model.isEmpty else { throw UsageError("no model is given; `ocelli help report` shows how") }
+        guard !request.model.isEmpty else { throw UsageError("no model given; `ocelli help report` shows how") }
         let text = try await ReportMaker.run(
             request, settings: try settings.resolve(), progress: { Terminal.progress($0) })
         Terminal.print(text)

@@ -41,7 +41,7 @@ struct Bench {
         }
     }
 
-    /// A request comes; where it must wait, it goes to sleep unless told not to.
+    /// A request comes; where it must wait, it goes to sleep unless configured not to.
     @discardableResult
     mutating func arrive(_ name: Character, deadline: Duration? = nil, asleep: Bool = true) -> Came {
         let (arrival, effects) = machine.arrive(at: now, deadline: deadline.map { now + $0 })

@@ -56,7 +56,7 @@ final class Probe {
             lines.lazy.compactMap { $0.hasPrefix("unix") ? nil : $0.split(separator: ":").last.flatMap { UInt16($0) } }
             .first ?? 0
         if port != 0 {
-            // What the concurrency runtime opens for its first task and its first timer is no leak.
+            // What the concurrency runtime opens for its first task and its first timer is not a leak.
             for _ in 0..<8 { _ = try get("/task") }
             _ = try get("/sleep?ms=1")
             try waitUntil("the probe is at rest") { try statistic("open") == 1 }

@@ -34,7 +34,7 @@ struct CoreMLFile {
         }
     }
 
-    /// What the file says at its beginning; nil where it cannot be told. Reads a part of the file: blocks.
+    /// What the file says at its beginning; nil where it is unknown. Reads a part of the file: blocks.
     static func description(ofFileAt path: String) -> CoreMLImport.ModelDescription? {
         guard let file = path.hasSuffix(".mlpackage") ? try? modelFile(ofPackage: path) : path else { return nil }
         let descriptor = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK)

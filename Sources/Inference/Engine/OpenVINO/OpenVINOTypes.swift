@@ -79,7 +79,7 @@ extension TensorPort {
     /// Reads an input or output of a model.
     init(port: OpaquePointer, what: String) throws(EngineError) {
         var name: UnsafeMutablePointer<CChar>?
-        // A port without a name is no failure: bundles then find it by its place.
+        // A port without a name is not a failure: bundles then find it by its place.
         let named = ov_port_get_any_name(port, &name) == OK
         defer { ov_free(name) }
         var type = DYNAMIC
