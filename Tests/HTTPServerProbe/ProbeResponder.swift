@@ -32,11 +32,11 @@ final class ProbeResponder: HTTPResponder {
         case "/healthz": .refuse(health)
         case "/refuse": .refuse(text(.contentTooLarge, "refused\n"))
         case "/allocations": .refuse(text(.ok, "\(malloc_counter_allocations())\n"))
-        default: .accept(maxBytes: .max)
+        default: .accept(maxBytes: .max) { [self] request in await respond(to: request) }
         }
     }
 
-    func respond(to request: HTTPRequest) async -> HTTPResponse {
+    private func respond(to request: HTTPRequest) async -> HTTPResponse {
         let number = request.head.target.queryItems().first.flatMap { Int($0.value) } ?? 0
         switch request.head.target.path {
         case "/task": return health

@@ -10,8 +10,8 @@ struct Exchange {
     /// Takes the chunked coding off; nil where the body has a length.
     var decoder: ChunkedDecoder?
     let firstByte: UInt64
-    /// What the application decided when it saw the head.
-    let context: (any Sendable)?
+    /// What answers it; nil once it runs.
+    var handler: RequestHandler?
     var bodyEnd: UInt64 = 0
     /// Length of the body once it is whole; the body itself is then the handler's.
     var bodyBytes = 0

@@ -18,7 +18,7 @@ extension EventLoop {
             connection.skipped =
                 head.framing == .chunked ? ChunkedDecoder(limits: context.configuration.wireLimits) : nil
             answerAtOnce(connection, response, head, requestID, firstByte: firstByte, more: buffered > 0)
-        case .accept(let maxBytes, let admitted):
+        case .accept(let maxBytes, let handler):
             let decoder = head.framing == .chunked ? ChunkedDecoder(limits: context.configuration.wireLimits) : nil
             let maxBody = max(0, min(maxBytes, context.configuration.maxBodyBytes, context.budget.total))
             let longest = min(Int(clamping: traits.bodyLength ?? .max), maxBody)
@@ -26,7 +26,7 @@ extension EventLoop {
                 traits.bodyLength == 0 ? HTTPBody.empty : HTTPBody(budget: context.budget, longest: longest)
             connection.exchange = Exchange(
                 head: head, headBytes: size, requestID: requestID, body: body, decoder: decoder, firstByte: firstByte,
-                context: admitted)
+                handler: handler)
             let action = connection.machine.headAccepted(
                 traits, maxBody: UInt64(maxBody), buffered: buffered > 0, policy: context.policy, now: now)
             perform(action, on: connection)
@@ -40,24 +40,24 @@ extension EventLoop {
 
     /// The request is whole: its handler is started, as a task of its own.
     private func startHandler(_ connection: Connection) {
-        guard var exchange = connection.exchange else { return }
+        guard var exchange = connection.exchange, let handler = exchange.handler else { return }
+        exchange.handler = nil
         exchange.bodyEnd = csys_monotonic()
         exchange.bodyBytes = exchange.body.count
         exchange.body.settle()
         let request = HTTPRequest(
             head: exchange.head, body: exchange.body, requestID: exchange.requestID, remote: connection.remote,
             headReceived: MonotonicInstant(nanoseconds: exchange.firstByte),
-            bodyReceived: MonotonicInstant(nanoseconds: exchange.bodyEnd),
-            context: exchange.context)
+            bodyReceived: MonotonicInstant(nanoseconds: exchange.bodyEnd))
         // From here on the body is the handler's: its memory is free as soon as the handler releases it.
         exchange.body = .empty
         exchange.decoder = nil
         connection.exchange = exchange
         context.counters.running.add()
-        let (responder, mailbox) = (context.responder, context.mailbox)
+        let mailbox = context.mailbox
         let (descriptor, registration) = (connection.descriptor, connection.registration)
         connection.task = Task {
-            let response = await responder.respond(to: request)
+            let response = await handler(request)
             mailbox.post(
                 .completed(descriptor: descriptor, registration: registration, response, at: csys_monotonic()))
         }

@@ -1,7 +1,7 @@
 public import HTTPWire
 public import SystemSupport
 
-/// One whole request, as it is handed to `HTTPResponder.respond(to:)`.
+/// One whole request, as a `RequestHandler` gets it.
 public struct HTTPRequest: Sendable {
     /// Request line and header fields.
     public let head: RequestHead
@@ -15,14 +15,12 @@ public struct HTTPRequest: Sendable {
     public let headReceived: MonotonicInstant
     /// When its last byte was seen.
     public let bodyReceived: MonotonicInstant
-    /// What `HTTPResponder.admit` decided, as it gave it to `BodyAdmission.accept`.
-    public let context: (any Sendable)?
 
     /// A request as a test or another transport makes it.
     public init(
         head: RequestHead, body: HTTPBody, requestID: String, remote: String,
         headReceived: MonotonicInstant = MonotonicInstant(nanoseconds: 0),
-        bodyReceived: MonotonicInstant = MonotonicInstant(nanoseconds: 0), context: (any Sendable)? = nil
+        bodyReceived: MonotonicInstant = MonotonicInstant(nanoseconds: 0)
     ) {
         self.head = head
         self.body = body
@@ -30,6 +28,5 @@ public struct HTTPRequest: Sendable {
         self.remote = remote
         self.headReceived = headReceived
         self.bodyReceived = bodyReceived
-        self.context = context
     }
 }

@@ -1,10 +1,14 @@
 public import HTTPWire
 
+/// Answers one request. Runs as a task of its own, which is cancelled when the client is gone or when the time of a shutdown is
+/// up; what it returns then is discarded.
+public typealias RequestHandler = @Sendable (HTTPRequest) async -> HTTPResponse
+
 /// What is to become of a request once its head is known.
 public enum BodyAdmission: Sendable {
-    /// Receive the body, of at most this many bytes, and hand the request to `respond(to:)`.
-    /// What was decided goes with it as `context`, so that `respond(to:)` need not decide again.
-    case accept(maxBytes: Int, context: (any Sendable)? = nil)
+    /// Receive the body, of at most this many bytes, and call the handler with the request. What `admit` has decided is in the
+    /// handler, so that nothing is decided twice.
+    case accept(maxBytes: Int, handler: RequestHandler)
     /// Answer now. The body, if there is one, is not kept: a short one is skipped, a longer one ends the connection,
     /// and one that waits for 100 (Continue) is never sent.
     ///
@@ -18,10 +22,6 @@ public protocol HTTPResponder: Sendable {
     /// Decides on a request before any byte of its body is read and before 100 (Continue) is said: route, limits,
     /// whether there is room. Called on the event loop: it must not block, and takes no longer than microseconds.
     func admit(_ head: RequestHead, requestID: String) -> BodyAdmission
-
-    /// Answers one request. Runs as a task of its own, which is cancelled when the client is gone or when the time of a
-    /// shutdown is up; what it returns then is thrown away.
-    func respond(to request: HTTPRequest) async -> HTTPResponse
 
     /// Renders an error of the HTTP layer itself: malformed requests, timeouts, limits. Called on the event loop.
     func errorResponse(_ error: WireError, requestID: String) -> HTTPResponse

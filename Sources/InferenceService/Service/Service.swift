@@ -48,10 +48,7 @@ final class Service: HTTPResponder {
             let route = try route(of: head)
             let live = live.withLock { $0 }
             try live.access.check(head, route.accessClass)
-            switch try decide(route, head, live) {
-            case .answer(let response): return .refuse(response)
-            case .handle(let admission): return .accept(maxBytes: live.settings.maxBody, context: admission)
-            }
+            return try decide(route, head, live)
         } catch {
             return .refuse(response(error, to: head, requestID: requestID))
         }
@@ -64,22 +61,6 @@ final class Service: HTTPResponder {
         var response = response
         response.tag = route.label
         return response
-    }
-
-    func respond(to request: HTTPRequest) async -> HTTPResponse {
-        do throws(ServiceError) {
-            guard let admission = request.context as? Admission else {
-                throw ServiceError(.internal, "the request was not admitted")
-            }
-            var response = try await admission.answer(request)
-            response.tag = admission.route.label
-            return response
-        } catch {
-            if error.status == .internalServerError {
-                log.error("request \(request.requestID): \(error.message)", repeating: error.label)
-            }
-            return response(error, to: request.head, requestID: request.requestID)
-        }
     }
 
     func errorResponse(_ error: WireError, requestID: String) -> HTTPResponse {
@@ -106,101 +87,106 @@ final class Service: HTTPResponder {
 
     // MARK: Decisions
 
-    /// What becomes of a request whose head has come.
-    private enum Decision {
-        /// Answered on the event loop: requests under way do not delay what balancers ask, and a task would cost as much again.
-        case answer(HTTPResponse)
-        /// Answered in a task when the body has come.
-        case handle(Admission)
+    /// Answers a request by what was decided when its head came.
+    private typealias Answer = @Sendable (HTTPRequest) async throws(ServiceError) -> HTTPResponse
+
+    /// A request that is answered in a task when its body has come.
+    private func accept(_ route: Route, _ live: LiveSettings, answer: @escaping Answer) -> BodyAdmission {
+        .accept(maxBytes: live.settings.maxBody) { [self] request in
+            do throws(ServiceError) {
+                var response = try await answer(request)
+                response.tag = route.label
+                return response
+            } catch {
+                if error.status == .internalServerError {
+                    log.error("request \(request.requestID): \(error.message)", repeating: error.label)
+                }
+                return response(error, to: request.head, requestID: request.requestID)
+            }
+        }
     }
 
-    /// Decides how a request is answered. A wrong query, a model that does not exist and a model whose queue is full are refused
-    /// here, before the body is sent.
-    private func decide(_ route: Route, _ head: RequestHead, _ live: LiveSettings) throws(ServiceError) -> Decision {
+    /// Decides how a request is answered, by the settings of now: its handler has them, the query and the model, so that it never sees
+    /// half of one configuration and half of another. A wrong query, a model that does not exist and a model whose queue is full are
+    /// refused here, before the body is sent. What balancers ask is answered here, on the event loop: requests under way do not delay
+    /// it, and a task would cost as much again.
+    private func decide(_ route: Route, _ head: RequestHead, _ live: LiveSettings) throws(ServiceError) -> BodyAdmission
+    {
         switch route {
-        case .health: return .answer(Self.healthy)
-        case .readiness: return .answer(try readiness())
-        case .page: return .handle(Admission(route) { _ in Page.response })
-        case .openAPI: return .handle(Admission(route) { _ in Self.text(OpenAPIDocument.json) })
-        case .metrics: return .handle(Admission(route) { [self] _ in metricsPage(live.settings) })
-        case .models: return .handle(Admission(route) { [self] _ in modelsHandler(live.settings).list() })
+        case .health: return .refuse(Self.healthy)
+        case .readiness: return .refuse(try readiness())
+        case .page: return accept(route, live) { _ in Page.response }
+        case .openAPI: return accept(route, live) { _ in Self.text(OpenAPIDocument.json) }
+        case .metrics: return accept(route, live) { [self] _ in metricsPage(live.settings) }
+        case .models: return accept(route, live) { [self] _ in modelsHandler(live.settings).list() }
         case .model(let name, let version):
-            return .handle(
-                Admission(route) { [self] (_) throws(ServiceError) in
-                    try modelsHandler(live.settings).describe(name, version: version)
-                })
+            return accept(route, live) { [self] (_) throws(ServiceError) in
+                try modelsHandler(live.settings).describe(name, version: version)
+            }
         case .classify(let name, let version):
             let query = try ClassifyQuery(head.target, settings: live.settings)
             let choice = try choose(try modelName(name, live.settings), version)
-            let handler = ClassifyHandler(repository: repository, settings: live.settings, metrics: metrics)
-            return .handle(
-                Admission(route) { (request) async throws(ServiceError) in
-                    try await handler.respond(to: request, query, choice)
-                })
+            return accept(route, live) { [self] (request) async throws(ServiceError) in
+                try await ClassifyHandler(repository: repository, settings: live.settings, metrics: metrics)
+                    .respond(to: request, query, choice)
+            }
         case .predict(let name, let version):
             let query = try ClassifyQuery(head.target, settings: live.settings)
             let choice = try choose(name, version)
-            let handler = PredictHandler(repository: repository, settings: live.settings, metrics: metrics)
-            return .handle(
-                Admission(route) { (request) async throws(ServiceError) in
-                    try await handler.respond(to: request, query, choice)
-                })
+            return accept(route, live) { [self] (request) async throws(ServiceError) in
+                try await PredictHandler(repository: repository, settings: live.settings, metrics: metrics)
+                    .respond(to: request, query, choice)
+            }
         case .observe(let task, let name, let version):
             let query = try ObservationQuery(head.target, task: task, settings: live.settings)
             let choice = try choose(try modelName(name, for: task), version)
-            let handler = ObservationHandler(repository: repository, settings: live.settings, metrics: metrics)
-            return .handle(
-                Admission(route) { (request) async throws(ServiceError) in
-                    try await handler.respond(to: request, query, choice)
-                })
+            return accept(route, live) { [self] (request) async throws(ServiceError) in
+                try await ObservationHandler(repository: repository, settings: live.settings, metrics: metrics)
+                    .respond(to: request, query, choice)
+            }
         case .openInference(let resource): return try decide(route, resource, live)
         }
     }
 
     private func decide(
         _ route: Route, _ resource: OpenInferenceRoute, _ live: LiveSettings
-    ) throws(ServiceError) -> Decision {
-        let metadata = MetadataHandler(repository: repository, settings: live.settings)
+    ) throws(ServiceError) -> BodyAdmission {
         let control = RepositoryHandler(repository: repository)
         switch resource {
-        case .live: return .answer(MetadataHandler.live())
+        case .live: return .refuse(MetadataHandler.live())
         case .ready:
             _ = try readiness()
-            return .answer(MetadataHandler.ready())
-        case .server: return .handle(Admission(route) { _ in metadata.server() })
+            return .refuse(MetadataHandler.ready())
+        case .server: return accept(route, live) { [self] _ in metadata(live).server() }
         case .model(let name, let version):
-            return .handle(
-                Admission(route) { (_) async throws(ServiceError) in
-                    try await metadata.model(name, version: version)
-                })
+            return accept(route, live) { [self] (_) async throws(ServiceError) in
+                try await metadata(live).model(name, version: version)
+            }
         case .modelReady(let name, let version):
-            return .handle(
-                Admission(route) { (_) throws(ServiceError) in try metadata.modelReady(name, version: version) })
+            return accept(route, live) { [self] (_) throws(ServiceError) in
+                try metadata(live).modelReady(name, version: version)
+            }
         case .infer(let name, let version):
             let choice = try choose(name, version)
-            let handler = InferHandler(repository: repository, settings: live.settings, metrics: metrics)
-            return .handle(
-                Admission(route) { (request) async throws(ServiceError) in
-                    try await handler.respond(to: request, choice)
-                })
+            return accept(route, live) { [self] (request) async throws(ServiceError) in
+                try await InferHandler(repository: repository, settings: live.settings, metrics: metrics)
+                    .respond(to: request, choice)
+            }
         case .statistics(let name, let version):
             let handler = StatisticsHandler(repository: repository)
-            return .handle(
-                Admission(route) { (_) throws(ServiceError) in try handler.respond(name, version: version) })
+            return accept(route, live) { (_) throws(ServiceError) in try handler.respond(name, version: version) }
         case .index:
-            return .handle(Admission(route) { (request) throws(ServiceError) in try control.index(request) })
+            return accept(route, live) { (request) throws(ServiceError) in try control.index(request) }
         case .load(let name):
-            return .handle(
-                Admission(route) { (request) async throws(ServiceError) in
-                    try RepositoryControl.check(request, settings: live.settings)
-                    return try await control.load(name, request)
-                })
+            return accept(route, live) { (request) async throws(ServiceError) in
+                try RepositoryControl.check(request, settings: live.settings)
+                return try await control.load(name, request)
+            }
         case .unload(let name):
-            return .handle(
-                Admission(route) { (request) throws(ServiceError) in
-                    try RepositoryControl.check(request, settings: live.settings)
-                    return try control.unload(name, request)
-                })
+            return accept(route, live) { (request) throws(ServiceError) in
+                try RepositoryControl.check(request, settings: live.settings)
+                return try control.unload(name, request)
+            }
         }
     }
 
@@ -217,6 +203,10 @@ final class Service: HTTPResponder {
     }
 
     // MARK: Small routes
+
+    private func metadata(_ live: LiveSettings) -> MetadataHandler {
+        MetadataHandler(repository: repository, settings: live.settings)
+    }
 
     private func modelsHandler(_ settings: Settings) -> ModelsHandler {
         ModelsHandler(repository: repository, defaultModel: { try? self.modelName(nil, settings) })
