@@ -20,7 +20,7 @@ public enum AdmissionError: Error, Sendable, Hashable {
     /// By the predicted wait and the service time lately, its deadline will pass before it is answered.
     case deadlineUnreachable(predictedWait: Duration)
 
-    /// A newer request took its place in the queue (`drop_oldest`, or a queue that was made smaller).
+    /// A newer request replaced it in the queue (`drop_oldest`, or a queue that was made smaller).
     case displaced(predictedWait: Duration)
 
     /// The limiter lets nothing more in: shutdown, or its model is going.
@@ -68,7 +68,7 @@ public enum AdmissionError: Error, Sendable, Hashable {
         case .deadlineUnreachable(let wait):
             "the request's deadline cannot be met: it would wait about \(wait.rounded) for a slot"
         case .displaced(let wait):
-            "a newer request took this one's place in the queue; a request would wait about \(wait.rounded)"
+            "a newer request replaced this one in the queue; a request would wait about \(wait.rounded)"
         case .draining:
             "no new requests are accepted: the model or the server is shutting down"
         case .cancelled:

@@ -1,7 +1,7 @@
 internal import Synchronization
 public import SystemSupport
 
-/// Bounds how many requests are in work at once; the others wait their turn, or are refused.
+/// Bounds how many requests are in work at once; the others wait in a queue, or are refused.
 ///
 /// ```swift
 /// let permit = try await limiter.acquire(deadline: .now + .seconds(1))
@@ -145,7 +145,7 @@ public final class InFlightLimiter: Sendable {
 
     // MARK: Draining
 
-    /// Refuses new requests from now on, for good. Those that wait get their turn, unless `refusingWaiters` says that
+    /// Refuses new requests from now on, for good. Those that wait get their slot, unless `refusingWaiters` says that
     /// they are refused too, which may also be said later, in a second call.
     public func beginDraining(refusingWaiters: Bool = false) {
         let now = clock.now()

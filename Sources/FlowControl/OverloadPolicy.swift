@@ -1,6 +1,6 @@
 /// What becomes of a request that finds every slot taken.
 public enum OverloadPolicy: String, Sendable, Hashable, CaseIterable {
-    /// It waits its turn, first in, first out; refused where the queue is full or the wait would be too long.
+    /// It waits in the queue, first in, first out; refused where the queue is full or the wait would be too long.
     case `defer`
 
     /// It is refused at once: nothing ever waits.

@@ -67,7 +67,7 @@ package struct JSONScanner {
 
     // MARK: Errors
 
-    /// The text is not a JSON: what was expected at the position.
+    /// The text is not JSON: what was expected at the position.
     package func malformed(_ expected: String) -> JSONError { malformed(expected, at: position) }
 
     /// A place in the text as people count.

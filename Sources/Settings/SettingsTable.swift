@@ -91,7 +91,7 @@ package enum SettingsTable {
             .needingRestart,
             .integer(
                 "max_loads", \.maxLoads, 1...1024,
-                "Models that are loaded at once; the others wait for their turn, and requests for them until their deadline. Each "
+                "Models that are loaded at once; the others wait, and requests for them until their deadline. Each "
                     + "may take all processors, and the memory of load_trial_memory."),
             .bool(
                 "external_links", \.externalLinks,

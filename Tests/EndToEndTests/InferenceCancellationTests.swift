@@ -53,7 +53,7 @@ struct InferenceCancellationTests {
             let clients = try (0..<2).map { _ in try RawClient(daemon.url) }
             for client in clients { try client.post(picture) }
             try until("both have a slot") { try inFlight(daemon) == 2 }
-            // No slot is left, and nobody may wait.
+            // No slot is left, and no request may wait.
             let refused = try Curl.post(BadInputTests.seven, to: daemon.url + "/v1/classify")
             #expect(refused.status == 503 && refused.code == "overloaded", "\(refused.text)")
             usleep(50_000 * round)

@@ -25,7 +25,7 @@ struct JSONBodyTests {
         #expect(daemon.stop() == 0)
     }
 
-    /// A model whose only slot is taken, and nobody may wait: a JSON body that is not a JSON is refused for that, unread.
+    /// A model whose only slot is taken, and no request may wait: a JSON body that is not JSON is refused for that, unread.
     @Test func aBodyIsReadInASlot() throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-json-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }

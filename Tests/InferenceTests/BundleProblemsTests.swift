@@ -76,7 +76,7 @@ import Testing
         ),
         (
             "\"format\": \"RGB\"", "\"format\": \"RGB\", \"normalize\": {\"standard\": \"[0,1]\", \"mean\": 1}",
-            "inputs[0].normalize: ", "beside \"standard\""
+            "inputs[0].normalize: ", "with \"standard\""
         ),
         ("\"format\": \"RGB\"", "\"format\": \"RGB\", \"dtype\": \"uint8\"", "inputs[0].dtype: ", "float32"),
         ("\"format\": \"RGB\"", "\"format\": \"RGB\", \"layout\": \"NCHW\"", "inputs[0].shape: ", "as NCHW"),

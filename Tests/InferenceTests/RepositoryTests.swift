@@ -529,7 +529,7 @@ import Testing
         await repository.loadEager()
         try folder.write(["model.json": Bundles.manifest(), "m.onnx": ""])
         let error = #expect(throws: RepositoryError.self) { try repository.discover() }
-        #expect(error?.message.contains("folder of its own") == true, "\(error?.message ?? "")")
+        #expect(error?.message.contains("its own folder") == true, "\(error?.message ?? "")")
         #expect(repository.names == ["a", "b"] && !events.all.contains { $0.hasPrefix("unloaded") })
         // At a start there is nothing to keep: with bundles in it the folder is refused too.
         let (configuration, root) = (ModelConfiguration(), folder.url.path)

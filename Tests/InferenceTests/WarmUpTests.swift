@@ -55,7 +55,7 @@ import Testing
     @Test func picturesThatCannotBeUsedAreToldWithTheirReason() async throws {
         for (name, reason) in [
             ("large.png", "has 67108865 bytes: expected at most 67108864"), ("empty.png", "the picture is empty"),
-            ("pipe.png", "cannot be read: is it a plain file?"),
+            ("pipe.png", "cannot be read: expected a regular file"),
         ] {
             let error = await #expect(throws: InferenceError.self) {
                 _ = try await load("{ \"warmup\": { \"image\": \"\(name)\" } }", engine: engine())

@@ -1,7 +1,7 @@
 import JSON
 import Testing
 
-/// Text that is not a JSON is refused with its place, and nothing makes the scanner crash or take without end.
+/// Text that is not JSON is refused with its place, and nothing makes the scanner crash or take without end.
 @Suite struct JSONScannerTests {
     @Test(arguments: [
         ("", "line 1, column 1"), ("{", "name in quotes"), ("{\"a\"", "\":\""), ("{\"a\":", "a value"),

@@ -169,7 +169,7 @@ package struct LimiterStateMachine<Waiter> {
         return effects
     }
 
-    /// From now on arrivals are refused. Waiters get their turn, unless they are refused too.
+    /// From now on arrivals are refused. Waiters get their slot, unless they are refused too.
     package mutating func beginDraining(
         refusingWaiters: Bool, at now: MonotonicInstant
     ) -> LimiterEffects<Waiter> {

@@ -56,7 +56,7 @@ package struct LoadMeter: Sendable {
         return arrivals * left <= completions * left * 1.02 + 1
     }
 
-    /// Whether many of those who come leave again before their turn.
+    /// Whether many of those who come leave again before they get a slot.
     package func losesPatience(at now: MonotonicInstant) -> Bool {
         let left = fading(to: now)
         return departures * left > max(3, arrivals * left / 30)

@@ -1,7 +1,7 @@
 package import SystemSupport
 /// Decides when places bound the queue and when time does.
 ///
-///            refused for want of a place, again and again for 250 ms,
+///            refused because the queue is full, again and again for 250 ms,
 ///            or waiters leave in numbers; and more come than are done
 ///     ┌────────┐ ──────────────────────────────────────────────▶ ┌────────────┐
 ///     │ normal │                                                 │ overloaded │
@@ -19,7 +19,7 @@ package struct OverloadDetector: Sendable {
     private var meter = LoadMeter(window: 5e8)
     /// The same with a shorter memory: what a burst leaves behind soon fades.
     private var recent = LoadMeter(window: 1.5e8)
-    /// Since when requests have been refused for want of a place, and the last time.
+    /// Since when requests have been refused because the queue is full, and the last time.
     private var fullSince: MonotonicInstant?
     private var lastFull = MonotonicInstant(nanoseconds: 0)
     /// Since when no more come than are done.

@@ -16,7 +16,7 @@ package struct WaiterTicket: Sendable, Hashable {
 ///      ▲                  └──resolve──▶ resolved ──attach──┐
 ///      └───────────────────────────────────────────────────┘                (the outcome is handed to `attach`)
 ///
-/// The second way is the race that must not lose a wake-up: a waiter has its turn before it went to sleep.
+/// The second way is the race that must not lose a wake-up: a waiter gets its slot before it went to sleep.
 package struct WaiterQueue<Waiter> {
     private enum Stage {
         case free

@@ -107,7 +107,7 @@ public struct ChunkedDecoder: Sendable {
                 digits = 0
             }
             digits &+= 1
-            // At most Int64.max, and no more digits than that has: endless zeros are not number.
+            // At most Int64.max, and no more digits than that has: endless zeros are not a number.
             guard remaining < 1 << 59 else { throw WireError(.chunkSizeTooLarge) }
             guard digits <= 16 else { throw WireError(.chunkSize, "it has more than 16 digits") }
             remaining = remaining &<< 4 | UInt64(digit)

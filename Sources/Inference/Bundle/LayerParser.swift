@@ -171,7 +171,7 @@ struct LayerParser {
         }
         let hasMoments = transform.has("mean") || transform.has("std")
         if transform.has("standard"), hasMoments {
-            problems.add(transform.path, "\"mean\" and \"std\" cannot stand beside \"standard\"")
+            problems.add(transform.path, "\"mean\" and \"std\" cannot be combined with \"standard\"")
         }
         if scale == 0 { problems.add(transform.path(of: "scale"), "must not be 0") }
         if let standard {
@@ -197,7 +197,7 @@ struct LayerParser {
             image.normalization = normalization
             image.scale = divisors.map { normalization.rescale / $0 }
             image.bias = zip(mean, divisors).map { (normalization.offset - $0) / $1 }
-            if bias != nil { problems.add(transform.path(of: "bias"), "cannot stand beside \"mean\" and \"std\"") }
+            if bias != nil { problems.add(transform.path(of: "bias"), "cannot be combined with \"mean\" and \"std\"") }
         } else {
             // A wrong value was reported already.
             if !hasMoments, !["standard", "scale", "bias"].contains(where: transform.has) {

@@ -59,5 +59,5 @@ public enum LinkPolicy: Sendable, Equatable {
 
     /// What is wrong with a file that is elsewhere.
     static let problem =
-        "is a link that leads out of the folders of models: copy what it leads to, or set external_links"
+        "is a link that leads out of the model folders: copy its target, or set external_links"
 }

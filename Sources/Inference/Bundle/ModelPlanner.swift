@@ -164,7 +164,7 @@ struct ModelPlanner {
         guard let element = port.elementType.pixelElement else {
             problems.add(
                 layer.path,
-                "a picture cannot be put into a tensor of \(port.elementType.rawValue): "
+                "a picture does not fit a tensor of \(port.elementType.rawValue): "
                     + "expected uint8, int8, float16 or float32")
             return nil
         }

@@ -36,12 +36,12 @@ enum NPYReader {
         var count = 1
         for extent in shape {
             let (product, overflow) = count.multipliedReportingOverflow(by: extent)
-            guard extent > 0, !overflow else { return problem("has a shape of no sense") }
+            guard extent > 0, !overflow else { return problem("has an invalid shape") }
             count = product
         }
         let data = bytes.count - start - length
         guard shape.count == texts.count, data % size == 0, data / size == count else {
-            return problem("has \(data) bytes of data, which its shape does not say")
+            return problem("has \(data) bytes of data, which does not match its shape")
         }
         return .success(
             bytes.withUnsafeBytes { raw in

@@ -35,7 +35,7 @@ struct PictureGeometryParser {
         let given = ["resize_shorter_side", "crop_pct", "resize_exactly", "resize"].filter(object.has)
         if given.count > 1 {
             problems.add(
-                object.path(of: given[1]), "cannot stand beside \"\(given[0])\": one of them says how to scale")
+                object.path(of: given[1]), "cannot be combined with \"\(given[0])\": one of them says how to scale")
         }
         if let key = given.first, image.cropAndScale != .centerCrop {
             problems.add(

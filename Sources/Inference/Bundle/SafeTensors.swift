@@ -44,7 +44,7 @@ enum SafeTensors {
         case .string("F16")?: type = .float16
         case .string("BF16")?: type = .bfloat16
         case .string("F64")?: type = .float64
-        default: return problem("does not hold F32, F16, BF16 or F64 in \"\(name)\"")
+        default: return problem("does not contain F32, F16, BF16 or F64 in \"\(name)\"")
         }
         guard end - start == rows * columns * type.byteCount else {
             return problem("has \(end - start) bytes in \"\(name)\": expected \(rows * columns * type.byteCount)")

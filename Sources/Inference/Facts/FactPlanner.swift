@@ -192,7 +192,7 @@ struct FactPlanner {
             // Exporters write the size of training; a file of another size was made so on purpose, and says so by its shape.
             if let size, size != input {
                 provenance.remarks.append(
-                    "input size: \(file) takes \(height)x\(width), \(fact.source) says \(size.height)x\(size.width); \(file) counts"
+                    "input size: \(file) takes \(height)x\(width), \(fact.source) says \(size.height)x\(size.width); \(file) wins"
                 )
             }
             mode = .scaleFit
@@ -289,7 +289,7 @@ struct FactPlanner {
                 if labels?.source == fact.source, files.contains(fact) { result.labelFile = fact.source }
                 if let labels, labels.source != fact.source, labels.value != fact.value {
                     provenance.remarks.append(
-                        "labels: \(labels.source) and \(fact.source) name the classes differently; \(labels.source) counts"
+                        "labels: \(labels.source) and \(fact.source) name the classes differently; \(labels.source) wins"
                     )
                 }
             } else {

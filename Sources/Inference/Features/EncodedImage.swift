@@ -1,3 +1,5 @@
+internal import FoundationEssentials
+
 /// A picture as it was received: the bytes of a JPEG, PNG or WebP file. Decoding happens when a model needs it.
 ///
 /// The bytes may stay where they are (a network buffer, say): a closure lends them out for the time of a call.
@@ -10,6 +12,15 @@ public struct EncodedImage: Sendable {
     public init(_ bytes: [UInt8]) {
         byteCount = bytes.count
         lend = { body in bytes.withUnsafeBytes { body($0) } }
+    }
+
+    /// A picture in a file, of at most 1 GiB; reads it. Blocks.
+    /// - Throws: ``InferenceError/invalidInput(name:reason:)`` where the file cannot be read.
+    public init(contentsOf path: String) throws(InferenceError) {
+        switch BundleFile.read(path, most: 1 << 30) {
+        case .success(let data): self.init(Array(data))
+        case .failure(let problem): throw .invalidInput(name: path, reason: problem.reason)
+        }
     }
 
     /// A picture whose bytes another owner keeps.

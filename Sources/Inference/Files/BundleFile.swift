@@ -23,7 +23,7 @@ enum BundleFile {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor < 0 else {
             close(descriptor)
-            return .failure(Problem(reason: "cannot be read: is it a plain file?"))
+            return .failure(Problem(reason: "cannot be read: expected a regular file"))
         }
         return .failure(Problem(reason: "cannot be read: \(FileFailure(code: errno).reason)"))
     }

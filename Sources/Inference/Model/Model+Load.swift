@@ -11,7 +11,7 @@ extension Model {
     ///   - version: the version that it is, where that is known from elsewhere (a numbered folder); nil takes the bundle's.
     /// - Throws: ``InferenceError/invalidBundle(name:problems:)`` with everything that is wrong, or an engine error.
     public static func load(
-        contentsOf path: String, configuration: ModelConfiguration, version: String? = nil
+        contentsOf path: String, configuration: ModelConfiguration = ModelConfiguration(), version: String? = nil
     ) async throws(InferenceError) -> Model {
         let result: Result<Loaded, InferenceError> = await LoaderThread.run {
             do throws(InferenceError) {

@@ -107,7 +107,7 @@ extension Model {
     }
 
     /// Runs the model once on zeros, to show that it works. Takes no slot of ``limiter``: a model that is merely busy is
-    /// shown to work too, in its turn among those that have one. Does nothing where an input's shape is open.
+    /// shown to work too, one after another with those that have one. Does nothing where an input's shape is open.
     public func canary() async throws(InferenceError) {
         guard hasZeros else { return }
         do throws(EngineError) {

@@ -53,7 +53,7 @@ enum OutputReader {
             throw .engine(
                 EngineError(
                     kind: .failure, operation: "read a picture",
-                    detail: "it is of \(type.rawValue), which pixels are not"))
+                    detail: "it holds \(type.rawValue), which cannot become pixels"))
         }
         let reconstruction = PixelReconstruction(
             width: width, height: height, channelOrder: image.channelOrder, layout: image.layout, element: element,

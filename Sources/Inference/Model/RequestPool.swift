@@ -2,7 +2,7 @@ internal import FlowControl
 internal import Synchronization
 internal import SystemSupport
 
-/// The infer requests of a model: whoever needs one waits its turn.
+/// The infer requests of a model: a prediction waits until one is free.
 final class RequestPool: Sendable {
     private let turns: InFlightLimiter
     private let idle: Mutex<[any InferRequest]>

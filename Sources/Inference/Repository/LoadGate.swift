@@ -22,7 +22,7 @@ final class LoadGate: Sendable {
         for waiter in next { waiter.resume() }
     }
 
-    /// Runs a load when its turn has come.
+    /// Runs a load when fewer than the limit run.
     func run<Value: Sendable>(_ load: @Sendable () async -> Value) async -> Value {
         await withCheckedContinuation { continuation in
             let next = state.withLock { state in

@@ -46,7 +46,7 @@ public final class ModelRepository: Sendable {
     ///   - folders: where models are looked for; of two models with one name the first folder's counts.
     ///   - configuration: how models are loaded that do not say it themselves.
     ///   - defaultPolicy: when models are loaded that do not say it themselves.
-    ///   - loadsAtOnce: loads that run at a time; the others wait for their turn.
+    ///   - loadsAtOnce: loads that run at a time; the others wait.
     ///   - onEvent: called for loads, failures and unloads, from any thread.
     public convenience init(
         folders: [String], configuration: ModelConfiguration, defaultPolicy: LoadPolicy = .eager, loadsAtOnce: Int = 1,
@@ -132,8 +132,8 @@ public final class ModelRepository: Sendable {
                 folder: entry.folder,
                 problem:
                     "has a model.json now, which makes all of it one bundle, while \(names.prefix(5).joined(separator: ", "))"
-                    + "\(names.count > 5 ? ", ..." : "") in it \(names.count == 1 ? "is" : "are") served: give the model that it "
-                    + "describes a folder of its own")
+                    + "\(names.count > 5 ? ", ..." : "") in it \(names.count == 1 ? "is" : "are") served: put the model that it "
+                    + "describes into its own folder")
         }
     }
 

@@ -53,7 +53,7 @@ final class ModelSlot: Sendable {
         let failure: FileFailure
 
         /// What is wrong, and what to do about it.
-        var reason: String { "\(path) cannot be read: \(failure.reason); reload when it can be" }
+        var reason: String { "\(path) cannot be read: \(failure.reason); reload when it is readable" }
     }
 
     /// A version that was found. Reads its bundle: blocks.

@@ -49,7 +49,7 @@ struct RepositoryScanner: Sendable {
         throw RepositoryError(
             folder: folder,
             problem: "holds model.json beside the bundles \(bundles.prefix(5).joined(separator: ", "))"
-                + "\(bundles.count > 5 ? ", ..." : ""): give the model that it describes a folder of its own")
+                + "\(bundles.count > 5 ? ", ..." : ""): put the model that it describes into its own folder")
     }
 
     private func names(ofModelsFolder folder: String) throws(RepositoryError) -> [String] {
@@ -57,7 +57,7 @@ struct RepositoryScanner: Sendable {
         do throws(FileFailure) {
             switch try files.kind(folder) {
             case .missing: problem = "does not exist"
-            case .file: problem = "is a file: give the folder that it is in"
+            case .file: problem = "is a file: set the folder that contains it"
             case .folder:
                 // A folder that can be listed (r) may still not be entered (x): every entry of it would then fail.
                 _ = try files.kind(folder + "/.")
@@ -140,7 +140,7 @@ struct RepositoryScanner: Sendable {
                 return "\(entry) (\(other.path) has its name)"
             }
             return switch try? files.kind(path) {
-            case .missing, nil: "\(entry) (a link that leads nowhere)"
+            case .missing, nil: "\(entry) (a broken link)"
             case .folder:
                 "\(entry) (a folder without model.json, saved_model.pb, one model file, or numbered versions with one model each)"
             case .file: "\(entry) (not a model file: unknown extension)"

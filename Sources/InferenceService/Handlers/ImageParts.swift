@@ -68,7 +68,7 @@ struct ImageParts {
                         }
                         if pictures.count > most || others.count > most, problem == nil {
                             problem = .badRequest(
-                                "the multipart body has more than \(most) pictures: that many are taken at once (max_batch)"
+                                "the multipart body has more than \(most) pictures: the limit (max_batch)"
                             )
                             pictures = []
                             others = []

@@ -56,7 +56,7 @@ package enum Daemon {
         let plan = ServicePlan(settings: settings, environment: environment)
         guard !plan.folders.isEmpty else {
             throw StartupError(
-                "no models: give a folder with --models DIR (the models that come with Ocelli are not beside this binary)"
+                "no models: set --models DIR (the models that come with Ocelli are not beside this binary)"
             )
         }
         let metrics = ServiceMetrics()

@@ -17,7 +17,7 @@ enum DefaultModel {
     static func settle(_ repository: ModelRepository, _ settings: Settings, _ log: Log) {
         guard let change = repository.settleDefault(), settings.defaultModel.isEmpty else { return }
         log.warning(
-            "/v1/classify means \(change.now.map { "the model \($0)" } ?? "no model") from now on, and no longer \(change.before), "
-                + "which cannot be asked; default_model says which it is to mean")
+            "/v1/classify now uses \(change.now.map { "the model \($0)" } ?? "no model"), no longer \(change.before), "
+                + "which is not available; set default_model to choose one")
     }
 }

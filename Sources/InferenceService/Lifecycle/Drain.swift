@@ -23,7 +23,7 @@ struct Drain {
         server.beginLameDuck()
         metrics.set(.draining, 1)
         let handlers = server.statistics.runningHandlers
-        manager.stopping("draining: \(handlers) requests under way")
+        manager.stopping("draining: \(handlers) requests in progress")
         let patience = settings.drainDelay + settings.drainTimeout
         manager.extendTimeout(by: .seconds(patience + 5))
         log.notice("draining: \(handlers) requests in progress (a second signal exits at once)")
@@ -32,7 +32,8 @@ struct Drain {
         metrics.add(.drainLost, UInt64(clamping: report.lostRequests))
         guard report.lostRequests == 0 else {
             log.error(
-                "ended with \(report.lostRequests) requests unanswered after \(Units.duration(settings.drainTimeout))")
+                "exiting with \(report.lostRequests) requests unanswered after \(Units.duration(settings.drainTimeout))"
+            )
             return Self.lossStatus
         }
         log.notice("exiting: every request was answered")

@@ -128,7 +128,8 @@ final class Lifecycle: Sendable {
             let time = Units.decimal(Double(MonotonicInstant.now.nanoseconds(since: start)) / 1e9, places: 2)
             log.notice("ready after \(time) s")
         } else {
-            log.error("not every model is ready: /readyz says 503, /v1/models says why; the others are served")
+            log.error(
+                "not every model is ready: /readyz answers 503, /v1/models gives the reasons; the others are served")
         }
         let watchdog = Watchdog(manager: manager, repository: repository, metrics: metrics, log: log)
         // Until the process ends: a drain that hangs is for the watchdog to end.

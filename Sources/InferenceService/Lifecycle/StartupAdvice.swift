@@ -28,7 +28,7 @@ enum StartupAdvice {
         case EADDRINUSE:
             "`ss -ltnp 'sport = :\(port)'` shows the process; stop it, or set listen to another address"
         case EACCES:
-            "ports below 1024 are for root: take a higher one (listen), let ocelli.socket pass the port, or give "
+            "ports below 1024 need privileges: use a higher port (listen), let ocelli.socket pass the port, or set "
                 + "AmbientCapabilities=CAP_NET_BIND_SERVICE"
         case EADDRNOTAVAIL:
             "no interface of this machine has that address; `ip address` lists the addresses of this machine"
@@ -41,9 +41,9 @@ enum StartupAdvice {
         switch number {
         case ENOENT: "the folder, or the owner given after the path, does not exist: create it first"
         case EACCES, EPERM:
-            "this user cannot create a file there, or cannot change its owner; under systemd /run/ocelli is its own"
+            "this user cannot create a file there, or cannot change its owner; under systemd use /run/ocelli"
         case ENAMETOOLONG: "the path of a Unix-domain socket has at most 107 bytes"
-        case EROFS: "the place is read-only; under systemd /run/ocelli is the service's own"
+        case EROFS: "the folder is read-only; under systemd use /run/ocelli"
         default: ""
         }
     }

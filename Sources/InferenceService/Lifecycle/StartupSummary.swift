@@ -11,7 +11,7 @@ struct StartupSummary {
         log.notice("ocelli \(OcelliVersion.number), listening on \(addresses.joined(separator: ", "))")
         if isUnderSystemd, settings.listen.contains(where: Self.isOpen) {
             log.notice(
-                "the packaged unit lets only this machine connect: if clients elsewhere time out, widen IPAddressAllow "
+                "the packaged unit allows connections from this machine only: if other clients time out, extend IPAddressAllow "
                     + "(`systemctl edit ocelli`)")
         }
         log.info("models from \(plan.folders.joined(separator: ", "))")
@@ -30,7 +30,7 @@ struct StartupSummary {
         if let folder = plan.unusableCache {
             log.warning(
                 "cannot cache compiled models in \(folder) (cache_dir): this user cannot create it or write to it; "
-                    + "models are compiled at every start until that is fixed, or cache_dir names another folder")
+                    + "models are compiled at every start until that is fixed or cache_dir is another folder")
         } else {
             log.info(
                 plan.cacheDirectory.map { "compiled models are cached in \($0)" }

@@ -80,7 +80,7 @@ struct ObservationQuery: Sendable {
         let known = names(task)
         let hint = Spelling.hint(for: parameter.name, among: known)
         return .badRequest(
-            "\(parameter.place) \"\(parameter.name.prefix(60))\" is not known here\(hint); there is "
+            "unknown \(parameter.place) \"\(parameter.name.prefix(60))\"\(hint); known: "
                 + known.joined(separator: ", "))
     }
 

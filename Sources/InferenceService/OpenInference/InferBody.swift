@@ -135,7 +135,7 @@ struct InferBodyReader {
         try scanner.array("\"outputs\"") { (index, scanner) throws(JSONError) in
             let output = try readOutput(index, &scanner)
             guard !outputs.contains(where: { $0.name == output.name }) else {
-                throw .value("output \"\(output.name)\": is asked for twice")
+                throw .value("output \"\(output.name)\": is listed twice")
             }
             outputs.append(output)
         }
@@ -276,7 +276,7 @@ struct InferBodyReader {
         }
         guard input.kind != .text && input.kind != .dictionary else {
             throw .value(
-                "input \"\(name)\": is \(input.kind == .text ? "a string" : "a dictionary"), and no tensor: "
+                "input \"\(name)\": is \(input.kind == .text ? "a string" : "a dictionary"), not a tensor: "
                     + "POST it to /v1/models/NAME/predict")
         }
         let takesPictures = input.kind == .image

@@ -161,12 +161,12 @@ private struct ItemReader {
         try scanner.array { (index, scanner) throws(JSONError) in
             count += 1
             guard index < inputs.count else {
-                throw .value("expected \(inputs.count) values by order (\(names)), found more")
+                throw .value("expected \(inputs.count) values in order (\(names)), found more")
             }
             values.append(try value(inputs[index], &scanner))
         }
         guard count == inputs.count else {
-            throw .value("expected \(inputs.count) values by order (\(names)), found \(count)")
+            throw .value("expected \(inputs.count) values in order (\(names)), found \(count)")
         }
         return item(values)
     }

@@ -30,7 +30,7 @@ struct PredictHandler: Sendable {
             return await batch(job, items: items)
         }
         guard Self.isJSON(request.body, type: request.head.value(of: "content-type") ?? "") else {
-            let input = try imageInput(of: model, found: "a body that is not a JSON")
+            let input = try imageInput(of: model, found: "a body that is not JSON")
             let image = EncodedImage(request.body, 0..<request.body.count)
             return try await single(job, item: [input: .image(image)])
         }

@@ -87,7 +87,7 @@ package struct ClassifyQuery: Sendable {
         default:
             let hint = Spelling.hint(for: name, among: Self.names)
             throw .badRequest(
-                "\(parameter.place) \"\(name.prefix(60))\" is not known here\(hint); there is "
+                "unknown \(parameter.place) \"\(name.prefix(60))\"\(hint); known: "
                     + Self.names.joined(separator: ", "))
         }
     }

@@ -46,12 +46,12 @@ struct ChildTrial: Sendable {
         case .late?:
             let seconds = Units.decimal(Double(time.components.seconds), places: 0)
             return .lost(
-                "the engine was still loading it after \(seconds) s, in a separate process, which was then terminated "
+                "the engine was still loading it after \(seconds) s, during its trial in a separate process "
                     + "(load_trial_timeout)")
         case .large?:
             return .lost(
-                "it took more than \(Units.bytes(Int(clamping: memory))) of memory when it was tried in a process of its own, which "
-                    + "was then ended (load_trial_memory)")
+                "it needed more than \(Units.bytes(Int(clamping: memory))) of memory during its trial in a separate process, "
+                    + "the limit (load_trial_memory)")
         case nil: break
         }
         guard signal == 0, let result = TrialResult(output: output) else {

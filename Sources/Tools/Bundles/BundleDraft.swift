@@ -43,7 +43,7 @@ package struct BundleDraft {
         if !others.isEmpty {
             notes.append(
                 "the folder: it also holds \(others.joined(separator: ", ")), but with model.json it is one bundle; "
-                    + "give \(last) a folder of its own")
+                    + "move \(last) into its own folder")
         }
         var labels: (file: String, names: [String])?
         if let names = facts.labels, facts.labelFile == nil {
@@ -133,7 +133,7 @@ package struct BundleDraft {
             ? "is a folder of models"
             : "also holds \(others.prefix(5).joined(separator: ", "))\(others.count > 5 ? ", ..." : "")"
         throw StartupError(
-            "\(folder) \(what): a model.json would make all of it one bundle. Give \(file) a folder of its own: "
+            "\(folder) \(what): a model.json would make all of it one bundle. Move \(file) into its own folder: "
                 + "mkdir \(target) && mv \(from) \(target)/ && ocelli init \(target)/\(file) (or --stdout, which only prints)"
         )
     }

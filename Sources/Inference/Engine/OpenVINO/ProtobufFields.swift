@@ -3,7 +3,7 @@ package import FoundationEssentials
 /// The fields of one protocol buffers message, in the order of the bytes: as much of the encoding
 /// (protobuf.dev/programming-guides/encoding) as reading names out of a SavedModel takes.
 ///
-/// Bytes that are not message end the sequence.
+/// Bytes that are not a message end the sequence.
 package struct ProtobufFields: Sequence, IteratorProtocol {
     private let bytes: Data
     private var position: Int

@@ -1,0 +1,74 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The documents name what there is, and link to what there is.
+@Suite struct DocumentsTests {
+    private static func text(_ path: String) throws -> String {
+        try String(contentsOf: SharedData.packageRoot.appendingPathComponent(path), encoding: .utf8)
+    }
+
+    @Test(arguments: ["scripts", "Benchmarks"])
+    func everyScriptIsInTheREADMEOfItsFolder(_ folder: String) throws {
+        let readme = try Self.text(folder + "/README.md")
+        let root = SharedData.packageRoot.appendingPathComponent(folder)
+        let names = try FileManager.default.subpathsOfDirectory(atPath: root.path)
+            .filter { FileManager.default.isExecutableFile(atPath: root.appendingPathComponent($0).path) }
+            .filter { path in
+                let attributes = try? FileManager.default.attributesOfItem(
+                    atPath: root.appendingPathComponent(path).path)
+                return attributes?[.type] as? FileAttributeType == .typeRegular
+            }
+        #expect(names.count > 5)
+        for name in names { #expect(readme.contains("`\(name)`"), "\(folder)/README.md does not name \(name)") }
+    }
+
+    @Test func linksLeadSomewhere() throws {
+        let root = SharedData.packageRoot
+        let documents =
+            ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "scripts/README.md", "Benchmarks/README.md"]
+            + (try FileManager.default.contentsOfDirectory(atPath: root.appendingPathComponent("docs").path))
+            .filter { $0.hasSuffix(".md") }.map { "docs/" + $0 }
+        var count = 0
+        for document in documents {
+            let folder = root.appendingPathComponent(document).deletingLastPathComponent()
+            for match in try Self.text(document).matches(of: /\]\(([^)\s]+)\)/) {
+                let link = String(match.output.1)
+                guard !link.contains("://") else { continue }
+                let parts = link.split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false)
+                let path = String(parts[0])
+                count += 1
+                let target =
+                    path.isEmpty ? root.appendingPathComponent(document) : folder.appendingPathComponent(path)
+                #expect(FileManager.default.fileExists(atPath: target.path), "\(document): \(link)")
+                guard parts.count == 2, target.pathExtension == "md" else { continue }
+                let headings = try String(contentsOf: target, encoding: .utf8).split(separator: "\n")
+                    .filter { $0.hasPrefix("#") }.map { Self.anchor($0.drop { $0 == "#" || $0 == " " }) }
+                #expect(headings.contains(String(parts[1])), "\(document): \(link)")
+            }
+        }
+        #expect(count > 30)
+    }
+
+    /// The articles' code is code of Tests/Consumer, which `scripts/check-consumer` builds and runs.
+    @Test func theArticlesCodeCompiles() throws {
+        let folder = "Tests/Consumer/Sources/Consumer/"
+        let code = try ["Classify.swift", "Tensor.swift"].map { try Self.text(folder + $0) }.joined()
+        for article in [
+            "Inference/Inference.docc/ClassifyPictures.md", "ImagePipeline/ImagePipeline.docc/MakeTensors.md",
+        ] {
+            let blocks = try Self.text("Sources/" + article).matches(of: /```swift\n([\s\S]*?)```/)
+            #expect(!blocks.isEmpty)
+            for block in blocks { #expect(code.contains(block.output.1), "\(article): \(block.output.1)") }
+        }
+    }
+
+    /// A heading's anchor as GitHub makes it.
+    private static func anchor(_ heading: Substring) -> String {
+        String(
+            heading.lowercased().compactMap { character in
+                character == " "
+                    ? "-" : character.isLetter || character.isNumber || "-_".contains(character) ? character : nil
+            })
+    }
+}
