@@ -37,7 +37,7 @@ struct WrongSettingsTests {
             (["--tokens-file", "{}/none"], ["tokens_file", "no such file"]),
             (["--tokens-file", "{}/file"], ["the tokens file, line 1", "classes, a space and a token"]),
             (["--models", "{}/none"], ["{}/none", "does not exist"]),
-            (["--models", "{}/file"], ["is a file", "the folder that it is in"]),
+            (["--models", "{}/file"], ["is a file", "the folder that contains it"]),
             (["--models", "{}"], ["no models in", "model.json"]),
             (["--listen", "8080"], ["\"8080\"", "HOST:PORT"]),
             (["--listen", "127.0.0.1:99999"], ["99999", "HOST:PORT"]),
@@ -59,7 +59,7 @@ struct WrongSettingsTests {
         ("{\n  top: 3\n  max_body: 1,\n}", ["not valid JSON5", "line 3, column 3"]),
         ("{ top: ", ["not valid JSON5", "the end of the file"]),
         ("", ["not valid JSON5", "line 1, column 1"]),
-        ("{ top: 0 }", ["top: expected a whole number of 1 or more", "found 0"]),
+        ("{ top: 0 }", ["top: expected a whole number from 1", "found 0"]),
     ]) func aWrongFileIsNamedWithThePlace(_ configuration: String, _ words: [String]) throws {
         let (status, text) = try complaint([], configuration: configuration)
         #expect(status == 2)
