@@ -228,7 +228,8 @@ import Testing
         #expect(sheet.inputSize?.value == FactSize(height: 320, width: 640))
         let broken = UltralyticsReader.properties(["task": "detect", "names": "{0: 'car'"], source: "s")
         #expect(
-            broken.labels == nil && broken.problems.first?.reason.contains("names: is not a literal: at character") == true
+            broken.labels == nil
+                && broken.problems.first?.reason.contains("names: is not a literal: at character") == true
         )
     }
 

@@ -100,7 +100,9 @@ extension ProgramOperations {
     private static func bandPart(_ call: ProgramCall) throws(Problem) -> [Graph.Value] {
         let (x, graph) = (try call.value("x"), call.graph)
         let (lower, upper) = (try call.integer("lower", default: -1), try call.integer("upper", default: -1))
-        guard x.rank >= 2 else { throw Problem("a value of shape \(shapeText(x.shape)), which is not a matrix", at: "x") }
+        guard x.rank >= 2 else {
+            throw Problem("a value of shape \(shapeText(x.shape)), which is not a matrix", at: "x")
+        }
         if lower < 0, upper < 0 { return [x] }
         func numbers(axis: Int, rows: Bool) throws(Problem) -> Graph.Value {
             let end = try scalar(graph, extent(graph, x, axis: axis))
