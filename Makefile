@@ -9,7 +9,7 @@ DESTDIR ?=
 # the tests.
 SWIFT_BUILD := swift build -c release
 BINARY := .build/release/ocelli
-# The linker's remark on Foundation's own use of mktemp is not ours to mend.
+# The linker's remark on Foundation's own use of mktemp is not ours to fix.
 .SHELLFLAGS := -o pipefail -c
 QUIET := 2>&1 | grep --line-buffered -v "warning: the use of .mktemp. is dangerous"
 

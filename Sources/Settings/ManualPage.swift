@@ -6,7 +6,7 @@ package enum ManualPage {
             .\\" Written by `ocelli help man`.
             .TH OCELLI 1 "" "ocelli \(OcelliVersion.number)" "User Commands"
             .SH NAME
-            ocelli \\- serve image classifiers over HTTP
+            ocelli \\- serve image models over HTTP
             .SH SYNOPSIS
             .B ocelli serve
             .RB [ \\-\\-config

@@ -173,8 +173,9 @@ struct CoreMLTests {
         let cyan = try Curl.run(
             other.url + "/v1/models/invert/predict", ["--data-binary", "@-", "-H", "Accept: image/png"],
             input: answer.body)
-        let told = try Curl.run(other.url + "/v1/models/colors/classify", ["--data-binary", "@-"], input: cyan.body)
-        #expect(told.topLabel == "red", "\(told.text)")
+        let reported = try Curl.run(
+            other.url + "/v1/models/colors/classify", ["--data-binary", "@-"], input: cyan.body)
+        #expect(reported.topLabel == "red", "\(reported.text)")
     }
 
     @Test func aPipelineOfANetworkAndALinearModelClassifies() throws {

@@ -50,11 +50,11 @@ struct DescriptorsTests {
         // Connections with a request under way do not: new clients are refused at once.
         var holders = (0..<60).compactMap { _ in try? RawClient(daemon.url) }
         for holder in holders { holder.offer(Self.half) }
-        var told = false
-        for _ in 0..<200 where !told {
-            told = (try? firstLine(of: RawClient(daemon.url))) == ""
+        var reported = false
+        for _ in 0..<200 where !reported {
+            reported = (try? firstLine(of: RawClient(daemon.url))) == ""
         }
-        #expect(told, "everybody found a place: is the limit in force?")
+        #expect(reported, "everybody found a place: is the limit in force?")
         // Nor does it spin, with nobody to serve and 60 who would like to be.
         let before = try processorTime(daemon)
         sleep(2)

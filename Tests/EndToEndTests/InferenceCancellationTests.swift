@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Clients that go away while the engine works on their picture: the engine is asked to stop, and their slot is free as soon as
-/// it has let go.
+/// it is done with it.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
 struct InferenceCancellationTests {
     private func inFlight(_ daemon: Daemon) throws -> Int {

@@ -2,7 +2,7 @@ import Foundation
 import Synchronization
 import TestSupport
 
-/// Listens as systemd does on `$NOTIFY_SOCKET`, and keeps what it was told.
+/// Listens as systemd does on `$NOTIFY_SOCKET`, and keeps what it received.
 final class NotifySocket: Sendable {
     let path: String
     private let descriptor: Int32

@@ -29,7 +29,7 @@ struct SystemdTests {
         #expect(listener.messages.contains { $0.hasPrefix("STOPPING=1\nSTATUS=draining") })
     }
 
-    /// A service manager that takes no messages in costs moments, and not the daemon: it answers, and ends when it is told to.
+    /// A service manager that takes no messages in costs moments, and not the daemon: it answers, and ends when it is asked to.
     @Test func nobodyReadsTheMessages() throws {
         let listener = try NotifySocket()
         listener.fill()

@@ -45,14 +45,14 @@ struct UnreadableFolderTests {
         #expect(daemon.log.contains("model versions version 1 is left as it is: " + why), "\(daemon.log)")
         let reason = "\(new.path) cannot be read: Permission denied"
         #expect(daemon.log.contains("model new version 1 could not be loaded: " + reason), "\(daemon.log)")
-        // Everywhere that somebody may look; clients are not told where the folder of models is.
-        func told(_ words: String) -> String { words.replacingOccurrences(of: folder.path + "/", with: "") }
+        // In every answer; clients do not see where the folder of models is.
+        func shown(_ words: String) -> String { words.replacingOccurrences(of: folder.path + "/", with: "") }
         #expect(
-            (try Curl.run(daemon.url + "/v1/models/versions").json["stale"] as? String)?.hasPrefix(told(why)) == true)
-        #expect(try Curl.run(daemon.url + "/v1/models/new").text.contains(told(reason)))
-        #expect(try Curl.run(daemon.url + "/v2/repository/index", ["-d", ""]).text.contains(told(reason)))
-        #expect(try classify("new").error.contains(told(reason)))
-        #expect(try Curl.run(daemon.url + "/v2/repository/models/new/load", ["-d", ""]).error.contains(told(reason)))
+            (try Curl.run(daemon.url + "/v1/models/versions").json["stale"] as? String)?.hasPrefix(shown(why)) == true)
+        #expect(try Curl.run(daemon.url + "/v1/models/new").text.contains(shown(reason)))
+        #expect(try Curl.run(daemon.url + "/v2/repository/index", ["-d", ""]).text.contains(shown(reason)))
+        #expect(try classify("new").error.contains(shown(reason)))
+        #expect(try Curl.run(daemon.url + "/v2/repository/models/new/load", ["-d", ""]).error.contains(shown(reason)))
         #expect(try Curl.run(daemon.url + "/readyz").status == 503)
         for checked in [folder, new] {
             let words = Self.launcher + [Daemon.binary.path, "check", checked.path]

@@ -66,7 +66,7 @@ struct AcquireBenchmark {
         let count = 100_000
         let limiter = InFlightLimiter(
             configuration: LimiterConfiguration(limit: 1, queueCapacity: count, maxWait: .seconds(3600)))
-        try await report("a task that waits its turn in a queue of 100,000, all told", per: count) {
+        try await report("a task that waits its turn in a queue of 100,000, in all", per: count) {
             let permit = try await limiter.acquire()
             try await withThrowingTaskGroup { group in
                 for _ in 0..<count { group.addTask { try await limiter.acquire().release() } }
@@ -75,7 +75,7 @@ struct AcquireBenchmark {
                 try await group.waitForAll()
             }
         }
-        await report("a task cancelled out of a queue of 100,000, all told", per: count) {
+        await report("a task cancelled out of a queue of 100,000, in all", per: count) {
             let permit = limiter.tryAcquire()
             await withTaskGroup { group in
                 for _ in 0..<count { group.addTask { _ = try? await limiter.acquire() } }

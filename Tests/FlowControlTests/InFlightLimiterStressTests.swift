@@ -148,7 +148,7 @@ import Testing
         }
     }
 
-    /// A permit is held until the engine lets go, whatever became of the task that had asked for it.
+    /// A permit is held until the engine is done with it, whatever happens to the task that asked for it.
     @Test func aCancelledTaskKeepsItsSlotUntilTheWorkIsOver() async throws {
         let limiter = InFlightLimiter(configuration: LimiterConfiguration(limit: 1))
         let callback = Mutex<Permit?>(nil)

@@ -63,7 +63,7 @@ import Testing
         let (expectedX, expectedY) = (
             mapping.x.forward(Double(mark.x) + 0.5), mapping.y.forward(Double(mark.y) + 0.5)
         )
-        // A mark near an edge is smeared or cut off there: only the middle can be told from its sum.
+        // A mark near an edge is smeared or cut off there: only the middle can be known from its sum.
         let reach = 2 * max(mapping.x.scale, mapping.y.scale) + 2
         guard expectedX > reach, expectedX < Double(spec.width) - reach, mark.x > 1, mark.x < width - 2,
             expectedY > reach, expectedY < Double(spec.height) - reach, mark.y > 1, mark.y < height - 2

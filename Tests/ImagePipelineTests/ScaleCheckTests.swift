@@ -1,7 +1,7 @@
 import ImagePipeline
 import Testing
 
-/// A JPEG is decoded smaller only where that can hardly be told. (That the results are then Pillow's, GoldenTests say.)
+/// A JPEG is decoded smaller only where the difference is hardly visible. (That the results are then Pillow's, GoldenTests say.)
 @Suite struct ScaleCheckTests {
     private static let spec = ImageTensorSpec(width: 32, height: 32)
 
@@ -23,7 +23,7 @@ import Testing
         #expect(reason.hasPrefix("decoded smaller, its colours would be off by "), "\(reason)")
     }
 
-    /// Smooth colours; no colours at all; and what could not be told without decoding all of it.
+    /// Smooth colours; no colours at all; and what is unknown without decoding all of it.
     @Test(arguments: [
         ("size-4000x3000.jpg", "1/8"), ("large-checkers-gray.jpg", "2/8"), ("large-progressive.jpg", "2/8"),
     ])

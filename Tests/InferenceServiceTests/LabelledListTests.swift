@@ -26,7 +26,7 @@ import Testing
         #expect(all.count <= 12)
         #expect(all.reduce(0) { $0 + $1.metric.count } == 1000, "something was not counted")
         #expect((all.first { $0.label == "other" }?.metric.count ?? 0) >= 988)
-        // What was there before goes on being told apart.
+        // What was there before stays distinct.
         list["label 0"].add()
         #expect(list["label 0"].count == 2)
     }

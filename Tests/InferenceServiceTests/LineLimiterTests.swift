@@ -1,7 +1,7 @@
 import InferenceService
 import Testing
 
-/// Lines that repeat are left out, counted, and told of; other lines are none of their business.
+/// Lines that repeat are left out, counted and reported; other lines are not affected.
 @Suite struct LineLimiterTests {
     private static let second: UInt64 = 1_000_000_000
 

@@ -48,7 +48,7 @@ import Testing
         #expect(queue.next() == .write(lost: 13))
         #expect(queue.batch.count == 77)
         _ = queue.append(line, isImportant: false)
-        #expect(queue.next() == .write(lost: 0), "told once")
+        #expect(queue.next() == .write(lost: 0), "reported once")
         #expect(queue.queue.lost == 13)
         queue.queue.couldNotWrite(lines: 2)
         #expect(queue.queue.lost == 15)
@@ -73,10 +73,10 @@ import Testing
         #expect(numbers.count == count - Int(lost))
         #expect(numbers == numbers.sorted())
         #expect(numbers.first == 0)
-        let told = lines.compactMap { line in
+        let reported = lines.compactMap { line in
             line.hasPrefix("warning: ") && line.contains("lines were lost") ? Int(line.split(separator: " ")[1]) : nil
         }
-        #expect(told.reduce(0, +) == Int(lost))
+        #expect(reported.reduce(0, +) == Int(lost))
         #expect(lines.last == "notice: a line that tries to be two")
     }
 

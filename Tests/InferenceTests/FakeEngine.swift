@@ -179,7 +179,7 @@ private final class FakeRequest: InferRequest {
     }
 
     func cancel() {
-        // The engine lets go when the test says so, not at once: the slowest engine there is.
+        // The engine ends when the test says so, not at once: the slowest engine there is.
         engine.state.withLock { $0.cancelled += 1 }
     }
 

@@ -82,7 +82,7 @@ import Testing
         #expect(try await repository.model(named: "m").limiter.snapshot.queueCapacity == 3)
     }
 
-    /// Who waits for a load waits no longer than there is time, and not after going away; the load goes on and is told of.
+    /// Who waits for a load waits no longer than there is time, and not after going away; the load goes on and is reported.
     @Test(.timeLimit(.minutes(1)))
     func aLoadIsNotWaitedForLongerThanTheDeadline() async throws {
         let folder = try TemporaryFolder()

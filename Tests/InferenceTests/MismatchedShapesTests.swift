@@ -52,8 +52,8 @@ import Testing
                     Issue.record("\(wrong): \(String(describing: error))")
                     continue
                 }
-                let told = "shape [\(wrong.0),3] and \"b\" of [\(wrong.1),3]"
-                #expect(reason.contains(told), "\(reason)")
+                let reported = "shape [\(wrong.0),3] and \"b\" of [\(wrong.1),3]"
+                #expect(reason.contains(reported), "\(reason)")
             }
             let output = try await model.prediction(from: features((rows, rows))).outputs
             let name = try #require(output.featureNames.first)

@@ -2,7 +2,7 @@ import Foundation
 import Inference
 import Synchronization
 
-/// What a repository has told, as text.
+/// What a repository has reported, as text.
 final class RepositoryEvents: Sendable {
     let list = Mutex<[String]>([])
     func add(_ event: ModelRepository.Event) {
@@ -23,7 +23,7 @@ final class RepositoryEvents: Sendable {
         default: break
         }
     }
-    /// The reasons that were told of, one a failure or a model left as it is.
+    /// The reasons that were reported, one a failure or a model left as it is.
     let reasons = Mutex<[String]>([])
     var all: [String] { list.withLock { $0 } }
 }

@@ -46,9 +46,9 @@ import Testing
         ])
         let (repository, _) = try Bundles.repository(folder)
         #expect(repository.names == ["m"])
-        let told = repository.leftOut
-        #expect(told.map { $0.prefix { $0 != " " } } == ["m.onnx", "misspelt", "net.pt", "two"])
-        #expect(told.first?.contains("/m has its name") == true, "\(told)")
+        let reported = repository.leftOut
+        #expect(reported.map { $0.prefix { $0 != " " } } == ["m.onnx", "misspelt", "net.pt", "two"])
+        #expect(reported.first?.contains("/m has its name") == true, "\(reported)")
     }
 
     @Test func everyFolderThatCannotBeReadIsNamed() throws {
@@ -542,7 +542,7 @@ import Testing
         #expect(repository.names.count == 1)
     }
 
-    /// A model that is added does not change what a route without a name means; one that goes does, and that is told.
+    /// A model that is added does not change what a route without a name means; one that goes does, and that is reported.
     @Test func theDefaultStays() async throws {
         let folder = try TemporaryFolder()
         let classifier = """

@@ -83,10 +83,10 @@ import Testing
         let watcher = try RepositoryWatcher(scene.repository)
         scene.faults.set(failure.path, failure.code)
         let all = ["m 1", "v 1", "v 2"]
-        func told(_ models: [String]) -> [String] {
+        func shown(_ models: [String]) -> [String] {
             models.map { (failure.left.contains($0) ? "left as it is " : "unchanged ") + $0 }
         }
-        #expect(try await scene.reload() == told(all))
+        #expect(try await scene.reload() == shown(all))
         let folder = scene.folder.url.path + "/" + failure.left[0].prefix(1)
         let reason = try #require(scene.events.reasons.withLock { $0.last })
         #expect(reason.hasPrefix(folder) && reason.contains(String(cString: strerror(failure.code))), "\(reason)")
@@ -130,7 +130,7 @@ import Testing
         }
         #expect(first.hasPrefix("m cannot be read: Permission denied") && first.contains("needs r and x"), "\(first)")
         #expect(second.hasPrefix("v cannot be read: Too many open files"), "\(second)")
-        // A request, and a load that is asked for, are told the same.
+        // A request, and a requested load, get the same reason.
         for again in [false, true] {
             let error = await #expect(throws: InferenceError.self) {
                 if again {

@@ -41,9 +41,9 @@ import Testing
         for tenths in [1, 10, 500, 900, 990, 999, 1000] {
             let percent = Double(tenths) / 10
             let exact = values[(tenths * 5000 + 999) / 1000 - 1]
-            let told = histogram.percentile(percent)
-            #expect(told >= exact, "seed \(seed), p\(percent)")
-            #expect(Double(told) <= Double(exact) * (1 + 1.0 / 128) + 1, "seed \(seed), p\(percent)")
+            let reported = histogram.percentile(percent)
+            #expect(reported >= exact, "seed \(seed), p\(percent)")
+            #expect(Double(reported) <= Double(exact) * (1 + 1.0 / 128) + 1, "seed \(seed), p\(percent)")
         }
         #expect(histogram.least == values.first && histogram.greatest == values.last && histogram.count == 5000)
         #expect(histogram.percentile(100) == values.last)

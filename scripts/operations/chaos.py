@@ -81,10 +81,10 @@ class Bench(threading.Thread):
                 self.wrong.append(f"bench {loop}: {type(error).__name__}: {error}")
                 continue
             self.runs += 1
-            told = sum(step["statuses"].values()) + sum(step["failures"].values())
+            reported = sum(step["statuses"].values()) + sum(step["failures"].values())
             # Those that were never sent, for a connection became free too late: a stopped server keeps them all.
             unsent = {"unanswered": step["due"] - step["sent"]} if step["due"] > step["sent"] else {}
-            if told != step["due"] or step["failures"] != unsent or set(step["statuses"]) != {"200"}:
+            if reported != step["due"] or step["failures"] != unsent or set(step["statuses"]) != {"200"}:
                 self.wrong.append(f"bench {loop}: {json.dumps(step)[:600]}")
 
 

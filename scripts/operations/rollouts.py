@@ -158,7 +158,7 @@ class Server(http.server.ThreadingHTTPServer):
 
 
 def faults(front_name, seed, folder):
-    """One replica of two dies, refuses, stands still; a row each. What clients see is told, and judged only where it is certain."""
+    """One replica of two dies, refuses, stands still; a row each. What clients see is reported, and judged only where it is certain."""
     deployment = front = clients = server = None
     problems = []
     try:

@@ -175,13 +175,13 @@ def main():
     found = in_batches(ink_of, finder, pictures)
     check_found = in_batches(ink_of, finder, check[0])
 
-    def told(step, value, weights):
+    def reported(step, value, weights):
         right = (in_batches(digit_of, weights, check_found, check[0]) == check[2]).mean()
         passed = time.monotonic() - started
         print(f"read, step {step}: loss {value:.4f}, validation {right:.4f}, {passed:.0f} s", flush=True)
 
     reader = descend(
-        read_loss, reader, (found, pictures, labels), 128, options.read_steps, rng, jax.random.key(SEED + 1), told
+        read_loss, reader, (found, pictures, labels), 128, options.read_steps, rng, jax.random.key(SEED + 1), reported
     )
     weights = finder | reader
     options.out.parent.mkdir(parents=True, exist_ok=True)

@@ -3,7 +3,7 @@ import Glibc
 
 /// A request's content: one contiguous buffer, into which the socket was read directly.
 ///
-/// What it takes of memory counts against the server's budget for all bodies until the last reference to it is gone: let go
+/// What it takes of memory counts against the server's budget for all bodies until the last reference to it is gone: release
 /// of it as soon as it is decoded. That is the bytes received, in whole pages, and not the length that was announced, for
 /// pages that were never written to take no memory; but all of a small buffer, and of one that an earlier body has written to.
 public final class HTTPBody: @unchecked Sendable {

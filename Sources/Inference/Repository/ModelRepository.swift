@@ -435,7 +435,7 @@ public final class ModelRepository: Sendable {
         switch outcome.result {
         case .success(let model): return model
         case .failure(.modelNotReady(let name, let reason)): throw .modelNotReady(name: name, reason: reason)
-        case .failure(let error): throw .modelNotReady(name: slot.name, reason: slot.told(error.message))
+        case .failure(let error): throw .modelNotReady(name: slot.name, reason: slot.shown(error.message))
         }
     }
 

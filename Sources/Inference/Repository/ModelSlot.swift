@@ -68,7 +68,7 @@ final class ModelSlot: Sendable {
         numbered = found.version
         standsForUnreadable = found.failure != nil
         let unreadable = found.failure.map { Unreadable(path: found.path, failure: $0) }
-        let reason = unreadable.map { Self.told($0.reason, name: found.name, path: found.path, folder: found.folder) }
+        let reason = unreadable.map { Self.shown($0.reason, name: found.name, path: found.path, folder: found.folder) }
         state = Mutex(
             State(
                 configuration: configuration, defaultPolicy: defaultPolicy,
@@ -89,7 +89,7 @@ final class ModelSlot: Sendable {
         set {
             state.withLock { state in
                 state.unreadable = newValue
-                if standsForUnreadable, !state.isHeldBack { state.failure = newValue.map { told($0.reason) } }
+                if standsForUnreadable, !state.isHeldBack { state.failure = newValue.map { shown($0.reason) } }
             }
         }
     }
@@ -145,15 +145,15 @@ final class ModelSlot: Sendable {
                 }
             return ModelRecord(
                 name: name, version: version(in: state), state: current, policy: state.policy, model: state.ready,
-                staleReason: state.ready == nil ? nil : state.failure ?? state.unreadable.map { told($0.reason) })
+                staleReason: state.ready == nil ? nil : state.failure ?? state.unreadable.map { shown($0.reason) })
         }
     }
 
     /// A reason as clients see it: paths are relative to the folder of models. Where that folder is, and what else this
     /// machine holds, is for the log only.
-    func told(_ reason: String) -> String { Self.told(reason, name: name, path: path, folder: folder) }
+    func shown(_ reason: String) -> String { Self.shown(reason, name: name, path: path, folder: folder) }
 
-    private static func told(_ reason: String, name: String, path: String, folder: String) -> String {
+    private static func shown(_ reason: String, name: String, path: String, folder: String) -> String {
         // The folder may itself be the bundle.
         let inside = path == folder ? reason.replacing(folder + "/", with: "") : reason
         return inside.replacing(path == folder ? path : folder + "/", with: path == folder ? name : "")
@@ -223,7 +223,7 @@ final class ModelSlot: Sendable {
         state.isUnloaded = false
         state.isHeldBack = false
         if standsForUnreadable {
-            state.failure = state.unreadable.map { told($0.reason) }
+            state.failure = state.unreadable.map { shown($0.reason) }
             return .impossible(state.failure ?? "\(name) could not be read")
         }
         if let (load, configuration) = state.loading { return .joined(load, configuration) }
@@ -267,7 +267,7 @@ final class ModelSlot: Sendable {
                 state.readyConfiguration = configuration
                 return (true, state.ready)
             case .failure(let error):
-                state.failure = told(error.message)
+                state.failure = shown(error.message)
                 state.failed = .now
                 return (false, nil)
             }

@@ -24,7 +24,7 @@ struct Watchdog: Sendable {
     }
 
     /// Makes one prediction with one of the models that are ready, each in its turn. With none there is nothing that could
-    /// be shown, and nothing that a restart would mend.
+    /// be shown, and nothing that a restart would fix.
     private func isAlive(turn: inout Int) async -> Bool {
         let models = repository.records.compactMap { record in record.model.map { (record.name, $0) } }
         guard !models.isEmpty else { return true }

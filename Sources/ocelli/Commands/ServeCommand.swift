@@ -10,7 +10,7 @@ enum ServeCommand: Command {
         """
         Usage: ocelli serve [--config FILE] [--models DIR]... [--listen ADDRESS]... [SETTINGS]
 
-        Serves image classifiers over HTTP/1.1. Without any flag: the models that came with Ocelli, on
+        Serves image models over HTTP/1.1. Without any flag: the models that came with Ocelli, on
         127.0.0.1:8080.
 
           ocelli serve --models ./models --listen :8080

@@ -74,7 +74,7 @@ extension SettingsTrial {
         try running.model()["execution"] as? [String: Any] ?? [:]
     }
 
-    /// How the engine runs models, in its own words: what it was told, and not what it was to be told.
+    /// How the engine runs models, in its own words: what it reports, not what was configured.
     static let engine = SettingsTrial(
         title: "the engine",
         settings: ["threads": "1", "instances": "5", "hint": "latency", "precision": "bf16"],

@@ -14,9 +14,9 @@ import Testing
             let length = interleaving % 1000 == 0 ? 2000 : Int.random(in: 4...20, using: &seeds)
             events += length
             guard Self.interleaving(seed: own, length: length).problem != nil else { continue }
-            let told = Self.interleaving(seed: own, length: length, telling: true)
-            let story = (told.story ?? []).suffix(30).joined(separator: "\n")
-            Issue.record("seed \(seed), interleaving \(interleaving): \(told.problem ?? "none")\n\(story)")
+            let reported = Self.interleaving(seed: own, length: length, telling: true)
+            let story = (reported.story ?? []).suffix(30).joined(separator: "\n")
+            Issue.record("seed \(seed), interleaving \(interleaving): \(reported.problem ?? "none")\n\(story)")
             return
         }
         print("aHundredThousandInterleavings: \(events) events")

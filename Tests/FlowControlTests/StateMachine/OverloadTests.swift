@@ -2,9 +2,9 @@ import FlowControl
 import SystemSupport
 import Testing
 
-/// Load and overload, told apart; with the limiter's own state machine in made-up time.
+/// Load distinguished from overload; with the limiter's own state machine in made-up time.
 @Suite struct OverloadTests {
-    /// One model with `slots` slots, each held for `service` milliseconds, and requests that come as they are told to.
+    /// One model with `slots` slots, each held for `service` milliseconds, and requests that come as planned.
     /// Everything happens on whole milliseconds.
     private struct World {
         var machine: LimiterStateMachine<Int>

@@ -2,7 +2,7 @@ import FlowControl
 import Synchronization
 import SystemSupport
 
-/// A clock that stands still until it is told to move. Sleepers wake when their instant has come, in its order.
+/// A clock that stands still until it is moved. Sleepers wake when their instant has come, in its order.
 final class ManualClock: Sendable {
     private struct Sleeper {
         let until: MonotonicInstant

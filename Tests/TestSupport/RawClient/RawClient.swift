@@ -1,7 +1,7 @@
 internal import CSystem
 public import Foundation
 
-/// A client that sends exactly the bytes it is told to and goes away as it is told to, over a blocking loopback socket.
+/// A client that sends exactly the given bytes and closes as the test says, over a blocking loopback socket.
 ///
 /// What comes is read by `RawClient+Receiving.swift`. It belongs to the thread that made it: it is not Sendable. An object
 /// may go after its last use, and its connection with it: who wants it open says so with `withExtendedLifetime`.
