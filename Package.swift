@@ -107,6 +107,7 @@ let package = Package(
                 "CSystem", "HTTPWire", "HTTPServer", "ImagePipeline", "FlowControl", "Inference", "InferenceService",
                 "JSON", "LoadGenerator", "ModelFacts", "Observations", "Settings", "SystemSupport",
             ],
+            resources: [.embedInCode("Quantize/quantize.py")],
             swiftSettings: strict),
         .executableTarget(
             name: "ocelli",

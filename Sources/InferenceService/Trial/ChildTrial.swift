@@ -28,8 +28,8 @@ struct ChildTrial: Sendable {
         let arguments = ["ocelli", Self.command, path, "\(getpid())", "\(seconds)", "\(memory)"] + flags
         var descriptor: Int32 = -1
         let variables = environment.map { "\($0.key)=\($0.value)" }
-        let process = Self.withCStrings(arguments) { arguments in
-            Self.withCStrings(variables) { variables in
+        let process = CStrings.with(arguments) { arguments in
+            CStrings.with(variables) { variables in
                 csys_spawn("/proc/self/exe", arguments, variables, &descriptor)
             }
         }
@@ -122,19 +122,4 @@ struct ChildTrial: Sendable {
         SIGSEGV: "SIGSEGV", SIGBUS: "SIGBUS", SIGABRT: "SIGABRT", SIGILL: "SIGILL", SIGFPE: "SIGFPE",
         SIGTRAP: "SIGTRAP", SIGSYS: "SIGSYS",
     ]
-
-    /// Lends strings out as C takes them: an array of pointers with nil at its end.
-    private static func withCStrings<R>(
-        _ texts: [String], _ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>) -> R
-    ) -> R {
-        let pointers = UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>.allocate(capacity: texts.count + 1)
-        for (index, text) in texts.enumerated() { (pointers + index).initialize(to: strdup(text)) }
-        (pointers + texts.count).initialize(to: nil)
-        defer {
-            for index in texts.indices { free(pointers[index]) }
-            pointers.deinitialize(count: texts.count + 1)
-            pointers.deallocate()
-        }
-        return body(pointers)
-    }
 }

@@ -1,0 +1,86 @@
+internal import FoundationEssentials
+package import InferenceService
+
+/// The pictures of a folder, and the classes that its folders name.
+package struct CalibrationPictures: Sendable {
+    package struct Picture: Sendable, Hashable {
+        package let path: String
+        /// The folder in the named one that it lies in, as collections with one folder a class have; nil for one that lies in the
+        /// named folder itself.
+        package let folder: String?
+
+        package init(path: String, folder: String?) {
+            self.path = path
+            self.folder = folder
+        }
+    }
+
+    /// What each picture is for. No picture is in two of them.
+    package struct Parts: Sendable {
+        /// Shown to the quantizer, which looks at the range of each layer's values.
+        package var calibration: [Picture] = []
+        /// Decide which layers stay in float.
+        package var validation: [Picture] = []
+        /// Compared at the end: not used before.
+        package var comparison: [Picture] = []
+    }
+
+    package let pictures: [Picture]
+
+    /// Pictures below this number do not make three parts.
+    package static let least = 8
+    /// Files and folders that are looked at.
+    private static let mostEntries = 200_000, deepest = 8
+    private static let extensions = [".jpg", ".jpeg", ".png", ".webp"]
+
+    package init(_ pictures: [Picture]) { self.pictures = pictures }
+
+    /// Finds the pictures in a folder and the folders below it, by their names. Blocks.
+    package init(folder: String) throws(StartupError) {
+        var found: [Picture] = []
+        var open = [(path: folder, top: String?.none, depth: 0)]
+        var seen = 0
+        while let (path, top, depth) = open.popLast() {
+            guard let names = try? FileManager.default.contentsOfDirectory(atPath: path) else {
+                throw StartupError("\(path) cannot be read: expected a folder of pictures")
+            }
+            for name in names.sorted() where !name.hasPrefix(".") {
+                seen += 1
+                guard seen <= Self.mostEntries else {
+                    throw StartupError("\(folder) has more than \(Self.mostEntries) files: give a folder with fewer")
+                }
+                let full = path + "/" + name
+                var isFolder = false
+                guard FileManager.default.fileExists(atPath: full, isDirectory: &isFolder) else { continue }
+                if isFolder {
+                    if depth < Self.deepest { open.append((full, top ?? name, depth + 1)) }
+                } else if Self.extensions.contains(where: { name.lowercased().hasSuffix($0) }) {
+                    found.append(Picture(path: full, folder: top))
+                }
+            }
+        }
+        pictures = found.sorted { $0.path < $1.path }
+        guard pictures.count >= Self.least else {
+            throw StartupError(
+                "\(folder) has \(pictures.count) pictures (.jpg, .jpeg, .png, .webp): at least \(Self.least) are needed, and a few "
+                    + "hundred make a good calibration")
+        }
+    }
+
+    /// At most `most` pictures, taken evenly from the whole list so that every folder has its share: half to calibrate, a quarter to
+    /// validate, a quarter to compare. Without validation its quarter calibrates too.
+    package func parts(most: Int, validates: Bool) -> Parts {
+        let count = min(pictures.count, max(most, Self.least))
+        var parts = Parts()
+        for index in 0..<count {
+            // Rounded down: strictly rising while there are at least as many pictures as are wanted.
+            let picture = pictures[index * pictures.count / count]
+            switch index % 4 {
+            case 1 where validates: parts.validation.append(picture)
+            case 3: parts.comparison.append(picture)
+            default: parts.calibration.append(picture)
+            }
+        }
+        return parts
+    }
+}

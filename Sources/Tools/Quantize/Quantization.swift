@@ -1,0 +1,237 @@
+internal import FoundationEssentials
+internal import Glibc
+internal import Inference
+internal import InferenceService
+package import Settings
+internal import SystemSupport
+
+/// Makes a bundle whose model computes with whole numbers from one that computes with floats: what `ocelli quantize` does.
+///
+/// The pictures are prepared by the bundle's own preprocessing, NNCF quantizes in a Python process, and the result is compared with the
+/// original through Ocelli itself, on pictures that were not used before.
+package struct Quantization: Sendable {
+    /// What is asked for.
+    package struct Request: Sendable {
+        /// A bundle's folder, a model file, or a folder as it was downloaded.
+        package var model = ""
+        package var pictures = ""
+        /// The folder of the new bundle.
+        package var output = ""
+        /// The least share of answers that must stay the same, 0 to 1; nil accepts any.
+        package var atLeast: Double?
+        /// The most pictures that are used.
+        package var most = 400
+        /// The program to use for Python.
+        package var python: String?
+        package var isJSON = false
+        package var overwrites = false
+
+        package init() {}
+    }
+
+    /// Layers that the search for the most sensitive ones may turn back.
+    private static let mostLayers = 1_000
+
+    private let request: Request
+    private let settings: Settings
+    private let progress: @Sendable (String) -> Void
+    private let complain: @Sendable (String) -> Void
+    /// Beside the new bundle, so that it is moved there whole at the end.
+    private let work: String
+
+    /// Does all of it.
+    /// - Returns: the report's text, and whether the bundle was written: not where too few answers stay the same.
+    package static func run(
+        _ request: Request, settings: Settings, complain: @escaping @Sendable (String) -> Void,
+        progress: @escaping @Sendable (String) -> Void
+    ) async throws -> (text: String, isWritten: Bool) {
+        var output = request.output
+        while output.count > 1, output.hasSuffix("/") { output.removeLast() }
+        guard request.overwrites || !FileManager.default.fileExists(atPath: output) else {
+            throw StartupError("\(output) already exists: use --force to replace it, or give another folder")
+        }
+        let maker = Quantization(
+            request: request, settings: settings, progress: progress, complain: complain,
+            work: output + ".quantizing-\(getpid())")
+        let process = QuantizerProcess()
+        try SignalReader.start(
+            deliver: { signal in
+                process.stop()
+                try? FileManager.default.removeItem(atPath: maker.work)
+                progress("")
+                Process.exit(128 + signal.number)
+            },
+            fail: { _ in
+                // Nothing could end it any more but SIGKILL.
+                process.stop()
+                Process.exit(1)
+            })
+        defer {
+            try? FileManager.default.removeItem(atPath: maker.work)
+            progress("")
+        }
+        return try await maker.make(output, process)
+    }
+
+    private func make(_ output: String, _ process: QuantizerProcess) async throws -> (text: String, isWritten: Bool) {
+        let python = try QuantizerProcess.python(named: request.python)
+        let pictures = try CalibrationPictures(folder: request.pictures)
+        try OutputFile.makeFolder(work + "/tensors")
+        let source = try QuantizationSource(request.model, work: work)
+        progress("loading the model...")
+        let original = try await load(source.bundle)
+        guard original.description.imageInput != nil else {
+            throw StartupError("\(request.model) does not take one picture: only such models can be quantized")
+        }
+        var parts = pictures.parts(most: request.most, validates: request.atLeast != nil)
+        let count = parts.calibration.count + parts.validation.count
+        let calibration = try tensors(&parts.calibration, model: original, done: 0, of: count)
+        let validation = try tensors(&parts.validation, model: original, done: calibration.count, of: count)
+        guard calibration.count >= 2, parts.validation.isEmpty == (request.atLeast == nil) else {
+            throw StartupError("too few of the pictures in \(request.pictures) can be decoded")
+        }
+        if calibration.count < 100 {
+            complain(
+                "note: \(calibration.count) pictures to calibrate are few; with a few hundred the result is better and the comparison "
+                    + "says more")
+        }
+        let bundle = work + "/bundle"
+        try OutputFile.makeFolder(bundle)
+        let job = QuantizerProcess.Job(
+            model: source.file, calibration: calibration, validation: validation,
+            output: original.description.classificationOutput?.name, at_least: request.atLeast,
+            most_layers: Self.mostLayers, result: bundle + "/model.xml", log: work + "/log")
+        let (folder, show) = (work, progress)
+        let outcome = try await LoaderThread.run { () -> Result<QuantizerProcess.Outcome, StartupError> in
+            do throws(StartupError) {
+                return .success(try process.run(job, python: python, folder: folder) { show("\($0)...") })
+            } catch {
+                return .failure(error)
+            }
+        }.get()
+        try source.write(to: bundle, model: "model.xml")
+        var report = QuantizationReport(outcome)
+        report.name = original.description.name
+        report.labels = original.description.classificationOutput?.labels
+        (report.calibration, report.validation) = (calibration.count, validation.count)
+        report.sizeBefore = Self.size(source.file)
+        report.sizeAfter = Self.size(bundle + "/model.xml")
+        report.pairs = try await compare(original, with: load(bundle), on: parts.comparison)
+        guard !report.pairs.isEmpty else {
+            throw StartupError("none of the pictures for the comparison in \(request.pictures) can be decoded")
+        }
+        let text = request.isJSON ? report.json : report.text
+        if let least = request.atLeast, report.agreement < least {
+            complain(
+                "not written: \(Units.decimal(report.agreement, places: 3)) of the answers stay the same on pictures that were not used "
+                    + "before, less than --at-least \(Units.decimal(least, places: 3)). More pictures may help.")
+            return (text, false)
+        }
+        if request.overwrites { try? FileManager.default.removeItem(atPath: output) }
+        guard rename(bundle, output) == 0 else {
+            throw StartupError("\(output) cannot be written: \(SystemError.words(errno))")
+        }
+        return (text, true)
+    }
+
+    private func load(_ path: String) async throws -> Model {
+        let plan = ServicePlan(settings: settings, environment: ProcessInfo.processInfo.environment)
+        var configuration = plan.modelConfiguration
+        configuration.compile.cacheDirectory = nil
+        do throws(InferenceError) {
+            return try await Model.load(contentsOf: path, configuration: configuration)
+        } catch {
+            throw StartupError(error.message)
+        }
+    }
+
+    /// Writes the tensor of each picture as .npy. Pictures that cannot be decoded are left out, with a line each.
+    private func tensors(
+        _ pictures: inout [CalibrationPictures.Picture], model: Model, done: Int, of count: Int
+    ) throws -> [String] {
+        var files: [String] = []
+        var kept: [CalibrationPictures.Picture] = []
+        for picture in pictures {
+            progress("preparing pictures: \(done + kept.count + 1) of \(count)")
+            do {
+                let bytes = try InputFile.read(picture.path, most: settings.maxBody)
+                let file = work + "/tensors/\(done + files.count).npy"
+                try OutputFile.write(model.preprocess(EncodedImage(bytes)).npy(), to: file)
+                files.append(file)
+                kept.append(picture)
+            } catch {
+                complain("\(picture.path): \((error as? InferenceError)?.message ?? "\(error)"); left out")
+            }
+        }
+        pictures = kept
+        return files
+    }
+
+    /// Asks both models about each picture, in turns.
+    private func compare(
+        _ original: Model, with quantized: Model, on pictures: [CalibrationPictures.Picture]
+    ) async throws -> [QuantizationReport.Pair] {
+        var pairs: [QuantizationReport.Pair] = []
+        for (index, picture) in pictures.enumerated() {
+            progress("comparing: \(index + 1) of \(pictures.count)")
+            do {
+                let image = EncodedImage(try InputFile.read(picture.path, most: settings.maxBody))
+                // Each is the first every other time: what else the machine does should hit both.
+                var before: QuantizationReport.Answer?, after: QuantizationReport.Answer?
+                for turn in 0..<2 {
+                    if (turn == 0) == (index % 2 == 0) {
+                        before = try await Self.answer(original, image)
+                    } else {
+                        after = try await Self.answer(quantized, image)
+                    }
+                }
+                if let before, let after { pairs.append(.init(picture: picture, before: before, after: after)) }
+            } catch let error as StartupError {
+                complain("\(picture.path): \(error); left out")
+            } catch let error as InferenceError {
+                guard case .image = error else { throw StartupError(error.message) }
+                complain("\(picture.path): \(error.message); left out")
+            }
+        }
+        return pairs
+    }
+
+    private static func answer(_ model: Model, _ image: EncodedImage) async throws -> QuantizationReport.Answer {
+        var answer = QuantizationReport.Answer()
+        if let labels = model.description.classificationOutput?.labels {
+            let result = try await model.classification(of: image, top: labels.count)
+            answer.label = result.classifications.first?.label
+            answer.values = [Double](repeating: 0, count: labels.count)
+            for entry in result.classifications where answer.values.indices.contains(entry.index) {
+                answer.values[entry.index] = Double(entry.confidence)
+            }
+            answer.time = result.times.inference
+            return answer
+        }
+        guard let input = model.description.imageInput else { return answer }
+        var options = PredictionOptions()
+        options.usesTensors = true
+        let result = try await model.prediction(
+            from: DictionaryFeatureProvider([(input.name, .image(image))]), options: options, permit: nil)
+        for name in result.featureNames {
+            if case .multiArray(let array)? = result.featureValue(for: name) { answer.values += array.doubles }
+        }
+        answer.time = result.times.inference
+        return answer
+    }
+
+    /// The bytes of a model file and of the weights beside it, or of a folder.
+    private static func size(_ path: String) -> Int {
+        func bytes(_ path: String) -> Int {
+            var status = stat()
+            guard stat(path, &status) == 0 else { return 0 }
+            guard status.st_mode & S_IFMT == S_IFDIR else { return Int(status.st_size) }
+            let names = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
+            return names.reduce(0) { $0 + bytes(path + "/" + $1) }
+        }
+        for (graph, weights) in [(".xml", ".bin"), (".pdmodel", ".pdiparams")] where path.hasSuffix(graph) {
+            return bytes(path) + bytes(path.dropLast(graph.count) + weights)
+        }
+        return bytes(path)
+    }
+}

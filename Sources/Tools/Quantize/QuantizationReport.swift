@@ -1,0 +1,196 @@
+internal import Inference
+internal import InferenceService
+internal import JSON
+internal import Settings
+internal import SystemSupport
+
+/// How the quantized model compares with the original, on pictures that were not used to make it.
+package struct QuantizationReport: Sendable {
+    /// Both models' answers to one picture.
+    package struct Pair: Sendable {
+        package let picture: CalibrationPictures.Picture
+        package let before: Answer, after: Answer
+
+        package init(picture: CalibrationPictures.Picture, before: Answer, after: Answer) {
+            self.picture = picture
+            self.before = before
+            self.after = after
+        }
+    }
+
+    /// A model's answer: confidences by class, or all outputs as numbers where it has no classes.
+    package struct Answer: Sendable {
+        package var label: String?
+        package var values: [Double] = []
+        /// Nanoseconds in the engine.
+        package var time: UInt64 = 0
+
+        package init() {}
+    }
+
+    package var name = ""
+    package var pairs: [Pair] = []
+    /// Bytes of the model files.
+    package var sizeBefore = 0, sizeAfter = 0
+    package var outcome: QuantizerProcess.Outcome
+    package var calibration = 0, validation = 0
+    /// The classes that the model knows.
+    package var labels: [String]?
+
+    package init(_ outcome: QuantizerProcess.Outcome) { self.outcome = outcome }
+
+    /// From 0 to 1: how many first labels are the same; for a model without classes the mean cosine of the outputs.
+    package var agreement: Double {
+        guard !pairs.isEmpty else { return 0 }
+        let shares = pairs.map { pair in
+            labels == nil
+                ? Self.cosine(pair.before.values, pair.after.values) : pair.before.label == pair.after.label ? 1 : 0
+        }
+        return shares.reduce(0, +) / Double(pairs.count)
+    }
+
+    /// The largest and the mean difference of a confidence, or of an output relative to the largest of all.
+    package var difference: (largest: Double, mean: Double) {
+        var largest = 0.0, sum = 0.0, count = 0.0
+        for pair in pairs {
+            let scale = labels == nil ? max(pair.before.values.map(abs).max() ?? 0, 1e-30) : 1
+            for (a, b) in zip(pair.before.values, pair.after.values) {
+                largest = max(largest, abs(a - b) / scale)
+                sum += abs(a - b) / scale
+                count += 1
+            }
+        }
+        return (largest, count > 0 ? sum / count : 0)
+    }
+
+    /// How many of the pictures whose folder is the name or the number of a class have its label; nil where there are none.
+    package var accuracy: (before: Int, after: Int, of: Int)? {
+        guard let labels else { return nil }
+        let known = Set(labels.map { $0.lowercased() })
+        var result = (before: 0, after: 0, of: 0)
+        for pair in pairs {
+            guard let folder = pair.picture.folder else { continue }
+            let label: String
+            if known.contains(folder.lowercased()) {
+                label = folder.lowercased()
+            } else if let index = Int(folder), labels.indices.contains(index) {
+                label = labels[index].lowercased()
+            } else {
+                continue
+            }
+            result.of += 1
+            result.before += pair.before.label?.lowercased() == label ? 1 : 0
+            result.after += pair.after.label?.lowercased() == label ? 1 : 0
+        }
+        return result.of > 0 ? result : nil
+    }
+
+    /// Medians of the time in the engine, in milliseconds.
+    package var milliseconds: (before: Double, after: Double) {
+        (Self.median(pairs.map(\.before.time)), Self.median(pairs.map(\.after.time)))
+    }
+
+    private static func median(_ times: [UInt64]) -> Double {
+        let sorted = times.sorted()
+        return sorted.isEmpty ? 0 : Double(sorted[sorted.count / 2]) / 1e6
+    }
+
+    static func cosine(_ a: [Double], _ b: [Double]) -> Double {
+        var product = 0.0, first = 0.0, second = 0.0
+        for (x, y) in zip(a, b) {
+            product += x * y
+            first += x * x
+            second += y * y
+        }
+        guard first > 0, second > 0 else { return first == second ? 1 : 0 }
+        return product / (first.squareRoot() * second.squareRoot())
+    }
+
+    // MARK: Text
+
+    package var text: String {
+        let (before, after) = milliseconds
+        let difference = difference
+        var lines = [
+            "\(name): \(outcome.layers - outcome.float.count) of \(outcome.layers) layers with weights run in integers"
+        ]
+        if !outcome.float.isEmpty {
+            let rest = outcome.float.count > 10 ? " and \(outcome.float.count - 10) more" : ""
+            lines.append("  in float: \(outcome.float.prefix(10).joined(separator: ", "))\(rest)")
+        }
+        lines.append(
+            "pictures: \(calibration) to calibrate, \(validation > 0 ? "\(validation) to choose layers, " : "")\(pairs.count) to "
+                + "compare, which were not used before")
+        lines.append(Self.columns(["", "before", "after", ""]))
+        let share = Units.decimal(agreement * 100, places: 1)
+        if labels == nil {
+            lines.append(Self.columns(["cosine of the outputs", "", Units.decimal(agreement, places: 4), ""]))
+        } else {
+            lines.append(Self.columns(["same first label", "", "\(share)%", "of \(pairs.count)"]))
+        }
+        if let accuracy {
+            func percent(_ count: Int) -> String {
+                Units.decimal(Double(count) / Double(accuracy.of) * 100, places: 1) + "%"
+            }
+            lines.append(
+                Self.columns([
+                    "label of the folder", percent(accuracy.before), percent(accuracy.after), "of \(accuracy.of)",
+                ]))
+        }
+        lines.append(
+            Self.columns([
+                labels == nil ? "largest difference, relative" : "largest difference of a confidence", "",
+                Units.decimal(difference.largest, places: 3), "mean \(Units.decimal(difference.mean, places: 5))",
+            ]))
+        lines.append(
+            Self.columns([
+                "time in the engine", "\(Units.decimal(before, places: 2)) ms", "\(Units.decimal(after, places: 2)) ms",
+                after > 0 ? "\(Units.decimal(before / after, places: 2)) times as fast" : "",
+            ]))
+        lines.append(Self.columns(["model file", Units.bytes(sizeBefore), Units.bytes(sizeAfter), ""]))
+        return lines.joined(separator: "\n")
+    }
+
+    private static func columns(_ cells: [String]) -> String {
+        var line = "  " + cells[0]
+        for (cell, end) in zip(cells[1...2], [50, 64]) {
+            line += String(repeating: " ", count: max(1, end - line.count - cell.count)) + cell
+        }
+        return cells[3].isEmpty ? line : line + "  " + cells[3]
+    }
+
+    package var json: String {
+        var writer = JSONWriter()
+        let (before, after) = milliseconds
+        writer.object { writer in
+            writer.key("model")
+            writer.string(name)
+            for (key, value) in [
+                ("layers", outcome.layers), ("calibration", calibration), ("validation", validation),
+                ("compared", pairs.count), ("bytes_before", sizeBefore), ("bytes_after", sizeAfter),
+            ] {
+                writer.key(key)
+                writer.integer(value)
+            }
+            writer.key("float_layers")
+            writer.array { writer in for name in outcome.float { writer.string(name) } }
+            var numbers = [
+                (labels == nil ? "cosine" : "agreement", agreement), ("largest_difference", difference.largest),
+                ("mean_difference", difference.mean), ("engine_ms_before", before), ("engine_ms_after", after),
+            ]
+            if let accuracy {
+                numbers.append(("accuracy_before", Double(accuracy.before) / Double(accuracy.of)))
+                numbers.append(("accuracy_after", Double(accuracy.after) / Double(accuracy.of)))
+            }
+            for (key, value) in numbers {
+                writer.key(key)
+                writer.number(value)
+            }
+            for (key, value) in [("nncf", outcome.nncf), ("openvino", outcome.openvino)] {
+                writer.key(key)
+                writer.string(value)
+            }
+        }
+        return String(decoding: writer.bytes, as: UTF8.self)
+    }
+}

@@ -1,0 +1,139 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `ocelli quantize`, with NNCF where OCELLI_TEST_NNCF names a Python that has it, and with a program in its place everywhere else.
+@Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)))
+struct QuantizeTests {
+    private let work = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-q-\(UUID().uuidString)")
+    private let pictures: URL
+
+    /// Pictures of four colours, one folder each, which the model of the fixtures tells apart.
+    init() throws {
+        pictures = work.appendingPathComponent("pictures")
+        let product = CoreMLTests.product
+        for file in try FileManager.default.contentsOfDirectory(atPath: product.path) where file.hasSuffix(".png") {
+            let folder = pictures.appendingPathComponent(String(file.dropLast(4)))
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+            for index in 0..<4 {
+                try FileManager.default.copyItem(
+                    at: product.appendingPathComponent(file), to: folder.appendingPathComponent("\(index).png"))
+            }
+        }
+    }
+
+    private func ocelli(_ arguments: [String]) throws -> Shell.Result {
+        try Shell.run(Daemon.binary.path, arguments, environment: ["HOME": work.path, "XDG_DATA_HOME": ""])
+    }
+
+    /// A program in the place of Python.
+    private func program(_ text: String) throws -> String {
+        let file = work.appendingPathComponent("program")
+        try Data(
+            "#!/usr/bin/env python3\nimport json, shutil, sys, time\njob = json.load(open(sys.argv[2]))\n\(text)\n".utf8
+        )
+        .write(to: file)
+        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: file.path)
+        return file.path
+    }
+
+    /// Gives the model back as it was, as if every layer could only stay in float.
+    private static let copies = """
+        assert len(job["calibration"]) >= 2 and all(open(path, "rb").read(6) == b"\\x93NUMPY" for path in job["calibration"])
+        print(json.dumps({"step": "copying"}), flush=True)
+        for end in ("xml", "bin"):
+            shutil.copy(job["model"][:-3] + end, job["result"][:-3] + end)
+        print(json.dumps({"done": {"layers": 1, "float": ["conv"], "nncf": "0", "openvino": "0"}}), flush=True)
+        """
+
+    private func leftovers() throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: work.path).filter { $0.contains("quantizing") }
+    }
+
+    @Test func theBundleIsWrittenAndServesAndIsCompared() throws {
+        defer { try? FileManager.default.removeItem(at: work) }
+        let output = work.appendingPathComponent("models/colors8")
+        try FileManager.default.createDirectory(
+            at: output.deletingLastPathComponent(), withIntermediateDirectories: true)
+        let result = try ocelli([
+            "quantize", CoreMLTests.product.appendingPathComponent("colors.mlmodel").path, "--pictures", pictures.path,
+            "-o",
+            output.path, "--python", program(Self.copies), "--at-least", "1", "--json",
+        ])
+        #expect(result.status == 0, "\(result.errors)")
+        #expect(result.json["agreement"] as? Double == 1 && result.json["accuracy_after"] as? Double == 1)
+        #expect(result.json["compared"] as? Int == 4 && result.json["float_layers"] as? [String] == ["conv"])
+        #expect(
+            Set(try FileManager.default.contentsOfDirectory(atPath: output.path))
+                == ["model.json", "model.xml", "model.bin", "labels.txt"])
+        #expect(try ocelli(["check", output.path]).status == 0)
+        let again = try ocelli([
+            "quantize", output.path, "--pictures", pictures.path, "-o", output.path, "--python", program(Self.copies),
+        ])
+        #expect(again.status == 1 && again.errors.contains("--force"), "\(again.errors)")
+        #expect(try leftovers().isEmpty)
+    }
+
+    @Test(arguments: [
+        ("print(json.dumps({\"missing\": \"nncf\"}))", "pip install nncf"),
+        ("print(json.dumps({\"error\": \"the model is quantized already\"}))", "the model is quantized already"),
+        ("print(\"Traceback\"); sys.exit(3)", "exited with status 3: Traceback"),
+        ("import os; os.kill(os.getpid(), 9)", "was ended by signal 9"),
+        (
+            "print(json.dumps({\"done\": {\"layers\": 1, \"float\": [], \"nncf\": \"0\", \"openvino\": \"0\"}}))",
+            "model.xml"
+        ),
+    ])
+    func aQuantizerThatFailsSaysWhyAndLeavesNothing(_ text: String, _ words: String) throws {
+        defer { try? FileManager.default.removeItem(at: work) }
+        let output = work.appendingPathComponent("out").path
+        let result = try ocelli([
+            "quantize", CoreMLTests.product.appendingPathComponent("colors.mlmodel").path, "--pictures", pictures.path,
+            "-o", output,
+            "--python", program(text),
+        ])
+        #expect(result.status == 1 && result.errors.contains(words), "\(result.errors)")
+        #expect(!FileManager.default.fileExists(atPath: output))
+        #expect(try leftovers().isEmpty)
+    }
+
+    @Test(arguments: [
+        (["quantize"], "no model is given"), (["quantize", "m"], "--pictures DIR and -o BUNDLE are needed"),
+        (["quantize", "m", "--pictures", "p", "-o", "o", "--at-least", "2"], "0 to 1"),
+        (["quantize", "m", "--pictures", "p", "-o", "o", "--count", "1"], "8 to 100000"),
+        (
+            ["quantize", "m", "--pictures", "/nowhere", "-o", "/nowhere/o", "--python", "/nowhere/python"],
+            "is not a program"
+        ),
+        (
+            ["quantize", "m", "--pictures", "/nowhere", "-o", "/nowhere/o", "--python", "/bin/true"],
+            "/nowhere cannot be read"
+        ),
+    ])
+    func wrongUseIsAnError(_ arguments: [String], _ words: String) throws {
+        defer { try? FileManager.default.removeItem(at: work) }
+        let result = try ocelli(arguments)
+        #expect(result.status != 0 && result.errors.contains(words), "\(result.errors)")
+    }
+
+    @Test(
+        .enabled(
+            if: ProcessInfo.processInfo.environment["OCELLI_TEST_NNCF"] != nil,
+            "OCELLI_TEST_NNCF does not name a Python that has NNCF"))
+    func theDigitsAreQuantizedByNNCF() throws {
+        defer { try? FileManager.default.removeItem(at: work) }
+        let python = try #require(ProcessInfo.processInfo.environment["OCELLI_TEST_NNCF"])
+        let output = work.appendingPathComponent("digits8").path
+        let root = SharedData.packageRoot
+        let result = try ocelli([
+            "quantize", root.appendingPathComponent("models/digits").path, "--pictures",
+            root.appendingPathComponent("examples").path, "-o", output, "--python", python, "--json",
+        ])
+        #expect(result.status == 0, "\(result.errors)")
+        #expect((result.json["layers"] as? Int ?? 0) > 0)
+        let answer = try ocelli([
+            "classify", "--models", output, "--json", root.appendingPathComponent("examples/seven.png").path,
+        ])
+        #expect(answer.text.contains("\"label\":\"7\""), "\(answer.text) \(answer.errors)")
+    }
+}
