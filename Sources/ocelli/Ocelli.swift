@@ -11,7 +11,9 @@ enum Ocelli {
     static func main() {
         Terminal.holdDescriptors()
         let arguments = Array(CommandLine.arguments.dropFirst())
-        if [ServeCommand.name, ReportCommand.name, QuantizeCommand.name].contains(arguments.first) { Daemon.blockSignals() }
+        if [ServeCommand.name, ReportCommand.name, QuantizeCommand.name].contains(arguments.first) {
+            Daemon.blockSignals()
+        }
         let ended = DispatchSemaphore(value: 0)
         let result = Mutex<Int32>(1)
         Task.detached {
@@ -27,7 +29,8 @@ enum Ocelli {
     static let commands: [any (Command & Sendable).Type] = [
         ServeCommand.self, ClassifyCommand.self, DetectCommand.self, EmbedCommand.self, BenchCommand.self,
         ReportCommand.self, CheckCommand.self,
-        InitCommand.self, QuantizeCommand.self, LimitsCommand.self, DevicesCommand.self, ReadyCommand.self, HelpCommand.self,
+        InitCommand.self, QuantizeCommand.self, LimitsCommand.self, DevicesCommand.self, ReadyCommand.self,
+        HelpCommand.self,
     ]
 
     /// Those that only Ocelli itself calls.
