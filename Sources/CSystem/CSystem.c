@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <grp.h>
+#include <malloc.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -406,6 +407,12 @@ int csys_timerfd_set(int fd, uint64_t when) {
 }
 
 void csys_sharpen_timers(void) { prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0); }
+
+void csys_release_free_memory(void) {
+#if defined(__GLIBC__)
+    malloc_trim(0);
+#endif
+}
 
 uint64_t csys_random(void) {
     uint64_t value = 0;

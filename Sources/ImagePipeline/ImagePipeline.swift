@@ -35,6 +35,9 @@ public final class ImagePipeline: Sendable {
         try PictureHeader.read(bytes).info
     }
 
+    /// Releases the memory that is kept for the next calls: for when none come.
+    public func releaseMemory() { pool.releaseAll() }
+
     /// Decodes, orients, crops and scales a picture, and writes the tensor.
     ///
     /// Synchronous, on the calling thread, and bound by the CPU.

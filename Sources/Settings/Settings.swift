@@ -15,6 +15,7 @@ package struct Settings: Sendable, Hashable {
     package var precision = Precision.float32
     package var threads: Int?
     package var streams: Int?
+    package var loneThreads: Int?
     package var instances: Int?
     package var cacheDirectory = "auto"
     package var cacheSize = 1 << 30

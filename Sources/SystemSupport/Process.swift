@@ -1,7 +1,19 @@
 internal import Glibc
 
-/// The end of the process.
+/// This process: its end, and its memory.
 package enum Process {
+    /// Bytes of this process that are in memory; nil where /proc does not say. Reads a small file.
+    package static var residentBytes: Int? {
+        let descriptor = open("/proc/self/statm", O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        var buffer = [UInt8](repeating: 0, count: 256)
+        let count = buffer.withUnsafeMutableBytes { read(descriptor, $0.baseAddress, $0.count) }
+        let words = String(decoding: buffer.prefix(max(0, count)), as: UTF8.self).split(separator: " ")
+        guard words.count > 1, let pages = Int(words[1]) else { return nil }
+        return pages &* Int(sysconf(Int32(_SC_PAGESIZE)))
+    }
+
     /// Ends at once, without waiting for anything.
     package static func exit(_ status: Int32) -> Never { _exit(status) }
 }

@@ -13,6 +13,8 @@ final class FakeEngine: Engine {
     let endsAtOnce: Bool
     /// An inference of more items than these fails.
     let mostItems: Int
+    /// Worker threads that it says it has at the most; nil says nothing of threads.
+    let threads: Int?
     /// Called while a model file is read.
     let onRead: @Sendable () -> Void
     /// Called when a compiled model is released, by the thread that does so.
@@ -38,7 +40,7 @@ final class FakeEngine: Engine {
         inputs: [TensorPort] = [TensorPort(name: "x", elementType: .float32, shape: [1, 4])],
         outputs: [TensorPort] = [TensorPort(name: "y", elementType: .float32, shape: [1, 4])],
         requestCount: Int = 2, answer: [UInt8] = [UInt8](repeating: 0, count: 16), endsAtOnce: Bool = true,
-        mostItems: Int = .max, onRead: @escaping @Sendable () -> Void = {},
+        mostItems: Int = .max, threads: Int? = nil, onRead: @escaping @Sendable () -> Void = {},
         onFree: @escaping @Sendable () -> Void = {}
     ) {
         self.inputs = inputs
@@ -47,6 +49,7 @@ final class FakeEngine: Engine {
         self.answer = answer
         self.endsAtOnce = endsAtOnce
         self.mostItems = mostItems
+        self.threads = threads
         self.onRead = onRead
         self.onFree = onFree
     }
@@ -85,13 +88,20 @@ private struct FakeFile: ModelFile {
             state.loads += 1
             state.options.append(options)
         }
-        return FakeModel(engine: engine)
+        return FakeModel(engine: engine, options: options)
     }
 }
 
 private final class FakeModel: CompiledModel {
     let engine: FakeEngine
-    init(engine: FakeEngine) { self.engine = engine }
+    let execution: ExecutionProperties
+    init(engine: FakeEngine, options: CompileOptions) {
+        self.engine = engine
+        var execution = ExecutionProperties()
+        execution.threads = engine.threads.map { min($0, options.threads ?? $0) }
+        execution.streams = options.streams ?? engine.requestCount
+        self.execution = execution
+    }
     deinit { engine.onFree() }
     var inputs: [TensorPort] { engine.inputs }
     var outputs: [TensorPort] { engine.outputs }

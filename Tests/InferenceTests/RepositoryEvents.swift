@@ -9,6 +9,7 @@ final class RepositoryEvents: Sendable {
         let text =
             switch event {
             case .loaded(let name, let version, _): "loaded \(name) \(version)"
+            case .loneVariant(let name, let version, _): "variant for lone \(name) \(version)"
             case .failed(let name, let version, _): "failed \(name) \(version)"
             case .unchanged(let name, let version): "unchanged \(name) \(version)"
             case .leftAsItIs(let name, let version, _): "left as it is \(name) \(version)"

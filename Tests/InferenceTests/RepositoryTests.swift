@@ -397,7 +397,7 @@ import Testing
         let folder = try TemporaryFolder()
         let engine = FakeEngine(
             inputs: [TensorPort(name: "x", elementType: .float32, shape: [-1, 4])],
-            outputs: [TensorPort(name: "y", elementType: .float32, shape: [-1, 4])])
+            outputs: [TensorPort(name: "y", elementType: .float32, shape: [-1, 4])], threads: 4)
         try folder.write(["m/model.json": Bundles.manifest(), "m/m.onnx": ""])
         let (repository, _) = try Bundles.repository(folder, engine: engine)
         await repository.loadEager()
@@ -408,6 +408,7 @@ import Testing
             (#""precision": "bf16""#, { $1.options.last?.precision == .bfloat16 }),
             (#""instances": 5"#, { model, _ in model.instances == 5 }),
             (#""max_in_flight": 9"#, { model, _ in model.limiter.snapshot.limit == 9 }),
+            (#""lone_threads": 3"#, { model, _ in model.loneReport?.threads == 3 }),
             (#""warmup": { "runs": 7 }"#, { $1.items == Array(repeating: 1, count: 14) }),
             (#""batch": 3"#, { model, _ in model.batchLimit == 3 }),
         ]

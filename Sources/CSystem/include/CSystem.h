@@ -237,6 +237,9 @@ static inline int64_t csys_wall_seconds(void) {
     return time.tv_sec;
 }
 
+/// Gives memory that malloc holds and nobody uses back to the kernel. Walks all arenas: some milliseconds.
+void csys_release_free_memory(void);
+
 /// Eight bytes from the kernel's generator.
 uint64_t csys_random(void);
 

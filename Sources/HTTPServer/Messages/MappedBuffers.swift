@@ -40,6 +40,15 @@ enum MappedBuffers {
         return csys_map(capacity).map { MappedBuffer(base: $0, capacity: capacity, resident: 0) }
     }
 
+    /// Gives what is kept back to the kernel: for a server that has had nothing to do for a while.
+    static func releaseAll() {
+        let buffers = kept.withLock { kept in
+            defer { kept = Kept() }
+            return kept.buffers
+        }
+        for buffer in buffers.joined() { csys_unmap(buffer.base, buffer.capacity) }
+    }
+
     /// Takes memory back that ``take(_:mayTake:)`` gave, or that was remapped from it.
     static func give(_ buffer: MappedBuffer) {
         let (capacity, index) = sizeClass(buffer.capacity)

@@ -88,6 +88,9 @@ public final class HTTPServer: Sendable {
         return addresses
     }
 
+    /// Releases the memory that is kept for the next bodies of all servers of this process: for when none come.
+    package static func releaseMemory() { MappedBuffers.releaseAll() }
+
     /// What was counted so far.
     public var statistics: HTTPServerStatistics {
         var statistics = HTTPServerStatistics()

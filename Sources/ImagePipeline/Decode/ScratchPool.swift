@@ -13,6 +13,14 @@ final class ScratchPool: Sendable {
         free.withLock { $0.popLast() } ?? Scratch()
     }
 
+    func releaseAll() {
+        let released = free.withLock { free in
+            defer { free = [] }
+            return free
+        }
+        withExtendedLifetime(released) {}
+    }
+
     func give(_ scratch: Scratch) {
         scratch.trim()
         free.withLock { if $0.count < limit { $0.append(scratch) } }

@@ -106,6 +106,7 @@ struct ManifestParser {
         runtime.precision = object.choice("precision", InferencePrecision.self)
         runtime.instances = object.integer("instances", in: 1...1024)
         runtime.maxInFlight = object.integer("max_in_flight", in: 1...65_536)
+        runtime.loneThreads = object.integer("lone_threads", in: 0...1024)
         runtime.load = object.choice("load", LoadPolicy.self)
         runtime.idleUnloadSeconds = object.integer("idle_unload_seconds", in: 0...31_536_000)
         runtime.batch = object.integer("batch", in: 1...256)

@@ -120,6 +120,8 @@ package struct ModelRuntime: Sendable {
     package var precision: InferencePrecision?
     package var instances: Int?
     package var maxInFlight: Int?
+    /// Threads of a prediction that nothing else runs beside; 0 for those of every other.
+    package var loneThreads: Int?
     package var load: LoadPolicy?
     package var idleUnloadSeconds: Int?
     package var warmUp: WarmUpSettings?

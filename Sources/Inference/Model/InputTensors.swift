@@ -35,6 +35,15 @@ final class InputTensorPool: Sendable {
         return InputTensors(tensors: tensors)
     }
 
+    /// Releases the tensors that are kept for the next predictions.
+    func releaseAll() {
+        let released = idle.withLock { idle in
+            defer { idle = [] }
+            return idle
+        }
+        withExtendedLifetime(released) {}
+    }
+
     /// Gives tensors back that no request uses any more.
     func giveBack(_ tensors: InputTensors) {
         guard isPooled else { return }

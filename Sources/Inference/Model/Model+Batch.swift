@@ -147,6 +147,8 @@ extension Model {
         }
         let permit = try await admit(given, until: options.deadline)
         defer { leave(permit, given: given) }
+        PredictionsUnderWay.begin()
+        defer { PredictionsUnderWay.end() }
         var queue = MonotonicInstant.now.nanoseconds(since: arrived)
         let wholes = try tensors(of: batch, count: count)
         var items: [FilledItem] = []
@@ -168,7 +170,7 @@ extension Model {
             if case .cancelled = error { throw .cancelled(stage: .queue) }
             throw .refused(error)
         }
-        defer { batch.requests.release(pooled) }
+        defer { pooled.release() }
         let started = MonotonicInstant.now
         queue += started.nanoseconds(since: prepared)
         do throws(EngineError) {

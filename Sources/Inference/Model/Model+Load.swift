@@ -101,8 +101,11 @@ extension Model {
         report.execution = compiled.execution
         let model = try Model(
             bundle: bundle, manifest: manifest, provenance: derived?.provenance, version: version, plan: plan,
-            observations: observations, compiled: compiled, batch: batch, configuration: configuration,
-            loadReport: report)
+            observations: observations, compiled: compiled, batch: batch,
+            lone: LoneVariant.Recipe(
+                configuration.lone, bundle: bundle, engine: engine, options: configuration.compile,
+                execution: compiled.execution),
+            configuration: configuration, loadReport: report)
         return Loaded(model: model, warmUp: warmUp)
     }
 }
@@ -115,5 +118,6 @@ extension ModelConfiguration {
         if let precision = runtime.precision { compile.precision = precision }
         if let instances = runtime.instances { self.instances = instances }
         if let maxInFlight = runtime.maxInFlight { self.maxInFlight = maxInFlight }
+        if let threads = runtime.loneThreads { lone = LonePolicy(threads: threads) }
     }
 }

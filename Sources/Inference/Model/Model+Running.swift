@@ -47,6 +47,8 @@ extension Model {
         }
         let permit = try await admit(given, until: options.deadline)
         defer { leave(permit, given: given) }
+        PredictionsUnderWay.begin()
+        defer { PredictionsUnderWay.end() }
         let admitted = MonotonicInstant.now
         times.queue = admitted.nanoseconds(since: arrived)
 
@@ -84,12 +86,13 @@ extension Model {
 
         let pooled: RequestPool.PooledRequest
         do throws(AdmissionError) {
-            pooled = try await requests.acquire(deadline: options.deadline)
+            pooled = try await takeRequest(until: options.deadline)
         } catch {
             if case .cancelled = error { throw .cancelled(stage: .queue) }
             throw .refused(error)
         }
-        defer { requests.release(pooled) }
+        defer { pooled.release() }
+        let isAlone = PredictionsUnderWay.isOne
         let started = MonotonicInstant.now
         times.queue += started.nanoseconds(since: prepared)
         do throws(EngineError) {
@@ -101,6 +104,8 @@ extension Model {
         }
         let inferred = MonotonicInstant.now
         times.inference = inferred.nanoseconds(since: started)
+        times.loneThreads = pooled.loneThreads
+        considerLone(times, alone: isAlone)
         let result = try read(pooled.request, image, times)
         ended = (times, MonotonicInstant.now.nanoseconds(since: inferred))
         return result
@@ -116,7 +121,7 @@ extension Model {
             for tensor in filled.tensors { tensor.zero() }
             let pooled: RequestPool.PooledRequest
             do throws(AdmissionError) { pooled = try await requests.acquire(deadline: nil) } catch { return }
-            defer { requests.release(pooled) }
+            defer { pooled.release() }
             try setInputs(of: pooled.request, to: filled.tensors)
             try await Self.inferAnything(pooled.request)
         } catch {

@@ -47,11 +47,14 @@ public final class Model: Sendable {
     /// The model once more, for several items in one inference; nil where the bundle does not ask for that.
     let batch: BatchVariant?
     let tensors: InputTensorPool
+    /// The model once more, for predictions that nothing else runs beside.
+    let lone: LoneSlot
 
     init(
         bundle: ModelBundle, manifest: ModelManifest?, provenance: ModelProvenance? = nil, version: String? = nil,
         plan: ModelPlan, observations: [ObservationPlan] = [], compiled: any CompiledModel,
-        batch: BatchVariant? = nil, configuration: ModelConfiguration, loadReport: LoadReport
+        batch: BatchVariant? = nil, lone: LoneVariant.Recipe? = nil, configuration: ModelConfiguration,
+        loadReport: LoadReport
     ) throws(InferenceError) {
         var description = ModelDescription(
             name: manifest?.name ?? bundle.name,
@@ -73,6 +76,7 @@ public final class Model: Sendable {
         self.observations = observations
         self.compiled = compiled
         self.batch = batch
+        self.lone = LoneSlot(lone, worth: configuration.lone.worth)
         self.configuration = configuration
         load = Mutex(loadReport)
         let instances = configuration.instances ?? compiled.optimalRequestCount
@@ -97,6 +101,15 @@ public final class Model: Sendable {
         let state = limiter.snapshot
         guard state.inFlight == 0, state.waiting == 0 else { return .zero }
         return MonotonicInstant.now - MonotonicInstant(nanoseconds: lastUse.load(ordering: .relaxed))
+    }
+
+    /// When the last prediction ended, or the model was loaded.
+    var lastActivity: MonotonicInstant { MonotonicInstant(nanoseconds: lastUse.load(ordering: .relaxed)) }
+
+    /// Releases what is kept for the next predictions: for when none come.
+    func releaseMemory() {
+        for input in plan.inputs { if case .image(let pipeline) = input.kind { pipeline.releaseMemory() } }
+        tensors.releaseAll()
     }
 
     // MARK: Predictions

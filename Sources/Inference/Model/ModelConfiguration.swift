@@ -27,6 +27,8 @@ public struct ModelConfiguration: Sendable, Equatable {
     public var links = LinkPolicy.anywhere
     /// Loads models elsewhere first, because some files end the process that reads them; nil trusts them all.
     public var trial: LoadTrial?
+    /// Whether lone predictions run on a variant with more threads, which is compiled when it is first of use.
+    public var lone = LonePolicy.never
     /// The engine; nil takes the built-in one.
     public var engine: (any Engine)? {
         get { chosenEngine?.engine }

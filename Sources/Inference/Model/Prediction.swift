@@ -28,6 +28,8 @@ public struct StageTimes: Sendable, Hashable {
     public var inference: UInt64 = 0
     /// From the model's tensors to boxes, masks, points; nothing for classes and plain tensors.
     public var postprocess: UInt64 = 0
+    /// The engine's threads where it was a lone prediction, on the variant for those; nil on the usual one.
+    public var loneThreads: Int?
 
     /// All of them.
     package var sum: UInt64 { queue &+ decode &+ inference &+ postprocess }

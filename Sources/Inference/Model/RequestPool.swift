@@ -7,9 +7,12 @@ final class RequestPool: Sendable {
     private let turns: InFlightLimiter
     private let idle: Mutex<[any InferRequest]>
     let count: Int
+    /// The engine's threads, where these are for lone predictions; nil for all others.
+    let loneThreads: Int?
 
-    init(_ requests: [any InferRequest], waiters: Int) {
+    init(_ requests: [any InferRequest], waiters: Int, loneThreads: Int? = nil) {
         count = requests.count
+        self.loneThreads = loneThreads
         idle = Mutex(requests)
         // Who waits here already holds a slot of the model's limiter, which bounds the wait: this queue never refuses.
         turns = InFlightLimiter(
@@ -17,7 +20,7 @@ final class RequestPool: Sendable {
                 limit: requests.count, queueCapacity: max(waiters, 1), maxWait: .seconds(86_400), policy: .defer))
     }
 
-    /// A request for one inference; give it back with ``release(_:)``.
+    /// A request for one inference; give it back with ``PooledRequest/release()``.
     /// - Throws: when the task is cancelled or the deadline passes meanwhile.
     func acquire(deadline: MonotonicInstant?) async throws(AdmissionError) -> PooledRequest {
         let permit = try await turns.acquire(deadline: deadline)
@@ -26,16 +29,33 @@ final class RequestPool: Sendable {
             permit.release()
             throw .cancelled
         }
-        return PooledRequest(request: request, permit: permit)
+        return PooledRequest(request: request, permit: permit, pool: self)
     }
 
-    func release(_ pooled: PooledRequest) {
-        idle.withLock { $0.append(pooled.request) }
-        pooled.permit.release()
+    /// A request if one is free, without waiting.
+    func tryAcquire() -> PooledRequest? {
+        guard let permit = turns.tryAcquire() else { return nil }
+        guard let request = idle.withLock({ $0.popLast() }) else {
+            // As above.
+            permit.release()
+            return nil
+        }
+        return PooledRequest(request: request, permit: permit, pool: self)
     }
 
+    /// A request that is somebody's until it is given back.
     struct PooledRequest: Sendable {
         let request: any InferRequest
         fileprivate let permit: Permit
+        fileprivate let pool: RequestPool
+
+        /// The engine's threads of a lone prediction; nil for all others.
+        var loneThreads: Int? { pool.loneThreads }
+
+        /// Gives the request back.
+        func release() {
+            pool.idle.withLock { $0.append(request) }
+            permit.release()
+        }
     }
 }

@@ -72,7 +72,7 @@ extension Model {
         let start = MonotonicInstant.now
         // All are taken before the first is given back: the pool hands out first what came back last.
         var taken: [RequestPool.PooledRequest] = []
-        defer { for pooled in taken { requests.release(pooled) } }
+        defer { for pooled in taken { pooled.release() } }
         do throws(AdmissionError) {
             for _ in 0..<requests.count { taken.append(try await requests.acquire(deadline: nil)) }
         } catch {
@@ -122,7 +122,7 @@ extension Model {
             }
         }
         var taken: [RequestPool.PooledRequest] = []
-        defer { for pooled in taken { batch.requests.release(pooled) } }
+        defer { for pooled in taken { pooled.release() } }
         do throws(AdmissionError) {
             for _ in 0..<batch.requests.count { taken.append(try await batch.requests.acquire(deadline: nil)) }
         } catch {

@@ -10,6 +10,8 @@ public final class ModelRepository: Sendable {
     public enum Event: Sendable {
         /// A version is ready.
         case loaded(name: String, version: String, report: LoadReport)
+        /// A version has been compiled once more for lone predictions, or could not be, or that variant was released.
+        case loneVariant(name: String, version: String, report: LoneReport)
         /// A version could not be loaded; an older one of the same name goes on serving.
         case failed(name: String, version: String, reason: String)
         /// A version stays loaded in a reload: neither its files nor its configuration have changed.
@@ -386,11 +388,29 @@ public final class ModelRepository: Sendable {
     }
 
     /// Unloads lazy models that have had nothing to do for longer than they are kept; they are loaded again when they
-    /// are asked for. To be called now and then.
+    /// are asked for. Releases variants for lone predictions where none come. To be called now and then.
     public func unloadIdle() {
-        for slot in slots.withLock({ Array($0.values.joined()) }) where slot.isIdle && slot.unload() {
-            onEvent(.unloaded(name: slot.name, version: slot.version, why: "it was idle"))
+        for slot in slots.withLock({ Array($0.values.joined()) }) {
+            if slot.isIdle, slot.unload() {
+                onEvent(.unloaded(name: slot.name, version: slot.version, why: "it was idle"))
+            }
+            slot.readyModel?.releaseUnusedVariant()
         }
+    }
+
+    /// How often ``unloadIdle()`` is worth a call: a process at rest should sleep.
+    package var idleInterval: Duration {
+        slots.withLock { Array($0.values.joined()) }.contains(where: \.mayIdleOut) ? .seconds(1) : .seconds(10)
+    }
+
+    /// When any model last ended a prediction or was loaded; nil where none is loaded.
+    package var lastActivity: MonotonicInstant? {
+        slots.withLock { Array($0.values.joined()) }.compactMap { $0.readyModel?.lastActivity }.max()
+    }
+
+    /// Releases what models keep for the next predictions: for when none come.
+    package func releaseMemory() {
+        for slot in slots.withLock({ Array($0.values.joined()) }) { slot.readyModel?.releaseMemory() }
     }
 
     /// Where the highest version of a model is: its folder or file.
@@ -442,6 +462,8 @@ public final class ModelRepository: Sendable {
     private func report(_ outcome: ModelSlot.Outcome, of slot: ModelSlot) {
         switch outcome.result {
         case .success(let model):
+            let (name, version, onEvent) = (slot.name, slot.version, onEvent)
+            model.lone.whenChanged { onEvent(.loneVariant(name: name, version: version, report: $0)) }
             onEvent(.loaded(name: slot.name, version: slot.version, report: model.loadReport))
             if !outcome.isKept {
                 let why = "it was unloaded while it was loading"

@@ -118,6 +118,11 @@ final class ModelSlot: Sendable {
         return model.idleTime > limit
     }
 
+    /// Whether the model is released when it has had nothing to do for a while.
+    var mayIdleOut: Bool {
+        state.withLock { $0.policy == .lazy && ($0.facts.idleUnload ?? $0.configuration.idleUnload) > .zero }
+    }
+
     /// Versions in the order of their numbers; others after them by name.
     var order: Order { Order(number: UInt64(version) ?? .max, text: version) }
 

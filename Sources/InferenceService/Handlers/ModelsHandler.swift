@@ -96,7 +96,7 @@ struct ModelsHandler: Sendable {
         writer.key("device")
         writer.string(model.loadReport.device)
         writer.key("execution")
-        write(model.loadReport.execution, to: &writer)
+        write(model.loadReport.execution, lone: model.loneReport, to: &writer)
         writer.key("load_ms")
         writer.milliseconds(model.loadReport.total)
         writer.key("cached")
@@ -129,7 +129,7 @@ struct ModelsHandler: Sendable {
         }
     }
 
-    private func write(_ execution: ExecutionProperties, to writer: inout JSONWriter) {
+    private func write(_ execution: ExecutionProperties, lone: LoneReport?, to writer: inout JSONWriter) {
         writer.object { writer in
             for (key, value) in [("precision", execution.precision), ("hint", execution.hint)] {
                 guard let value else { continue }
@@ -141,6 +141,26 @@ struct ModelsHandler: Sendable {
                 writer.key(key)
                 writer.integer(value)
             }
+            if let lone {
+                writer.key("lone")
+                write(lone, to: &writer)
+            }
+        }
+    }
+
+    /// The variant for lone requests.
+    private func write(_ lone: LoneReport, to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("state", lone.state.name)
+            if case .failed(let reason) = lone.state { writer.member("reason", reason) }
+            writer.member("threads", lone.threads)
+            guard lone.state == .ready else { return }
+            writer.key("load_ms")
+            writer.milliseconds(lone.load)
+            writer.key("cached")
+            writer.bool(lone.isCached)
+            if let bytes = lone.residentBytes { writer.member("memory_bytes", bytes) }
+            writer.member("predictions", Int(clamping: lone.predictions))
         }
     }
 

@@ -34,7 +34,11 @@ final class CompiledModelsLimit: Sendable {
 
     /// The same, in a while, for a load that is part of neither the start nor a reload.
     func keep(after event: ModelRepository.Event) {
-        guard case .loaded(_, _, let report) = event, !report.isCached else { return }
+        switch event {
+        case .loaded(_, _, let report) where !report.isCached: break
+        case .loneVariant(_, _, let report) where report.state == .ready && !report.isCached: break
+        default: return
+        }
         Task { await keep() }
     }
 }

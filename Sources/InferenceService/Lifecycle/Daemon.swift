@@ -34,7 +34,7 @@ package enum Daemon {
         }
         await log.flush(within: flushTime)
         // What the engine has at hand uses what exit(3) would take away under it.
-        if ending.isLoading { Process.exit(ending.status) }
+        if ending.isLoading || Model.isCompilingForLone { Process.exit(ending.status) }
         return ending.status
     }
 

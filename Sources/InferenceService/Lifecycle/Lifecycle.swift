@@ -1,3 +1,4 @@
+internal import CSystem
 internal import FlowControl
 internal import Glibc
 internal import HTTPServer
@@ -137,9 +138,15 @@ final class Lifecycle: Sendable {
     }
 
     private func watchIdleModels() async {
+        var idleMemory = IdleMemory()
         while !Task.isCancelled {
-            try? await Task.sleep(for: .seconds(1))
+            try? await Task.sleep(for: repository.idleInterval)
             repository.unloadIdle()
+            guard idleMemory.isToBeReleased(lastActivity: repository.lastActivity, now: .now) else { continue }
+            repository.releaseMemory()
+            HTTPServer.releaseMemory()
+            // Some milliseconds: not on a thread that requests share, which may just come again.
+            await LoaderThread.run { csys_release_free_memory() }
         }
     }
 

@@ -45,6 +45,7 @@ package struct LimitsReport: Sendable {
                 isLowered: false),
             automatic("threads", settings.threads, sizing.inferenceThreads),
             automatic("streams", settings.streams, sizing.streams),
+            automatic("lone_threads", settings.loneThreads, plan.loneThreads),
             automatic("instances", settings.instances, sizing.inferRequests),
             automatic("max_in_flight", settings.maxInFlight, sizing.slots),
             number("queue_length", sizing.queueCapacity, configured: settings.queueLength),

@@ -18,6 +18,8 @@ enum ModelEvents {
             if let problem = report.trialProblem {
                 log.warning("model \(name) was loaded without a trial in a separate process: \(problem)")
             }
+        case .loneVariant(let name, let version, let report):
+            self.log(report, of: "\(name) version \(version)", to: log)
         case .failed(let name, let version, let reason):
             log.error("model \(name) version \(version) could not be loaded: \(reason)")
         case .unchanged(let name, let version): log.info("model \(name) version \(version) is unchanged")
@@ -31,6 +33,21 @@ enum ModelEvents {
             log.warning("model \(name) is not retried until its files change: \(reason)")
         case .unloaded(let name, let version, let why):
             log.notice("model \(name) version \(version) was unloaded: \(why)")
+        }
+    }
+
+    private static func log(_ variant: LoneReport, of model: String, to log: Log) {
+        switch variant.state {
+        case .ready:
+            let time = Units.decimal(Double(variant.load) / 1e6, places: 0)
+            log.info(
+                "model \(model): lone requests use \(variant.threads) threads: compiled for them in \(time) ms "
+                    + "(\(variant.isCached ? "from the cache of compiled models" : "not cached"))")
+        case .notCompiled:
+            log.info("model \(model): what was compiled for lone requests is released, since none come")
+        case .failed(let reason):
+            log.warning("model \(model): lone requests run as all others do: \(reason)")
+        case .compiling: break
         }
     }
 }

@@ -58,9 +58,21 @@ package struct ServicePlan {
     var servingConfiguration: ModelConfiguration {
         var configuration = modelConfiguration
         if !settings.externalLinks { configuration.links = .within(folders) }
+        configuration.lone = lonePolicy
         // What came with Ocelli is as good as Ocelli itself.
         if settings.loadTrial, !settings.models.isEmpty { configuration.trial = trial }
         return configuration
+    }
+
+    /// How lone requests run. Only where a daemon serves: who loads a model to run it once gains nothing.
+    package var lonePolicy: LonePolicy {
+        if let threads = settings.loneThreads { return LonePolicy(threads: threads) }
+        return .automatic(threads: loneThreads.value)
+    }
+
+    /// Threads of a lone request, where no number is configured.
+    var loneThreads: Derived<Int> {
+        Derived(settings.threads ?? sizing.inferenceThreads.value, because: "all threads: nothing else uses them then")
     }
 
     private var trial: LoadTrial {

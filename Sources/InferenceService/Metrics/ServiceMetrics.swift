@@ -122,7 +122,7 @@ final class ServiceMetrics: Sendable {
         case .loaded(let name, _, let report):
             models[name].loaded(cached: report.isCached, nanoseconds: report.total)
         case .failed(let name, _, _): models[name].add(.loadFailures)
-        case .unchanged, .leftAsItIs, .heldBack, .leftAlone: break
+        case .loneVariant, .unchanged, .leftAsItIs, .heldBack, .leftAlone: break
         case .unloaded(let name, _, _): models[name].add(.unloads)
         }
     }

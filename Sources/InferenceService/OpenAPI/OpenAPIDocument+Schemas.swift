@@ -59,7 +59,12 @@ extension OpenAPIDocument {
           "outputs": {"type": "array", "items": {"$ref": "#/components/schemas/feature"}},
           "labels": {"type": "integer"}, "tasks": {"type": "array", "items": {"type": "string"}}, "device": {"type": "string"}, "load_ms": {"type": "number"},
           "execution": {"type": "object", "properties": {"precision": {"type": "string"}, "hint": {"type": "string"},
-            "threads": {"type": "integer"}, "streams": {"type": "integer"}}},
+            "threads": {"type": "integer"}, "streams": {"type": "integer"},
+            "lone": {"type": "object", "description": "The variant for requests that nothing else runs beside.",
+              "required": ["state", "threads"], "properties": {
+              "state": {"type": "string", "enum": ["not_compiled", "compiling", "ready", "failed"]},
+              "reason": {"type": "string"}, "threads": {"type": "integer"}, "load_ms": {"type": "number"},
+              "cached": {"type": "boolean"}, "memory_bytes": {"type": "integer"}, "predictions": {"type": "integer"}}}}},
           "cached": {"type": "boolean"}, "instances": {"type": "integer"}, "in_flight": {"type": "object"},
           "options": {}}},
         "state": {"type": "string", "enum": ["loading", "ready", "unloaded", "failed"]},

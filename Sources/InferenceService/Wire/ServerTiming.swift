@@ -14,6 +14,7 @@ enum ServerTiming {
         stage(", queue;dur=", times.queue)
         stage(", decode;dur=", times.decode)
         stage(", infer;dur=", times.inference)
+        if let threads = times.loneThreads { bytes.append(contentsOf: ";desc=\"\(threads) threads\"".utf8) }
         if times.postprocess > 0 { stage(", postprocess;dur=", times.postprocess) }
         stage(", encode;dur=", encode)
         return String(decoding: bytes, as: UTF8.self)

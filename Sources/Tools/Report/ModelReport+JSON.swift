@@ -27,6 +27,8 @@ extension ModelReport {
             writer.member("first_prediction_ms", milliseconds: firstPrediction)
             writer.key("prediction_ms")
             if let latency { Self.write(latency, to: &writer) } else { writer.null() }
+            writer.key("lone")
+            if let lone { Self.write(lone, to: &writer) } else { writer.null() }
             writer.key("throughput")
             writer.array { writer in
                 for entry in throughput {
@@ -78,6 +80,17 @@ extension ModelReport {
     private static func write(_ microseconds: Double, _ share: Double, to writer: inout JSONWriter) {
         writer.member("microseconds", microseconds)
         writer.member("share", share)
+    }
+
+    private static func write(_ lone: Lone, to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("threads", lone.threads)
+            writer.key("prediction_ms")
+            write(lone.latency, to: &writer)
+            writer.member("load_ms", milliseconds: lone.load)
+            writer.member("from_cache", lone.isCached)
+            writer.member("memory_bytes", ifKnown: lone.bytes)
+        }
     }
 
     private static func write(_ load: LoadReport, to writer: inout JSONWriter) {

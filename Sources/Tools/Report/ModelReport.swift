@@ -10,6 +10,17 @@ package struct ModelReport: Sendable {
         package let latency: SampleStatistics
     }
 
+    /// The variant for lone requests.
+    package struct Lone: Sendable, Hashable {
+        package let threads: Int
+        package let latency: SampleStatistics
+        /// Nanoseconds that loading it takes beside the model, from the cache of compiled models if `isCached`.
+        package let load: UInt64
+        package let isCached: Bool
+        /// Bytes that it takes beside the model; nil where it cannot be told.
+        package let bytes: Int?
+    }
+
     /// All layers of one operation.
     package struct LayerType: Sendable, Hashable {
         package let type: String
@@ -36,6 +47,8 @@ package struct ModelReport: Sendable {
     package var firstPrediction: UInt64?
     /// One prediction after another.
     package var latency: SampleStatistics?
+    /// The same with the variant for lone requests; nil for a model that has none.
+    package var lone: Lone?
     package var throughput: [Throughput] = []
     /// Bytes that the loaded model takes, and each further prediction in flight; nil where it is unknown.
     package var modelBytes: Int?, predictionBytes: Int?

@@ -66,7 +66,7 @@ package struct ReportMaker: Sendable {
         configuration.compile.cacheDirectory = cache
 
         progress("loading, uncached...")
-        let before = ProcessFigures.residentBytes
+        let before = Process.residentBytes
         report.uncached = try await load(report.path, configuration).loadReport
         report.firstPrediction = report.uncached.firstPrediction
         progress("loading, cached...")
@@ -74,7 +74,7 @@ package struct ReportMaker: Sendable {
         // memory behind that is not the model's.
         let model = try await load(report.path, configuration)
         report.cached = model.loadReport
-        if let before, let after = ProcessFigures.residentBytes { report.modelBytes = max(0, after - before) }
+        if let before, let after = Process.residentBytes { report.modelBytes = max(0, after - before) }
         report.model = model.description.name
         report.engine = try ReportMaker.engineVersion()
         report.device = model.loadReport.device
@@ -105,8 +105,9 @@ package struct ReportMaker: Sendable {
             report.throughput.append(
                 ModelReport.Throughput(inFlight: inFlight, perSecond: run.perSecond, latency: latency))
         }
+        report.lone = try await lone(report, configuration)
         progress("measuring memory...")
-        report.predictionBytes = try await model.bytesPerPrediction(count: 8) { ProcessFigures.residentBytes }
+        report.predictionBytes = try await model.bytesPerPrediction(count: 8) { Process.residentBytes }
         progress("measuring layers...")
         configuration.compile.profiling = true
         configuration.compile.cacheDirectory = nil
@@ -118,6 +119,25 @@ package struct ReportMaker: Sendable {
             report.warnings.append("the engine did not take the compiled model from the cache: \"cached\" is not")
         }
         return report
+    }
+
+    /// One prediction after another on the variant for lone requests, where the daemon would have one.
+    private func lone(
+        _ report: ModelReport, _ configuration: ModelConfiguration
+    ) async throws -> ModelReport.Lone? {
+        if case .automatic = plan.lonePolicy, report.latency.map({ $0.p50 < 1_000_000 }) ?? true { return nil }
+        progress("predicting on the variant for lone requests...")
+        var configuration = configuration
+        configuration.lone = plan.lonePolicy
+        let model = try await load(report.path, configuration)
+        await model.prepareForLone()
+        let run = try await PredictionLoad(model).run(inFlight: 1, seconds: request.seconds)
+        guard let known = model.loneReport, known.state == .ready, let latency = SampleStatistics(run.latencies) else {
+            return nil
+        }
+        return ModelReport.Lone(
+            threads: known.threads, latency: latency, load: known.load, isCached: known.isCached,
+            bytes: known.residentBytes)
     }
 
     /// 1, 2, 3, 4, and from there by half as many more.

@@ -110,6 +110,22 @@ extension SettingsTrial {
             }
         ])
 
+    static let lone = SettingsTrial(
+        title: "lone requests", settings: ["lone_threads": "2"], also: ["threads": "2", "streams": "2"],
+        checks: [
+            "lone_threads": { running in
+                _ = try Curl.post(BadInputTests.seven, to: running.url + "/v1/classify")
+                func state() throws -> String? {
+                    (try execution(running)["lone"] as? [String: Any])?["state"] as? String
+                }
+                // With one processor the engine has one thread for every request.
+                let expected = ProcessInfo.processInfo.activeProcessorCount > 1 ? "ready" : "failed"
+                let isSo = eventually(within: 10) { (try? state()) == expected }
+                let found = try state()
+                return unless(isSo, "\(String(describing: found))")
+            }
+        ])
+
     static let device = SettingsTrial(
         title: "the engine's device", settings: ["device": "NOSUCH"],
         checks: [

@@ -11,7 +11,7 @@ struct EverySettingTests {
         .answers, .quiet, .tokens, .limits, .connections, .totals, .queue, .length, .target, .policy, .delay, .timeout,
         .models,
         .engine,
-        .streams, .device, .watched, .untried, .triedInLittleMemory, .triedForAMoment, .twoAtOnce,
+        .streams, .lone, .device, .watched, .untried, .triedInLittleMemory, .triedForAMoment, .twoAtOnce,
     ]
 
     @Test func everySettingOfTheTableIsOnTrial() {

@@ -1,0 +1,48 @@
+/// Chooses how lone predictions run, by what they have taken either way: as all others do, or on the variant with more threads.
+///
+/// More threads are no faster where other programs use the processors, and for small models; and each takes processor time. So the
+/// variant must win a tenth, and it is found out again and again whether it does.
+package struct LoneChoice: Sendable {
+    /// A mean in which the last eight or so count most, in nanoseconds.
+    private struct Mean: Sendable {
+        var value = 0.0
+        var count = 0
+
+        mutating func add(_ time: Double) {
+            count += 1
+            // What was held up once says little.
+            let time = count > LoneChoice.trials ? min(time, value * 4) : time
+            value += (time - value) / Double(min(count, 8))
+        }
+    }
+
+    private var usual = Mean(), variant = Mean()
+    private var turn = 0
+
+    /// Predictions of each way before the two are compared.
+    private static let trials = 4
+    /// Of so many predictions one runs the way that is slower: that may have changed.
+    private static let look = 32
+    /// Of the usual time, what the variant may take at the most.
+    private static let worth = 0.9
+
+    /// Nothing is known yet.
+    package init() {}
+
+    /// Whether the variant is the way for the next prediction.
+    package mutating func next() -> Bool {
+        turn &+= 1
+        guard isKnown else { return usual.count >= variant.count }
+        return turn % Self.look == 0 ? !variantWins : variantWins
+    }
+
+    /// What a prediction has taken in the engine, in nanoseconds.
+    package mutating func record(_ time: UInt64, onVariant: Bool) {
+        if onVariant { variant.add(Double(time)) } else { usual.add(Double(time)) }
+    }
+
+    /// Whether the variant takes enough less to be worth its processor time and memory; true as long as that is not known.
+    package var variantWins: Bool { !isKnown || variant.value <= usual.value * Self.worth }
+
+    private var isKnown: Bool { min(usual.count, variant.count) >= Self.trials }
+}

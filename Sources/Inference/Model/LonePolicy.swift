@@ -1,0 +1,45 @@
+/// Whether a model is compiled once more for lone predictions: those that nothing else runs beside.
+///
+/// Each prediction has one stream of the engine, whose threads are few, so that many run side by side; a lone one would leave
+/// the other processors idle.
+public enum LonePolicy: Sendable, Hashable {
+    /// Lone predictions run as all others do.
+    case never
+    /// With so many threads, for models whose inference takes a millisecond or more (smaller ones gain little), as long as that is
+    /// faster: compiled after eight lone predictions in a row, released where it was of no use for ten minutes.
+    case automatic(threads: Int)
+    /// With so many threads, for every model, from the first lone prediction on.
+    case always(threads: Int)
+
+    /// What a number that somebody has set means: with 0 there is no variant.
+    package init(threads: Int) { self = threads > 0 ? .always(threads: threads) : .never }
+
+    /// Threads of a lone prediction; nil for no variant.
+    var threads: Int? {
+        switch self {
+        case .never: nil
+        case .automatic(let threads), .always(let threads): threads
+        }
+    }
+
+    /// When the variant is worth its memory.
+    var worth: Worth {
+        if case .automatic = self {
+            Worth(inference: 1_000_000, inARow: 8, mustWin: true, unused: 600_000_000_000)
+        } else {
+            Worth()
+        }
+    }
+
+    /// When a variant is compiled, and when it is released again.
+    struct Worth: Sendable {
+        /// Nanoseconds of an inference from which on it is compiled.
+        var inference: UInt64 = 0
+        /// Lone predictions that follow each other, none of any other kind between, after which it is compiled.
+        var inARow = 1
+        /// Whether it is used only as long as it is faster.
+        var mustWin = false
+        /// Nanoseconds in which it was not used after which it is released; nil for never.
+        var unused: UInt64?
+    }
+}

@@ -1,0 +1,141 @@
+internal import Synchronization
+internal import SystemSupport
+
+/// The place of a model's variant for lone predictions. The variant takes about as much memory as the model, so it is there only
+/// where lone predictions come: no start waits for it.
+final class LoneSlot: Sendable {
+    private struct State {
+        var variant: LoneVariant?
+        var choice = LoneChoice()
+        /// When the variant may be compiled again, on CLOCK_MONOTONIC.
+        var notBefore: UInt64 = 0
+        var report = LoneReport()
+        /// A structure's field, for a closure that is itself what a `Mutex` holds is wrapped again at each use.
+        var tell: @Sendable (LoneReport) -> Void = { _ in }
+    }
+
+    private let state: Mutex<State>
+    private let recipe: LoneVariant.Recipe?
+    private let worth: LonePolicy.Worth
+    private let predictions = Atomic<UInt64>(0)
+    /// Lone predictions since the last other one.
+    private let inARow = Atomic<Int>(0)
+    /// When the variant was last the better way for a lone prediction, on CLOCK_MONOTONIC.
+    private let lastUse = Atomic<UInt64>(0)
+
+    /// - Parameter recipe: nil for a model that needs no variant.
+    init(_ recipe: LoneVariant.Recipe?, worth: LonePolicy.Worth) {
+        self.recipe = recipe
+        self.worth = worth
+        var state = State()
+        state.report.threads = recipe?.options.threads ?? 0
+        self.state = Mutex(state)
+    }
+
+    /// What is known of the variant; nil for a model that needs none.
+    var report: LoneReport? {
+        guard recipe != nil else { return nil }
+        var report = state.withLock { $0.report }
+        report.predictions = predictions.load(ordering: .relaxed)
+        return report
+    }
+
+    /// From now on `tell` is called when the variant has been compiled, could not be, or was released.
+    func whenChanged(_ tell: @escaping @Sendable (LoneReport) -> Void) { state.withLock { $0.tell = tell } }
+
+    /// The variant's infer request for a lone prediction, where that is the better way and the request is free.
+    func takeRequest() -> RequestPool.PooledRequest? {
+        guard recipe != nil else { return nil }
+        let (variant, wins) = state.withLock { state -> (LoneVariant?, Bool) in
+            guard let variant = state.variant, !worth.mustWin || state.choice.next() else { return (nil, false) }
+            return (variant, state.choice.variantWins)
+        }
+        guard let pooled = variant?.requests.tryAcquire() else { return nil }
+        predictions.wrappingAdd(1, ordering: .relaxed)
+        if wins { lastUse.store(MonotonicInstant.now.nanoseconds, ordering: .relaxed) }
+        return pooled
+    }
+
+    /// A prediction has run.
+    /// - Parameters:
+    ///   - alone: whether nothing else was under way, at the beginning of the inference and at its end.
+    ///   - inference: nanoseconds in the engine.
+    ///   - onVariant: whether it had the variant's request.
+    /// - Returns: what to compile now: where it was a lone one, and the variant would be of use.
+    func ran(alone: Bool, inference: UInt64, onVariant: Bool) -> LoneVariant.Recipe? {
+        guard recipe != nil else { return nil }
+        guard alone else {
+            inARow.store(0, ordering: .relaxed)
+            return nil
+        }
+        if worth.mustWin { state.withLock { $0.choice.record(inference, onVariant: onVariant) } }
+        let count = inARow.wrappingAdd(1, ordering: .relaxed).newValue
+        return count >= worth.inARow && inference >= worth.inference ? begin() : nil
+    }
+
+    /// What to compile; nil where that has been done, or tried.
+    func begin() -> LoneVariant.Recipe? {
+        state.withLock { state in
+            guard recipe != nil, state.report.state == .notCompiled, MonotonicInstant.now.nanoseconds >= state.notBefore
+            else { return nil }
+            state.report.state = .compiling
+            return recipe
+        }
+    }
+
+    /// The end of what ``begin()`` began.
+    func settle(_ result: Result<LoneVariant, EngineError>, load: UInt64, residentBytes: Int?) {
+        lastUse.store(MonotonicInstant.now.nanoseconds, ordering: .relaxed)
+        change { state in
+            switch result {
+            case .success(let variant):
+                state.variant = variant
+                state.report.state = .ready
+                state.report.threads = variant.threads
+                state.report.isCached = variant.compiled.loadedFromCache
+                state.report.load = load
+                state.report.residentBytes = residentBytes
+            case .failure(let error): state.report.state = .failed(reason: error.message)
+            }
+        }
+    }
+
+    /// Releases the variant if for long enough no lone prediction has come, or it was not the better way for them. It is compiled
+    /// again when they come, or after an hour.
+    func releaseUnused(at now: MonotonicInstant) {
+        guard let unused = worth.unused, let variant = state.withLock({ $0.variant }),
+            now.nanoseconds > lastUse.load(ordering: .relaxed) &+ unused
+        else { return }
+        inARow.store(0, ordering: .relaxed)
+        change { state in
+            if !state.choice.variantWins { state.notBefore = now.nanoseconds &+ Self.respite }
+            state.choice = LoneChoice()
+            state.variant = nil
+            state.report.state = .notCompiled
+        }
+        // Not under the lock: an engine takes its time. A prediction that runs on it keeps it until its end.
+        withExtendedLifetime(variant) {}
+    }
+
+    /// Nanoseconds before a variant that was no faster is compiled again.
+    private static let respite: UInt64 = 3_600_000_000_000
+
+    private func change(_ body: (inout State) -> Void) {
+        let (report, tell) = state.withLock { state in
+            body(&state)
+            return (state.report, state.tell)
+        }
+        tell(report)
+    }
+}
+
+/// The predictions that this process works on, those of all models together: from their slot to their answer.
+enum PredictionsUnderWay {
+    private static let count = Atomic<Int>(0)
+
+    static func begin() { count.wrappingAdd(1, ordering: .relaxed) }
+    static func end() { count.wrappingSubtract(1, ordering: .relaxed) }
+
+    /// Whether the one that asks is the only one.
+    static var isOne: Bool { count.load(ordering: .relaxed) == 1 }
+}

@@ -1,0 +1,90 @@
+internal import SystemSupport
+
+/// A model compiled once more, for one prediction at a time on more threads.
+struct LoneVariant: Sendable {
+    let compiled: any CompiledModel
+    /// One infer request.
+    let requests: RequestPool
+    /// Worker threads of the engine.
+    let threads: Int
+
+    /// What it is made of.
+    struct Recipe: Sendable {
+        let engine: any Engine
+        let source: ModelSource
+        let stamp: BundleStamp
+        let options: CompileOptions
+        /// The threads of every other prediction.
+        let threadsPerStream: Int
+
+        /// Nil where the policy wants no variant, or lone predictions have as many threads already.
+        init?(
+            _ policy: LonePolicy, bundle: ModelBundle, engine: any Engine, options: CompileOptions,
+            execution: ExecutionProperties
+        ) {
+            guard let wanted = policy.threads, let threads = execution.threads, let streams = execution.streams,
+                streams > 0
+            else { return nil }
+            threadsPerStream = (threads + streams - 1) / streams
+            guard wanted > threadsPerStream else { return nil }
+            self.engine = engine
+            source = bundle.source
+            stamp = bundle.stamp
+            var options = options
+            options.hint = .latency
+            options.threads = wanted
+            options.streams = 1
+            // Checked already, by the model that it is a variant of.
+            options.checksShapes = false
+            self.options = options
+        }
+    }
+
+    /// Reads and compiles the model again. Blocks.
+    init(_ recipe: Recipe) throws(EngineError) {
+        compiled = try recipe.engine.read(recipe.source).compile(recipe.options)
+        func failure(_ reason: String) -> EngineError {
+            EngineError(kind: .failure, operation: "compile the model for lone requests", detail: reason)
+        }
+        guard recipe.stamp.isCurrent else { throw failure("its files have changed since it was loaded") }
+        threads = compiled.execution.threads ?? 0
+        guard threads > recipe.threadsPerStream else {
+            throw failure("the engine has \(threads) threads for it, as for every other request")
+        }
+        requests = RequestPool([try compiled.makeRequest()], waiters: 1, loneThreads: threads)
+    }
+}
+
+/// What is known of a model's variant for lone predictions.
+public struct LoneReport: Sendable, Hashable {
+    /// Whether it is there: it is compiled when lone predictions come.
+    public enum State: Sendable, Hashable {
+        case notCompiled
+        case compiling
+        case ready
+        case failed(reason: String)
+
+        /// The state's word in answers.
+        package var name: String {
+            switch self {
+            case .notCompiled: "not_compiled"
+            case .compiling: "compiling"
+            case .ready: "ready"
+            case .failed: "failed"
+            }
+        }
+    }
+
+    /// Whether it is there.
+    public var state = State.notCompiled
+    /// Worker threads of the engine.
+    public var threads = 0
+    /// Nanoseconds that reading, compiling and warming up took.
+    public var load: UInt64 = 0
+    /// Whether it came from the cache of compiled models.
+    public var isCached = false
+    /// Bytes by which the process grew meanwhile: those of other work too. Nil where that is not known.
+    public var residentBytes: Int?
+    /// Predictions that it has run.
+    public var predictions: UInt64 = 0
+}

@@ -1,0 +1,81 @@
+internal import FlowControl
+internal import Synchronization
+internal import SystemSupport
+
+/// Lone predictions: those that nothing else runs beside when they enter the engine.
+extension Model {
+    /// What is known of the variant that lone predictions run on; nil for a model that needs none.
+    public var loneReport: LoneReport? { lone.report }
+
+    /// Whether a variant is being compiled anywhere in this process: exit(3) would take away what the engine uses meanwhile.
+    package static var isCompilingForLone: Bool { compiling.load(ordering: .relaxed) > 0 }
+    private static let compiling = Atomic<Int>(0)
+    /// Each takes all processors.
+    private static let gate = LoadGate(limit: 1)
+
+    /// An infer request: the variant's where nothing else is under way, or the next of the pool. A prediction that others join
+    /// keeps the variant's threads for the rest of its inference.
+    func takeRequest(until deadline: MonotonicInstant?) async throws(AdmissionError) -> RequestPool.PooledRequest {
+        if PredictionsUnderWay.isOne, let pooled = lone.takeRequest() { return pooled }
+        return try await requests.acquire(deadline: deadline)
+    }
+
+    /// A prediction has run. Where it is one of those that the variant would be of use for, that is compiled now, while requests
+    /// go on.
+    /// - Parameter alone: whether nothing else was under way when the inference began.
+    func considerLone(_ times: StageTimes, alone: Bool) {
+        guard
+            let recipe = lone.ran(
+                alone: alone && PredictionsUnderWay.isOne, inference: times.inference,
+                onVariant: times.loneThreads != nil)
+        else { return }
+        Task.detached { await self.compileForLone(recipe) }
+    }
+
+    /// Compiles the variant for lone predictions now, if there is to be one and it is not there. For measurements.
+    package func prepareForLone() async {
+        guard let recipe = lone.begin() else { return }
+        await compileForLone(recipe)
+    }
+
+    /// Releases the variant if it has not been of use for a while.
+    func releaseUnusedVariant() { lone.releaseUnused(at: .now) }
+
+    private func compileForLone(_ recipe: LoneVariant.Recipe) async {
+        Self.compiling.wrappingAdd(1, ordering: .relaxed)
+        defer { Self.compiling.wrappingSubtract(1, ordering: .relaxed) }
+        await Self.gate.run {
+            let start = MonotonicInstant.now
+            let before = Process.residentBytes
+            let compiled: Result<LoneVariant, EngineError> = await LoaderThread.run {
+                do throws(EngineError) {
+                    return .success(try LoneVariant(recipe))
+                } catch {
+                    return .failure(error)
+                }
+            }
+            let result = await self.warmUp(compiled)
+            let after = Process.residentBytes
+            let growth = before.flatMap { before in after.map { max(0, $0 - before) } }
+            self.lone.settle(result, load: MonotonicInstant.now.nanoseconds(since: start), residentBytes: growth)
+        }
+    }
+
+    /// Runs the variant once: what the engine puts off until the first inference is done before a client waits for it.
+    private func warmUp(_ compiled: Result<LoneVariant, EngineError>) async -> Result<LoneVariant, EngineError> {
+        guard hasZeros, case .success(let variant) = compiled, let pooled = variant.requests.tryAcquire() else {
+            return compiled
+        }
+        defer { pooled.release() }
+        do throws(EngineError) {
+            let filled = try tensors.take()
+            defer { tensors.giveBack(filled) }
+            for tensor in filled.tensors { tensor.zero() }
+            try setInputs(of: pooled.request, to: filled.tensors)
+            try await Self.inferAnything(pooled.request)
+            return compiled
+        } catch {
+            return .failure(error)
+        }
+    }
+}

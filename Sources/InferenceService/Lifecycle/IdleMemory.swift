@@ -1,0 +1,21 @@
+package import SystemSupport
+
+/// Decides when memory that is kept for the next requests goes back to the kernel: once in each time of rest, when that has
+/// lasted for a while.
+package struct IdleMemory: Sendable {
+    /// How long nothing was done.
+    package static let rest = Duration.seconds(10)
+
+    /// The activity after which memory was released last.
+    private var released: MonotonicInstant?
+
+    package init() {}
+
+    /// - Parameter lastActivity: when a prediction last ended, or a model was loaded; nil where no model is loaded.
+    package mutating func isToBeReleased(lastActivity: MonotonicInstant?, now: MonotonicInstant) -> Bool {
+        let activity = lastActivity ?? MonotonicInstant(nanoseconds: 0)
+        guard activity != released, now >= activity + Self.rest else { return false }
+        released = activity
+        return true
+    }
+}

@@ -1,0 +1,66 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Requests that nothing else runs beside, on a variant of the model with more threads.
+@Suite(
+    .enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)),
+    .enabled(if: ProcessInfo.processInfo.activeProcessorCount > 1, "one processor has no other thread to give"),
+    .serialized)
+struct LoneRequestsTests {
+    private static let seven = SharedData.packageRoot.appendingPathComponent("examples/seven.png")
+
+    private func variant(of daemon: Daemon) throws -> [String: Any] {
+        let execution = try Curl.run(daemon.url + "/v1/models/digits").json["execution"] as? [String: Any]
+        return execution?["lone"] as? [String: Any] ?? [:]
+    }
+
+    private func confidences(_ answer: Answer) -> [Double] {
+        let classes = answer.json["classifications"] as? [[String: Any]] ?? []
+        return classes.compactMap { $0["confidence"] as? Double }
+    }
+
+    @Test func theVariantSaysThatItRanAndAnswersTheSame() throws {
+        let daemon = try Daemon(["--lone-threads=2", "--threads=2", "--streams=2"])
+        defer { daemon.stop() }
+        #expect(try variant(of: daemon)["state"] as? String == "not_compiled")
+        let usual = try Curl.post(Self.seven, to: daemon.url + "/v1/classify")
+        #expect(usual.headers["server-timing"]?.contains("desc=") == false, "\(usual.headers)")
+        #expect(eventually(within: 20) { (try? variant(of: daemon)["state"]) as? String == "ready" })
+        #expect(daemon.waitForLog("lone requests use 2 threads", seconds: 5))
+        let lone = try Curl.post(Self.seven, to: daemon.url + "/v1/classify")
+        let timing = lone.headers["server-timing"] ?? ""
+        #expect(timing.contains(#"infer;dur="#) && timing.contains(#";desc="2 threads""#), "\(timing)")
+        // Sums of floats may be added up in another order.
+        for (one, other) in zip(confidences(usual), confidences(lone)) { #expect(abs(one - other) < 1e-5) }
+        #expect(confidences(lone).count == 5)
+        let told = try variant(of: daemon)
+        #expect(told["predictions"] as? Int == 1 && told["threads"] as? Int == 2)
+        #expect((told["load_ms"] as? Double ?? 0) > 0 && told["memory_bytes"] is Int)
+    }
+
+    /// A batch's pictures run side by side: all but the last have others beside them.
+    @Test func requestsSideBySideAreNotLone() throws {
+        let daemon = try Daemon(["--lone-threads=2", "--threads=2", "--streams=2"])
+        defer { daemon.stop() }
+        _ = try Curl.post(Self.seven, to: daemon.url + "/v1/classify")
+        #expect(eventually(within: 20) { (try? variant(of: daemon)["state"]) as? String == "ready" })
+        let forms = (0..<32).flatMap { _ in ["-F", "image=@\(Self.seven.path)"] }
+        let answer = try Curl.run(daemon.url + "/v1/classify", forms)
+        let results = answer.json["results"] as? [[String: Any]] ?? []
+        #expect(results.count == 32)
+        for result in results {
+            let best = (result["classifications"] as? [[String: Any]])?.first?["label"] as? String
+            #expect(best == "7", "\(result)")
+        }
+        let count = try variant(of: daemon)["predictions"] as? Int ?? .max
+        #expect(count < 32, "\(count) pictures of one request ran as if they were alone")
+    }
+
+    @Test func zeroThreadsMakeNoVariant() throws {
+        let daemon = try Daemon(["--lone-threads=0"])
+        defer { daemon.stop() }
+        for _ in 0..<10 { _ = try Curl.post(Self.seven, to: daemon.url + "/v1/classify") }
+        #expect(try variant(of: daemon).isEmpty)
+    }
+}

@@ -1,0 +1,31 @@
+import InferenceService
+import SystemSupport
+import Testing
+
+/// When memory that is kept for the next requests is given back.
+@Suite struct IdleMemoryTests {
+    private func at(_ seconds: Double) -> MonotonicInstant {
+        MonotonicInstant(nanoseconds: 1_000_000_000_000) + .milliseconds(Int(seconds * 1000))
+    }
+
+    /// What is decided at some seconds, each with the second of the last activity.
+    private func decisions(_ looks: [(activity: Double?, now: Double)]) -> [Bool] {
+        var memory = IdleMemory()
+        return looks.map { look in
+            memory.isToBeReleased(lastActivity: look.activity.map(at), now: at(look.now))
+        }
+    }
+
+    @Test func onceInEachTimeOfRest() {
+        #expect(decisions([(0, 5), (0, 10), (0, 600)]) == [false, true, false])
+        // Requests come, without a pause.
+        let busy = (0..<100).map { (activity: Double?(Double($0)), now: Double($0) + 0.5) }
+        #expect(decisions(busy).allSatisfy { !$0 })
+        #expect(decisions([(0, 10), (700, 709), (700, 711), (700, 800)]) == [true, false, true, false])
+    }
+
+    /// A model that is unloaded leaves memory behind too.
+    @Test func afterTheLastModelIsGone() {
+        #expect(decisions([(0, 20), (nil, 30), (nil, 40)]) == [true, true, false])
+    }
+}

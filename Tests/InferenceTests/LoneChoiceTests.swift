@@ -1,0 +1,49 @@
+import Inference
+import TestSupport
+import Testing
+
+/// Whether lone predictions run on the variant, by what the two ways have taken.
+@Suite struct LoneChoiceTests {
+    /// Runs predictions one after another; what each way takes is given by its number.
+    /// - Returns: how many of them ran on the variant.
+    private func run(
+        _ count: Int, _ choice: inout LoneChoice, usual: (Int) -> UInt64, variant: (Int) -> UInt64
+    ) -> Int {
+        (0..<count).count { index in
+            let onVariant = choice.next()
+            choice.record(onVariant ? variant(index) : usual(index), onVariant: onVariant)
+            return onVariant
+        }
+    }
+
+    @Test(arguments: [(1_000, 600, true), (1_000, 880, true), (1_000, 950, false), (1_000, 1_500, false)])
+    func theFasterOneRunsAndTheOtherIsLookedAtNowAndThen(_ usual: UInt64, _ variant: UInt64, _ wins: Bool) {
+        var choice = LoneChoice()
+        _ = run(8, &choice, usual: { _ in usual }, variant: { _ in variant })
+        #expect(choice.variantWins == wins)
+        let count = run(320, &choice, usual: { _ in usual }, variant: { _ in variant })
+        #expect(count == (wins ? 310 : 10))
+    }
+
+    /// Another program that takes the processors makes the variant slower: then, and as long, the usual way is taken.
+    @Test func itFollowsWhatChanges() {
+        var choice = LoneChoice()
+        _ = run(100, &choice, usual: { _ in 1_000 }, variant: { _ in 600 })
+        #expect(choice.variantWins)
+        _ = run(100, &choice, usual: { _ in 1_200 }, variant: { _ in 3_000 })
+        #expect(!choice.variantWins)
+        _ = run(600, &choice, usual: { _ in 1_000 }, variant: { _ in 600 })
+        #expect(choice.variantWins)
+    }
+
+    @Test func oneThatWasHeldUpChangesNothing() {
+        var choice = LoneChoice()
+        let count = run(400, &choice, usual: { _ in 1_000 }, variant: { $0 == 200 ? 1_000_000 : 600 })
+        #expect(choice.variantWins && count > 380)
+        var noise = SplitMix(seed: 17)
+        choice = LoneChoice()
+        let noisy = run(
+            4_000, &choice, usual: { _ in 1_000 + noise.next() % 400 }, variant: { _ in 600 + noise.next() % 400 })
+        #expect(noisy > 3_600, "\(noisy) of 4000")
+    }
+}

@@ -1,0 +1,184 @@
+import Foundation
+import Inference
+import Synchronization
+import TestSupport
+import Testing
+
+/// Predictions that nothing else runs beside, and the variant of the model that they run on.
+@Suite struct LoneTests {
+    private func predict(_ model: Model) async throws -> Prediction {
+        let array = try MultiArray(shape: [1, 4], floats: [0, 0, 0, 0])
+        return try await model.prediction(
+            from: DictionaryFeatureProvider([("x", .multiArray(array))]), permit: nil)
+    }
+
+    private func load(
+        _ engine: FakeEngine, lone: LonePolicy, runtime: String = "{}", _ folder: TemporaryFolder
+    ) async throws -> Model {
+        let path = try folder.write(["model.json": Bundles.manifest(runtime: runtime), "m.onnx": ""])
+        var configuration = ModelConfiguration()
+        configuration.engine = engine
+        configuration.lone = lone
+        return try await Model.load(contentsOf: path, configuration: configuration)
+    }
+
+    private func settled(_ model: Model) async throws -> LoneReport.State? {
+        for _ in 0..<2000 {
+            switch model.loneReport?.state {
+            case .ready, .failed, nil: return model.loneReport?.state
+            case .notCompiled, .compiling: try await Task.sleep(for: .milliseconds(5))
+            }
+        }
+        return model.loneReport?.state
+    }
+
+    @Test func theFirstLonePredictionHasTheVariantCompiledAndLaterOnesRunOnIt() async throws {
+        let engine = FakeEngine(threads: 4), folder = try TemporaryFolder()
+        let model = try await load(engine, lone: .always(threads: 4), folder)
+        #expect(model.loneReport?.state == .notCompiled)
+        #expect(engine.state.withLock { $0.loads } == 1)
+        let first = try await predict(model)
+        #expect(first.times.loneThreads == nil)
+        #expect(try await settled(model) == .ready)
+        let options = engine.state.withLock { $0.options }
+        #expect(options.map(\.threads) == [nil, 4])
+        #expect(options.last?.hint == .latency && options.last?.streams == 1)
+        let second = try await predict(model)
+        #expect(second.times.loneThreads == 4)
+        #expect(model.loneReport?.predictions == 1 && model.loneReport?.threads == 4)
+        _ = try await predict(model)
+        #expect(engine.state.withLock { $0.loads } == 2, "it is compiled once")
+    }
+
+    @Test func predictionsThatRunSideBySideHaveTheUsualThreads() async throws {
+        let engine = FakeEngine(endsAtOnce: false, threads: 4), folder = try TemporaryFolder()
+        let model = try await load(engine, lone: .always(threads: 4), runtime: #"{ "warmup": { "runs": 0 } }"#, folder)
+        func start() -> Task<Int?, any Error> {
+            Task { try await predict(model).times.loneThreads }
+        }
+        func wait(for running: Int) async throws {
+            for _ in 0..<2000 where engine.running < running { try await Task.sleep(for: .milliseconds(5)) }
+            #expect(engine.running == running)
+        }
+        let preparing = Task { await model.prepareForLone() }
+        try await wait(for: 1)
+        engine.endOne()
+        await preparing.value
+        #expect(model.loneReport?.state == .ready)
+        // One begins alone; another joins it.
+        let alone = start()
+        try await wait(for: 1)
+        let joining = start()
+        try await wait(for: 2)
+        engine.endOne()
+        #expect(try await alone.value == 4)
+        engine.endOne()
+        #expect(try await joining.value == nil)
+        let next = start()
+        try await wait(for: 1)
+        engine.endOne()
+        #expect(try await next.value == 4)
+    }
+
+    /// The variant's one request is given back however a prediction ends.
+    @Test func aCancelledLonePredictionGivesTheVariantBack() async throws {
+        let engine = FakeEngine(endsAtOnce: false, threads: 2), folder = try TemporaryFolder()
+        let model = try await load(engine, lone: .always(threads: 2), runtime: #"{ "warmup": { "runs": 0 } }"#, folder)
+        func wait() async throws {
+            for _ in 0..<2000 where engine.running < 1 { try await Task.sleep(for: .milliseconds(5)) }
+        }
+        let preparing = Task { await model.prepareForLone() }
+        try await wait()
+        engine.endOne()
+        await preparing.value
+        for _ in 0..<3 {
+            let task = Task { try await predict(model) }
+            try await wait()
+            task.cancel()
+            engine.endOne(cancelled: true)
+            await #expect(throws: InferenceError.self) { try await task.value }
+        }
+        #expect(model.loneReport?.predictions == 3)
+    }
+
+    @Test(arguments: [
+        (LonePolicy.never, 4, "{}"), (.always(threads: 2), 4, "{}"), (.automatic(threads: 2), 4, "{}"),
+        (.always(threads: 4), 4, #"{ "lone_threads": 0 }"#),
+    ])
+    func noVariantWhereItWouldHaveNoMoreThreads(_ lone: LonePolicy, _ threads: Int, _ runtime: String) async throws {
+        // Two streams of two threads each.
+        let engine = FakeEngine(threads: threads), folder = try TemporaryFolder()
+        let model = try await load(engine, lone: lone, runtime: runtime, folder)
+        #expect(model.loneReport == nil)
+        _ = try await predict(model)
+        await model.prepareForLone()
+        #expect(engine.state.withLock { $0.loads } == 1)
+    }
+
+    @Test func whatTheBundleSaysCounts() async throws {
+        let engine = FakeEngine(threads: 4), folder = try TemporaryFolder()
+        let model = try await load(engine, lone: .never, runtime: #"{ "lone_threads": 3 }"#, folder)
+        _ = try await predict(model)
+        #expect(try await settled(model) == .ready)
+        #expect(model.loneReport?.threads == 3)
+    }
+
+    /// A variant that cannot be had costs nothing but its try: predictions go on as before, and the reason is told.
+    @Test func withoutAVariantPredictionsGoOn() async throws {
+        let folder = try TemporaryFolder()
+        let file = folder.url.appendingPathComponent("m.onnx")
+        let reads = Atomic<Int>(0)
+        let engine = FakeEngine(
+            threads: 4,
+            onRead: {
+                if reads.wrappingAdd(1, ordering: .relaxed).newValue == 2 { try? Data("new".utf8).write(to: file) }
+            })
+        let model = try await load(engine, lone: .always(threads: 4), folder)
+        _ = try await predict(model)
+        guard case .failed(let reason)? = try await settled(model) else {
+            Issue.record("\(String(describing: model.loneReport))")
+            return
+        }
+        #expect(reason.contains("its files have changed"), "\(reason)")
+        #expect(try await predict(model).times.loneThreads == nil)
+        #expect(reads.load(ordering: .relaxed) == 2, "it is not tried again")
+    }
+
+    /// Where it is left to the model: small ones need none, and neither does one whose lone predictions are few.
+    @Test func byDefaultManyLonePredictionsInARowAreNeeded() async throws {
+        let engine = FakeEngine(endsAtOnce: false, threads: 4), folder = try TemporaryFolder()
+        let runtime = #"{ "warmup": { "runs": 0 } }"#
+        let model = try await load(engine, lone: .automatic(threads: 4), runtime: runtime, folder)
+        func run(_ count: Int) async throws {
+            let tasks = (0..<count).map { _ in Task { try await predict(model) } }
+            for _ in 0..<2000 where engine.running < count { try await Task.sleep(for: .milliseconds(5)) }
+            // The engine takes longer than a millisecond.
+            try await Task.sleep(for: .milliseconds(2))
+            for _ in 0..<count { engine.endOne() }
+            for task in tasks { _ = try await task.value }
+        }
+        for _ in 0..<7 { try await run(1) }
+        try await run(2)
+        // Of two that end together the last may count as alone.
+        for _ in 0..<6 { try await run(1) }
+        #expect(model.loneReport?.state == .notCompiled)
+        for _ in 0..<2 { try await run(1) }
+        // The variant's own warm-up.
+        for _ in 0..<2000 where engine.running == 0 { try await Task.sleep(for: .milliseconds(5)) }
+        engine.endOne()
+        #expect(try await settled(model) == .ready)
+    }
+
+    @Test func theRepositoryTellsOfIt() async throws {
+        let folder = try TemporaryFolder()
+        let engine = FakeEngine(threads: 4)
+        try folder.write(["m/model.json": Bundles.manifest(runtime: #"{ "lone_threads": 4 }"#), "m/m.onnx": ""])
+        let (repository, events) = try Bundles.repository(folder, engine: engine)
+        await repository.loadEager()
+        let model = try await repository.model(named: "m")
+        _ = try await predict(model)
+        _ = try await settled(model)
+        for _ in 0..<2000 where events.all.count < 2 { try await Task.sleep(for: .milliseconds(5)) }
+        #expect(events.all == ["loaded m 1", "variant for lone m 1"])
+    }
+}
