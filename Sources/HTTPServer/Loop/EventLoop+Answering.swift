@@ -184,7 +184,7 @@ extension EventLoop {
         connection.ending.append(
             ExchangeRecord(
                 requestID: requestID, remote: connection.remote, method: head?.method,
-                path: head?.target.path ?? "", status: response.status, tag: response.tag,
+                target: head?.target, status: response.status, tag: response.tag,
                 note: response.note,
                 bodyBytesReceived: received, bodyBytesSent: plan.omitBody ? 0 : response.body.count,
                 firstByte: MonotonicInstant(nanoseconds: firstByte), bodyEnd: MonotonicInstant(nanoseconds: bodyEnd),

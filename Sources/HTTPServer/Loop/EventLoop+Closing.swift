@@ -109,7 +109,7 @@ extension EventLoop {
             lost.append(
                 ExchangeRecord(
                     requestID: exchange.requestID, remote: connection.remote, method: exchange.head.method,
-                    path: exchange.head.target.path, status: nil, tag: "",
+                    target: exchange.head.target, status: nil, tag: "",
                     bodyBytesReceived: whole ? exchange.bodyBytes : exchange.body.count, bodyBytesSent: 0,
                     firstByte: MonotonicInstant(nanoseconds: exchange.firstByte),
                     bodyEnd: MonotonicInstant(nanoseconds: exchange.bodyEnd), responseReady: never, end: never,
@@ -117,7 +117,7 @@ extension EventLoop {
         } else if connection.firstByte != 0 {
             lost.append(
                 ExchangeRecord(
-                    requestID: identifiers.next(), remote: connection.remote, method: nil, path: "", status: nil,
+                    requestID: identifiers.next(), remote: connection.remote, method: nil, target: nil, status: nil,
                     tag: "", bodyBytesReceived: 0, bodyBytesSent: 0,
                     firstByte: MonotonicInstant(nanoseconds: connection.firstByte), bodyEnd: never,
                     responseReady: never, end: never, outcome: .clientGone(.head)))

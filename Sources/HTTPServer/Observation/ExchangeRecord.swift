@@ -35,8 +35,10 @@ public struct ExchangeRecord: Sendable {
     public var remote: String
     /// The method; nil where no head was understood.
     public var method: HTTPMethod?
-    /// The target's path, decoded; empty where no head was understood.
-    public var path: String
+    /// What was asked for; nil where no head was understood.
+    var target: RequestTarget?
+    /// The target's path, decoded; empty where no head was understood. Made when it is asked for, which for most requests it is not.
+    public var path: String { target?.path ?? "" }
     /// The status that was answered; nil where nothing was.
     public var status: HTTPStatus?
     /// `HTTPResponse.tag`.

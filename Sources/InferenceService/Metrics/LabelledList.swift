@@ -2,8 +2,9 @@ internal import Synchronization
 
 /// Metrics by the value of one label: found or added by any thread without a lock.
 ///
-/// A chain that only grows. Labels come from sets that are small and bounded (routes, models, reasons), so that walking
-/// it is quicker than any table; past `most` entries everything new counts as `other`, whatever goes wrong elsewhere.
+/// A chain that only grows, behind those that are there from the start. Labels come from sets that are small and bounded (routes,
+/// models, reasons), so that walking them is quicker than any table; past `most` entries everything new counts as `other`,
+/// whatever goes wrong elsewhere.
 package final class LabelledList<Metric: Sendable>: Sendable {
     private final class Node: Sendable {
         let label: String
@@ -16,6 +17,8 @@ package final class LabelledList<Metric: Sendable>: Sendable {
         }
     }
 
+    /// Found without the chain's atomics, each of which takes longer than comparing some labels.
+    private let known: [(label: String, metric: Metric)]
     private let first: Node
     private let most: Int
     private let make: @Sendable () -> Metric
@@ -26,11 +29,12 @@ package final class LabelledList<Metric: Sendable>: Sendable {
         self.most = most
         self.make = make
         first = Node("other", make())
-        for label in labels { _ = self[label] }
+        known = labels.map { ($0, make()) }
     }
 
     /// The metric of a label.
     package subscript(label: String) -> Metric {
+        for entry in known where entry.label == label { return entry.metric }
         var node = first
         var length = 0
         while true {
@@ -49,7 +53,7 @@ package final class LabelledList<Metric: Sendable>: Sendable {
 
     /// All labels with their metrics, by label; `other` only where something was counted as it.
     package func all(where isUsed: (Metric) -> Bool = { _ in false }) -> [(label: String, metric: Metric)] {
-        var entries: [(label: String, metric: Metric)] = []
+        var entries = known
         var node: Node? = isUsed(first.metric) ? first : first.next.load()
         while let current = node {
             entries.append((current.label, current.metric))

@@ -154,7 +154,7 @@ struct MetricsPage {
     // MARK: HTTP
 
     private func writeRequests(to text: inout MetricsText) {
-        let routes = metrics.routes.all { !$0.counts.isEmpty }
+        let routes = metrics.routes.all { !$0.counts.isEmpty }.filter { !$0.metric.counts.isEmpty }
         text.family(
             "ocelli_http_requests_total", .counter,
             "Requests that are over, by route, method and status; code \"none\": the client was gone before the answer."

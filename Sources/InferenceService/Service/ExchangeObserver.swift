@@ -1,9 +1,14 @@
 internal import HTTPServer
 
 /// Receives every request when it is over, and tells the metrics and the access log.
-struct ExchangeObserver: HTTPServerObserver {
+final class ExchangeObserver: HTTPServerObserver {
     let metrics: ServiceMetrics
     let accessLog: AccessLog
+
+    init(metrics: ServiceMetrics, accessLog: AccessLog) {
+        self.metrics = metrics
+        self.accessLog = accessLog
+    }
 
     func exchangeEnded(_ record: ExchangeRecord) {
         // The service's answers say their route; where there was none, the path tells.
