@@ -60,6 +60,32 @@ struct OperationsTests {
         }
     }
 
+    /// The files under deploy/ by their schemas, and by the daemon's own settings.
+    @Test(.enabled(if: Self.hasSchemas, "the packages of scripts/deployment are not installed: make setup-tests"))
+    func shippedManifestsAreValid() throws {
+        let result = try Shell.run(
+            SharedData.packageRoot.appendingPathComponent("scripts/check-deploy").path, [],
+            environment: ["TEST_BINARY": Daemon.binary.path])
+        #expect(result.status == 0, "\(result.text)\(result.errors)")
+    }
+
+    /// The Deployment of deploy/kubernetes, rolled and scaled under load as Kubernetes does it.
+    @Test(.enabled(if: Self.hasSchemas && Self.canBind, "needs make setup-tests, bubblewrap and user namespaces"))
+    func rolloutsLoseNothing() throws {
+        try run("rollouts.py", ["Service", "--rollouts", "1"])
+    }
+
+    /// KServe's runtime, ConfigMaps and KServe's agent: models that come late, change and go while clients ask.
+    @Test(.enabled(if: Self.hasSchemas && Self.canBind, "needs make setup-tests, bubblewrap and user namespaces"))
+    func modelsComeLateChangeAndGo() throws {
+        try run("kserve.py", ["--swaps", "3"])
+    }
+
+    private static var hasSchemas: Bool {
+        FileManager.default.isExecutableFile(
+            atPath: SharedData.packageRoot.appendingPathComponent(".build/deployment/bin/python").path)
+    }
+
     /// The unit's sandbox: the daemon starts, classifies, reloads and ends in it.
     @Test(
         .enabled(

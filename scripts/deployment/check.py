@@ -143,8 +143,10 @@ class Check:
                     yield f"depends_on: there is no service {needed}"
             for volume in service.get("volumes", []):
                 source = volume.split(":")[0]
-                if source.startswith("./") and source != "./models" and not (path.parent / source).exists():
+                if source.startswith("./") and not (path.parent / source).exists():
                     yield f"volumes: {source} is not there"
+                if source[0] not in "./$" and source not in document.get("volumes", {}):
+                    yield f"volumes: {source} is not declared"
 
     def probe(self, words, read):
         """A probe's command: the image has no shell, and nothing but `ocelli`."""

@@ -10,6 +10,8 @@ BINARY = os.environ.get("TEST_BINARY") or str(files.ROOT / ".build/release/ocell
 # Of their own, beside the settings: `ocelli help COMMAND` tells.
 COMMANDS = ("serve", "classify", "ready")
 
+LISTEN = re.compile(r"--listen=:\d{2,5}(\?routes=(infer|read|admin)(,(infer|read|admin))*)?")
+
 
 def has_binary():
     return os.access(BINARY, os.X_OK)
@@ -55,6 +57,9 @@ class Known:
             if name in self.settings and flag == "--" + name.replace("_", "-"):
                 if not equals:
                     return f"args: {flag} has no value"
+                # `ocelli limits` opens no addresses, and does not read them.
+                if flag == "--listen" and not LISTEN.fullmatch(argument):
+                    return f"args: {argument}: expected :PORT, or :PORT?routes= with infer, read, admin"
                 settings.append(argument.replace("{{.Name}}", placeholder))
             elif not has_binary() or flag not in self.flags[command]:
                 if has_binary() or command == "serve":

@@ -14,7 +14,7 @@ ANNOTATIONS = {
     "prometheus.kserve.io/port": None,
     "prometheus.kserve.io/path": {"/metrics"},
 }
-LABELS = {"app.kubernetes.io/name"}
+LABELS = {"app.kubernetes.io/name", "kubernetes.io/metadata.name"}
 PROBE_PATHS = {"/healthz", "/readyz", "/v2/models/{{.Name}}/ready"}
 
 
@@ -162,7 +162,7 @@ def _serving(container, spec, ports):
     for name in ("startupProbe", "readinessProbe", "livenessProbe", "ports"):
         if not container.get(name):
             yield f"{container['name']}: {name} is missing"
-    listened = {int(match[1]) for argument in arguments if (match := re.match(r"--listen=[^?]*:(\d+)", argument))}
+    listened = {int(match[1]) for argument in arguments if (match := re.match(r"--listen=[^?]*:(\d+)(?:\?.*)?$", argument))}
     for name, port in ports.items():
         if port not in listened:
             yield f"the port {name} ({port}) is not listened on: {sorted(listened)}"
@@ -183,6 +183,7 @@ def _serving(container, spec, ports):
 def paths(arguments):
     """The folders that the arguments name."""
     found = [daemon_arguments.value(arguments, flag) for flag in ("--models", "--cache-dir", "--model")]
+    # A model is NAME=PATH.
     return [path.rpartition("=")[2] for path in found if path]
 
 

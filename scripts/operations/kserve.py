@@ -93,7 +93,7 @@ def late_model(folder):
     spec["volumes"].append({"name": "modelcar", "emptyDir": {}})
     models = folder / "modelcar"
     shutil.copytree(DIGITS, models / "models/digits")
-    pod = kubelet.Pod("late", spec, "127.0.0.1", kubelet.free_port(), folder, {"modelcar": models}, user=RANDOM_USER, group=0)
+    pod = kubelet.Pod("late", spec, "127.0.0.1", kubelet.free_ports(spec), folder, {"modelcar": models}, user=RANDOM_USER, group=0)
     problems = []
     try:
         time.sleep(5)
@@ -136,7 +136,7 @@ def swapped_config_map(folder, swaps):
     (container,) = spec["containers"]
     # Looked at more often than shipped: twenty swaps are to be seen in a test.
     container["args"] = ["--repository-poll=1s" if word.startswith("--repository-poll=") else word for word in container["args"]]
-    pod = kubelet.Pod("configmap", spec, "127.0.0.1", kubelet.free_port(), folder, {"models": config_map})
+    pod = kubelet.Pod("configmap", spec, "127.0.0.1", kubelet.free_ports(spec), folder, {"models": config_map})
     clients = None
     problems = []
     try:

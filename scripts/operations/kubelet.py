@@ -8,9 +8,11 @@ the end of its grace. A Deployment is rolled as its strategy says, and scaled.
 Not enforced: resources, network policies, topology. Ports are others: the manifests' would be taken twice on one machine.
 """
 
+import functools
 import http.client
 import os
 import pathlib
+import re
 import shutil
 import signal
 import socket
@@ -34,6 +36,7 @@ except ImportError:
 
 import files  # noqa: E402
 import kustomize  # noqa: E402
+import rootfs  # noqa: E402
 
 USER = 65532  # of the image, where the manifest names none
 
@@ -96,10 +99,12 @@ class ConfigMap:
 class Pod:
     """A pod with one container, and who looks after it."""
 
-    def __init__(self, name, spec, address, port, folder, sources, user=USER, group=USER):
-        """`sources`: what fills a volume, by its name: a folder, or a ConfigMap. `port`: what stands for 8080."""
-        self.name, self.spec, self.address, self.port = name, spec, address, port
+    def __init__(self, name, spec, address, ports, folder, sources, user=USER, group=USER):
+        """`ports`: what stands for each of the manifest's ports. `sources`: what fills a volume, by its name: a folder, or a ConfigMap."""
+        self.name, self.spec, self.address, self.ports = name, spec, address, ports
         (self.container,) = spec["containers"]
+        # Where clients ask: the first.
+        self.port = ports[self.container["ports"][0]["containerPort"]]
         self.grace = spec.get("terminationGracePeriodSeconds", 30)
         self.user, self.group = user, group
         self.folder = pathlib.Path(folder) / name
@@ -144,7 +149,7 @@ class Pod:
             command += [how, str(self.volumes[mount["name"]]), mount["mountPath"]]
         # The program and its libraries, wherever they lie; last, for that may be under a volume's path.
         program = pathlib.Path(daemon.binary()).resolve()
-        for place in sorted({str(daemon.ROOT), str(program.parent), *os.environ.get("LD_LIBRARY_PATH", "").split(":")} - {""}):
+        for place in sorted({str(daemon.ROOT), *libraries(str(program))}):
             command += ["--ro-bind", os.path.realpath(place), place]
         command += [
             "--remount-ro", "/", "--unshare-user", "--unshare-pid", "--unshare-ipc", "--die-with-parent", "--new-session",
@@ -155,7 +160,8 @@ class Pod:
         for entry in self.container.get("env", []):
             command += ["--setenv", entry["name"], entry["value"]]
         arguments = [
-            f"--listen={self.address}:{self.port}" if word == "--listen=:8080" else word for word in self.container["args"]]
+            re.sub(r"^--listen=:(\d+)", lambda match: f"--listen={self.address}:{self.ports[int(match[1])]}", word)
+            for word in self.container["args"]]
         return [*command, "--", str(program), *arguments]
 
     def _start(self):
@@ -195,7 +201,9 @@ class Pod:
     def ask(self, probe):
         """Whether a probe succeeds: a status from 200 to 399 in time."""
         what = probe["httpGet"]
-        connection = http.client.HTTPConnection(self.address, self.port, timeout=probe.get("timeoutSeconds", 1))
+        named = {port["name"]: port["containerPort"] for port in self.container["ports"]}
+        port = self.ports[named.get(what["port"], what["port"])]
+        connection = http.client.HTTPConnection(self.address, port, timeout=probe.get("timeoutSeconds", 1))
         try:
             connection.request("GET", what["path"])
             return 200 <= connection.getresponse().status < 400
@@ -292,7 +300,8 @@ class Deployment:
         self.folder, self.sources, self.on_change = folder, sources, on_change
         number = os.getpid() % 60_000
         self.addresses = [f"127.{64 + number // 250 % 128}.{number % 250 + 1}.{i + 1}" for i in range(slots or self.replicas + self.surge)]
-        self.port = free_port()
+        self.ports = free_ports(self.spec)
+        self.port = self.ports[self.spec["containers"][0]["ports"][0]["containerPort"]]
         self.pods, self.going, self.count = [], [], 0
         self.problems = []
         self.lock = threading.Lock()
@@ -320,7 +329,7 @@ class Deployment:
     def add(self):
         address = self._free()
         self.count += 1
-        pod = Pod(f"ocelli-{self.count}", self.spec, address, self.port, self.folder, self.sources)
+        pod = Pod(f"ocelli-{self.count}", self.spec, address, self.ports, self.folder, self.sources)
         with self.lock:
             self.pods.append(pod)
         return pod
@@ -368,6 +377,18 @@ class Deployment:
     def stop(self):
         for pod in self.pods + self.going:
             pod.kill()
+
+
+@functools.lru_cache
+def libraries(program):
+    """The folders of a program and of what it links, but for those of the system."""
+    found = {os.path.dirname(program), *(str(path.parent) for path in rootfs.closure([program], os.environ.get("LD_LIBRARY_PATH", "")))}
+    return frozenset(path for path in found if not path.startswith(("/usr/", "/lib/", "/lib64")))
+
+
+def free_ports(spec):
+    """A port of this machine for each of a PodSpec's."""
+    return {port["containerPort"]: free_port() for container in spec["containers"] for port in container["ports"]}
 
 
 def free_port():
