@@ -57,7 +57,8 @@ class Clients:
                 right = answer.status == 200 and answer.json["classifications"][0]["label"] == digit
                 what = "answered" if right else str(answer.status)
                 sample = "" if right else answer.body[:200].decode(errors="replace")
-                if not answer.keeps:
+                # Now and then a new connection, as pools of clients make them: to a Service that is another choice.
+                if not answer.keeps or rng.random() < 0.03:
                     connection.close()
                     connection = None
             except (wire.Lost, OSError) as error:
@@ -135,11 +136,9 @@ class Refuser(http.server.BaseHTTPRequestHandler):
 
     def _answer(self, status, body):
         self.send_response(status)
-        self.send_header("Content-Length", str(len(body)))
-        if status == 503:
-            self.send_header("Retry-After", "1")
-        self.end_headers()
-        self.wfile.write(body)
+        after = "Retry-After: 1\r\n" if status == 503 else ""
+        # In one write: a proxy that asks another replica leaves as soon as it has read the status.
+        self.wfile.write(f"HTTP/1.1 {status} X\r\nContent-Length: {len(body)}\r\n{after}\r\n".encode() + body)
 
     def do_GET(self):
         self._answer(200, b"{}")
@@ -155,6 +154,10 @@ class Refuser(http.server.BaseHTTPRequestHandler):
 class Server(http.server.ThreadingHTTPServer):
     request_queue_size = 256
     daemon_threads = True
+
+    def handle_error(self, request, client_address):
+        if not isinstance(sys.exc_info()[1], OSError):
+            super().handle_error(request, client_address)
 
 
 def faults(front_name, seed, folder):
@@ -222,11 +225,13 @@ def faults(front_name, seed, folder):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("fronts", nargs="*", choices=[*fronts.FRONTS, []], help="default: all that are installed")
+    parser.add_argument("fronts", nargs="*", metavar="FRONT", help="default: all that are installed")
     parser.add_argument("--rollouts", type=int, default=1)
     parser.add_argument("--faults", action="store_true", help="also a replica that dies, stands still, refuses")
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 30))
     given = parser.parse_args()
+    if unknown := set(given.fronts) - set(fronts.FRONTS):
+        parser.error(f"{', '.join(unknown)}: expected {', '.join(fronts.FRONTS)}")
     if missing := images.absence():
         print(f"skipped: {missing}")
         return 77
