@@ -375,6 +375,7 @@ class Deployment:
         return sum(pod.restarts for pod in self.pods)
 
     def stop(self):
+        """Ends what is left."""
         for pod in self.pods + self.going:
             pod.kill()
 

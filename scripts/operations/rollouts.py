@@ -114,14 +114,10 @@ def rollouts(front_name, count, seed, folder):
         problems = list(deployment.problems)
         if restarts:
             problems.append(f"{restarts} containers were restarted")
-        for phase in ("steady", "rollouts", "scaling"):
-            total, answered, others, median, late, longest = clients.row(phase)
-            print(f"{front_name:8} {phase:9} {total:6} asked, {answered:6} answered, others {others or 'none'}; "
-                  f"median {median * 1000:.0f} ms, p99 {late * 1000:.0f} ms, longest {longest * 1000:.0f} ms", flush=True)
-            if others:
-                problems.append(f"{phase}: {others}: {clients.samples}")
-            if not answered:
-                problems.append(f"{phase}: nothing was answered")
+        phases = ("steady", "rollouts", "scaling")
+        for phase, row in zip(phases, report(front_name, clients, phases, problems)):
+            if row[2]:
+                problems.append(f"{phase}: {row[2]}: {clients.samples}")
         return [f"{front_name}: {problem}" for problem in problems]
     finally:
         for one in (clients, front, deployment):
@@ -161,66 +157,84 @@ class Server(http.server.ThreadingHTTPServer):
 
 
 def faults(front_name, seed, folder):
-    """One replica of two dies, refuses, stands still; a row each. What clients see is reported, and judged only where it is certain."""
-    deployment = front = clients = server = None
-    problems = []
+    """One replica of two dies, stands still; one more refuses. What clients see is reported, and judged only where it is certain."""
+    stoppable, problems, rows = [], [], []
     try:
         manifest = kubelet.deployment("base")
         sources = {"models": kubelet.models_volume(folder / f"faults-image-{front_name}", daemon.ROOT / "models")}
-        (folder / "faults").mkdir(exist_ok=True)
-        front = fronts.FRONTS[front_name](folder / "faults")
-        deployment = kubelet.Deployment(manifest["spec"], folder / f"faults-{front_name}", sources)
-        front.start(deployment)
-        clients = Clients(front, seed)
+        # No room for a third: a proxy that knows of an address where nobody is asks there too.
+        deployment = kubelet.Deployment(manifest["spec"], folder / f"faults-{front_name}", sources, slots=2)
+        stoppable.append(deployment)
 
-        def rest():
+        def ready():
             for pod in deployment.pods:
                 deployment.until_ready(pod)
             time.sleep(2)
-            clients.phase = "steady"
-            time.sleep(1)
 
-        rest()
+        def clients_of(name):
+            (folder / name).mkdir()
+            front = fronts.FRONTS[front_name](folder / name)
+            stoppable.append(front)
+            front.start(deployment)
+            clients = Clients(front, seed)
+            stoppable.append(clients)
+            return front, clients
+
+        front, clients = clients_of(f"two-{front_name}")
+        time.sleep(2)
         # The pod stays, its container is started again.
         clients.phase = "killed"
         deployment.pods[0].signal(signal.SIGKILL)
         time.sleep(FAULT_SECONDS)
-        rest()
-        # Nobody probes it as long as it stands: the kubelet would wait a minute, and this shows what others see.
+        ready()
+        clients.phase = "steady"
+        time.sleep(1)
+        # The kubelet would restart it after a minute.
         clients.phase = "paused"
         deployment.pods[0].signal(signal.SIGSTOP)
         time.sleep(FAULT_SECONDS)
         deployment.pods[0].signal(signal.SIGCONT)
         time.sleep(1)
-        rest()
+        clients.stop()
+        front.stop()
+        ready()
+        rows += report(front_name, clients, ("steady", "killed", "paused"), problems)
         # A third replica that refuses everything.
-        free = next(address for address in deployment.addresses if address not in [pod.address for pod in deployment.pods])
-        server = Server((free, deployment.port), Refuser)
+        refuser = deployment.addresses[0].rpartition(".")[0] + ".99"
+        server = Server((refuser, deployment.port), Refuser)
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        if isinstance(front, fronts.Service):
-            endpoints = deployment.endpoints
-            deployment.endpoints = lambda: [*endpoints(), free]
-        time.sleep(1)
+        deployment.addresses.append(refuser)
+        endpoints = deployment.endpoints
+        deployment.endpoints = lambda: [*endpoints(), refuser]
+        front, clients = clients_of(f"three-{front_name}")
         clients.phase = "refusing"
         time.sleep(FAULT_SECONDS)
         clients.phase = "over"
         clients.stop()
-        for phase in ("steady", "killed", "paused", "refusing"):
-            total, answered, others, median, late, longest = clients.row(phase)
-            print(f"{front_name:8} {phase:9} {total:6} asked, {answered:6} answered, others {others or 'none'}; "
-                  f"median {median * 1000:.0f} ms, p99 {late * 1000:.0f} ms, longest {longest * 1000:.0f} ms", flush=True)
-            if not answered:
-                problems.append(f"{phase}: nothing was answered")
-        if clients.row("steady")[2]:
-            problems.append(f"steady: {clients.samples}")
+        server.shutdown()
+        server.server_close()
+        rows += report(front_name, clients, ("refusing",), problems)
+        if rows[0][2]:
+            problems.append(f"without a fault: {rows[0][2]}")
         return [f"{front_name}: {problem}" for problem in problems]
     finally:
-        if server:
-            server.shutdown()
-            server.server_close()
-        for one in (clients, front, deployment):
-            if one:
-                one.stop()
+        for one in reversed(stoppable):
+            one.stop()
+
+
+def report(front_name, clients, phases, problems):
+    """Prints a row for each phase; returns them."""
+    rows = []
+    for phase in phases:
+        total, answered, others, median, late, longest = row = clients.row(phase)
+        rows.append(row)
+        print(f"{front_name:8} {phase:9} {total:6} asked, {answered:6} answered, others {others or 'none'}; "
+              f"median {median * 1000:.0f} ms, p99 {late * 1000:.0f} ms, longest {longest * 1000:.0f} ms", flush=True)
+        if not answered:
+            problems.append(f"{phase}: nothing was answered")
+    for sample in clients.samples[:4]:
+        print(f"    {sample}")
+    return rows
 
 
 def main():
