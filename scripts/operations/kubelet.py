@@ -5,6 +5,7 @@ variables, a read-only root and an unprivileged user (bubblewrap). It is probed 
 probe, none while the readiness probe fails, a restart where the liveness probe fails. A pod that is deleted gets SIGTERM, and SIGKILL at
 the end of its grace. A Deployment is rolled as its strategy says, and scaled.
 
+A pod's control group is a folder with made-up files of version 2, in which the daemon reads its limits; a resize in place writes others.
 Not enforced: resources, network policies, topology. Ports are others: the manifests' would be taken twice on one machine.
 """
 
@@ -111,6 +112,9 @@ class Pod:
         self.folder.mkdir(parents=True)
         self.folder.chmod(0o755)
         self.volumes = {volume["name"]: self._volume(volume, sources.get(volume["name"])) for volume in spec.get("volumes", [])}
+        self.control_group = self.folder / "control-group"
+        self.control_group.mkdir()
+        self.resize(**self.container["resources"]["limits"])
         self.started = self.ready = self.deleted = False
         self.restarts = 0
         self.ended = threading.Event()
@@ -134,6 +138,13 @@ class Pod:
         path.chmod(0o777)
         return path
 
+    def resize(self, cpu=None, memory=None):
+        """Other limits for the running container, as the API server's resize does; it is told nothing."""
+        if cpu:
+            (self.control_group / "cpu.max").write_text(f"{int(quantity(cpu) * 100_000)} 100000\n")
+        if memory:
+            (self.control_group / "memory.max").write_text(f"{int(quantity(memory))}\n")
+
     def command(self):
         """The container as a process: its own root, which is read-only, with the manifest's mounts."""
         command = ["bwrap"]
@@ -143,7 +154,7 @@ class Pod:
                 command += ["--ro-bind", path, path]
             elif os.path.islink(path):
                 command += ["--symlink", os.readlink(path), path]
-        command += ["--proc", "/proc", "--dev", "/dev"]
+        command += ["--proc", "/proc", "--dev", "/dev", "--ro-bind", str(self.control_group), "/sys/fs/cgroup"]
         for mount in self.container.get("volumeMounts", []):
             how = "--ro-bind" if mount.get("readOnly") else "--bind"
             command += [how, str(self.volumes[mount["name"]]), mount["mountPath"]]
@@ -378,6 +389,14 @@ class Deployment:
         """Ends what is left."""
         for pod in self.pods + self.going:
             pod.kill()
+
+
+def quantity(text):
+    """A quantity of Kubernetes, of those that are used for processors and memory."""
+    for suffix, factor in (("Ki", 2**10), ("Mi", 2**20), ("Gi", 2**30), ("m", 0.001)):
+        if text.endswith(suffix):
+            return float(text.removesuffix(suffix)) * factor
+    return float(text)
 
 
 @functools.lru_cache

@@ -1,9 +1,9 @@
-"""The shipped Deployment under load: rolled, scaled, and with a replica that dies, refuses or stands still. What clients see.
+"""The shipped Deployment under load: rolled, scaled, resized, and with a replica that dies, refuses or stands still. What clients see.
 
 The manifests of deploy/kubernetes are read as they are (kubelet.py), and clients ask through a Service, HAProxy, nginx and Envoy with
 their shipped configurations (fronts.py). No request may be lost in a rollout, nor by scaling.
 
-usage: rollouts.py [FRONT...] [--rollouts N] [--faults] [--seed N]
+usage: rollouts.py [FRONT...] [--rollouts N] [--resize] [--faults] [--seed N]
 """
 
 import argparse
@@ -90,8 +90,16 @@ class Clients:
         return total, answered, counts, at(0.5), at(0.99), times[-1] if times else 0.0
 
 
-def rollouts(front_name, count, seed, folder):
-    """Rolls and scales behind one front; problems, and a row of the table."""
+def resized(pod):
+    """Whether a pod follows a resize in place, which nothing tells it of: it looks every minute."""
+    mark = pod.process.mark()
+    pod.resize(cpu="1", memory="768Mi")
+    return all(
+        pod.process.wait_for_log(f"limits: {name} is ", seconds=100, since=mark) for name in ("processors", "threads", "memory"))
+
+
+def rollouts(front_name, count, seed, folder, resize=False):
+    """Rolls, scales and resizes behind one front; its problems."""
     deployment = front = clients = None
     try:
         manifest = kubelet.deployment("base")
@@ -108,13 +116,17 @@ def rollouts(front_name, count, seed, folder):
         deployment.scale(1)
         deployment.scale(2)
         time.sleep(1)
+        clients.phase = "resizing"
+        unchanged = [pod.name for pod in list(deployment.pods) if resize and not resized(pod)]
         clients.phase = "after"
         restarts = deployment.restarts()
         clients.stop()
         problems = list(deployment.problems)
         if restarts:
             problems.append(f"{restarts} containers were restarted")
-        phases = ("steady", "rollouts", "scaling")
+        if unchanged:
+            problems.append(f"the limits of {', '.join(unchanged)} did not follow the resize")
+        phases = ("steady", "rollouts", "scaling", *(["resizing"] if resize else []))
         for phase, row in zip(phases, report(front_name, clients, phases, problems)):
             if row[2]:
                 problems.append(f"{phase}: {row[2]}: {clients.samples}")
@@ -241,6 +253,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("fronts", nargs="*", metavar="FRONT", help="default: all that are installed")
     parser.add_argument("--rollouts", type=int, default=1)
+    parser.add_argument("--resize", action="store_true", help="also resizes in place: takes two minutes more for each front")
     parser.add_argument("--faults", action="store_true", help="also a replica that dies, stands still, refuses")
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 30))
     given = parser.parse_args()
@@ -259,7 +272,7 @@ def main():
                 print(f"{name}: skipped: {missing}")
                 continue
             if given.rollouts:
-                problems += rollouts(name, given.rollouts, given.seed, folder)
+                problems += rollouts(name, given.rollouts, given.seed, folder, given.resize)
             if given.faults:
                 problems += faults(name, given.seed, folder)
     finally:
