@@ -1,13 +1,11 @@
 /// A number as it was written: mantissa times ten to the exponent, and where its text lies for what does not fit in that.
 package struct JSONNumber {
-    /// The first 19 significant digits.
+    /// The first 19 significant digits. With more of them it is at least 10^18.
     package var mantissa: UInt64 = 0
     package var exponent = 0
     package var isNegative = false
     /// Whether it is written without a decimal point and without an exponent.
     package var isInteger = true
-    /// Whether digits after the nineteenth were left out of the mantissa.
-    package var isCut = false
     /// Its first byte and its length.
     package var start = 0, length = 0
 
@@ -18,7 +16,7 @@ package struct JSONNumber {
     @inlinable
     package func double(in text: UnsafeRawBufferPointer) -> Double? {
         // Both numbers are exact, so that the one rounding is the right one (W. D. Clinger, 1990).
-        if !isCut, mantissa <= 1 << 53, -22...22 ~= exponent {
+        if mantissa <= 1 << 53, -22...22 ~= exponent {
             let magnitude = scaled
             return isNegative ? -magnitude : magnitude
         }
@@ -46,7 +44,7 @@ package struct JSONNumber {
     /// The integer that it is, if it is one of the type's range.
     @inlinable
     package func integer<T: FixedWidthInteger>(_: T.Type, in text: UnsafeRawBufferPointer) -> T? {
-        if isInteger, !isCut, exponent == 0 {
+        if isInteger, exponent == 0 {
             if !isNegative { return T(exactly: mantissa) }
             guard mantissa <= UInt64(Int64.max) + 1 else { return nil }
             return T(exactly: Int64(truncatingIfNeeded: 0 &- mantissa))

@@ -63,7 +63,6 @@ extension JSONScanner {
                 if mantissa != 0 { significant &+= 1 }
                 number.exponent &+= step
             } else {
-                number.isCut = number.isCut || digit != 0
                 number.exponent &+= step &+ 1
             }
         }

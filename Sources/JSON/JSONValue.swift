@@ -55,8 +55,9 @@ public enum JSONValue: Sendable, Hashable, Codable {
             let detail = JSONMistake.find(in: [UInt8](data)) ?? context.debugDescription
             throw JSONTextError(reason: detail)
         } catch {
-            // The only leaf that has a right form and is none of the types.
-            throw JSONTextError(reason: "a number is past the range of 64-bit floats")
+            // A leaf that is none of the types: a string that is not closed on its line, or the one whose form is right.
+            throw JSONTextError(
+                reason: JSONMistake.find(in: [UInt8](data)) ?? "a number is past the range of 64-bit floats")
         }
     }
 

@@ -43,6 +43,126 @@ import Testing
         }
     }
 
+    @Test(arguments: [("[", "]"), ("{\"a\":", "}")])
+    func sixtyFourLevelsAreReadAndNoMore(open: String, close: String) throws {
+        func nested(_ levels: Int) -> [UInt8] {
+            let inner = open == "[" ? "" : "0"
+            return Array(
+                (String(repeating: open, count: levels) + inner + String(repeating: close, count: levels)).utf8)
+        }
+        try JSONProbe.skip(nested(64))
+        let error = #expect(throws: JSONError.self) { try JSONProbe.skip(nested(65)) }
+        #expect(error?.kind == .syntax)
+        #expect(error?.message == "the body is nested too deeply: at most 64 levels are read")
+        // Levels that have ended do not count.
+        try JSONProbe.skip(Array("[".utf8) + nested(63) + Array(",".utf8) + nested(63) + Array("]".utf8))
+    }
+
+    @Test func sixteenExtentsAreReadAndNoMore() throws {
+        func nested(_ levels: Int) -> [UInt8] {
+            Array((String(repeating: "[", count: levels) + "1" + String(repeating: "]", count: levels)).utf8)
+        }
+        #expect(try JSONProbe.extents(nested(16)).extents.count == 16)
+        let error = #expect(throws: JSONError.self) { try JSONProbe.extents(nested(17)) }
+        #expect(error?.message.contains("deeper than 16") == true)
+    }
+
+    @Test(arguments: [
+        "{\"a\":1,\"a\":2}", "{\"a\":1,\"b\":2,\"\\u0061\":3}", "{\"x\":{\"a\":1,\"a\":1}}",
+    ])
+    func aMemberThatIsThereTwiceIsRefused(_ text: String) {
+        let error = #expect(throws: JSONError.self) { try JSONProbe.skip(Array(text.utf8)) }
+        #expect(error?.message.contains("the member \"a\" twice") == true, "\(error?.message ?? "")")
+    }
+
+    @Test func theSameNameInAnotherObjectIsAnother() throws {
+        try JSONProbe.skip(Array("{\"a\":{\"a\":1},\"b\":[{\"a\":1},{\"a\":2}]}".utf8))
+    }
+
+    /// Only so many are kept and only so many are counted.
+    @Test func numbersPastTheEndAreNotRead() throws {
+        func read(_ text: String, most: Int, end: Int) -> Result<JSONScanner.NumberArray<Float>, JSONError> {
+            Array(text.utf8).withUnsafeBytes { raw in
+                var scanner = JSONScanner(raw)
+                do throws(JSONError) {
+                    return .success(
+                        try scanner.numbers(
+                            most: most, end: end, name: "x", fitting: "a number", usual: { $0.float(in: raw) }
+                        ) { (scanner: inout JSONScanner) throws(JSONError) in try scanner.number().float(in: raw) })
+                } catch { return .failure(error) }
+            }
+        }
+        for count in [3, 200] {
+            let text = "[" + (1...count).map(String.init).joined(separator: ",") + "]"
+            let exact = try read(text, most: count, end: count).get()
+            #expect(exact.elements == (1...count).map(Float.init) && exact.shape == [count])
+            let fewer = try read(text, most: 2, end: count).get()
+            #expect(fewer.elements == [1, 2] && fewer.count == count && fewer.shape == [count])
+            let error = #expect(throws: JSONError.self) { try read(text, most: 2, end: count - 1).get() }
+            #expect(
+                error?.message == "input \"x\": expected at most 2 numbers, found more than \(count - 1)")
+        }
+    }
+
+    @Test(
+        arguments: [
+            ("7", 7), ("0", 0), ("1e2", 100), ("3.0", 3), ("-1", nil), ("1.5", nil), ("9223372036854775807", Int.max),
+            ("9223372036854775808", nil), ("\"7\"", nil), ("null", nil),
+        ] as [(String, Int?)])
+    func counts(_ text: String, _ expected: Int?) {
+        let found: Int? = Array(text.utf8).withUnsafeBytes { raw in
+            var scanner = JSONScanner(raw)
+            return try? scanner.count("\"n\"", "a number of things")
+        }
+        #expect(found == expected)
+    }
+
+    @Test(
+        arguments: [
+            ("127", 127), ("-128", -128), ("128", nil), ("-129", nil), ("1e2", 100), ("-0", 0), ("1.5", nil),
+        ] as [(String, Int8?)])
+    func integersOfAType(_ text: String, _ expected: Int8?) {
+        let found: Int8? = Array(text.utf8).withUnsafeBytes { raw in
+            var scanner = JSONScanner(raw)
+            return (try? scanner.number())?.integer(Int8.self, in: raw)
+        }
+        #expect(found == expected)
+    }
+
+    @Test(
+        arguments: [
+            ("-9223372036854775808", Int64.min), ("-9223372036854775809", nil), ("9223372036854775807", .max),
+            ("12345678901234567890123", nil),
+        ] as [(String, Int64?)])
+    func integersAtTheEndsOfInt64(_ text: String, _ expected: Int64?) {
+        let found: Int64? = Array(text.utf8).withUnsafeBytes { raw in
+            var scanner = JSONScanner(raw)
+            return (try? scanner.number())?.integer(Int64.self, in: raw)
+        }
+        #expect(found == expected)
+    }
+
+    @Test(arguments: [("18446744073709551615", UInt64.max), ("18446744073709551616", nil)] as [(String, UInt64?)])
+    func integersOfTwentyDigits(_ text: String, _ expected: UInt64?) {
+        let found: UInt64? = Array(text.utf8).withUnsafeBytes { raw in
+            var scanner = JSONScanner(raw)
+            return (try? scanner.number())?.integer(UInt64.self, in: raw)
+        }
+        #expect(found == expected)
+    }
+
+    @Test(arguments: [
+        "9007199254740992", "9007199254740993", "-9007199254740993", "1e22", "1e23", "1e-22", "1e-23", "0.1",
+        "123456789012345678901234567890", "12345678901234567890.5", "1.7976931348623157e308", "5e-324", "1e309",
+    ])
+    func doublesAreWhatTheLibraryReads(_ text: String) {
+        let found: Double? = Array(text.utf8).withUnsafeBytes { raw in
+            var scanner = JSONScanner(raw)
+            return (try? scanner.number())?.double(in: raw)
+        }
+        #expect(found == Double(text).flatMap { $0.isFinite ? $0 : nil })
+    }
+
     /// The names of an object's members are kept while it is read: a body of 20 MB has room for four million.
     @Test func membersAreBounded() throws {
         func object(_ count: Int) -> [UInt8] {

@@ -1,0 +1,139 @@
+import Foundation
+import JSON
+import Testing
+
+/// What is written is JSON, and says what was meant.
+@Suite struct JSONWriterTests {
+    private func text(_ write: (inout JSONWriter) -> Void) -> String {
+        var writer = JSONWriter()
+        write(&writer)
+        return String(decoding: writer.bytes, as: UTF8.self)
+    }
+
+    @Test func commasStandBetweenAndNowhereElse() {
+        let written = text { writer in
+            writer.object { writer in
+                writer.member("a", 1)
+                writer.key("b")
+                writer.array { writer in
+                    writer.array { _ in }
+                    writer.object { _ in }
+                    writer.bool(true)
+                    writer.null()
+                    writer.raw("[1]")
+                    writer.raw(Array("2".utf8))
+                }
+                writer.member("c", "x")
+                writer.member("d", ["y", "z"])
+                writer.member("e", ifKnown: nil)
+                writer.member("f", ifKnown: -3)
+                writer.member("g", milliseconds: nil)
+                writer.member("h", milliseconds: 1_500_000)
+                writer.member("i", false)
+                writer.member("j", 0.5)
+            }
+        }
+        #expect(
+            written == #"{"a":1,"b":[[],{},true,null,[1],2],"c":"x","d":["y","z"],"e":null,"f":-3,"g":null,"h":1.500,"#
+                + #""i":false,"j":0.5}"#)
+    }
+
+    @Test(arguments: [
+        (0.0, "0"), (1.0, "1"), (-2.0, "-2"), (0.1, "0.1"), (999_999_999_999_999, "999999999999999"),
+        (1e15, "1000000000000000.0"),
+        (-1e16, "-1e+16"), (.nan, "null"), (.infinity, "null"), (-.infinity, "null"), (1.5e300, "1.5e+300"),
+    ])
+    func doublesInTheFewestDigits(_ value: Double, _ expected: String) {
+        #expect(text { $0.number(value) } == expected)
+    }
+
+    @Test(arguments: [
+        (Float(0.1), "0.1"), (16_777_216, "16777216.0"), (9_999_999, "9999999"), (1e7, "10000000.0"), (-3, "-3"),
+        (.nan, "null"), (3.4e38, "3.4e+38"),
+    ])
+    func floatsInTheFewestDigits(_ value: Float, _ expected: String) {
+        #expect(text { $0.number(value) } == expected)
+    }
+
+    @Test(arguments: [
+        (UInt64(0), "0.000"), (499, "0.000"), (500, "0.001"), (1_234_567, "1.235"), (999_999_499, "999.999"),
+        (999_999_500, "1000.000"), (UInt64.max, "18446744073709.552"),
+    ])
+    func millisecondsAreRoundedToMicroseconds(_ nanoseconds: UInt64, _ expected: String) {
+        #expect(text { $0.milliseconds(nanoseconds) } == expected)
+    }
+
+    @Test func integersOfAllTypes() {
+        #expect(text { $0.integer(Int8.min) } == "-128")
+        #expect(text { $0.integer(UInt64.max) } == "18446744073709551615")
+        #expect(text { $0.integer(Int.min) } == "-9223372036854775808")
+    }
+
+    /// Against Foundation's.
+    @Test(arguments: 0..<20)
+    func base64IsWritten(count: Int) {
+        let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 89 &+ 201) }
+        let written = text { writer in bytes.withUnsafeBytes { writer.base64($0) } }
+        #expect(written == "\"" + Data(bytes).base64EncodedString() + "\"")
+    }
+}
+
+/// Values that are read as a whole, and the words about text that is none.
+@Suite struct JSONValueTests {
+    @Test func everyKindIsRead() throws {
+        let text = "{a: [1, -2.5, 'x', true, false, null, {}], /* c */ b: 9223372036854775807,}"
+        #expect(
+            try JSONValue.parse(Data(text.utf8))
+                == .object([
+                    "a": .array([
+                        .integer(1), .number(-2.5), .string("x"), .bool(true), .bool(false), .null, .object([:]),
+                    ]),
+                    "b": .integer(.max),
+                ]))
+    }
+
+    @Test(arguments: [
+        ("", "line 1, column 1: expected a value, found the end of the file"),
+        ("{\n  \"a\": 1\n  \"b\": 2\n}", "line 3, column 3: expected \",\" or \"}\", found \"\"b\": 2\""),
+        ("[1 2]", "line 1, column 4: expected \",\" or \"]\", found \"2]\""),
+        ("{\"a\" 1}", "line 1, column 6: expected \":\", found \"1}\""),
+        ("[1] x", "line 1, column 5: expected nothing more, found \"x\""),
+        ("/* a", "line 1, column 1: expected the comment's end, found \"/* a\""),
+        ("[\"a", "line 1, column 4: expected the string's closing quote, found the end of the file"),
+        (
+            "[\"a\n\"]",
+            "line 1, column 4: expected the closing quote of the string that begins at the line's column 2, found \"\""
+        ),
+        ("[1e999]", "a number is past the range of 64-bit floats"),
+    ])
+    func aMistakeHasItsPlace(_ text: String, _ expected: String) {
+        let error = #expect(throws: JSONTextError.self) { try JSONValue.parse(Data(text.utf8)) }
+        #expect(error?.reason == expected)
+    }
+}
+
+/// What a person probably meant.
+@Suite struct SpellingTests {
+    @Test(
+        arguments: [
+            ("listn", "listen"), ("lsiten", "listen"), ("listen", "listen"), ("que", "queue"), ("qqqq", nil), ("", nil),
+            ("modelsx", "models"), ("access-log", "access_log"),
+        ] as [(String, String?)])
+    func theNearestName(_ word: String, _ expected: String?) {
+        #expect(Spelling.nearest(to: word, among: ["listen", "queue", "models", "access_log"]) == expected)
+    }
+
+    @Test func ofTwoThatAreAsNearTheFirstByName() {
+        #expect(Spelling.nearest(to: "cat", among: ["hat", "bat"]) == "bat")
+        #expect(Spelling.hint(for: "cat", among: ["bat"]) == "; did you mean \"bat\"?")
+        #expect(Spelling.hint(for: "elephant", among: ["bat"]) == "")
+    }
+
+    /// A third of the word, two at least.
+    @Test func howFarIsNear() {
+        #expect(Spelling.nearest(to: "abcdefghi", among: ["abcdefxyz"]) == "abcdefxyz")
+        #expect(Spelling.nearest(to: "abcdefghi", among: ["abcdewxyz"]) == nil)
+        #expect(Spelling.nearest(to: "abc", among: ["axy"]) == "axy")
+        #expect(Spelling.nearest(to: "abc", among: ["xyz"]) == nil)
+    }
+}
