@@ -124,8 +124,9 @@ extension EventLoop {
         guard toFeed > 0 else { return }
         let end = csys_monotonic() &+ Self.feedingTime
         var refused = 0
-        while toFeed > 0, refused < 64, let id = starved.popFirst(), let connection = connections[Int(id)] {
+        while toFeed > 0, refused < 64, let id = starved.popFirst() {
             toFeed -= 1
+            guard let connection = connections[Int(id)] else { continue }
             perform(connection.machine.budgetFreed(policy: context.policy, now: now), on: connection)
             if connection.machine.phase == .body, connection.readable || !connection.leftover.isEmpty {
                 receiveBody(connection)

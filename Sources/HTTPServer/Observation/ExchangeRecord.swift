@@ -59,4 +59,25 @@ public struct ExchangeRecord: Sendable {
     public var end: MonotonicInstant
     /// How it ended.
     public var outcome: Outcome
+
+    package init(
+        requestID: String, remote: String, method: HTTPMethod?, path: String, status: HTTPStatus?, tag: String,
+        note: (any Sendable)? = nil, bodyBytesReceived: Int, bodyBytesSent: Int, firstByte: UInt64, bodyEnd: UInt64,
+        responseReady: UInt64, end: UInt64, outcome: Outcome
+    ) {
+        self.requestID = requestID
+        self.remote = remote
+        self.method = method
+        self.path = path
+        self.status = status
+        self.tag = tag
+        self.note = note
+        self.bodyBytesReceived = bodyBytesReceived
+        self.bodyBytesSent = bodyBytesSent
+        self.firstByte = firstByte
+        self.bodyEnd = bodyEnd
+        self.responseReady = responseReady
+        self.end = end
+        self.outcome = outcome
+    }
 }

@@ -88,6 +88,45 @@ struct FairnessTests {
         try probe.expectRest()
     }
 
+    /// Asked on a connection that is there already: a new one would have the number of the one that went.
+    @Test("who goes while it waits for room does not hold up those behind it")
+    func goneWhileWaiting() throws {
+        let probe = try Probe(
+            "loops=1", "maxBody=4000000", "maxTotalBody=12000000", "minBodyRate=0", "bodyBudgetTimeout=60000")
+        let statistics = try RawClient(port: probe.port)
+        func waiting(_ count: Int) throws {
+            try waitUntil("\(count) wait") {
+                try statistics.send("GET /statistics HTTP/1.1\r\nHost: x\r\n\r\n")
+                return try statistics.response().text.split(separator: "\n").contains("waiting \(count)")
+            }
+        }
+        let head = "POST /length HTTP/1.1\r\nHost: x\r\nContent-Length: 3900000\r\n\r\n"
+        let most = [UInt8](repeating: 1, count: 3_800_000)
+        let holders = try (0..<2).map { _ in
+            let client = try RawClient(port: probe.port)
+            try client.send(head)
+            _ = client.sendInBackground(most)
+            return client
+        }
+        try waitUntil("they have their bytes") { try probe.statistic("bodyBytes") > 7_500_000 }
+        var others: [RawClient] = []
+        for count in 1...2 {
+            let client = try RawClient(port: probe.port)
+            try client.send(head)
+            _ = client.sendInBackground([UInt8](repeating: 2, count: 3_900_000))
+            others.append(client)
+            try waiting(count)
+        }
+        others[0].finish()
+        others[0].reset()
+        try waiting(1)
+        stop(holders)
+        #expect(try others[1].response().text == "3900000 7800000\n")
+        try waiting(0)
+        for client in others + [statistics] { client.close() }
+        try probe.expectRest()
+    }
+
     @Test("small bodies have room when large ones have used theirs")
     func smallBodies() throws {
         let probe = try Probe("maxBody=4000000", "maxTotalBody=20000000", "minBodyRate=0")
@@ -134,6 +173,29 @@ struct FairnessTests {
         for _ in 0..<5 { #expect(try probe.get("/healthz") == #"{"status":"ok"}"#) }
         #expect(try probe.statistic("evicted") > 0)
         stop(drippers)
+        try probe.expectRest()
+    }
+
+    /// The server has not seen the request yet: it is told of the newcomer first.
+    @Test("a connection whose request has arrived is not idle, and another one makes room")
+    func lookBeforeEvicting() throws {
+        let probe = try Probe("loops=1", "maxConnections=2")
+        let clients = try (0..<2).map { _ in
+            let client = try RawClient(port: probe.port)
+            try client.send(get)
+            #expect(try client.response().status == 200)
+            return client
+        }
+        kill(probe.pid, SIGSTOP)
+        defer { kill(probe.pid, SIGCONT) }
+        let newcomer = try RawClient(port: probe.port)
+        try newcomer.send(get)
+        try clients[0].send(get)
+        kill(probe.pid, SIGCONT)
+        #expect(try clients[0].response().status == 200)
+        #expect(try newcomer.response().status == 200)
+        #expect(clients[1].isEnded())
+        for client in clients + [newcomer] { client.close() }
         try probe.expectRest()
     }
 

@@ -147,7 +147,7 @@ struct ExchangeTests {
         try probe.expectRest()
     }
 
-    @Test("answers a client that has ended its side, pipelined requests too")
+    @Test("answers a client that has ended its side, pipelined requests too", .timeLimit(.minutes(2)))
     func halfClose() throws {
         let probe = try Probe()
         let client = try RawClient(port: probe.port)

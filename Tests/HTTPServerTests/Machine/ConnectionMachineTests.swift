@@ -1,4 +1,5 @@
 import HTTPServer
+import HTTPWire
 import Testing
 
 /// One row: what happened, and what the last event must lead to.
@@ -117,6 +118,16 @@ struct ConnectionMachineTests {
             [.refuse(chunked), .answer(), .sent, .discard((20 << 20) + 1)], .close(.finished),
             .closed),
         MachineCase(
+            "a refused chunked body is skipped as far as the bound",
+            [.refuse(chunked), .answer(), .sent, .discard(20 << 20)], .wait, .skipping),
+        MachineCase(
+            "a refused body of the bound is skipped",
+            [.refuse(RequestTraits(bodyLength: 20 << 20)), .answer(), .sent], .skipBody, .skipping),
+        MachineCase(
+            "… and one of a byte more is not",
+            [.refuse(RequestTraits(bodyLength: 20 << 20 + 1)), .answer(), .sent], .linger, .lingering),
+        MachineCase("the last chunk of nobody's body", [.accept(get), .bodyEnd], .wait, .handling),
+        MachineCase(
             "a refused chunked body is skipped", [.refuse(chunked), .answer(), .sent], .skipBody, .skipping),
         MachineCase(
             "a refused expectation ends the connection", [.refuse(expecting), .answer(), .sent], .linger, .lingering),
@@ -155,6 +166,14 @@ struct ConnectionMachineTests {
         MachineCase(
             "RST while lingering is nobody's loss", [.start, .answerFault, .sent, .reset], .close(.finished), .closed),
         MachineCase("FIN ends lingering", [.start, .answerFault, .sent, .fin()], .close(.finished), .closed),
+        MachineCase(
+            "FIN behind a refused body's answer: nothing is left to be passed over",
+            [.refuse(post), .answer(), .fin(), .sent], .close(.finished), .closed),
+        MachineCase(
+            "FIN in a refused body ends it", [.refuse(post), .answer(), .sent, .fin()], .close(.finished), .closed),
+        MachineCase(
+            "FIN of one who waits for room is answered when there is some",
+            [.accept(post), .noBudget, .fin()], .wait, .waiting),
         MachineCase("a closed connection stays so", [.reset, .reset], .wait, .closed),
         MachineCase("draining closes what is idle", [.drain], .close(.drained), .closed),
         MachineCase(
@@ -223,6 +242,18 @@ struct ConnectionMachineTests {
             "lingering goes on with bytes",
             [.start, .answerFault, .sent, .pass(4), .discard(1), .pass(4), .timer], .wait, .lingering),
         MachineCase(
+            "a skipped body at the minimum rate goes on",
+            [.refuse(RequestTraits(bodyLength: 1_000_000)), .answer(), .sent, .discard(10_240), .pass(10), .timer],
+            .wait, .skipping),
+        MachineCase(
+            "a skipped body has only so much time, however steadily it comes",
+            [.refuse(RequestTraits(bodyLength: 10_000_000)), .answer(), .sent]
+                + (0..<12).flatMap { _ in [.discard(20_000), .pass(10), .timer] },
+            .close(.finished), .closed),
+        MachineCase(
+            "a half-closed client is not probed before its time", [.accept(get), .pass(5), .fin(), .timer], .wait,
+            .handling),
+        MachineCase(
             "a slow skipped body is closed",
             [.refuse(post), .answer(), .sent, .pass(10), .timer], .close(.finished), .closed),
     ]
@@ -233,6 +264,48 @@ struct ConnectionMachineTests {
         _ = script.run([.start, .answerFault, .sent])
         for _ in 0..<7 { _ = script.run([.pass(4), .discard(1)]) }
         #expect(script.run([.pass(2), .timer]).action == .close(.finished))
+    }
+
+    @Test("tells how much of a body is missing, and counts it anew for the next")
+    func remaining() {
+        var script = MachineScript()
+        _ = script.run([.accept(Self.post), .body(40)])
+        #expect(script.machine.bodyRemaining == 60 && script.machine.bodyBytes == 40)
+        _ = script.run([.body(60), .answer(), .sent, .accept(Self.post)])
+        #expect(script.machine.bodyRemaining == 100 && script.machine.answeredRequests == 1)
+        _ = script.run([.body(100), .answer(), .sent, .accept(Self.chunked), .body(7)])
+        #expect(script.machine.bodyRemaining == nil)
+    }
+
+    @Test("durations are whole nanoseconds within bounds")
+    func durations() {
+        #expect(nanoseconds(.milliseconds(1500)) == 1_500_000_000)
+        #expect(nanoseconds(.milliseconds(-1)) == 0)
+        #expect(nanoseconds(.seconds(Int64.max)) == UInt64(1 << 32) * 1_000_000_000)
+        var configuration = HTTPServerConfiguration()
+        configuration.minBodyRate = 1000
+        configuration.bodyGrace = .milliseconds(2500)
+        configuration.maxRequestsPerConnection = 0
+        configuration.lingerBytes = -1
+        let policy = ConnectionPolicy(configuration)
+        #expect(policy.bodyBytesPerGrace == 2500 && policy.maxRequests == 1 && policy.lingerBytes == 0)
+        configuration.minBodyRate = .max
+        #expect(ConnectionPolicy(configuration).bodyBytesPerGrace == .max)
+    }
+
+    @Test(
+        "faults say which they are",
+        arguments: [
+            (ConnectionFault.slowHead, 408, "slow_head", true), (.slowBody, 408, "slow_body", true),
+            (.lateBody, 408, "late_body", true), (.slowestBody, 408, "slowest_body", true),
+            (.noBudget, 503, "no_budget", true), (.bodyTooLarge(limit: 9, declared: 10), 413, "body_too_large", false),
+            (.bodyTooLarge(limit: 9, declared: nil), 413, "body_too_large", false),
+            (.chunkTooLarge(limit: 9, size: 10), 413, "body_too_large", false),
+            (.headTruncated, 400, "head_truncated", false), (.bodyTruncated, 400, "body_truncated", false),
+        ])
+    func faults(fault: ConnectionFault, status: Int, label: String, isTimeout: Bool) {
+        #expect(fault.error.status.code == status && fault.error.label == label && fault.isTimeout == isTimeout)
+        if status == 413 { #expect(fault.error.message.contains("the 9 bytes that are accepted here")) }
     }
 
     @Test("closes after the last request that a connection may bring")

@@ -72,6 +72,42 @@ struct ByteBudgetTests {
         #expect(woken.withLock { $0 } == 1)
     }
 
+    /// It gives no byte back, but the reserve.
+    @Test("wakes those who were refused when the body that overdraws is whole, once")
+    func settled() {
+        let budget = ByteBudget(total: 100, largest: 50)
+        let woken = Mutex(0)
+        let shortages = Mutex(0)
+        budget.listen {
+            shortages.withLock { $0 += 1 }
+        } release: {
+            woken.withLock { $0 += 1 }
+        }
+        let (one, two) = (Body(), Body())
+        #expect(budget.take(60, body: ObjectIdentifier(one)))
+        #expect(!budget.take(20, body: ObjectIdentifier(two)) && !budget.take(20, body: ObjectIdentifier(two)))
+        #expect(shortages.withLock { $0 } == 1)
+        budget.settle(0, body: ObjectIdentifier(two))
+        #expect(woken.withLock { $0 } == 0, "it is not the one that overdraws")
+        budget.settle(0, body: ObjectIdentifier(one))
+        budget.settle(0, body: ObjectIdentifier(one))
+        #expect(woken.withLock { $0 } == 1)
+        #expect(budget.take(20, body: ObjectIdentifier(two)), "now it may overdraw")
+        #expect(budget.used == 80 && !budget.isShort)
+    }
+
+    @Test("says when more than half of it is taken")
+    func half() {
+        let budget = ByteBudget(total: 100, largest: 40)
+        let one = Body()
+        #expect(budget.take(50, body: ObjectIdentifier(one)) && !budget.isHalfTaken)
+        #expect(budget.take(1, body: ObjectIdentifier(one)) && budget.isHalfTaken)
+        budget.trim(1)
+        #expect(!budget.isHalfTaken)
+        budget.trim(-7)
+        #expect(budget.used == 50, "nothing is taken by giving back")
+    }
+
     @Test(
         "lets somebody go on at any time, and never holds more than its total",
         arguments: [UInt64.random(in: 0...UInt64.max), 3])
