@@ -1,12 +1,14 @@
 import FlowControl
+import Synchronization
 import Testing
 
-/// Gives other tasks a chance until the condition holds. Not a sleep: what is waited for is bound to come.
+/// Gives other tasks a chance until the condition holds. Not a sleep: what is waited for is bound to come. Where it does not, the
+/// test's time limit cancels the task, and the loop ends.
 func eventually(_ condition: () -> Bool) async {
-    while !condition() { await Task.yield() }
+    while !condition(), !Task.isCancelled { await Task.yield() }
 }
 
-@Suite(.timeLimit(.minutes(5))) struct InFlightLimiterTests {
+@Suite(.timeLimit(.minutes(1))) struct InFlightLimiterTests {
     @Test func grantsUpToTheLimitAndThenInOrder() async throws {
         let limiter = InFlightLimiter(configuration: LimiterConfiguration(limit: 2))
         let first = try await limiter.acquire()
@@ -93,6 +95,50 @@ func eventually(_ condition: () -> Bool) async {
         await end
         await limiter.drained()
         #expect(limiter.snapshot.inFlight == 0)
+    }
+
+    /// The drain goes on; only the task does not wait for it any longer.
+    @Test(arguments: [true, false])
+    func drainedReturnsToATaskThatIsCancelled(beforeItAsks: Bool) async throws {
+        let limiter = InFlightLimiter(configuration: LimiterConfiguration(limit: 1))
+        let permit = try await limiter.acquire()
+        limiter.beginDraining()
+        let asks = Mutex(false)
+        let returned = Mutex(false)
+        let task = Task {
+            if beforeItAsks { withUnsafeCurrentTask { $0?.cancel() } }
+            asks.withLock { $0 = true }
+            await limiter.drained()
+            returned.withLock { $0 = true }
+        }
+        await eventually { asks.withLock { $0 } }
+        for _ in 0..<100 { await Task.yield() }
+        #expect(beforeItAsks || returned.withLock { !$0 })
+        if !beforeItAsks { task.cancel() }
+        await eventually { returned.withLock { $0 } }
+        #expect(returned.withLock { $0 })
+        permit.release()
+    }
+
+    @Test func newBoundsLeaveTheOthersAsTheyAre() {
+        let limiter = InFlightLimiter(
+            configuration: LimiterConfiguration(
+                limit: 2, queueCapacity: 3, maxWait: .seconds(4), policy: .dropOldest, expectedServiceTime: .seconds(5))
+        )
+        limiter.resize(limit: 7)
+        #expect(
+            limiter.snapshot.configuration
+                == LimiterConfiguration(
+                    limit: 7, queueCapacity: 3, maxWait: .seconds(4), policy: .dropOldest,
+                    expectedServiceTime: .seconds(5)))
+        limiter.resize(queueCapacity: 8, maxWait: .seconds(9), policy: .defer, overloadTarget: .seconds(6))
+        #expect(
+            limiter.snapshot.configuration
+                == LimiterConfiguration(
+                    limit: 7, queueCapacity: 8, maxWait: .seconds(9), policy: .defer,
+                    expectedServiceTime: .seconds(5), overloadTarget: .seconds(6)))
+        limiter.resize(limit: 1)
+        #expect(limiter.snapshot.configuration.overloadTarget == .seconds(6))
     }
 }
 

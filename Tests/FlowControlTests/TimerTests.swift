@@ -3,7 +3,7 @@ import SystemSupport
 import Testing
 
 /// The one timer of a limiter: how often it is set, and that it keeps nothing alive.
-@Suite(.timeLimit(.minutes(5))) struct TimerTests {
+@Suite(.timeLimit(.minutes(1))) struct TimerTests {
     private func limiter(_ time: ManualClock, wait: Duration = .seconds(10), queue: Int = 256) -> InFlightLimiter {
         InFlightLimiter(
             configuration: LimiterConfiguration(limit: 1, queueCapacity: queue, maxWait: wait), clock: time.clock)

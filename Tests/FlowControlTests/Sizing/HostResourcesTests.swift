@@ -80,6 +80,7 @@ import Testing
         #expect(HostResources(below.with("== /sys/fs/cgroup/worker/cpu.max\n100000 100000")).cpus.value == 1)
         let beside = container.with("== /proc/self/cgroup\n0::/docker/c0ffeeeee")
         #expect(HostResources(beside).cpus.value == 3)
+        #expect(HostResources(beside.with("== /sys/fs/cgroup/eee/cpu.max\n100000 100000")).cpus.value == 3)
     }
 
     @Test func aGroupOutsideOfTheNamespaceCannotBeSeen() {
