@@ -49,6 +49,17 @@ import Testing
             + little(UInt64(count), 4) + little(UInt64(value), 4) + little(0, 4)
     }
 
+    /// As Pillow: data that go on in a second segment are one, and the first of two directories is the first.
+    @Test func ofTwoSegmentsTheFirstCounts() throws {
+        for (first, second) in [(UInt16(6), UInt16(3)), (3, 6), (8, 1)] {
+            let one = jpeg(exif: tiff(value: first))
+            let segment = Array("Exif\0\0".utf8) + tiff(value: second)
+            let end = 4 + Int(one[4]) << 8 + Int(one[5])
+            let both = one[..<end] + [0xFF, 0xE1, 0, UInt8(segment.count + 2)] + segment + one[end...]
+            #expect(try ImagePipeline.probe(Array(both)).orientation == Int(first))
+        }
+    }
+
     @Test func orientationIsReadWithBoundsChecks() throws {
         for value in UInt16(1)...8 {
             #expect(try ImagePipeline.probe(jpeg(exif: tiff(value: value))).orientation == Int(value))

@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    private static func element(
+    static func element(
         _ element: PixelElement, _ tensor: UnsafeRawBufferPointer, _ index: Int, _ expected: Float
     ) -> Bool {
         let rounded = expected.rounded(.toNearestOrAwayFromZero)
