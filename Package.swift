@@ -157,6 +157,8 @@ let package = Package(
             name: "ToolsTests", dependencies: ["Tools"], swiftSettings: waiting, linkerSettings: findEngine),
         .testTarget(name: "SettingsTests", dependencies: ["Settings", "TestSupport"], swiftSettings: waiting),
         .testTarget(name: "JSONTests", dependencies: ["JSON"], swiftSettings: waiting),
+        .testTarget(
+            name: "SystemSupportTests", dependencies: ["SystemSupport", "TestSupport"], swiftSettings: waiting),
         .executableTarget(
             name: "imagetool", dependencies: ["ImagePipeline", "CJPEG"], path: "Tests/ImageTool", swiftSettings: strict),
         // Linked into tests, it makes Thread Sanitizer understand Swift's Mutex. Empty in other builds.

@@ -1,0 +1,70 @@
+import SystemSupport
+import Testing
+
+/// Instants and durations at their ends: durations come from requests, and nothing may trap.
+@Suite struct MonotonicInstantTests {
+    private func at(_ nanoseconds: UInt64) -> MonotonicInstant { MonotonicInstant(nanoseconds: nanoseconds) }
+
+    @Test func movingSaturates() {
+        #expect(at(5) + .nanoseconds(7) == at(12))
+        #expect(at(5) - .nanoseconds(2) == at(3))
+        #expect(at(5) - .nanoseconds(5) == at(0))
+        #expect(at(5) - .nanoseconds(6) == at(0))
+        #expect(at(5) + .seconds(Int64.min) == at(0))
+        #expect(at(.max - 1) + .nanoseconds(1) == .distantFuture)
+        #expect(at(.max - 1) + .nanoseconds(2) == .distantFuture)
+        #expect(at(.max) + .seconds(Int64.max) == .distantFuture)
+        // Half of the range: what a duration can say.
+        #expect(at(0) + .seconds(Int64.max) == at(UInt64(Int64.max)))
+    }
+
+    @Test func theTimeBetweenTwoSaturates() {
+        #expect(at(10) - at(3) == .nanoseconds(7))
+        #expect(at(3) - at(10) == .nanoseconds(-7))
+        #expect(at(3).duration(to: at(3)) == .zero)
+        #expect(at(.max) - at(0) == .nanoseconds(Int64.max))
+        #expect(at(0) - at(.max) == .nanoseconds(-Int64.max))
+    }
+
+    @Test func nanosecondsSinceALaterInstantAreNone() {
+        #expect(at(10).nanoseconds(since: at(3)) == 7)
+        #expect(at(3).nanoseconds(since: at(3)) == 0)
+        #expect(at(3).nanoseconds(since: at(4)) == 0)
+        #expect(at(.max).nanoseconds(since: at(0)) == .max)
+    }
+
+    @Test func instantsAreOrdered() {
+        #expect(at(1) < at(2))
+        #expect(!(at(2) < at(2)))
+    }
+
+    private static let durations: [(duration: Duration, nanoseconds: Int64)] = [
+        (.seconds(2), 2_000_000_000), (.milliseconds(-1500), -1_500_000_000), (.nanoseconds(1), 1),
+        (Duration(secondsComponent: 0, attosecondsComponent: 1_999_999_999), 1),
+        (Duration(secondsComponent: 0, attosecondsComponent: -1_999_999_999), -1),
+        (.nanoseconds(Int64.max), .max), (.nanoseconds(Int64.max) + .nanoseconds(1), .max),
+        (.nanoseconds(-Int64.max) - .nanoseconds(5), .min), (.seconds(Int64.max), .max), (.seconds(Int64.min), .min),
+    ]
+
+    @Test(arguments: durations)
+    func durationsAsNanoseconds(duration: Duration, expected: Int64) {
+        #expect(duration.saturatedNanoseconds == expected)
+    }
+
+    @Test func countsOfNanosecondsSaturate() {
+        #expect(Duration.nanoseconds(clamping: 7) == .nanoseconds(7))
+        #expect(Duration.nanoseconds(clamping: .max) == .nanoseconds(Int64.max))
+    }
+
+    @Test func theClockGoesOn() async throws {
+        let clock = MonotonicClock.system
+        let before = clock.now()
+        try await clock.sleep(before + .milliseconds(5))
+        #expect(clock.now() >= before + .milliseconds(5))
+        // One that has passed does not sleep at all, and a cancelled task is woken.
+        try await clock.sleep(before)
+        let task = Task { try await clock.sleep(.distantFuture) }
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+    }
+}

@@ -1,0 +1,67 @@
+import Glibc
+import SystemSupport
+import TestSupport
+import Testing
+
+/// Threads, locks and the words for what the system refuses.
+@Suite(.timeLimit(.minutes(1))) struct SystemTests {
+    @Test func aThreadRunsUnderItsNameWithSignalsBlocked() async throws {
+        let seen = Guarded<(name: String, blocks: Bool)?>(nil)
+        try SystemThread.start("ocelli-test-thread") {
+            let name = Self.text(of: "/proc/thread-self/comm")
+            var mask = sigset_t()
+            pthread_sigmask(SIG_SETMASK, nil, &mask)
+            let blocks = sigismember(&mask, SIGTERM) == 1 && sigismember(&mask, SIGHUP) == 1
+            seen.withLock { $0 = (name, blocks) }
+        }
+        while !Task.isCancelled, seen.withLock({ $0 == nil }) { try await Task.sleep(for: .milliseconds(1)) }
+        #expect(seen.withLock { $0?.name } == "ocelli-test-thr\n")
+        #expect(seen.withLock { $0?.blocks } == true)
+    }
+
+    @Test func oneAtATimeIsBehindALock() async throws {
+        let count = Guarded(0)
+        let done = Guarded(0)
+        for index in 0..<4 {
+            try SystemThread.start("count-\(index)") {
+                for _ in 0..<20_000 { count.withLock { $0 += 1 } }
+                done.withLock { $0 += 1 }
+            }
+        }
+        while !Task.isCancelled, done.withLock({ $0 < 4 }) { try await Task.sleep(for: .milliseconds(1)) }
+        #expect(count.withLock { $0 } == 80_000)
+    }
+
+    @Test func errorsHaveTheSystemsWordsAndTheNumber() {
+        #expect(SystemError("bind", number: EADDRINUSE).message == "bind: Address already in use (98)")
+        #expect(SystemError.words(ENOENT) == "No such file or directory")
+    }
+
+    @Test func aFileThatCannotBeReadSaysWhy() throws {
+        let folder = "/tmp/ocelli-unreadable-\(getpid())"
+        try #require(mkdir(folder, 0o700) == 0)
+        defer { rmdir(folder) }
+        #expect(UnreadableFile.reason(folder + "/none") == "no such file")
+        #expect(UnreadableFile.reason(folder) == "it is a folder, not a file")
+        let file = folder + "/file"
+        close(creat(file, 0o600))
+        defer { unlink(file) }
+        #expect(UnreadableFile.reason(file + "/below") == "a component of its path is not a folder")
+        #expect(UnreadableFile.reason(file) == "reading it failed")
+        let pipe = folder + "/pipe"
+        try #require(mkfifo(pipe, 0o600) == 0)
+        defer { unlink(pipe) }
+        #expect(UnreadableFile.reason(pipe) == "it is a pipe or a device, not a plain file")
+        guard getuid() != 0 else { return }
+        chmod(file, 0)
+        #expect(UnreadableFile.reason(file).hasPrefix("this user (uid \(getuid())) may not read it"))
+    }
+
+    private static func text(of path: String) -> String {
+        var bytes = [UInt8](repeating: 0, count: 64)
+        let descriptor = open(path, O_RDONLY)
+        defer { close(descriptor) }
+        let count = read(descriptor, &bytes, bytes.count)
+        return String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
+    }
+}
