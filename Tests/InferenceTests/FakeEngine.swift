@@ -15,6 +15,8 @@ final class FakeEngine: Engine {
     let mostItems: Int
     /// Worker threads that it says it has at the most; nil says nothing of threads.
     let threads: Int?
+    /// Called when an input is handed to an infer request.
+    let onSetInput: @Sendable () -> Void
     /// Called while a model file is read.
     let onRead: @Sendable () -> Void
     /// Called when a compiled model is released, by the thread that does so.
@@ -26,6 +28,8 @@ final class FakeEngine: Engine {
         var running: [(id: Int, end: @Sendable (Bool) -> Void)] = []
         var started = 0
         var cancelled = 0
+        /// How often an inference was cancelled that was under way.
+        var stopped = 0
         var most = 0
         var loads = 0
         /// How many items each inference had.
@@ -40,7 +44,8 @@ final class FakeEngine: Engine {
         inputs: [TensorPort] = [TensorPort(name: "x", elementType: .float32, shape: [1, 4])],
         outputs: [TensorPort] = [TensorPort(name: "y", elementType: .float32, shape: [1, 4])],
         requestCount: Int = 2, answer: [UInt8] = [UInt8](repeating: 0, count: 16), endsAtOnce: Bool = true,
-        mostItems: Int = .max, threads: Int? = nil, onRead: @escaping @Sendable () -> Void = {},
+        mostItems: Int = .max, threads: Int? = nil, onSetInput: @escaping @Sendable () -> Void = {},
+        onRead: @escaping @Sendable () -> Void = {},
         onFree: @escaping @Sendable () -> Void = {}
     ) {
         self.inputs = inputs
@@ -50,6 +55,7 @@ final class FakeEngine: Engine {
         self.endsAtOnce = endsAtOnce
         self.mostItems = mostItems
         self.threads = threads
+        self.onSetInput = onSetInput
         self.onRead = onRead
         self.onFree = onFree
     }
@@ -144,6 +150,7 @@ private final class FakeRequest: InferRequest {
 
     func setInput(_ index: Int, to tensor: any EngineTensor) throws(EngineError) {
         inner.withLock { $0.items = tensor.shape.dimensions.first ?? 1 }
+        engine.onSetInput()
     }
 
     func start(completion: @escaping @Sendable () -> Void) throws(EngineError) {
@@ -190,7 +197,11 @@ private final class FakeRequest: InferRequest {
 
     func cancel() {
         // The engine ends when the test says so, not at once: the slowest engine there is.
-        engine.state.withLock { $0.cancelled += 1 }
+        let isRunning = inner.withLock { $0.isRunning }
+        engine.state.withLock { state in
+            state.cancelled += 1
+            if isRunning { state.stopped += 1 }
+        }
     }
 
     func withOutput<R>(_ index: Int, _ body: (Shape, UnsafeRawBufferPointer) -> R) throws(EngineError) -> R {

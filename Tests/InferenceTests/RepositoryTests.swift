@@ -436,12 +436,13 @@ import Testing
 
     @Test func anEagerModelIsKept() async throws {
         let folder = try TemporaryFolder()
-        try folder.write(["m/model.json": Bundles.manifest(runtime: #"{ "idle_unload_seconds": 1 }"#), "m/m.onnx": ""])
+        try folder.write(["m/model.json": Bundles.manifest(), "m/m.onnx": ""])
         let (repository, events) = try Bundles.repository(folder, idle: .nanoseconds(1))
         await repository.loadEager()
         try await Task.sleep(for: .milliseconds(2))
         repository.unloadIdle()
         #expect(events.all == ["loaded m 1"])
+        #expect(repository.records.first?.state == .ready)
     }
 
     @Test func modelsThatAreGoneAreDroppedAndNewOnesFound() async throws {
