@@ -19,6 +19,48 @@ import Testing
         #expect(throws: JSONError.self) { try bytes("3.4e38", as: .bfloat16) }
     }
 
+    @Test(
+        arguments: [
+            ("true", [1]), ("false", [0]), ("[1,0,true]", [1, 0, 1]), ("2", nil), ("-1", nil), ("0.5", nil),
+            ("null", nil),
+        ] as [(String, [UInt8]?)])
+    func truthValues(_ text: String, _ expected: [UInt8]?) {
+        #expect((try? bytes(text, as: .bool)) == expected)
+    }
+
+    @Test(
+        arguments: [
+            ("65504", [0xFF, 0x7B]), ("65519", [0xFF, 0x7B]), ("65520", nil), ("-65520", nil), ("1", [0x00, 0x3C]),
+            ("5.9604645e-8", [0x01, 0x00]),
+        ] as [(String, [UInt8]?)])
+    func halves(_ text: String, _ expected: [UInt8]?) {
+        #expect((try? bytes(text, as: .float16)) == expected)
+    }
+
+    @Test(
+        arguments: [
+            ("127", ElementType.int8, [127]), ("128", .int8, nil), ("255", .uint8, [255]), ("256", .uint8, nil),
+            ("-1", .uint8, nil), ("1.5", .uint8, nil), ("65535", .uint16, [255, 255]), ("-32768", .int16, [0, 128]),
+            ("4294967295", .uint32, [255, 255, 255, 255]), ("4294967296", .uint32, nil),
+        ] as [(String, ElementType, [UInt8]?)])
+    func integersInTheirRange(_ text: String, _ type: ElementType, _ expected: [UInt8]?) {
+        #expect((try? bytes(text, as: type)) == expected)
+    }
+
+    /// A few too many are counted for the error; what comes after them is not read.
+    @Test func tooManyNumbersAreNotRead() {
+        func error(_ count: Int) -> String {
+            let text = Array(("[" + String(repeating: "0,", count: count - 1) + "0]").utf8)
+            let reader = TensorReader(name: "x", elementType: .float32, count: 4)
+            return text.withUnsafeBytes { raw in
+                var scanner = JSONScanner(raw)
+                do throws(JSONError) { return "\(try reader.read(&scanner).count)" } catch { return error.message }
+            }
+        }
+        #expect(error(4) == "4" && error(5) == "5" && error(1028) == "1028")
+        #expect(error(1029) == "input \"x\": expected at most 4 numbers, found more than 1028")
+    }
+
     /// The text as numbers of a type, as they lie in memory.
     private func bytes(_ text: String, as type: ElementType) throws -> [UInt8] {
         let reader = TensorReader(name: "x", elementType: type, count: nil)

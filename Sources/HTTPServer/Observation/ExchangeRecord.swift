@@ -62,8 +62,9 @@ public struct ExchangeRecord: Sendable {
 
     package init(
         requestID: String, remote: String, method: HTTPMethod?, path: String, status: HTTPStatus?, tag: String,
-        note: (any Sendable)? = nil, bodyBytesReceived: Int, bodyBytesSent: Int, firstByte: UInt64, bodyEnd: UInt64,
-        responseReady: UInt64, end: UInt64, outcome: Outcome
+        note: (any Sendable)? = nil, bodyBytesReceived: Int, bodyBytesSent: Int, firstByte: MonotonicInstant,
+        bodyEnd: MonotonicInstant,
+        responseReady: MonotonicInstant, end: MonotonicInstant, outcome: Outcome
     ) {
         self.requestID = requestID
         self.remote = remote

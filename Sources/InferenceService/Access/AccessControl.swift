@@ -1,19 +1,19 @@
-internal import HTTPWire
+package import HTTPWire
 
 /// Decides whether a request may pass, by its bearer token (RFC 6750).
-struct AccessControl: Sendable {
+package struct AccessControl: Sendable {
     /// Nil where no tokens are asked for.
     private let entries: [TokenFile.Entry]?
 
     /// Everybody may do everything.
-    static let open = AccessControl(entries: nil)
+    package static let open = AccessControl(entries: nil)
 
     private init(entries: [TokenFile.Entry]?) { self.entries = entries }
 
-    init(_ file: TokenFile) { self.init(entries: file.entries) }
+    package init(_ file: TokenFile) { self.init(entries: file.entries) }
 
     /// - Parameter wanted: the class of the route; nil is open to all.
-    func check(_ head: RequestHead, _ wanted: AccessClass?) throws(ServiceError) {
+    package func check(_ head: RequestHead, _ wanted: AccessClass?) throws(ServiceError) {
         guard let entries, let wanted else { return }
         let fields = head.values(of: "authorization")
         guard fields.count == 1, let field = fields.first else {

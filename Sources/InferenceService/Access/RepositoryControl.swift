@@ -1,11 +1,11 @@
-internal import HTTPServer
+package import HTTPServer
 internal import HTTPWire
-internal import Settings
+package import Settings
 
 /// Who may load and unload models: the setting `repository_control`.
-enum RepositoryControl {
+package enum RepositoryControl {
     /// Refuses a request of somebody who may not, with the reason.
-    static func check(_ request: HTTPRequest, settings: Settings) throws(ServiceError) {
+    package static func check(_ request: HTTPRequest, settings: Settings) throws(ServiceError) {
         let reason: String
         switch settings.repositoryControl {
         case .all: return

@@ -1,14 +1,19 @@
 internal import Glibc
-internal import HTTPWire
+package import HTTPWire
 
 /// Where a request comes from: a program on this machine, or a proxy or a web page that only seems to be one.
 ///
 /// Any web page that is open on this machine can send simple requests to it, and have its own name lead here (DNS rebinding). Such
 /// requests tell who sends them: `Origin` and `Sec-Fetch-Site` (Fetch, section 3.2; Fetch Metadata), and the name in `Host`.
-struct RequestOrigin {
+package struct RequestOrigin {
     let head: RequestHead
     /// The peer, as ``HTTPRequest/remote`` has it.
     let remote: String
+
+    package init(head: RequestHead, remote: String) {
+        self.head = head
+        self.remote = remote
+    }
 
     /// Fields that proxies add (RFC 7239, RFC 9110 section 7.6.3, and the usual ones).
     private static let forwarding = ["forwarded", "x-forwarded-for", "via", "x-real-ip", "x-forwarded-host"]
@@ -17,7 +22,7 @@ struct RequestOrigin {
     /// - Parameters:
     ///   - names: names of this machine, beside `localhost`.
     ///   - listen: the addresses that are listened on: what stands for a host in them is one of this machine too.
-    func objection(names: [String], listen: [String]) -> String? {
+    package func objection(names: [String], listen: [String]) -> String? {
         guard isFromLoopback else { return "\(remote) is not on this machine" }
         if let field = Self.forwarding.first(where: head.contains) {
             return "the request was forwarded by a proxy (\(field))"

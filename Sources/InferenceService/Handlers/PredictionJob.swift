@@ -1,10 +1,10 @@
 internal import FlowControl
-internal import HTTPServer
+package import HTTPServer
 internal import HTTPWire
 internal import Inference
 internal import JSON
-internal import Settings
-internal import SystemSupport
+package import Settings
+package import SystemSupport
 
 /// What every request that runs a model has: what it asks of which model, since when, and how its answer begins and ends.
 protocol PredictionJob: Sendable {
@@ -25,15 +25,8 @@ extension PredictionJob {
         var options = PredictionOptions()
         options.cropAndScale = query.crop
         options.ignoresOrientation = query.ignoresOrientation
-        options.deadline = deadline(query.timeoutMilliseconds, of: request, settings: settings)
+        options.deadline = request.deadline(query.timeoutMilliseconds, settings: settings)
         return options
-    }
-
-    /// Until when an answer is worth something.
-    static func deadline(_ milliseconds: Int?, of request: HTTPRequest, settings: Settings) -> MonotonicInstant {
-        let time = milliseconds.map { Duration.milliseconds($0) } ?? .seconds(settings.deadline)
-        // From the body's end: a slow upload is the client's own time, and has its own limits.
-        return request.bodyReceived + time
     }
 
     /// The members that every answer begins with.
@@ -60,8 +53,15 @@ extension PredictionJob {
 }
 
 extension HTTPRequest {
+    /// Until when an answer is worth something.
+    package func deadline(_ milliseconds: Int?, settings: Settings) -> MonotonicInstant {
+        let time = milliseconds.map { Duration.milliseconds($0) } ?? .seconds(settings.deadline)
+        // From the body's end: a slow upload is the client's own time, and has its own limits.
+        return bodyReceived + time
+    }
+
     /// Whether an `Accept` field (RFC 9110 section 12.5.1) names a media type, with any weight but 0.
-    func accepts(_ type: String) -> Bool {
+    package func accepts(_ type: String) -> Bool {
         head.values(of: "accept").joined(separator: ",").split(separator: ",").contains { range in
             let parts = range.split(separator: ";").map { $0.filter { $0 != " " && $0 != "\t" }.lowercased() }
             return parts.first == type && !parts.contains { $0.hasPrefix("q=") && Double($0.dropFirst(2)) == 0 }

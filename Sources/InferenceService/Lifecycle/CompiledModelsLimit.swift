@@ -4,7 +4,7 @@ internal import Synchronization
 
 /// Keeps the compiled models on disk to `cache_size`: after the models were loaded at start, after each reload, and after each
 /// other load that adds to them.
-final class CompiledModelsLimit: Sendable {
+package final class CompiledModelsLimit: Sendable {
     private struct Limit: Sendable {
         let folder: String?
         let bytes: Int
@@ -15,7 +15,7 @@ final class CompiledModelsLimit: Sendable {
     private let limit: Mutex<Limit>
     private let log: Log
 
-    init(_ plan: ServicePlan, log: Log) {
+    package init(_ plan: ServicePlan, log: Log) {
         limit = Mutex(Limit(plan))
         self.log = log
     }

@@ -1,11 +1,11 @@
-internal import Inference
-internal import Settings
+package import Inference
+package import Settings
 
 /// What SIGHUP does: reloads the configuration, the tokens and the models.
 ///
 /// Everything that can be wrong with the configuration is found before anything is changed; then the settings are swapped
 /// whole, and the models are loaded beside those that serve.
-struct Reloader: Sendable {
+package struct Reloader: Sendable {
     let source: @Sendable () throws -> Settings
     let environment: [String: String]
     let repository: ModelRepository
@@ -15,8 +15,22 @@ struct Reloader: Sendable {
     let metrics: ServiceMetrics
     let log: Log
 
+    package init(
+        source: @escaping @Sendable () throws -> Settings, environment: [String: String], repository: ModelRepository,
+        service: Service, accessLog: AccessLog, compiledModels: CompiledModelsLimit, metrics: ServiceMetrics, log: Log
+    ) {
+        self.source = source
+        self.environment = environment
+        self.repository = repository
+        self.service = service
+        self.accessLog = accessLog
+        self.compiledModels = compiledModels
+        self.metrics = metrics
+        self.log = log
+    }
+
     /// - Returns: the settings in force from now on.
-    func reload(from current: Settings) async -> Settings {
+    package func reload(from current: Settings) async -> Settings {
         log.notice("SIGHUP: reloading the configuration and the models")
         let next: Next
         do throws(StartupError) {

@@ -1,4 +1,4 @@
-internal import HTTPServer
+package import HTTPServer
 internal import HTTPWire
 internal import Inference
 internal import JSON
@@ -8,19 +8,19 @@ internal import SystemSupport
 /// One line for each request: who asked what of which model, how it ended, and where the time went.
 ///
 /// Never what was sent: no body, no query, no token. The path is logged only where it has no route.
-final class AccessLog: Sendable {
+package final class AccessLog: Sendable {
     private let log: Log
     private let isEnabled: Atomic<Bool>
 
-    init(_ log: Log, isEnabled: Bool) {
+    package init(_ log: Log, isEnabled: Bool) {
         self.log = log
         self.isEnabled = Atomic(isEnabled)
     }
 
     /// Turns the lines on or off.
-    func use(isEnabled: Bool) { self.isEnabled.store(isEnabled, ordering: .relaxed) }
+    package func use(isEnabled: Bool) { self.isEnabled.store(isEnabled, ordering: .relaxed) }
 
-    func write(_ record: ExchangeRecord, route: String) {
+    package func write(_ record: ExchangeRecord, route: String) {
         guard isEnabled.load(ordering: .relaxed), log.isEnabled(.info) else { return }
         let note = record.note as? RequestNote
         let status = record.status?.code ?? 0

@@ -1,7 +1,7 @@
 internal import Synchronization
 
 /// A fixed number of counters that any thread adds to without a lock.
-final class AtomicCounters: Sendable {
+package final class AtomicCounters: Sendable {
     /// Allocated in `init`, freed in `deinit` and never moved; the elements are atomic, so that sharing them is safe.
     private nonisolated(unsafe) let base: UnsafeMutablePointer<Atomic<UInt64>>
     /// How many there are.
@@ -31,7 +31,7 @@ final class AtomicCounters: Sendable {
         base[index].store(value, ordering: .relaxed)
     }
 
-    subscript(index: Int) -> UInt64 {
+    package subscript(index: Int) -> UInt64 {
         guard index >= 0, index < count else { return 0 }
         return base[index].load(ordering: .relaxed)
     }

@@ -1,26 +1,26 @@
 /// Writes Prometheus's text format, version 0.0.4.
-struct MetricsText {
-    private(set) var bytes: [UInt8] = []
+package struct MetricsText {
+    package private(set) var bytes: [UInt8] = []
 
     /// The content type of the format.
     static let contentType = "text/plain; version=0.0.4; charset=utf-8"
 
     /// What a metric is.
-    enum Kind: String {
+    package enum Kind: String {
         case counter, gauge, histogram, summary
     }
 
     /// A label with its value.
-    typealias Label = (name: String, value: String)
+    package typealias Label = (name: String, value: String)
 
-    init(capacity: Int = 32 << 10) { bytes.reserveCapacity(capacity) }
+    package init(capacity: Int = 32 << 10) { bytes.reserveCapacity(capacity) }
 
     /// The lines before the samples of one metric.
-    mutating func family(_ name: String, _ kind: Kind, _ help: String) {
+    package mutating func family(_ name: String, _ kind: Kind, _ help: String) {
         append("# HELP \(name) \(help)\n# TYPE \(name) \(kind.rawValue)\n")
     }
 
-    mutating func sample(_ name: String, _ labels: [Label] = [], _ value: UInt64) {
+    package mutating func sample(_ name: String, _ labels: [Label] = [], _ value: UInt64) {
         sample(name, labels, text: String(value))
     }
 
@@ -54,7 +54,7 @@ struct MetricsText {
     }
 
     /// The samples of one histogram.
-    mutating func histogram(_ name: String, _ labels: [Label], _ histogram: Histogram) {
+    package mutating func histogram(_ name: String, _ labels: [Label], _ histogram: Histogram) {
         var total: UInt64 = 0
         for (label, count) in zip(Histogram.labels, histogram.buckets) {
             total &+= count
@@ -66,7 +66,7 @@ struct MetricsText {
     }
 
     /// Nanoseconds as seconds, in as few digits as say it exactly.
-    static func seconds(_ nanoseconds: UInt64) -> String {
+    package static func seconds(_ nanoseconds: UInt64) -> String {
         let whole = nanoseconds / 1_000_000_000, part = nanoseconds % 1_000_000_000
         guard part > 0 else { return String(whole) }
         var digits = String(part)

@@ -1,19 +1,19 @@
 /// What is counted for one model, whatever versions of it are loaded.
-final class ModelMetrics: Sendable {
+package final class ModelMetrics: Sendable {
     /// By stage.
     private let stages = Stage.allCases.map { _ in Histogram() }
     private let counters = AtomicCounters(Counter.allCases.count)
 
-    enum Counter: Int, CaseIterable {
+    package enum Counter: Int, CaseIterable {
         case pictures, detections
         case loadsAnew, loadsCached, loadAnewNanoseconds, loadCachedNanoseconds
         case loadFailures, unloads
     }
 
     func add(_ counter: Counter, _ amount: UInt64 = 1) { counters.add(amount, at: counter.rawValue) }
-    subscript(counter: Counter) -> UInt64 { counters[counter.rawValue] }
+    package subscript(counter: Counter) -> UInt64 { counters[counter.rawValue] }
 
-    subscript(stage: Stage) -> Histogram { stages[stage.rawValue] }
+    package subscript(stage: Stage) -> Histogram { stages[stage.rawValue] }
 
     /// Counts a load that succeeded.
     func loaded(cached: Bool, nanoseconds: UInt64) {

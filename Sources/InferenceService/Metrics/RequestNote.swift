@@ -1,8 +1,8 @@
 internal import HTTPServer
-internal import Inference
+package import Inference
 
 /// What a handler tells of its request beside the answer, for the access line.
-final class RequestNote: Sendable {
+package final class RequestNote: Sendable {
     /// The model that was asked.
     let model: String
     let times: StageTimes
@@ -12,7 +12,7 @@ final class RequestNote: Sendable {
     /// The best class of the picture; logged only when that is asked for.
     let topLabel: String?
 
-    init(model: String, times: StageTimes, recv: UInt64, encode: UInt64, topLabel: String? = nil) {
+    package init(model: String, times: StageTimes, recv: UInt64, encode: UInt64, topLabel: String? = nil) {
         self.model = model
         self.times = times
         self.recv = recv

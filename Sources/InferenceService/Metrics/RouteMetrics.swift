@@ -1,5 +1,5 @@
 /// What is counted for one route: requests by method and status, their bytes, and how long they took.
-final class RouteMetrics: Sendable {
+package final class RouteMetrics: Sendable {
     /// The methods that are counted one by one; all others count as `other`.
     static let methods = ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "other"]
     /// The statuses that Ocelli answers with. 0 stands for no answer: the client was gone before it.
@@ -13,7 +13,7 @@ final class RouteMetrics: Sendable {
     private enum Direction: Int, CaseIterable { case received, sent }
     private let bytes = AtomicCounters(Direction.allCases.count)
     /// From the request's first byte to the answer's last.
-    let duration = Histogram()
+    package let duration = Histogram()
 
     /// Counts one request.
     func record(method: String, code: Int, received: Int, sent: Int) {
@@ -25,11 +25,11 @@ final class RouteMetrics: Sendable {
     }
 
     /// Bytes of bodies.
-    var bytesReceived: UInt64 { bytes[Direction.received.rawValue] }
-    var bytesSent: UInt64 { bytes[Direction.sent.rawValue] }
+    package var bytesReceived: UInt64 { bytes[Direction.received.rawValue] }
+    package var bytesSent: UInt64 { bytes[Direction.sent.rawValue] }
 
     /// What was counted, where anything was; 0 is the code of a client that was gone, nil of any other status.
-    var counts: [(method: String, code: String, count: UInt64)] {
+    package var counts: [(method: String, code: String, count: UInt64)] {
         var result: [(method: String, code: String, count: UInt64)] = []
         for (row, method) in Self.methods.enumerated() {
             for column in 0...Self.codes.count {

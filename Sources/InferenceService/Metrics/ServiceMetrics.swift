@@ -1,7 +1,7 @@
 internal import FlowControl
-internal import HTTPServer
+package import HTTPServer
 internal import HTTPWire
-internal import Inference
+package import Inference
 internal import Synchronization
 internal import SystemSupport
 
@@ -9,7 +9,7 @@ internal import SystemSupport
 ///
 /// Label values come from bounded sets only: routes, models of the repository, reasons from the code. Nothing that a
 /// client sends becomes one.
-final class ServiceMetrics: Sendable {
+package final class ServiceMetrics: Sendable {
     /// Where in its life a request was cancelled, or its client went away; the label `stage`.
     enum CancelStage: Int, CaseIterable {
         case head, body, queue, decode, infer, postprocess, answer
@@ -22,35 +22,35 @@ final class ServiceMetrics: Sendable {
     ]
 
     /// Numbers of the whole process.
-    enum Counter: Int, CaseIterable {
+    package enum Counter: Int, CaseIterable {
         case reloadsSucceeded, reloadsFailed, drainLost, canariesSucceeded, canariesFailed
         case lastReloadSucceeded, draining
     }
 
-    let models = LabelledList { ModelMetrics() }
+    package let models = LabelledList { ModelMetrics() }
     /// Those that are asked most often are there from the start: that finds them sooner. Only what was asked is told.
-    let routes = LabelledList(["/healthz", "/readyz", "/v1/classify"]) { RouteMetrics() }
+    package let routes = LabelledList(["/healthz", "/readyz", "/v1/classify"]) { RouteMetrics() }
     /// Answers that are errors, by code and reason: `overloaded/queue_full`. Those that are alerted on are there at 0 from
     /// the start: Prometheus's increase() does not see a counter that begins with 1.
-    let errors = LabelledList(["internal/engine", "internal/internal"]) { AtomicCounters(1) }
-    let refusals = LabelledList(ServiceMetrics.refusalReasons) { AtomicCounters(1) }
+    package let errors = LabelledList(["internal/engine", "internal/internal"]) { AtomicCounters(1) }
+    package let refusals = LabelledList(ServiceMetrics.refusalReasons) { AtomicCounters(1) }
     private let cancellations = AtomicCounters(CancelStage.allCases.count)
     private let counters = AtomicCounters(Counter.allCases.count)
 
-    init() {
+    package init() {
         counters.set(1, at: Counter.lastReloadSucceeded.rawValue)
     }
 
     func add(_ counter: Counter, _ amount: UInt64 = 1) { counters.add(amount, at: counter.rawValue) }
     func set(_ counter: Counter, _ value: UInt64) { counters.set(value, at: counter.rawValue) }
-    subscript(counter: Counter) -> UInt64 { counters[counter.rawValue] }
+    package subscript(counter: Counter) -> UInt64 { counters[counter.rawValue] }
 
     // MARK: Pictures
 
     /// The stages of one picture, in nanoseconds. `total` is from the request's first byte to its encoded answer; without
     /// it, the stages' sum.
     @inline(never)  // so that a profile tells what it costs (Benchmarks/overhead/instructions)
-    func record(_ times: StageTimes, recv: UInt64, encode: UInt64, model: String, total: UInt64? = nil) {
+    package func record(_ times: StageTimes, recv: UInt64, encode: UInt64, model: String, total: UInt64? = nil) {
         let metrics = models[model]
         metrics.add(.pictures)
         metrics[.recv].record(recv)
@@ -63,12 +63,12 @@ final class ServiceMetrics: Sendable {
     }
 
     /// What was found in one picture.
-    func found(_ count: Int, task: ObservationTask, model: String) {
+    package func found(_ count: Int, task: ObservationTask, model: String) {
         if task == .detect { models[model].add(.detections, UInt64(clamping: count)) }
     }
 
     /// A prediction that was stopped.
-    func cancelled(_ stage: InferenceError.Stage) {
+    package func cancelled(_ stage: InferenceError.Stage) {
         switch stage {
         // Waiting is waiting, for a slot or for the model.
         case .load, .queue: cancelled(at: .queue)
@@ -81,14 +81,14 @@ final class ServiceMetrics: Sendable {
     private func cancelled(at stage: CancelStage) { cancellations.add(at: stage.rawValue) }
 
     /// Cancellations by stage.
-    var cancelled: [(stage: String, count: UInt64)] {
+    package var cancelled: [(stage: String, count: UInt64)] {
         CancelStage.allCases.map { ("\($0)", cancellations[$0.rawValue]) }
     }
 
     // MARK: Answers
 
     /// An answer that is an error.
-    func failed(_ error: ServiceError) {
+    package func failed(_ error: ServiceError) {
         errors["\(error.code.rawValue)/\(error.label)"].add(at: 0)
         switch error.code {
         case .overloaded, .deadlineExceeded, .shuttingDown, .modelNotReady:
@@ -99,7 +99,7 @@ final class ServiceMetrics: Sendable {
     }
 
     /// A request that is over.
-    func ended(_ record: ExchangeRecord, route: String) {
+    package func ended(_ record: ExchangeRecord, route: String) {
         let metrics = routes[route]
         metrics.record(
             method: record.method?.rawValue ?? "other", code: record.status?.code ?? 0,
@@ -118,7 +118,7 @@ final class ServiceMetrics: Sendable {
     // MARK: Models
 
     /// What happened to a model.
-    func count(_ event: ModelRepository.Event) {
+    package func count(_ event: ModelRepository.Event) {
         switch event {
         case .loaded(let name, _, let report):
             models[name].loaded(cached: report.isCached, nanoseconds: report.total)

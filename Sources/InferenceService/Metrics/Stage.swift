@@ -1,5 +1,5 @@
 /// The stages of a classified picture, in order: those of `Server-Timing`, and all together.
-enum Stage: Int, Sendable, CaseIterable {
+package enum Stage: Int, Sendable, CaseIterable {
     case recv, queue, decode, infer, postprocess, encode, total
 
     /// The value of the label `stage`.

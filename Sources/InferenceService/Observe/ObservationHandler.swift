@@ -23,7 +23,7 @@ struct ObservationHandler: Sendable {
         var options = PredictionOptions()
         options.cropAndScale = query.crop
         options.ignoresOrientation = query.ignoresOrientation
-        options.deadline = ObservationJob.deadline(query.timeoutMilliseconds, of: request, settings: settings)
+        options.deadline = request.deadline(query.timeoutMilliseconds, settings: settings)
         let model = try await choice.model(in: repository, deadline: options.deadline)
         let job = try ObservationJob(request: request, model: model, name: choice.name, query: query, options: options)
         guard let parts = parts?.ranges else {

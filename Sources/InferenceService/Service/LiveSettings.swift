@@ -1,12 +1,12 @@
-internal import Settings
+package import Settings
 
 /// What requests are answered by: replaced as a whole when the configuration is reloaded, so that no request sees half of one
 /// and half of another.
-final class LiveSettings: Sendable {
+package final class LiveSettings: Sendable {
     let settings: Settings
     let access: AccessControl
 
-    init(settings: Settings, access: AccessControl) {
+    package init(settings: Settings, access: AccessControl) {
         self.settings = settings
         self.access = access
     }

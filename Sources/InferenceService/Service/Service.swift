@@ -1,12 +1,12 @@
 internal import FlowControl
-internal import HTTPServer
-internal import HTTPWire
-internal import Inference
+package import HTTPServer
+package import HTTPWire
+package import Inference
 internal import Settings
 internal import Synchronization
 
 /// What Ocelli answers: routes requests to their handlers and turns every failure into one form of error.
-final class Service: HTTPResponder {
+package final class Service: HTTPResponder {
     private let repository: ModelRepository
     private let live: Mutex<LiveSettings>
     private let metrics: ServiceMetrics
@@ -19,7 +19,7 @@ final class Service: HTTPResponder {
         weak var server: HTTPServer?
     }
 
-    init(repository: ModelRepository, settings: LiveSettings, metrics: ServiceMetrics, log: Log) {
+    package init(repository: ModelRepository, settings: LiveSettings, metrics: ServiceMetrics, log: Log) {
         self.repository = repository
         live = Mutex(settings)
         self.metrics = metrics
@@ -27,7 +27,7 @@ final class Service: HTTPResponder {
     }
 
     /// From now on requests are answered by other settings.
-    func use(_ settings: LiveSettings) {
+    package func use(_ settings: LiveSettings) {
         live.withLock { $0 = settings }
     }
 
@@ -37,13 +37,13 @@ final class Service: HTTPResponder {
     }
 
     /// From now on `/readyz` says that no new requests should come.
-    func beginDraining() {
+    package func beginDraining() {
         isDraining.store(true, ordering: .relaxed)
     }
 
     // MARK: HTTPResponder
 
-    func admit(_ head: RequestHead, requestID: String) -> BodyAdmission {
+    package func admit(_ head: RequestHead, requestID: String) -> BodyAdmission {
         do throws(ServiceError) {
             let route = try route(of: head)
             let live = live.withLock { $0 }
@@ -63,7 +63,7 @@ final class Service: HTTPResponder {
         return response
     }
 
-    func errorResponse(_ error: WireError, requestID: String) -> HTTPResponse {
+    package func errorResponse(_ error: WireError, requestID: String) -> HTTPResponse {
         response(ServiceError(error), requestID: requestID)
     }
 

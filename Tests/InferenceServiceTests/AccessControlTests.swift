@@ -1,0 +1,146 @@
+import HTTPWire
+import InferenceService
+import Settings
+import Testing
+
+/// Who may do what: by token, and by where a request comes from.
+@Suite struct AccessControlTests {
+    private static let reader = "reader-reader-reader"
+    private static let owner = "owner-owner-owner-owner"
+    private let control = AccessControl(
+        TokenFile(text: "infer,read \(reader)\nread \(reader)2\nadmin \(reader)2\nall \(owner)\n", name: "tokens"))
+
+    private func check(_ fields: String, _ wanted: AccessClass?, _ control: AccessControl? = nil) throws -> Int {
+        let head = try Requests.head("GET / HTTP/1.1\nHost: x\n" + fields)
+        do throws(ServiceError) {
+            try (control ?? self.control).check(head, wanted)
+            return 200
+        } catch { return error.status.code }
+    }
+
+    @Test(arguments: [
+        ("Authorization: Bearer \(reader)", AccessClass.infer, 200),
+        ("Authorization: Bearer \(reader)", .read, 200),
+        ("Authorization: Bearer \(reader)", .admin, 403),
+        ("authorization: bEARER   \(reader)", .read, 200),
+        ("Authorization: Bearer \(owner)", .admin, 200),
+        // One token on two lines has the classes of both.
+        ("Authorization: Bearer \(reader)2", .read, 200),
+        ("Authorization: Bearer \(reader)2", .admin, 200),
+        ("Authorization: Bearer \(reader)2", .infer, 403),
+        ("X-Other: y", .read, 401),
+        ("Authorization: Bearer \(reader)3", .read, 401),
+        ("Authorization: Bearer \(reader.dropLast())", .read, 401),
+        ("Authorization: Bearer \(reader.uppercased())", .read, 401),
+        ("Authorization: Basic \(reader)", .read, 401),
+        ("Authorization: \(reader)", .read, 401),
+        ("Authorization: Bearer", .read, 401),
+        ("Authorization: Bearer \(reader) \(owner)", .read, 401),
+        // Which of two would count is not for anybody to find out.
+        ("Authorization: Bearer \(owner)\nAuthorization: Bearer wrong-wrong-wrong", .read, 401),
+        ("Authorization: Bearer wrong-wrong-wrong\nAuthorization: Bearer \(owner)", .read, 401),
+        ("Authorization: Bearer \(owner)\nAuthorization: Bearer \(owner)", .read, 401),
+    ])
+    func aTokenOpensItsClasses(_ fields: String, _ wanted: AccessClass, _ status: Int) throws {
+        #expect(try check(fields, wanted) == status)
+    }
+
+    @Test func whatIsOpenNeedsNoToken() throws {
+        #expect(try check("X-Other: y", nil) == 200)
+        for wanted in AccessClass.allCases { #expect(try check("X-Other: y", wanted, .open) == 200) }
+    }
+
+    @Test(
+        arguments: [
+            ("/", nil), ("/healthz", nil), ("/readyz", nil), ("/metrics", .read), ("/openapi.json", .read),
+            ("/v1/models", .read), ("/v1/models/m", .read), ("/v1/classify", .infer), ("/v1/models/m/classify", .infer),
+            ("/v1/models/m/predict", .infer), ("/v1/detect", .infer), ("/v1/models/m/embed", .infer), ("/v2", .read),
+            ("/v2/health/live", .read), ("/v2/health/ready", .read), ("/v2/models/m", .read),
+            ("/v2/models/m/infer", .infer), ("/v2/models/stats", .read), ("/v2/repository/index", .admin),
+            ("/v2/repository/models/m/load", .admin), ("/v2/repository/models/m/unload", .admin),
+        ] as [(String, AccessClass?)])
+    func everyRouteHasItsClass(_ path: String, _ expected: AccessClass?) throws {
+        let route = try #require(Route(path: path))
+        #expect(route.accessClass == expected)
+    }
+}
+
+/// Requests that come from this machine, and those that only seem to.
+@Suite struct RequestOriginTests {
+    private func objection(
+        _ fields: String, remote: String = "127.0.0.1:4242", names: [String] = [], listen: [String] = [],
+        target: String = "/"
+    ) throws -> String? {
+        let head = try Requests.head("POST \(target) HTTP/1.1\n" + fields)
+        return RequestOrigin(head: head, remote: remote).objection(names: names, listen: listen)
+    }
+
+    @Test(arguments: [
+        "Host: localhost", "Host: LOCALHOST:8080", "Host: 127.0.0.1:8080", "Host: 127.9.9.9", "Host: [::1]:8080",
+        "Host: localhost\nOrigin: http://localhost", "Host: localhost:80\nOrigin: HTTPS://localhost:80",
+        "Host: localhost\nSec-Fetch-Site: same-origin", "Host: localhost\nSec-Fetch-Site: none", "Host:",
+    ])
+    func thisMachinesRequests(_ fields: String) throws {
+        #expect(try objection(fields) == nil)
+        #expect(try objection(fields, remote: "[::1]:4242") == nil)
+        #expect(try objection(fields, remote: "[::ffff:127.0.0.1]:4242") == nil)
+    }
+
+    @Test(arguments: [
+        ("Host: localhost\nForwarded: for=1.2.3.4", "(forwarded)"), ("Host: localhost\nX-Forwarded-For: x", "(x-for"),
+        ("Host: localhost\nVia: 1.1 proxy", "(via)"), ("Host: localhost\nX-Real-IP: 1.2.3.4", "(x-real-ip)"),
+        ("Host: localhost\nX-Forwarded-Host: x", "(x-forwarded-host)"),
+        ("Host: localhost\nSec-Fetch-Site: cross-site", "Sec-Fetch-Site: cross-site"),
+        ("Host: localhost\nSec-Fetch-Site: same-site", "Sec-Fetch-Site: same-site"),
+        ("Host: localhost\nOrigin: http://evil.example", "Origin: http://evil.example"),
+        ("Host: localhost\nOrigin: http://localhost:81", "Origin: http://localhost:81"),
+        ("Host: localhost\nOrigin: null", "Origin: null"), ("Host:\nOrigin: http://", "Origin: http://"),
+        ("Host: evil.example", "\"evil.example\" in Host"), ("Host: 127.evil.example", "\"127.evil.example\" in Host"),
+        ("Host: localhost.evil.example", "in Host"), ("Host: 128.0.0.1", "in Host"),
+    ])
+    func othersAreTold(_ fields: String, _ words: String) throws {
+        let objection = try objection(fields)
+        #expect(objection?.contains(words) == true, "\(objection ?? "none")")
+    }
+
+    @Test(arguments: ["10.0.0.1:4242", "[2001:db8::1]:4242", "[::ffff:10.0.0.1]:4242", "127x:1"])
+    func othersAddresses(_ remote: String) throws {
+        #expect(try objection("Host: localhost", remote: remote)?.contains("is not on this machine") == true)
+    }
+
+    @Test func namesThatAreGivenOrListenedOn() throws {
+        #expect(try objection("Host: vision.example:80", names: ["Vision.Example"]) == nil)
+        #expect(try objection("Host: vision.example:80", listen: ["vision.example:8080"]) == nil)
+        #expect(try objection("Host: [2001:db8::1]:80", listen: ["[2001:DB8::1]:8080"]) == nil)
+        // The absolute form overrides Host.
+        #expect(try objection("Host: localhost", target: "http://evil.example/x")?.contains("evil.example") == true)
+    }
+
+    /// No name leads to a Unix-domain socket, but a page's origin and a proxy are told there too.
+    @Test func unixSockets() throws {
+        #expect(try objection("Host: whatever", remote: "unix") == nil)
+        #expect(try objection("Host: whatever\nVia: 1.1 x", remote: "unix") != nil)
+        #expect(try objection("Host: whatever\nOrigin: http://other", remote: "unix") != nil)
+    }
+
+    @Test func whoMayLoadModels() throws {
+        var settings = Settings()
+        func status(_ remote: String, _ host: String) throws -> Int {
+            let request = try Requests.request("POST / HTTP/1.1\nHost: \(host)", remote: remote)
+            do throws(ServiceError) {
+                try RepositoryControl.check(request, settings: settings)
+                return 200
+            } catch { return error.status.code }
+        }
+        settings.repositoryControl = .local
+        #expect(try status("127.0.0.1:1", "localhost") == 200)
+        #expect(try status("10.0.0.1:1", "localhost") == 403)
+        #expect(try status("127.0.0.1:1", "vision.example") == 403)
+        settings.hostNames = ["vision.example"]
+        #expect(try status("127.0.0.1:1", "vision.example") == 200)
+        settings.repositoryControl = .all
+        #expect(try status("10.0.0.1:1", "vision.example") == 200)
+        settings.repositoryControl = .none
+        #expect(try status("127.0.0.1:1", "localhost") == 403)
+    }
+}

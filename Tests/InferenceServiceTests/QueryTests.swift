@@ -1,0 +1,60 @@
+import HTTPWire
+import ImagePipeline
+import InferenceService
+import Settings
+import Testing
+
+/// What a request may ask for in its query or its form, at the edges.
+@Suite struct QueryTests {
+    private func read(
+        _ query: String, form: [(name: String, value: String)] = []
+    ) throws -> Result<ClassifyQuery, ServiceError> {
+        var settings = Settings()
+        settings.maxDeadline = 2
+        let head = try Requests.head("POST /v1/classify?\(query) HTTP/1.1\nHost: x")
+        do throws(ServiceError) {
+            return .success(try ClassifyQuery(head.target, form: form, settings: settings))
+        } catch { return .failure(error) }
+    }
+
+    @Test func whatIsAskedFor() throws {
+        let query = try read("top=3&threshold=0.25&crop=fill&orientation=ignore&timeout_ms=2000&explain=npy").get()
+        #expect(query.top == 3 && query.threshold == 0.25 && query.hasThreshold)
+        #expect(query.crop == .scaleFill && query.ignoresOrientation && query.timeoutMilliseconds == 2000)
+        #expect(query.explain == .npy)
+        let none = try read("").get()
+        #expect(none.top == nil && none.threshold == 0 && !none.hasThreshold && none.crop == nil)
+        #expect(!none.ignoresOrientation && none.timeoutMilliseconds == nil && none.explain == nil)
+        #expect(try !read("orientation=apply").get().ignoresOrientation)
+    }
+
+    @Test(arguments: [
+        "top=1", "top=1000000", "threshold=0", "threshold=1", "threshold=1e-3", "timeout_ms=1", "timeout_ms=2000",
+        "crop=center", "crop=fit", "explain=png", "explain=preprocess",
+    ])
+    func isTaken(_ query: String) throws { _ = try read(query).get() }
+
+    @Test(arguments: [
+        ("top=0", "a whole number from 1, found \"0\""), ("top=-1", "\"top\""), ("top=1.5", "\"top\""),
+        ("top=", "\"top\""),
+        ("threshold=1.01", "a number from 0 to 1"), ("threshold=-0.01", "\"threshold\""),
+        ("threshold=nan", "\"threshold\""),
+        ("timeout_ms=0", "from 1 to 2000"), ("timeout_ms=2001", "from 1 to 2000"), ("crop=middle", "\"center\""),
+        ("orientation=yes", "\"apply\""), ("explain=all", "\"preprocess\""), ("tpo=3", "did you mean \"top\"?"),
+        ("x=1", "is not known here"),
+    ])
+    func isRefusedByName(_ query: String, _ words: String) throws {
+        let error = #expect(throws: ServiceError.self) { try read(query).get() }
+        #expect(error?.status.code == 400)
+        #expect(error?.message.contains(words) == true, "\(error?.message ?? "")")
+    }
+
+    /// What stands in the query wins, also where the form's value would be refused.
+    @Test func theQueryWinsOverTheForm() throws {
+        let query = try read("top=3", form: [("top", "5"), ("threshold", "0.5")]).get()
+        #expect(query.top == 3 && query.threshold == 0.5)
+        #expect(try read("top=3", form: [("top", "many")]).get().top == 3)
+        let error = #expect(throws: ServiceError.self) { try read("", form: [("top", "0")]).get() }
+        #expect(error?.message.hasPrefix("form field \"top\"") == true)
+    }
+}

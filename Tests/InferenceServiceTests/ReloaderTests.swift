@@ -1,0 +1,196 @@
+import Foundation
+import HTTPServer
+import HTTPWire
+import Inference
+import InferenceService
+import JSON
+import Settings
+import Synchronization
+import SystemSupport
+import Testing
+
+/// What a reload does with new settings: all of it, or nothing.
+@Suite(.timeLimit(.minutes(2))) struct ReloaderTests {
+    /// The parts that a reload changes, with no model and a log that can be read.
+    private final class World {
+        let folder: URL
+        let log: Log
+        let accessLog: AccessLog
+        let service: Service
+        let metrics = ServiceMetrics()
+        let repository: ModelRepository
+        let reloader: Reloader
+        let next: Box
+        private let pipe = Pipe()
+
+        final class Box: Sendable {
+            let settings: Mutex<Result<Settings, StartupError>>
+            init(_ settings: Settings) { self.settings = Mutex(.success(settings)) }
+        }
+
+        static func settings(_ folder: URL) -> Settings {
+            var settings = Settings()
+            settings.models = [folder.path]
+            settings.cacheDirectory = ""
+            settings.loadTrial = false
+            settings.maxBody = 1000
+            return settings
+        }
+
+        init() throws {
+            folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-reload-\(UUID().uuidString)")
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+            let settings = Self.settings(folder)
+            log = try Log(level: .info, format: .text, descriptor: pipe.fileHandleForWriting.fileDescriptor)
+            accessLog = AccessLog(log, isEnabled: settings.accessLog)
+            let plan = ServicePlan(settings: settings, environment: [:])
+            repository = ModelRepository(folders: [folder.path], configuration: plan.modelConfiguration)
+            service = Service(
+                repository: repository, settings: LiveSettings(settings: settings, access: .open), metrics: metrics,
+                log: log)
+            let next = Box(settings)
+            self.next = next
+            reloader = Reloader(
+                source: { try next.settings.withLock { $0 }.get() }, environment: [:], repository: repository,
+                service: service, accessLog: accessLog, compiledModels: CompiledModelsLimit(plan, log: log),
+                metrics: metrics, log: log)
+        }
+
+        deinit { try? FileManager.default.removeItem(at: folder) }
+
+        /// Reloads with these changes.
+        func reload(_ change: (inout Settings) -> Void) async -> Settings {
+            var settings = Self.settings(folder)
+            change(&settings)
+            next.settings.withLock { [settings] in $0 = .success(settings) }
+            return await reloader.reload(from: Self.settings(folder))
+        }
+
+        /// What was logged since this was last asked.
+        func lines() async -> String {
+            log.error("end of lines \(UUID().uuidString)")
+            await log.flush(within: .seconds(10))
+            return String(decoding: pipe.fileHandleForReading.availableData, as: UTF8.self)
+        }
+
+        func exchange(_ path: String = "/v1/models") -> ExchangeRecord {
+            ExchangeRecord(
+                requestID: "the-request", remote: "x", method: .get, path: path, status: .ok, tag: "", note: nil,
+                bodyBytesReceived: 0, bodyBytesSent: 0, firstByte: MonotonicInstant(nanoseconds: 0),
+                bodyEnd: MonotonicInstant(nanoseconds: 0), responseReady: MonotonicInstant(nanoseconds: 0),
+                end: MonotonicInstant(nanoseconds: 0), outcome: .answered)
+        }
+
+        /// The status that a request is answered with on sight of its head, or the length of the body it may have.
+        func admission(_ head: String) throws -> Int {
+            switch service.admit(try Requests.head(head), requestID: "r") {
+            case .accept(let most, _): most
+            case .refuse(let response): response.status.code
+            }
+        }
+    }
+
+    private static let index = "POST /v2/repository/index HTTP/1.1\nHost: x"
+
+    @Test(arguments: [true, false])
+    func accessLinesAreTurnedOnAndOff(isOn: Bool) async throws {
+        let world = try World()
+        world.accessLog.use(isEnabled: !isOn)
+        world.accessLog.write(world.exchange(), route: "/v1/models")
+        #expect(await world.lines().contains("the-request") == !isOn)
+        let settings = await world.reload { $0.accessLog = isOn }
+        #expect(settings.accessLog == isOn)
+        _ = await world.lines()
+        world.accessLog.write(world.exchange(), route: "/v1/models")
+        #expect(await world.lines().contains("the-request") == isOn)
+    }
+
+    @Test func theLogsLevelAndFormat() async throws {
+        let world = try World()
+        _ = await world.reload {
+            $0.logLevel = .debug
+            $0.logFormat = .json
+        }
+        _ = await world.lines()
+        world.log.debug("a debug line")
+        #expect(await world.lines().contains(#""level":"debug","message":"a debug line""#))
+        #expect(world.log.isEnabled(.debug))
+        _ = await world.reload { $0.logLevel = .warning }
+        #expect(!world.log.isEnabled(.notice) && world.log.isEnabled(.warning))
+    }
+
+    @Test func requestsAreAnsweredByTheNewSettings() async throws {
+        let world = try World()
+        let tokens = world.folder.appendingPathComponent("tokens").path
+        try "all a-token-of-this-test".write(toFile: tokens, atomically: true, encoding: .utf8)
+        #expect(try world.admission(Self.index) == 1000)
+        let settings = await world.reload {
+            $0.tokensFile = tokens
+            $0.maxBody = 7
+            $0.maxDeadline = 0.5
+            $0.defaultModel = "nosuch"
+        }
+        #expect(settings.maxDeadline == 0.5)
+        #expect(settings.maxBody == 1000, "only a restart changes it")
+        #expect(try world.admission(Self.index) == 401)
+        let token = "\nAuthorization: Bearer a-token-of-this-test"
+        #expect(try world.admission(Self.index + token) == 1000)
+        // The longest deadline, and the default model.
+        let classify = "POST /v1/classify?timeout_ms=501 HTTP/1.1\nHost: x" + token
+        #expect(try world.admission(classify) == 400)
+        #expect(try world.admission(classify.replacingOccurrences(of: "501", with: "500")) == 404)
+        let log = await world.lines()
+        #expect(log.contains("takes effect after a restart: max_body"), "\(log)")
+        #expect(log.contains("reload: done"))
+        #expect(world.metrics[.reloadsSucceeded] == 1 && world.metrics[.reloadsFailed] == 0)
+        #expect(world.metrics[.lastReloadSucceeded] == 1)
+    }
+
+    @Test func whereSomethingIsWrongNothingChanges() async throws {
+        let world = try World()
+        let missing = world.folder.appendingPathComponent("missing").path
+        let mistakes: [(inout Settings) -> Void] = [{ $0.tokensFile = missing }, { $0.models = [missing] }]
+        for mistake in mistakes {
+            let settings = await world.reload {
+                mistake(&$0)
+                $0.accessLog = false
+                $0.logFormat = .json
+                $0.maxDeadline = 0.001
+            }
+            #expect(settings == World.settings(world.folder))
+        }
+        world.next.settings.withLock { $0 = .failure(StartupError("the file is wrong")) }
+        _ = await world.reloader.reload(from: World.settings(world.folder))
+        let log = await world.lines()
+        #expect(log.contains("the file is wrong; nothing has changed") && !log.contains("{"), "\(log)")
+        #expect(try world.admission("POST /v1/classify?timeout_ms=500 HTTP/1.1\nHost: x") == 404)
+        world.accessLog.write(world.exchange(), route: "/v1/models")
+        #expect(await world.lines().contains("the-request"))
+        #expect(world.metrics[.reloadsFailed] == 3 && world.metrics[.reloadsSucceeded] == 0)
+        #expect(world.metrics[.lastReloadSucceeded] == 0)
+        _ = await world.reload { _ in }
+        #expect(world.metrics[.lastReloadSucceeded] == 1)
+    }
+}
+
+/// What a request asks of time and of form.
+@Suite struct PredictionRequestTests {
+    /// A slow upload is the client's own time.
+    @Test func theDeadlineCountsFromTheBodysEnd() throws {
+        var settings = Settings()
+        settings.deadline = 2
+        let request = try Requests.request("POST / HTTP/1.1\nHost: x", head: 1_000_000_000, body: 7_000_000_000)
+        #expect(request.deadline(300, settings: settings).nanoseconds == 7_300_000_000)
+        #expect(request.deadline(nil, settings: settings).nanoseconds == 9_000_000_000)
+    }
+
+    @Test(arguments: [
+        ("application/json", true), ("text/html, Application/JSON;q=0.5", true), ("application/json; q=0", false),
+        ("application/json;q=0.0", false), ("*/*", false), ("application/jsonx", false), ("", false),
+        ("text/html\nAccept: application/json", true),
+    ])
+    func acceptNamesAType(_ accept: String, _ expected: Bool) throws {
+        let request = try Requests.request("POST / HTTP/1.1\nHost: x\nAccept: \(accept)")
+        #expect(request.accepts("application/json") == expected)
+    }
+}
