@@ -56,7 +56,7 @@ extension SettingsTrial {
             ["-H", "X-Request-ID: json-line", "-H", "Authorization: Bearer \(secret)"])
         _ = running.daemon.waitForLog("\"id\":\"json-line\"", seconds: 2)
         // The last line may be on its way.
-        let lines = running.daemon.log.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
+        let lines = running.log.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
         var found: [String: Any]?
         for line in lines {
             guard let fields = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any],
@@ -86,8 +86,10 @@ extension SettingsTrial {
             "log_level": { running in
                 _ = try Curl.post(seven, to: running.url + "/v1/classify")
                 usleep(300_000)
-                let log = running.daemon.log
-                return unless(log.contains("ready after") && !log.contains("limits: ") && !log.contains(" id="), log)
+                let log = running.log
+                return unless(
+                    running.daemon.log.contains("ready after") && !log.contains("limits: ") && !log.contains(" id="),
+                    log)
             }
         ])
 

@@ -84,7 +84,7 @@ extension SettingsTrial {
                 _ = try Curl.run(running.url + "/v1/models")
                 usleep(300_000)
                 return unless(
-                    running.daemon.log.contains("limits: ") && !running.daemon.log.contains(" id="), running.daemon.log)
+                    running.daemon.log.contains("limits: ") && !running.log.contains(" id="), running.daemon.log)
             },
         ])
 

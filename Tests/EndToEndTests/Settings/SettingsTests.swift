@@ -32,6 +32,13 @@ struct EverySettingTests {
         }
     }
 
+    /// SIGHUP: what needs no restart takes effect without one.
+    @Test(arguments: trials.filter { !$0.reloadable.isEmpty }) func takesEffectByReload(_ trial: SettingsTrial) throws {
+        for (setting, finding) in try trial.runByReload() {
+            #expect(finding == nil, "\(setting) is not taken by a reload: \(finding ?? "")")
+        }
+    }
+
     /// The checks themselves: each notices when its setting is left out. Takes minutes: PROVE_SETTINGS_CHECKS=1 asks for it.
     @Test(
         .enabled(
