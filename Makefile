@@ -15,7 +15,7 @@ QUIET := 2>&1 | grep --line-buffered -v "warning: the use of .mktemp. is dangero
 
 .DEFAULT_GOAL := help
 
-.PHONY: help setup setup-tests deps build run test quick test-asan test-tsan fuzz bench format lint install uninstall deb image clean env
+.PHONY: help setup setup-tests deps build run test quick mutants test-asan test-tsan fuzz bench format lint install uninstall deb image clean env
 
 help: ## list these commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | column -t -s '|'
@@ -40,6 +40,9 @@ test: deps ## build, and run all tests (those that match with TESTS="regex")
 
 quick: deps ## build in debug mode, incrementally, and run one target's tests (TESTS="FlowControlTests")
 	scripts/quick $(if $(TESTS),'$(TESTS)')
+
+mutants: deps ## plant known bugs, one at a time, and check that the tests notice each (BUGS="FlowControl", or --today 10)
+	scripts/mutants $(BUGS)
 
 test-asan: deps ## the parsers and decoders under AddressSanitizer
 	OCELLI_ONLY=HTTPWireTests,ImagePipelineTests swift test --sanitize=address --disable-xctest --scratch-path .build/asan --no-parallel \
