@@ -28,7 +28,8 @@ final class Connection {
     /// Bytes of the budget that are taken for `leftover` and for the head of the request.
     var charged = 0
 
-    /// When the body last brought a whole `EventLoop.piece`, or the client took one of its answer: how slow it is.
+    /// When the body last brought a whole `EventLoop.piece`, or the client took one of its answer: how slow it is. Of a connection
+    /// that is idle or has half a head: when it became idle.
     var progressAt: UInt64 = 0
     /// What came, or was taken, since then.
     var sinceProgress = 0

@@ -59,6 +59,10 @@ package struct ConnectionMachine: Sendable {
     private var traits = RequestTraits()
     /// A head was taken and its answer is due, though the phase is still `head`.
     private var headTaken = false
+    /// Whether the client sends the body of a request that is answered without it. One that expects 100 (Continue) may or may not: it
+    /// need not wait for the answer (RFC 9110, 10.1.1), and what it sends next could be the body or another request. Nothing but
+    /// bytes of the body that are there already tells which.
+    private var bodyIsCertain = false
     private var next = Next.request
     /// The connection was idle when the server began to shut down.
     private var isDraining = false
@@ -109,9 +113,11 @@ package struct ConnectionMachine: Sendable {
         return .readBody(sendContinue: traits.expectsContinue && !traits.isHTTP10 && !buffered)
     }
 
-    /// The head is whole, and the application has answered on sight of it: `answered` is next.
-    package mutating func headRefused(_ traits: RequestTraits) {
-        _ = begin(traits)
+    /// The head is whole, and the application has answered on sight of it: `answered` is next. `buffered`: bytes of the body are
+    /// there already.
+    package mutating func headRefused(_ traits: RequestTraits, buffered: Bool = false) {
+        guard begin(traits) else { return }
+        if buffered { bodyIsCertain = true }
     }
 
     /// The head will not become whole, or is malformed; `isHead`: the method of the request is known to be HEAD. The answer
@@ -175,7 +181,7 @@ package struct ConnectionMachine: Sendable {
         answeredRequests += 1
         let rest = phase == .handling ? 0 : bodyRemaining ?? 1
         var keep = !fault && !wantsClose && !draining && traits.keepAlive && answeredRequests < policy.maxRequests
-        if rest > 0 && (rest > policy.skippedBodyBytes || traits.expectsContinue) { keep = false }
+        if rest > 0 && (rest > policy.skippedBodyBytes || !bodyIsCertain) { keep = false }
         if keep {
             next = rest > 0 ? .skip : .request
         } else if peerFinished || (!fault && rest == 0 && !traits.keepAlive) {
@@ -342,6 +348,7 @@ package struct ConnectionMachine: Sendable {
     private mutating func begin(_ traits: RequestTraits) -> Bool {
         guard phase == .idle || phase == .head else { return false }
         self.traits = traits
+        bodyIsCertain = !traits.expectsContinue
         bodyBytes = 0
         phase = .head
         headTaken = true

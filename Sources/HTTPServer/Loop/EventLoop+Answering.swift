@@ -14,7 +14,7 @@ extension EventLoop {
         let traits = RequestTraits(head)
         switch context.responder.admit(head, requestID: requestID) {
         case .refuse(let response):
-            connection.machine.headRefused(traits)
+            connection.machine.headRefused(traits, buffered: buffered > 0)
             connection.skipped =
                 head.framing == .chunked ? ChunkedDecoder(limits: context.configuration.wireLimits) : nil
             answerAtOnce(connection, response, head, requestID, firstByte: firstByte, more: buffered > 0)

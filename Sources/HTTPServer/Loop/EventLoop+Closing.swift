@@ -18,7 +18,12 @@ extension EventLoop {
             wheel.set(id, at: deadline)
         }
         // To the end even if it is in it: the queue is ordered by the last use.
-        if phase == .idle { idle.moveToEnd(id) } else { idle.remove(id) }
+        if phase == .idle {
+            idle.moveToEnd(id)
+            connection.progressAt = now
+        } else {
+            idle.remove(id)
+        }
         if phase == .head { heads.append(id) } else if heads.count > 0 { heads.remove(id) }
         if phase == .body || bodies.count > 0 { place(connection, in: &bodies, if: phase == .body) }
         if phase == .skipping || phase == .lingering { leaving.append(id) } else { leaving.remove(id) }

@@ -52,8 +52,10 @@ extension EventLoop {
         let releases = context.budget.releases
         if lastReleases.count != releases || lastReleases.since == 0 { lastReleases = (releases, now) }
         var freed = 0
-        for _ in 0..<64 {
-            guard freed < Self.wantedAtOnce, let connection = slowest(of: bodies) else { break }
+        // A share of the budget at a time: many slow bodies would otherwise keep those waiting who come behind them.
+        let wanted = max(1 << 20, context.budget.total / 8)
+        for _ in 0..<Self.mostAtOnce {
+            guard freed < wanted, let connection = slowest(of: bodies) else { break }
             freed += connection.exchange?.body.bytesCharged ?? 0
             giveUpBody(connection)
         }
@@ -62,8 +64,8 @@ extension EventLoop {
         if let connection = longestWaiting() { giveUpBody(connection) }
     }
 
-    /// What is to be freed before it is looked again whether there is room.
-    private static let wantedAtOnce = 1 << 20
+    /// The most bodies that are given up in one turn.
+    private static let mostAtOnce = 256
 
     private func longestWaiting() -> Connection? {
         var id = starved.first
@@ -88,14 +90,16 @@ extension EventLoop {
 
     /// Closes a connection that is worth less than a new one: who has been answered and only sends on; else the one that is
     /// idle for longest; else the one that has been sending a head for longest; else a body that hardly comes, or a reader
-    /// that takes nothing. Tells whether there was one.
+    /// that takes nothing. Where there are such bodies or readers, nobody is closed who came, or was answered, within the last
+    /// second: the next request may be on its way. Tells whether there was one.
     func evictOne() -> Bool {
         if let id = leaving.first, let connection = connections[Int(id)] {
             evict(connection)
             return true
         }
+        let sparesRecent = slowest(of: bodies) != nil || slowest(of: readers) != nil
         for _ in 0..<64 {
-            guard let id = idle.first ?? heads.first, let connection = connections[Int(id)] else { break }
+            guard let connection = longestResting(sparesRecent: sparesRecent) else { break }
             // One whose next request has arrived in the meantime is no longer idle, so each is looked at before.
             let (phase, answered) = (connection.machine.phase, connection.machine.answeredRequests)
             connection.readable = true
@@ -114,6 +118,15 @@ extension EventLoop {
         guard let connection = slowest(of: readers) else { return false }
         evict(connection)
         return true
+    }
+
+    /// The connection that is idle for longest, else the one with half a head.
+    private func longestResting(sparesRecent: Bool) -> Connection? {
+        for queue in [idle, heads] {
+            guard let id = queue.first, let connection = connections[Int(id)] else { continue }
+            if !sparesRecent || now &- connection.progressAt >= Self.slowAfter { return connection }
+        }
+        return nil
     }
 
     /// Whether waiting may bring somebody whom `evictOne` can close.

@@ -127,6 +127,37 @@ struct FairnessTests {
         try probe.expectRest()
     }
 
+    @Test("many bodies that do not come are given up a share of the budget at a time")
+    func manySlowBodies() throws {
+        let budget = 32 << 20
+        let probe = try Probe("maxTotalBody=\(budget)", "maxBody=4000000", "minBodyRate=0", "bodyBudgetTimeout=60000")
+        let opening =
+            Array("POST /length HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nE000\r\n".utf8)
+            + [UInt8](repeating: 1, count: 50_000)
+        func hold(_ count: Int) throws -> [RawClient] {
+            try (0..<count).map { _ in
+                let client = try RawClient(port: probe.port)
+                client.offer(Data(opening))
+                return client
+            }
+        }
+        // These fit into the budget, and are slow when the others come, who do not.
+        var holders = try hold(400)
+        try waitUntil("they have their room") { try probe.statistic("bodyBytes") >= 400 * 50_000 }
+        usleep(1_200_000)
+        holders += try hold(300)
+        try waitUntil("the first are given up") { try probe.statistic("evictedBodies") > 0 }
+        // They go in one turn of the event loop, so nobody sees only some of them gone.
+        #expect(try probe.statistic("evictedBodies") * 64 << 10 >= budget / 8)
+        let good = try RawClient(port: probe.port)
+        try good.send("POST /length HTTP/1.1\r\nHost: x\r\nContent-Length: 60000\r\n\r\n")
+        try good.send([UInt8](repeating: 2, count: 60_000))
+        #expect(try good.response().text == "60000 120000\n")
+        good.close()
+        for client in holders { client.reset() }
+        try waitUntil("all is given back") { try probe.statistic("bodyBytes") == 0 }
+    }
+
     @Test("small bodies have room when large ones have used theirs")
     func smallBodies() throws {
         let probe = try Probe("maxBody=4000000", "maxTotalBody=20000000", "minBodyRate=0")
@@ -196,6 +227,30 @@ struct FairnessTests {
         #expect(try newcomer.response().status == 200)
         #expect(clients[1].isEnded())
         for client in clients + [newcomer] { client.close() }
+    }
+
+    @Test("who has just come is not closed for a new one while there are drippers")
+    func newcomers() throws {
+        let probe = try Probe("maxConnections=20", "minBodyRate=1", "bodyGrace=60000")
+        let drippers = try (0..<20).map { _ in
+            let client = try RawClient(port: probe.port)
+            try client.send("POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 50000\r\n\r\nx")
+            return client
+        }
+        // After a second they are slow, and each new connection costs one of them.
+        #expect(try probe.get("/healthz") == #"{"status":"ok"}"#)
+        usleep(1_200_000)
+        let newcomer = try RawClient(port: probe.port)
+        let halfway = try RawClient(port: probe.port)
+        try halfway.send("GET /healthz HTTP/1.1\r\nHo")
+        for _ in 0..<3 { #expect(try probe.get("/healthz") == #"{"status":"ok"}"#) }
+        try newcomer.send(get)
+        #expect(try newcomer.response().status == 200)
+        try halfway.send("st: x\r\n\r\n")
+        #expect(try halfway.response().status == 200)
+        newcomer.close()
+        halfway.close()
+        stop(drippers)
         try probe.expectRest()
     }
 

@@ -99,9 +99,23 @@ struct ExchangeTests {
         client.close()
         let other = try RawClient(port: probe.port)
         try other.send("POST /refuse HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n")
-        #expect(try other.response().text == "refused\n")
+        let final = try other.response()
+        #expect(final.text == "refused\n")
+        #expect(final.fields["connection"] == "close")
         #expect(other.isEnded())
         other.close()
+        // Bytes of the body that came before the answer tell that the client sends it: it is passed over.
+        let eager = try RawClient(port: probe.port)
+        for _ in 0..<2 {
+            try eager.send("POST /refuse HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\nhel")
+            let response = try eager.response()
+            #expect(response.text == "refused\n")
+            #expect(response.fields["connection"] == nil)
+            try eager.send("lo")
+        }
+        try eager.send("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+        #expect(try eager.response().status == 200)
+        eager.close()
         try probe.expectRest()
     }
 

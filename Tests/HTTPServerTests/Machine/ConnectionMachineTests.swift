@@ -131,6 +131,13 @@ struct ConnectionMachineTests {
             "a refused chunked body is skipped", [.refuse(chunked), .answer(), .sent], .skipBody, .skipping),
         MachineCase(
             "a refused expectation ends the connection", [.refuse(expecting), .answer(), .sent], .linger, .lingering),
+        MachineCase(
+            "… but not where the body has begun", [.refuse(expecting, buffered: true), .answer(), .sent], .skipBody,
+            .skipping),
+        MachineCase(
+            "… and that is forgotten with the next request",
+            [.refuse(expecting, buffered: true), .answer(), .sent, .discard(100), .refuse(expecting), .answer()], nil,
+            .answering, keepAlive: false),
         MachineCase("a fault ends the connection", [.start, .answerFault], nil, .answering, keepAlive: false),
         MachineCase("a fault's answer is left time to be read", [.start, .answerFault, .sent], .linger, .lingering),
         MachineCase("a blocked answer waits", [.accept(get), .answer(), .blocked], nil, .answering),
