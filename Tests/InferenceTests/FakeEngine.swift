@@ -21,6 +21,8 @@ final class FakeEngine: Engine {
     let onRead: @Sendable () -> Void
     /// Called when a compiled model is released, by the thread that does so.
     let onFree: @Sendable () -> Void
+    /// Called with shapes that are tried: why the model does not take them, nil where it does.
+    let onCheck: @Sendable ([Int: Shape]) -> String?
     let state = Mutex(State())
 
     struct State {
@@ -46,7 +48,8 @@ final class FakeEngine: Engine {
         requestCount: Int = 2, answer: [UInt8] = [UInt8](repeating: 0, count: 16), endsAtOnce: Bool = true,
         mostItems: Int = .max, threads: Int? = nil, onSetInput: @escaping @Sendable () -> Void = {},
         onRead: @escaping @Sendable () -> Void = {},
-        onFree: @escaping @Sendable () -> Void = {}
+        onFree: @escaping @Sendable () -> Void = {},
+        onCheck: @escaping @Sendable ([Int: Shape]) -> String? = { _ in nil }
     ) {
         self.inputs = inputs
         self.outputs = outputs
@@ -58,6 +61,7 @@ final class FakeEngine: Engine {
         self.onSetInput = onSetInput
         self.onRead = onRead
         self.onFree = onFree
+        self.onCheck = onCheck
     }
 
     func availableDevices() throws(EngineError) -> [ComputeDevice] {
@@ -114,6 +118,10 @@ private final class FakeModel: CompiledModel {
     var optimalRequestCount: Int { engine.requestCount }
     var loadedFromCache: Bool { false }
     var executionDevices: String { "FAKE" }
+    func check(_ shapes: [Int: Shape]) throws(EngineError) {
+        guard let reason = engine.onCheck(shapes) else { return }
+        throw EngineError(kind: .invalidModel, operation: "try the shapes", detail: reason)
+    }
     func makeRequest() throws(EngineError) -> any InferRequest { FakeRequest(engine: engine) }
     func makeTensor(elementType: ElementType, shape: Shape) throws(EngineError) -> any EngineTensor {
         FakeTensor(elementType: elementType, shape: shape)

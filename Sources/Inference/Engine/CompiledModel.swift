@@ -13,8 +13,7 @@ public protocol CompiledModel: Sendable {
     /// How it runs there.
     var execution: ExecutionProperties { get }
 
-    /// Checks, before an inference, whether the model takes these shapes of inputs whose axes are open. A moment's work for
-    /// shapes that were not checked before.
+    /// Checks, before an inference, whether the model takes these shapes of inputs whose axes are open. Blocks for milliseconds.
     /// - Parameter shapes: by the index of the input; every axis fixed.
     func check(_ shapes: [Int: Shape]) throws(EngineError)
 

@@ -47,12 +47,12 @@ extension Model {
         }
         let permit = try await admit(given, until: options.deadline)
         defer { leave(permit, given: given) }
+        try await check(shapes, deadline: options.deadline)
         PredictionsUnderWay.begin()
         defer { PredictionsUnderWay.end() }
         let admitted = MonotonicInstant.now
         times.queue = admitted.nanoseconds(since: arrived)
 
-        try check(shapes)
         let filled: InputTensors
         do throws(EngineError) {
             filled = try tensors.take(shapes: shapes)

@@ -1,17 +1,25 @@
+internal import FlowControl
+internal import SystemSupport
+
 extension Model {
     /// Shapes that do not go together are the caller's mistake, and not for the engine to stumble over.
-    func check(_ shapes: [Int: Shape]) throws(InferenceError) {
+    func check(_ shapes: [Int: Shape], deadline: MonotonicInstant?) async throws(InferenceError) {
         guard !shapes.isEmpty else { return }
-        do throws(EngineError) {
-            try compiled.check(
-                Dictionary(shapes.map { (plan.inputs[$0].index, $1) }, uniquingKeysWith: { first, _ in first }))
+        let byIndex = Dictionary(shapes.map { (plan.inputs[$0].index, $1) }, uniquingKeysWith: { first, _ in first })
+        do throws(ShapeTrials.Failure) {
+            try await shapeTrials.check(byIndex, deadline: deadline)
         } catch {
-            let (position, shape) = shapes.min { $0.key < $1.key } ?? (0, [])
-            let others = shapes.filter { $0.key != position }.sorted { $0.key < $1.key }
-                .map { " and \"\(plan.inputs[$0.key].description.name)\" of \($0.value)" }.joined()
-            throw .invalidInput(
-                name: plan.inputs[position].description.name,
-                reason: "the model does not take shape \(shape)\(others): \(error.detail)")
+            switch error {
+            case .wait(.cancelled): throw .cancelled(stage: .queue)
+            case .wait(let refusal): throw .refused(refusal)
+            case .refused(let reason):
+                let (position, shape) = shapes.min { $0.key < $1.key } ?? (0, [])
+                let others = shapes.filter { $0.key != position }.sorted { $0.key < $1.key }
+                    .map { " and \"\(plan.inputs[$0.key].description.name)\" of \($0.value)" }.joined()
+                throw .invalidInput(
+                    name: plan.inputs[position].description.name,
+                    reason: "the model does not take shape \(shape)\(others): \(reason.detail)")
+            }
         }
     }
 }

@@ -78,6 +78,12 @@ public final class Model: Sendable {
         self.batch = batch
         self.lone = LoneSlot(lone, worth: configuration.lone.worth)
         self.configuration = configuration
+        var loadReport = loadReport
+        for (what, features) in [("input", description.inputs), ("output", description.outputs)] {
+            loadReport.treatment += features.compactMap { feature in
+                feature.treatment.map { "\(what) \"\(feature.name)\": \($0)" }
+            }
+        }
         load = Mutex(loadReport)
         let instances = configuration.instances ?? compiled.optimalRequestCount
         let slots = configuration.maxInFlight ?? Sizing.slots(requests: instances).value
@@ -94,6 +100,9 @@ public final class Model: Sendable {
         // One more than there are slots: the canary waits here without holding one.
         requests = RequestPool(made, waiters: slots + 1)
         tensors = InputTensorPool(compiled: compiled, plans: plan.inputs, capacity: slots)
+        shapeTrials = ShapeTrials(waiters: slots) { shapes in
+            Result { () throws(EngineError) in try compiled.check(shapes) }
+        }
     }
 
     /// For how long the model has had nothing to do; zero while it has.

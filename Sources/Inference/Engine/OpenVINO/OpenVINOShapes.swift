@@ -9,11 +9,7 @@ internal import Synchronization
 /// is kept for this.
 final class OpenVINOShapes: Sendable {
     private let model: OpenVINOHandle
-    /// Shapes that the model takes, by input.
-    private let known = Mutex<Set<[Int: Shape]>>([])
-    /// Then they are forgotten: a client may bring other shapes each time.
-    private static let most = 256
-    /// Held while shapes are tried, which takes milliseconds: the model has the shapes of one try at a time.
+    /// Held while shapes are tried: the model has the shapes of one try at a time.
     private let trying = Mutex(())
 
     /// - Parameter model: as it was compiled; it is nobody else's any more.
@@ -21,18 +17,14 @@ final class OpenVINOShapes: Sendable {
         self.model = model
     }
 
+    /// Takes milliseconds, and waits for those who came before.
     /// - Parameter shapes: by the index of the input; every axis fixed.
     /// - Throws: what the model's layers say where the shapes do not fit together.
     func check(_ shapes: [Int: Shape]) throws(EngineError) {
-        guard !known.withLock({ $0.contains(shapes) }) else { return }
         let result: Result<Void, EngineError> = trying.withLock { _ in
             Result { () throws(EngineError) in try Self.reshape(model, to: shapes) }
         }
         try result.get()
-        known.withLock { known in
-            if known.count >= Self.most { known.removeAll() }
-            known.insert(shapes)
-        }
     }
 
     /// Gives a model's inputs shapes, whose axes may be open; inputs that are not named keep theirs.
