@@ -1,6 +1,7 @@
 """Runs attacks beside good clients, and judges and reports what those get."""
 
 import argparse
+import collections
 import dataclasses
 import multiprocessing
 import os
@@ -28,15 +29,17 @@ class Figures:
     rate: float
     p99: float
     answers: int
-    wrong: int
+    # What came instead of a right answer: how often each status, or why the connection ended.
+    wrong: dict
 
     def __str__(self):
-        return f"{self.rate:,.0f}/s, {self.p99:,.1f} ms" + (f", {self.wrong} wrong" if self.wrong else "")
+        reasons = "; ".join(f"{count} x {reason}" for reason, count in sorted(self.wrong.items()))
+        return f"{self.rate:,.0f}/s, {self.p99:,.1f} ms" + (f", {sum(self.wrong.values())} wrong ({reasons})" if reasons else "")
 
 
 def good_client(port, seconds, data, reconnects, result):
     """One request at a time, for so long; a refusal (503) is waited out and counted as wrong."""
-    times, wrong = [], 0
+    times, wrong = [], collections.Counter()
     connection = None
     end = time.monotonic() + seconds
     while (start := time.monotonic()) < end:
@@ -47,20 +50,20 @@ def good_client(port, seconds, data, reconnects, result):
             if answer.status == 200:
                 times.append(time.monotonic() - start)
             else:
-                wrong += 1
+                wrong[f"status {answer.status}"] += 1
                 time.sleep(0.05)
             if reconnects or not answer.keeps:
                 connection.close()
                 connection = None
-        except (Lost, OSError):
-            wrong += 1
+        except (Lost, OSError) as error:
+            wrong[str(error)] += 1
             if connection:
                 connection.close()
             connection = None
             time.sleep(0.05)
     times.sort()
     p99 = times[min(len(times) - 1, int(len(times) * 0.99))] if times else float("inf")
-    result.put((data[:4] == b"POST", Figures(len(times) / seconds, p99 * 1000, len(times), wrong)))
+    result.put((data[:4] == b"POST", Figures(len(times) / seconds, p99 * 1000, len(times), dict(wrong))))
 
 
 def measure(port, seconds, reconnects):

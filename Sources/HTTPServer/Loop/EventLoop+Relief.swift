@@ -53,7 +53,7 @@ extension EventLoop {
         if lastReleases.count != releases || lastReleases.since == 0 { lastReleases = (releases, now) }
         var freed = 0
         // A share of the budget at a time: many slow bodies would otherwise keep those waiting who come behind them.
-        let wanted = max(1 << 20, context.budget.total / 8)
+        let wanted = max(1 << 20, context.budget.total / 4)
         for _ in 0..<Self.mostAtOnce {
             guard freed < wanted, let connection = slowest(of: bodies) else { break }
             freed += connection.exchange?.body.bytesCharged ?? 0
