@@ -115,6 +115,48 @@ struct SignalsTests {
         #expect(daemon.log.contains("every request was answered"))
     }
 
+    /// Folders of models may be large, and slow. A signal while they are read for the first time ends the daemon there and then.
+    @Test func aSignalWhileTheFoldersAreReadEndsTheDaemon() throws {
+        let root = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-large-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: root) }
+        let models = root.appendingPathComponent("models"), many = root.appendingPathComponent("many")
+        for folder in [models, many] {
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        }
+        for number in 0..<4_000 { close(open("\(many.path)/\(number)", O_CREAT | O_WRONLY, 0o644)) }
+        // Each bundle has links to itself, which lead nowhere new, and to thousands of files, which all have to be looked at.
+        for number in 0..<400 {
+            let bundle = models.appendingPathComponent("m\(number)")
+            try FileManager.default.createDirectory(at: bundle, withIntermediateDirectories: true)
+            try "{}".write(to: bundle.appendingPathComponent("model.json"), atomically: false, encoding: .utf8)
+            for (name, target) in [("many", many.path), ("again", bundle.path), ("up", models.path)] {
+                symlink(target, "\(bundle.path)/\(name)")
+            }
+        }
+        let process = Process(), errors = Pipe()
+        process.executableURL = Daemon.binary
+        process.arguments = ["serve", "--listen", "127.0.0.1:0", "--models", models.path]
+        process.environment = Shell.environment
+        process.standardError = errors
+        try process.run()
+        let pid = process.processIdentifier
+        func isReading() -> Bool {
+            let files = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/fd")) ?? []
+            return files.contains { name in
+                let target = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(pid)/fd/\(name)")
+                return target?.hasPrefix(root.path) ?? false
+            }
+        }
+        #expect(eventually(every: 0, { isReading() || !process.isRunning }))
+        kill(pid, SIGTERM)
+        if !eventually(every: 0.01, { !process.isRunning }) { kill(pid, SIGKILL) }
+        process.waitUntilExit()
+        let log = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        #expect(process.terminationReason == .exit && process.terminationStatus == 0, "\(log)")
+        #expect(log.contains("stopped by a signal before it was listening"), "\(log)")
+        #expect(!log.contains("listening on"), "\(log)")
+    }
+
     @Test func aSecondSignalEndsAtOnce() throws {
         let daemon = try Daemon(["--drain-delay", "60s"])
         daemon.signal(SIGTERM)

@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import TestSupport
 import Testing
 
@@ -129,6 +130,121 @@ struct SystemPackageTests {
         #expect(removal.contains("systemctl disable ocelli.socket ocelli.service"), "\(removal)")
         #expect(try FileManager.default.contentsOfDirectory(atPath: wants.path) == [])
         _ = try dpkg("--purge", "ocelli")
+        #expect(Self.files(under: target).filter { $0.contains("ocelli") && !$0.hasPrefix("var/") } == [])
+    }
+
+    /// An older package is replaced by this one while clients ask. The socket is the service manager's, as with ocelli.socket, so
+    /// nobody is refused between the old process and the new one; what the administrator wrote stays, and nothing of the old version.
+    @Test(
+        .enabled(
+            if: MetricsTests.hasTool("dpkg-deb") && MetricsTests.hasTool("python3") && getuid() == 0,
+            "needs dpkg, python3, and root to install with it"))
+    func anUpgradeUnderLoadLosesNoRequest() throws {
+        let root = try Self.folder()
+        defer { try? FileManager.default.removeItem(at: root) }
+        let script = SharedData.packageRoot.appendingPathComponent("scripts/deb").path
+        let build = try Shell.run(script, [root.path + "/built"], environment: environment)
+        let package = build.text.trimmingCharacters(in: .whitespacesAndNewlines)
+        #expect(build.status == 0 && package.hasSuffix(".deb"), "\(build.errors)")
+        // The older version: another number, a configuration of its own, and a library that the newer one has no more.
+        let tree = root.appendingPathComponent("tree").path, old = root.appendingPathComponent("old.deb").path
+        let repack = """
+            set -e
+            dpkg-deb -R '\(package)' '\(tree)'
+            sed -i 's/^Version: .*/Version: 0.0.1/' '\(tree)/DEBIAN/control'
+            echo '// of version 0.0.1' >>'\(tree)/etc/ocelli/ocelli.json5'
+            echo old >'\(tree)/usr/lib/ocelli/libold.so.1'
+            rm '\(tree)/DEBIAN/md5sums'
+            dpkg-deb --root-owner-group -Zgzip -z1 --build '\(tree)' '\(old)'
+            """
+        let repacked = try Shell.run("bash", ["-c", repack])
+        #expect(repacked.status == 0, "\(repacked.errors)")
+
+        let target = root.appendingPathComponent("target")
+        for folder in [
+            "var/lib/dpkg/info", "var/lib/dpkg/updates", "var/lib/dpkg/triggers", "var/log", "run/systemd/system",
+        ] {
+            try FileManager.default.createDirectory(
+                at: target.appendingPathComponent(folder), withIntermediateDirectories: true)
+        }
+        try "".write(to: target.appendingPathComponent("var/lib/dpkg/status"), atomically: true, encoding: .utf8)
+        let bin = root.appendingPathComponent("bin"), pidFile = root.appendingPathComponent("manager.pid")
+        try FileManager.default.createDirectory(at: bin, withIntermediateDirectories: true)
+        for name in ["systemctl", "deb-systemd-invoke"] {
+            let file = bin.appendingPathComponent(name)
+            let text = "#!/bin/sh\n[ \"$1\" != try-restart ] || kill -USR1 \"$(cat '\(pidFile.path)')\"\n"
+            try text.write(to: file, atomically: true, encoding: .utf8)
+            try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: file.path)
+        }
+        func dpkg(_ arguments: String...) throws -> Shell.Result {
+            try Shell.run(
+                "dpkg",
+                ["--root=\(target.path)", "--force-depends", "--force-script-chrootless", "--force-confold"]
+                    + arguments,
+                environment: ["PATH": bin.path + ":" + (ProcessInfo.processInfo.environment["PATH"] ?? "")])
+        }
+        let first = try dpkg("-i", old)
+        #expect(first.status == 0, "\(first.text)\(first.errors)")
+        let configuration = target.appendingPathComponent("etc/ocelli/ocelli.json5")
+        let own = try String(contentsOf: configuration, encoding: .utf8) + "// the administrator's own\n"
+        try own.write(to: configuration, atomically: true, encoding: .utf8)
+
+        let manager = Process(), output = Pipe()
+        manager.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        manager.arguments = [
+            "python3", PythonClients.scripts.appendingPathComponent("service_manager.py").path, pidFile.path,
+            root.appendingPathComponent("log").path, target.path + "/usr/bin/ocelli", "serve", "--cache-dir",
+            root.appendingPathComponent("cache").path, "--config", configuration.path,
+        ]
+        manager.environment = Shell.environment
+        manager.standardOutput = output
+        try manager.run()
+        defer {
+            kill(manager.processIdentifier, SIGTERM)
+            manager.waitUntilExit()
+        }
+        let said = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
+        let port = try #require(said.split(separator: "\n").first.flatMap { Int($0) }, "\(said)")
+        let url = "http://127.0.0.1:\(port)/v1/classify"
+        let answers = Mutex((right: 0, wrong: [String]())), ends = Mutex(false)
+        let clients = DispatchGroup()
+        for _ in 0..<4 {
+            DispatchQueue.global().async(group: clients) {
+                while !ends.withLock({ $0 }) {
+                    let answer = try? Curl.post(BadInputTests.seven, to: url)
+                    answers.withLock {
+                        if answer?.status == 200, answer?.topLabel == "7" {
+                            $0.right += 1
+                        } else {
+                            $0.wrong.append("\(answer?.status ?? 0) \(answer?.error ?? "")")
+                        }
+                    }
+                }
+            }
+        }
+        func pass(_ more: Int) {
+            let before = answers.withLock { $0.right }
+            #expect(eventually(within: 60) { answers.withLock { $0.right >= before + more } })
+        }
+        pass(20)
+        let upgrade = try dpkg("-i", package)
+        #expect(upgrade.status == 0, "\(upgrade.text)\(upgrade.errors)")
+        let log = root.appendingPathComponent("log").path
+        let restarted = eventually(within: 60) {
+            ((try? String(contentsOfFile: log, encoding: .utf8)) ?? "").components(separatedBy: "ready after").count
+                >= 3
+        }
+        #expect(restarted, "\((try? String(contentsOfFile: log, encoding: .utf8)) ?? "")")
+        pass(20)
+        ends.withLock { $0 = true }
+        clients.wait()
+        #expect(answers.withLock { $0.wrong } == [])
+        print("upgrade under load: \(answers.withLock { $0.right }) answers, none lost")
+        #expect(try String(contentsOf: configuration, encoding: .utf8) == own)
+        #expect(!Self.files(under: target).contains { $0.hasSuffix("libold.so.1") })
+        let status = try Shell.run("dpkg-query", ["--admindir=\(target.path)/var/lib/dpkg", "-W", "ocelli"]).text
+        #expect(!status.contains("0.0.1"), "\(status)")
+        #expect(try dpkg("--purge", "ocelli").status == 0)
         #expect(Self.files(under: target).filter { $0.contains("ocelli") && !$0.hasPrefix("var/") } == [])
     }
 }

@@ -63,8 +63,9 @@ struct InferHandler: Sendable {
         return try await several(batch.items, job)
     }
 
-    /// The longest JSON that is read before there is a slot.
-    private static let longestUnslotted = 64 << 10
+    /// The longest JSON that is read before there is a slot: the worst text of this length (small objects in a member that is passed
+    /// over) takes 0.3 ms of a processor. Requests with binary data, as clients send them by default, have a shorter one.
+    private static let longestUnslotted = 16 << 10
 
     /// How much of the body is JSON; nil where all of it is.
     private static func headerLength(_ request: HTTPRequest) throws(ServiceError) -> Int? {
