@@ -14,7 +14,7 @@ package enum Spelling {
     }
 
     /// The edit distance (insert, delete, replace), row by row. Words are cut at 64 bytes: names are short.
-    private static func distance(_ first: [UInt8], _ second: [UInt8]) -> Int {
+    package static func distance(_ first: [UInt8], _ second: [UInt8]) -> Int {
         let first = first.prefix(64), second = second.prefix(64)
         var row = Array(0...second.count)
         for (i, a) in first.enumerated() {

@@ -1,28 +1,50 @@
 /// ocelli(1), in the man macros (groff_man(7)).
 package enum ManualPage {
-    /// - Parameter commands: the subcommands' names and summaries, in order.
-    package static func roff(commands: [(name: String, summary: String)]) -> String {
+    /// A subcommand.
+    package struct Command {
+        let name: String, summary: String, help: String
+
+        /// - Parameter help: as `ocelli help NAME` prints it: lines of usage, then paragraphs and indented lists.
+        package init(name: String, summary: String, help: String) {
+            (self.name, self.summary, self.help) = (name, summary, help)
+        }
+
+        /// The command lines: what stands behind `Usage:`, each with its continuation.
+        fileprivate var synopsis: [String] {
+            var lines: [String] = []
+            for line in help.split(separator: "\n", omittingEmptySubsequences: false) {
+                guard !line.isEmpty else { break }
+                let words = line.replacing("Usage:", with: "", maxReplacements: 1).split(separator: " ")
+                if words.first == "ocelli" {
+                    lines.append(words.joined(separator: " "))
+                } else if !lines.isEmpty {
+                    lines[lines.count - 1] += " " + words.joined(separator: " ")
+                }
+            }
+            return lines
+        }
+
+        /// What follows the usage.
+        fileprivate var explanation: String {
+            help.split(separator: "\n", omittingEmptySubsequences: false).drop { !$0.isEmpty }.dropFirst()
+                .joined(separator: "\n")
+        }
+    }
+
+    /// - Parameter commands: the subcommands, in order. Of `serve`, whose settings have a section of their own, only the summary counts.
+    package static func roff(commands: [Command]) -> String {
         var text = """
             .\\" Written by `ocelli help man`.
             .TH OCELLI 1 "" "ocelli \(OcelliVersion.number)" "User Commands"
             .SH NAME
             ocelli \\- serve image models over HTTP
             .SH SYNOPSIS
-            .B ocelli serve
-            .RB [ \\-\\-config
-            .IR FILE ]
-            .RB [ \\-\\-models
-            .IR DIR ]...
-            .RB [ \\-\\-listen
-            .IR ADDRESS ]...
-            .RI [ SETTINGS ]
-            .br
-            .B ocelli classify
-            .RI [ OPTIONS ]
-            .IR FILE ...
-            .br
-            .B ocelli help
-            .RI [ COMMAND ]
+            .nf
+
+            """
+        for line in commands.flatMap(\.synopsis) { text += escaped(line) + "\n" }
+        text += """
+            .fi
             .SH DESCRIPTION
             Ocelli loads image classifiers and answers requests for them over HTTP/1.1:
 
@@ -36,13 +58,15 @@ package enum ManualPage {
 
             """
         for command in commands {
-            text += ".TP\n.B \(escaped(command.name))\n\(escaped(command.summary))\n"
+            text += ".SS \(escaped(command.name))\n\(escaped(command.summary))\n"
+            guard command.name != "serve" else { continue }
+            text += ".PP\n.nf\n"
+            for line in command.explanation.split(separator: "\n", omittingEmptySubsequences: false) {
+                text += escaped(String(line)) + "\n"
+            }
+            text += ".fi\n"
         }
         text += """
-            .PP
-            .B ocelli help
-            .I COMMAND
-            explains one.
             .SH SETTINGS
             Each is a flag, a key of the configuration file (max_body for \\-\\-max\\-body), and a variable (OCELLI_MAX_BODY).
             Flags win over variables, variables over the file. Those marked with * need a restart; SIGHUP reloads the

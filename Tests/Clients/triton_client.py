@@ -44,6 +44,21 @@ def main(address, folder):
     assert model["outputs"] == [{"name": "modelOutput", "datatype": "FP32", "shape": [-1, 10]}], model
     assert client.get_model_metadata("mobilenet_v2_1.0_224_quant")["inputs"][0]["datatype"] == "UINT8"
 
+    # The configuration, in the form that clients of Triton read.
+    config = client.get_model_config("cifar10_cnn_onnx")
+    assert (config["name"], config["platform"]) == ("cifar10_cnn_onnx", "onnx_onnxv1"), config
+    assert config["max_batch_size"] > 1, config
+    assert config["input"] == [{"name": "modelInput", "data_type": "TYPE_FP32", "dims": [3, 32, 32]}], config
+    assert config["output"] == [{"name": "modelOutput", "data_type": "TYPE_FP32", "dims": [10]}], config
+    config = client.get_model_config("2_in_2_out_vectors_test", "1")
+    metadata = client.get_model_metadata("2_in_2_out_vectors_test")
+    batch_axes = 1 if config["max_batch_size"] else 0
+    for mine, theirs in (("input", "inputs"), ("output", "outputs")):
+        assert [(t["name"], t["dims"]) for t in config[mine]] == [
+            (t["name"], t["shape"][batch_axes:]) for t in metadata[theirs]], (config, metadata)
+    assert client.get_model_config("mobilenet_v2_1.0_224_quant")["input"][0]["data_type"] == "TYPE_UINT8"
+    refused(lambda: client.get_model_config("nothing"), 404, "nothing")
+
     # JSON and binary data, both ways.
     first = np.array([[1, 2, 3, 4]], np.float32)
     second = first * 10

@@ -24,6 +24,20 @@ struct PageTests {
         daemon.stop()
     }
 
+    @Test(.enabled(if: chromium != nil, "Chromium is not installed (apt install chromium)"))
+    func theTokenSurvivesAReloadAndTheEndIsTold() throws {
+        let tokens = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-tokens-\(UUID().uuidString)")
+        let token = "a-token-of-the-page-0123456789abcdef"
+        try "all \(token)\n".write(to: tokens, atomically: true, encoding: .utf8)
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: tokens.path)
+        defer { try? FileManager.default.removeItem(at: tokens) }
+        let daemon = try Daemon(["--tokens-file", tokens.path])
+        let result = try Shell.run(
+            SharedData.packageRoot.appendingPathComponent("Tests/Tools/browse").path,
+            [try #require(Self.chromium), daemon.url + "/", "--token", token, "\(daemon.pid)"])
+        #expect(result.status == 0, "\(result.text)\(result.errors)")
+    }
+
     /// Chooses a picture, draws one with the keyboard, runs the line that is shown, and looks at names and errors.
     @Test(.enabled(if: chromium != nil, "Chromium is not installed (apt install chromium)"))
     func aBrowserCanUseIt() throws {

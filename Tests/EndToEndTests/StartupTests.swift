@@ -141,6 +141,79 @@ struct StartupTests {
         daemon.stop()
     }
 
+    /// A full disk costs every start the time of compiling: the log says so, once, however many models there are.
+    @Test(.enabled(if: getuid() == 0, "needs root, to mount a file system that is full"))
+    func aFullCacheIsSaidOnce() throws {
+        let cache = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-full-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: cache, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: cache) }
+        guard try Shell.run("mount", ["-t", "tmpfs", "-o", "size=150k", "tmpfs", cache.path]).status == 0 else {
+            return
+        }
+        defer { _ = try? Shell.run("umount", ["-l", cache.path]) }
+        let models = try folder { _ in }
+        defer { try? FileManager.default.removeItem(at: models) }
+        let daemon = try Daemon(["--models", models.path, "--cache-dir", cache.path])
+        let words = "could not be kept in \(cache.path) (cache_dir): No space left on device"
+        #expect(daemon.waitForLog(words), "\(daemon.log)")
+        #expect(try Curl.post(BadInputTests.seven, to: daemon.url + "/v1/models/spoilt/classify").topLabel == "7")
+        daemon.signal(SIGHUP)
+        #expect(daemon.waitForLog("reload: done"))
+        #expect(daemon.stop() == 0)
+        #expect(daemon.log.components(separatedBy: words).count == 2, "\(daemon.log)")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: cache.path).filter { $0.hasPrefix(".") } == [])
+    }
+
+    /// The packaged unit lets only this machine connect: whoever widens `listen` alone is told at start, and nobody else is.
+    @Test(arguments: [
+        (["0.0.0.0:0"], true, true), (["[::]:0"], true, true), (["127.0.0.1:0"], true, false),
+        (["0.0.0.0:0"], false, false),
+    ])
+    func aWiderAddressUnderTheUnitIsToldOf(_ listen: [String], underSystemd: Bool, isTold: Bool) throws {
+        let daemon = try Daemon(
+            environment: underSystemd ? ["INVOCATION_ID": "0123456789abcdef0123456789abcdef"] : [:],
+            waitUntilReady: true, listen: listen[0])
+        let words = "the packaged unit lets only this machine connect"
+        #expect(daemon.log.contains(words) == isTold, "\(daemon.log)")
+        #expect(daemon.log.contains("widen IPAddressAllow (`systemctl edit ocelli`)") == isTold, "\(daemon.log)")
+        daemon.stop()
+    }
+
+    /// Who connects by IPv4 to a socket for both protocols is told by the address that is meant.
+    @Test func clientsByIPv4AreToldByTheirOwnAddress() throws {
+        let daemon = try Daemon(listen: ":0")
+        let port = try #require(daemon.url.split(separator: ":").last)
+        #expect(try Curl.run("http://127.0.0.1:\(port)/v1/models").status == 200)
+        #expect(daemon.waitForLog(" /v1/models 200"))
+        let line = daemon.log.split(separator: "\n").first { $0.contains(" /v1/models 200") } ?? ""
+        #expect(line.contains(" 127.0.0.1:"), "\(line)")
+        #expect(!daemon.log.contains("ffff:"), "\(line)")
+        daemon.stop()
+    }
+
+    /// Programs that read the log find each problem by itself.
+    @Test func everyProblemIsAnElementOfItsOwnInTheJSONLog() throws {
+        let models = try folder { bundle in
+            let file = bundle.appendingPathComponent("model.json")
+            let text = try String(contentsOf: file, encoding: .utf8)
+            let wrong = text.replacingOccurrences(of: "\"format\"", with: "\"fromat\"")
+                .replacingOccurrences(of: "\"shape\"", with: "\"shap\"")
+            try wrong.write(to: file, atomically: true, encoding: .utf8)
+        }
+        defer { try? FileManager.default.removeItem(at: models) }
+        let daemon = try Daemon(["--models", models.path, "--log-format", "json"])
+        daemon.stop()
+        let lines = daemon.log.split(separator: "\n").compactMap { line in
+            (try? JSONSerialization.jsonObject(with: Data(line.utf8))) as? [String: Any]
+        }
+        let problems = lines.compactMap { $0["problems"] as? [String] }
+        #expect(problems.count == 1, "\(daemon.log)")
+        #expect((problems.first?.count ?? 0) >= 2, "\(problems)")
+        for problem in problems.joined() {
+            #expect(problem.contains(": ") && !problem.contains("; inputs"), "\(problem)")
+        }
+    }
+
     @Test func aTakenPortIsSaidAtOnce() throws {
         let daemon = try Daemon()
         let address = String(daemon.url.dropFirst("http://".count))

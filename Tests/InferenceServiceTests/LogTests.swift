@@ -68,7 +68,12 @@ import Testing
         log.notice("a line\nthat tries to be two")
         await log.flush(within: .seconds(60))
         try pipe.fileHandleForWriting.close()
-        let lines = String(decoding: try await reader.value, as: UTF8.self).split(separator: "\n")
+        // Each line begins with the time, in UTC.
+        let time = #/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z /#
+        let lines = String(decoding: try await reader.value, as: UTF8.self).split(separator: "\n").map { line in
+            #expect(line.prefixMatch(of: time) != nil, "\(line)")
+            return line.dropFirst(25)
+        }
         let numbers = lines.compactMap { $0.hasPrefix("line ") ? Int($0.split(separator: " ")[1]) : nil }
         #expect(numbers.count == count - Int(lost))
         #expect(numbers == numbers.sorted())
@@ -78,6 +83,31 @@ import Testing
         }
         #expect(reported.reduce(0, +) == Int(lost))
         #expect(lines.last == "notice: a line that tries to be two")
+    }
+
+    @Test func theTimeIsNow() async throws {
+        let pipe = Pipe()
+        let log = try Log(level: .info, format: .text, descriptor: pipe.fileHandleForWriting.fileDescriptor)
+        let before = Date()
+        log.info("now")
+        await log.flush(within: .seconds(60))
+        let after = Date()
+        let line = String(decoding: pipe.fileHandleForReading.availableData, as: UTF8.self)
+        let form = ISO8601DateFormatter()
+        form.formatOptions = [.withInternetDateTime, .withFractionalSeconds]
+        let time = try #require(form.date(from: String(line.prefix(24))))
+        #expect((before.addingTimeInterval(-0.01)...after).contains(time), "\(line)")
+    }
+
+    /// What several things are wrong with is read one by one by programs.
+    @Test func fieldsStandBesideTheMessageInJSON() async throws {
+        let pipe = Pipe()
+        let log = try Log(level: .info, format: .json, descriptor: pipe.fileHandleForWriting.fileDescriptor)
+        log.error("two problems") { $0.member("problems", ["a", "b"]) }
+        await log.flush(within: .seconds(60))
+        let object = try JSONSerialization.jsonObject(with: pipe.fileHandleForReading.availableData) as? [String: Any]
+        #expect(object?["problems"] as? [String] == ["a", "b"])
+        #expect(object?["message"] as? String == "two problems")
     }
 
     @Test func manyThreadsLinesNeverMix() async throws {

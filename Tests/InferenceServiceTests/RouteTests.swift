@@ -23,4 +23,38 @@ import Testing
         #expect(Route(path: "") == nil)
         #expect(Route(path: "*") == nil)
     }
+
+    /// What a path without a resource was meant for, as people and clients of other servers write it.
+    @Test(
+        arguments: [
+            ("/classify", "/v1/classify"), ("/v1/modles", "/v1/models"),
+            ("/v1/models/x:predict", "/v1/models/x/predict"),
+            ("/v1/classify/", "/v1/classify"), ("/V1/Classify", "/v1/classify"), ("/v1//classify", "/v1/classify"),
+            ("/v1/clasify", "/v1/classify"), ("/models", "/v1/models"), ("/v1/model/x", "/v1/models/x"),
+            ("/models/x/predict", "/v1/models/x/predict"), ("/predict", "/v1/models/{name}/predict"),
+            ("/v1/predict", "/v1/models/{name}/predict"), ("/v2/infer", "/v2/models/{name}/infer"),
+            ("/v1", "/v1/models"), ("/infer", "/v2/models/{name}/infer"),
+            ("/v1/models/x/infer", "/v2/models/x/infer"), ("/v2/models/x/predict", "/v1/models/x/predict"),
+            ("/v1/models/x/versions/3:classify", "/v1/models/x/versions/3/classify"),
+            ("/v1/models/x/version/3/classify", "/v1/models/x/versions/3/classify"),
+            ("/health", "/healthz"), ("/ready", "/readyz"), ("/metric", "/metrics"), ("/openapi", "/openapi.json"),
+            ("/v2/health", nil), ("/v2/health/liv", "/v2/health/live"),
+            ("/v2/repository/models/x/reload", nil), ("/v2/repository/models/x/unlod", nil),
+            ("/v1/nothing", nil), ("/favicon.ico", nil), ("/wp-login.php", nil), ("/x", nil), ("/", nil), ("", nil),
+            ("/v1/models/m/\u{202E}", nil), ("/:predict", "/v1/models/{name}/predict"),
+            ("/v1/classify/a/b/c/d/e/f/g/h", nil),
+        ] as [(String, String?)])
+    func theNearestIsOffered(_ path: String, _ expected: String?) {
+        #expect(NearestRoute.path(near: path) == expected)
+    }
+
+    @Test func whatIsOfferedIsThere() {
+        for path in ["/classify", "/v1/modles/a b/classify", "/v2/models/x/sats", "/models/%41/versions/1/embedd"] {
+            let found = NearestRoute.path(near: path)
+            #expect(found.flatMap { Route(path: $0) } != nil, "\(path): \(found ?? "nothing")")
+        }
+        let long = "/v1/models/" + String(repeating: "x", count: 300) + "/clasify"
+        #expect(NearestRoute.path(near: long) == nil)
+        #expect(NearestRoute.path(near: String(repeating: "/", count: 8000)) == nil)
+    }
 }

@@ -10,7 +10,8 @@ final class RepositoryEvents: Sendable {
             switch event {
             case .loaded(let name, let version, _): "loaded \(name) \(version)"
             case .loneVariant(let name, let version, _): "variant for lone \(name) \(version)"
-            case .failed(let name, let version, _): "failed \(name) \(version)"
+            case .failed(let name, let version, _, _): "failed \(name) \(version)"
+            case .advice(let name, let version, let text): "advice \(name) \(version): \(text)"
             case .unchanged(let name, let version): "unchanged \(name) \(version)"
             case .leftAsItIs(let name, let version, _): "left as it is \(name) \(version)"
             case .heldBack(let name, let version): "held back \(name) \(version)"
@@ -19,7 +20,7 @@ final class RepositoryEvents: Sendable {
             }
         list.withLock { $0.append(text) }
         switch event {
-        case .failed(_, _, let reason), .leftAlone(_, let reason), .leftAsItIs(_, _, let reason):
+        case .failed(_, _, let reason, _), .leftAlone(_, let reason), .leftAsItIs(_, _, let reason):
             reasons.withLock { $0.append(reason) }
         default: break
         }

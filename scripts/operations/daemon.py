@@ -73,7 +73,7 @@ class Daemon:
                 if " id=" not in line:
                     self._seen = (self._seen + line)[-200_000:]
                     self._total += len(line)
-                    if line.startswith(("error:", "warning:")) and len(self.notable) < 1000:
+                    if re.match(r"(\S+Z )?(error|warning):", line) and len(self.notable) < 1000:
                         self.notable.append(line.rstrip())
                 self._changed.notify_all()
 

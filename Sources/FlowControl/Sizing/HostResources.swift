@@ -9,6 +9,8 @@ public struct HostResources: Sendable, Hashable {
     public let memoryBytes: Derived<UInt64>
     /// File descriptors that may be open at once.
     public let openFiles: Derived<Int>
+    /// Threads that there may be: of the control group, the user or the host, whichever has fewest.
+    public let threads: Derived<Int>
 
     /// What these texts say. Files that are missing or make no sense are passed over.
     public init(_ files: HostFiles = .live) {
@@ -22,6 +24,7 @@ public struct HostResources: Sendable, Hashable {
                     ? cpus.reason
                     : "\(describe(cpus.value)) CPUs rounded down: one more thread would be throttled in every period")
         memoryBytes = Self.memory(files)
+        threads = Self.threads(files)
         openFiles =
             files.openFiles().map { Derived($0, because: "the limit of open files (RLIMIT_NOFILE) is \($0)") }
             ?? Derived(1 << 20, because: "there is no limit of open files, or it cannot be read")

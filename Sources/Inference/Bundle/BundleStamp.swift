@@ -48,6 +48,9 @@ struct BundleStamp: Sendable, Hashable {
         }
     }
 
+    /// The sizes of all files together, in bytes.
+    var bytes: Int { entries.reduce(0) { $0 &+ max(0, $1.size) } }
+
     /// Whether everything still looks the same. Blocks.
     var isCurrent: Bool { BundleStamp(path: path) == self }
 

@@ -193,6 +193,7 @@ struct LayerParser {
             let normalization = PixelNormalization(
                 rescale: scale ?? 1 / 255, offset: offset ?? 0, mean: mean, std: deviation,
                 dividesTwice: twice ?? false)
+            checkMean(mean, normalization, transform)
             let divisors = deviation.map { normalization.dividesTwice ? $0 * $0 : $0 }
             image.normalization = normalization
             image.scale = divisors.map { normalization.rescale / $0 }
@@ -207,6 +208,17 @@ struct LayerParser {
             image.scale = [Double](repeating: scale ?? 1, count: channels)
             image.bias = bias ?? image.bias
         }
+    }
+
+    /// A mean that no pixel can reach is in other units than what it is taken from.
+    private func checkMean(_ mean: [Double], _ normalization: PixelNormalization, _ transform: ManifestObject) {
+        let reach = 255 * abs(normalization.rescale)
+        guard let worst = mean.first(where: { abs($0 - normalization.offset) > 2 * reach }) else { return }
+        let scale = transform.has("scale") ? "\(normalization.rescale)" : "1/255, which it is unless given"
+        problems.add(
+            transform.path(of: "mean"),
+            "\(worst) is out of reach: a pixel times \"scale\" (\(scale)) is at most \(reach); is it in pixels? add "
+                + "\"scale\": 1")
     }
 
     /// A number for all channels, {r, g, b}, or an array, one number per channel in RGB order.

@@ -145,7 +145,7 @@ struct ModelPlanner {
             let spec = pipeline.spec
             constraint = ImageConstraint(
                 width: spec.width, height: spec.height, channelOrder: spec.channelOrder, layout: spec.layout,
-                cropAndScale: spec.cropAndScale)
+                cropAndScale: spec.cropAndScale, scale: spec.scale, bias: spec.bias)
             kind = .image(pipeline)
         case .bytes: kind = .bytes
         case .array, .scalar: kind = .array(layer.linear)
@@ -235,12 +235,13 @@ struct ModelPlanner {
                 return nil
             }
         }
+        var description = FeatureDescription(
+            name: layer.name, elementType: port.elementType, shape: shape, fileShape: port.shape,
+            kind: layer.kind.feature, isTransformed: layer.linear != nil || layer.activation != nil, image: nil,
+            labels: layer.labels)
+        description.activation = layer.activation?.rawValue
         return OutputPlan(
-            description: FeatureDescription(
-                name: layer.name, elementType: port.elementType, shape: shape, fileShape: port.shape,
-                kind: layer.kind.feature, isTransformed: layer.linear != nil || layer.activation != nil, image: nil,
-                labels: layer.labels),
-            index: index,
+            description: description, index: index,
             kind: kind,
             linear: layer.linear,
             activation: layer.activation,

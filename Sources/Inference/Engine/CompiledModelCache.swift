@@ -36,4 +36,35 @@ public enum CompiledModelCache {
         }
         return pruned
     }
+
+    /// Why a model that was compiled a moment ago is not in the cache; nil where it is, or where nothing speaks against it (not every
+    /// model is compiled into a file). The engine itself says nothing, and leaves nothing of what it could not write whole. Blocks.
+    /// - Parameters:
+    ///   - folder: the cache's folder.
+    ///   - seconds: how long ago the load of the model began.
+    ///   - bytes: of the model's files: what is compiled is about as large, or up to four times where its weights are of 8 bits.
+    public static func obstacle(_ folder: String, seconds: Int, bytes: Int) -> String? {
+        let since = time(nil) - seconds - 2
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+        let isKept = names.contains { name in
+            var status = stat()
+            return name.hasSuffix(".blob") && stat(folder + "/" + name, &status) == 0 && status.st_mtim.tv_sec >= since
+        }
+        guard !isKept else { return nil }
+        let probe = "\(folder)/.probe-\(getpid())"
+        let descriptor = open(probe, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { return errno == EEXIST ? nil : String(cString: strerror(errno)) }
+        defer {
+            close(descriptor)
+            unlink(probe)
+        }
+        let piece = [UInt8](repeating: 0, count: 64 << 10)
+        let written = piece.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
+        guard written == piece.count else { return String(cString: strerror(written < 0 ? errno : ENOSPC)) }
+        var volume = statvfs()
+        guard fstatvfs(descriptor, &volume) == 0 else { return nil }
+        let (free, overflow) = UInt(volume.f_bavail).multipliedReportingOverflow(by: UInt(volume.f_frsize))
+        let (wanted, tooMuch) = bytes.multipliedReportingOverflow(by: 4)
+        return overflow || (!tooMuch && free >= UInt(clamping: wanted)) ? nil : String(cString: strerror(ENOSPC))
+    }
 }

@@ -19,6 +19,8 @@ public struct FeatureDescription: Sendable {
     public let image: ImageConstraint?
     /// For classifications: one label per class; nil where the bundle names none.
     public let labels: [String]?
+    /// What is made of the scores of an output: `softmax` or `sigmoid`; nil where they are taken as they are.
+    public internal(set) var activation: String?
     /// Whether a prediction may leave the input out.
     public private(set) var isOptional = false
     /// Whether a dictionary's keys are integers.
@@ -73,6 +75,31 @@ public struct ImageConstraint: Sendable, Hashable {
     public let layout: TensorLayout
     /// How a picture of another shape is fitted.
     public let cropAndScale: CropAndScale
+    /// What becomes of a pixel p of 0 to 255: p * scale + bias; by channel: red, green, blue, or one for gray.
+    public let scale: [Float], bias: [Float]
+}
+
+extension FeatureDescription {
+    /// What is done to pixels on their way in, or to scores on their way out, in words; nil where that is not to be told.
+    package var treatment: String? {
+        if let image {
+            let ranges = zip(image.scale, image.bias).map { scale, bias in
+                "\(Self.rounded(bias)) to \(Self.rounded(255 * scale + bias))"
+            }
+            let isSame = Set(ranges).count == 1
+            return ranges.first == "0 to 255" && isSame
+                ? "pixels 0 to 255 as they are"
+                : "pixels 0 to 255 become \(isSame ? ranges.prefix(1).joined() : ranges.joined(separator: ", "))"
+        }
+        guard labels != nil else { return activation }
+        return activation.map { "\($0) of what the model gives" } ?? "scores as the model gives them"
+    }
+
+    /// Three digits after the point.
+    private static func rounded(_ value: Float) -> String {
+        let text = "\((Double(value) * 1000).rounded() / 1000 + 0)"
+        return text.hasSuffix(".0") ? String(text.dropLast(2)) : text
+    }
 }
 
 /// What a model is, takes and gives (Core ML's `MLModelDescription`).

@@ -7,9 +7,10 @@ struct ClassificationReader: Sendable {
     private let labels: [String]
     private let top: Int, threshold: Float
     private let noImage: InferenceError
+    private let watch: ScoreWatch
 
     private enum Source: Sendable {
-        case scores(output: Int, ScoreReader)
+        case scores(output: Int, name: String, ScoreReader)
         case embedding(ObservationPlan, EmbeddingClasses)
     }
 
@@ -23,7 +24,7 @@ struct ClassificationReader: Sendable {
         }
         if let output = model.plan.outputs.first(where: { $0.description.labels != nil }) {
             source = .scores(
-                output: output.index,
+                output: output.index, name: output.description.name,
                 ScoreReader(
                     elementType: output.scoreType, linear: output.linear, activation: output.activation))
         } else if let plan = model.observations.first(where: \.output.classifies),
@@ -40,6 +41,7 @@ struct ClassificationReader: Sendable {
             reason: "does not take one image: it cannot classify, but it can predict\(model.reasonForTensors)")
         guard model.description.imageInput != nil else { throw noImage }
         self.labels = labels
+        watch = model.scoreWatch
         self.top = top
         self.threshold = threshold
     }
@@ -61,10 +63,12 @@ struct ClassificationReader: Sendable {
 
     private func best(in outputs: any EngineOutputs) throws(InferenceError) -> [(index: Int, score: Float)] {
         switch source {
-        case .scores(let output, let scores):
-            return try Model.output(output, of: outputs) { (_, raw) throws(InferenceError) in
+        case .scores(let output, let name, let scores):
+            let best = try Model.output(output, of: outputs) { (_, raw) throws(InferenceError) in
                 scores.withScores(raw) { TopK.select($0, count: top, threshold: threshold) }
             }
+            watch.look(at: best, asksForAll: threshold <= 0, output: name)
+            return best
         case .embedding(let plan, let classes):
             return try plan.withTensors(of: outputs) { (tensors) throws(InferenceError) in
                 guard let tensor = tensors["output"]?.first else { return [] }

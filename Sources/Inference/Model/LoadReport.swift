@@ -12,8 +12,12 @@ public struct LoadReport: Sendable, Hashable {
     public var firstPrediction: UInt64?
     /// Whether the compiled model came from the cache.
     public var isCached = false
+    /// Bytes of the bundle's files.
+    public var fileBytes = 0
     /// What looks like a mistake in the model file, though it is served as written.
     public var advice: [String] = []
+    /// What is done to pixels and scores, by input and output.
+    public var treatment: [String] = []
     /// The devices that it runs on.
     public var device = ""
     /// How it runs there, in the engine's words.

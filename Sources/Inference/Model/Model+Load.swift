@@ -96,6 +96,7 @@ extension Model {
         report.compile = MonotonicInstant.now.nanoseconds(since: readDone)
         // What the trial has compiled a moment ago was not there before.
         report.isCached = compiled.loadedFromCache && tried?.compiledAnew != true
+        report.fileBytes = bundle.stamp.bytes
         report.device = compiled.executionDevices
         report.advice = plan.advice
         report.execution = compiled.execution

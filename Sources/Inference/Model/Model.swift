@@ -49,6 +49,10 @@ public final class Model: Sendable {
     let tensors: InputTensorPool
     /// The model once more, for predictions that nothing else runs beside.
     let lone: LoneSlot
+    /// Who is told of scores that are no confidences.
+    package let scoreWatch = ScoreWatch()
+    /// What was tried of the shapes that callers bring to open axes.
+    let shapeTrials: ShapeTrials
 
     init(
         bundle: ModelBundle, manifest: ModelManifest?, provenance: ModelProvenance? = nil, version: String? = nil,

@@ -89,11 +89,12 @@ extension Model {
                 }
                 for pooled in taken {
                     try setInputs(of: pooled.request, to: filled.tensors)
-                    for _ in 0..<warmUp.runs {
+                    for run in 0..<warmUp.runs {
                         try await Self.inferAnything(pooled.request)
                         load.withLock {
                             $0.firstPrediction = $0.firstPrediction ?? MonotonicInstant.now.nanoseconds(since: start)
                         }
+                        if run == 0 { try lookAtScores(of: pooled.request) }
                     }
                 }
             }

@@ -12,8 +12,11 @@ public final class ModelRepository: Sendable {
         case loaded(name: String, version: String, report: LoadReport)
         /// A version has been compiled once more for lone predictions, or could not be, or that variant was released.
         case loneVariant(name: String, version: String, report: LoneReport)
-        /// A version could not be loaded; an older one of the same name goes on serving.
-        case failed(name: String, version: String, reason: String)
+        /// A version could not be loaded; an older one of the same name goes on serving. The reason holds all problems of the
+        /// bundle, where it is the bundle's.
+        case failed(name: String, version: String, reason: String, problems: [BundleProblem])
+        /// A version is served, though something looks like a mistake, which was seen when it was used.
+        case advice(name: String, version: String, text: String)
         /// A version stays loaded in a reload: neither its files nor its configuration have changed.
         case unchanged(name: String, version: String)
         /// A version stays as it is in a reload because its files cannot be read: what is wrong, and what to do.
@@ -370,7 +373,7 @@ public final class ModelRepository: Sendable {
         if slot.readyModel != nil {
             onEvent(.leftAsItIs(name: slot.name, version: slot.version, why: reason))
         } else if slot.standsForUnreadable, !slot.isHeldBack {
-            onEvent(.failed(name: slot.name, version: slot.version, reason: reason))
+            onEvent(.failed(name: slot.name, version: slot.version, reason: reason, problems: []))
         } else {
             return slot.standsForUnreadable
         }
@@ -465,12 +468,17 @@ public final class ModelRepository: Sendable {
             let (name, version, onEvent) = (slot.name, slot.version, onEvent)
             model.lone.whenChanged { onEvent(.loneVariant(name: name, version: version, report: $0)) }
             onEvent(.loaded(name: slot.name, version: slot.version, report: model.loadReport))
+            model.scoreWatch.listen { [onEvent, name = slot.name, version = slot.version] text in
+                onEvent(.advice(name: name, version: version, text: text))
+            }
             if !outcome.isKept {
                 let why = "it was unloaded while it was loading"
                 onEvent(.unloaded(name: slot.name, version: slot.version, why: why))
             }
         case .failure(let error):
-            onEvent(.failed(name: slot.name, version: slot.version, reason: error.message))
+            var problems: [BundleProblem] = []
+            if case .invalidBundle(_, let all) = error { problems = all }
+            onEvent(.failed(name: slot.name, version: slot.version, reason: error.message, problems: problems))
         }
     }
 }

@@ -181,7 +181,15 @@ struct ModelsHandler: Sendable {
                 writer.string(image.layout.rawValue)
                 writer.key("crop_and_scale")
                 writer.string(image.cropAndScale.rawValue)
+                writer.key("normalize")
+                writer.object { writer in
+                    for (key, values) in [("scale", image.scale), ("bias", image.bias)] {
+                        writer.key(key)
+                        writer.array { writer in for value in values { writer.number(value) } }
+                    }
+                }
             }
+            if let activation = feature.activation { writer.member("activation", activation) }
             if let labels = feature.labels {
                 writer.key("labels")
                 writer.integer(labels.count)

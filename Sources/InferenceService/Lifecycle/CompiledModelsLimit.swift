@@ -13,6 +13,8 @@ package final class CompiledModelsLimit: Sendable {
     }
 
     private let limit: Mutex<Limit>
+    /// Why models could not be kept that were compiled since one could: each reason is logged once.
+    private let told = Mutex<Set<String>>([])
     private let log: Log
 
     package init(_ plan: ServicePlan, log: Log) {
@@ -32,13 +34,30 @@ package final class CompiledModelsLimit: Sendable {
         log.info("removed \(pruned.files) compiled models from the cache (\(Units.bytes(pruned.bytes)))")
     }
 
-    /// The same, in a while, for a load that is part of neither the start nor a reload.
+    /// The same, in a while, for a load that is part of neither the start nor a reload. Says so where the compiled model could not be
+    /// kept.
     func keep(after event: ModelRepository.Event) {
         switch event {
-        case .loaded(_, _, let report) where !report.isCached: break
-        case .loneVariant(_, _, let report) where report.state == .ready && !report.isCached: break
-        default: return
+        case .loaded(let name, _, let report) where !report.isCached:
+            Task {
+                await look(at: name, report)
+                await keep()
+            }
+        case .loneVariant(_, _, let report) where report.state == .ready && !report.isCached: Task { await keep() }
+        default: break
         }
-        Task { await keep() }
+    }
+
+    private func look(at name: String, _ report: LoadReport) async {
+        guard let folder = limit.withLock({ $0 }).folder else { return }
+        let seconds = Int(clamping: report.total / 1_000_000_000)
+        let obstacle = await LoaderThread.run {
+            CompiledModelCache.obstacle(folder, seconds: seconds, bytes: report.fileBytes)
+        }
+        guard let obstacle else { return told.withLock { $0 = [] } }
+        guard told.withLock({ $0.insert(obstacle).inserted }) else { return }
+        log.warning(
+            "model \(name) was compiled, and could not be kept in \(folder) (cache_dir): \(obstacle); models are compiled at every "
+                + "start until that is fixed")
     }
 }

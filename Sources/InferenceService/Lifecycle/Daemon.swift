@@ -95,7 +95,8 @@ package enum Daemon {
         } catch {
             throw StartupAdvice.error(error)
         }
-        StartupSummary(plan: plan, addresses: addresses).log(to: log)
+        let eager = repository.records.count { $0.policy == .eager }
+        StartupSummary(plan: plan, addresses: addresses, eagerModels: eager).log(to: log)
         LeftOut.log(repository, to: log)
         let reloader = Reloader(
             source: reload, environment: environment, repository: repository, service: service, accessLog: accessLog,

@@ -43,6 +43,9 @@ package struct LimitsReport: Sendable {
             Row(
                 name: "open files", value: "\(resources.openFiles.value)", reason: resources.openFiles.reason,
                 isLowered: false),
+            Row(
+                name: "threads allowed", value: "\(resources.threads.value)", reason: resources.threads.reason,
+                isLowered: false),
             automatic("threads", settings.threads, sizing.inferenceThreads),
             automatic("streams", settings.streams, sizing.streams),
             automatic("lone_threads", settings.loneThreads, plan.loneThreads),

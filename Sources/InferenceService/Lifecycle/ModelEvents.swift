@@ -1,4 +1,5 @@
 internal import Inference
+internal import JSON
 internal import Settings
 
 /// What happens to models, as log lines.
@@ -12,7 +13,7 @@ enum ModelEvents {
                 "model \(name) version \(version) is ready: loaded in \(time) ms "
                     + "(\(report.isCached ? "from the cache of compiled models" : "not cached")"
                     + (report.wasTried ? ", \(trial) ms of it a trial in a separate process" : "")
-                    + ") on \(report.device)"
+                    + ") on \(report.device)" + report.treatment.map { "; \($0)" }.joined()
             )
             for advice in report.advice { log.warning("model \(name) version \(version): \(advice)") }
             if let problem = report.trialProblem {
@@ -20,8 +21,13 @@ enum ModelEvents {
             }
         case .loneVariant(let name, let version, let report):
             self.log(report, of: "\(name) version \(version)", to: log)
-        case .failed(let name, let version, let reason):
-            log.error("model \(name) version \(version) could not be loaded: \(reason)")
+        case .failed(let name, let version, let reason, let problems):
+            log.error("model \(name) version \(version) could not be loaded: \(reason)") { writer in
+                guard !problems.isEmpty else { return }
+                writer.member("problems", problems.map(\.description))
+            }
+        case .advice(let name, let version, let text):
+            log.warning("model \(name) version \(version): \(text)")
         case .unchanged(let name, let version): log.info("model \(name) version \(version) is unchanged")
         case .leftAsItIs(let name, let version, let why):
             log.warning("model \(name) version \(version) is left as it is: \(why)")

@@ -1,3 +1,4 @@
+internal import FlowControl
 internal import Glibc
 internal import Settings
 
@@ -5,6 +6,8 @@ internal import Settings
 struct StartupSummary {
     let plan: ServicePlan
     let addresses: [String]
+    /// Models that are loaded before the daemon is ready.
+    let eagerModels: Int
 
     func log(to log: Log) {
         let settings = plan.settings
@@ -27,6 +30,15 @@ struct StartupSummary {
         for row in report.rows where row.isLowered {
             log.warning("\(row.name) is \(row.value), less than configured: \(row.reason)")
         }
+        // Each stream is a thread of the engine, and one calls back.
+        let wanted = eagerModels * ((plan.settings.streams ?? plan.sizing.streams.value) + 1)
+        let allowed = plan.resources.threads
+        if wanted + Self.ownThreads > allowed.value {
+            log.warning(
+                "\(eagerModels) models are loaded at start and take about \(wanted) threads, more than there may be "
+                    + "(\(allowed.reason)): raise the limit (TasksMax in the unit), set streams to 1, or load models when they "
+                    + "are asked for (load, idle_unload)")
+        }
         if let folder = plan.unusableCache {
             log.warning(
                 "cannot cache compiled models in \(folder) (cache_dir): this user cannot create it or write to it; "
@@ -38,6 +50,9 @@ struct StartupSummary {
             )
         }
     }
+
+    /// Threads beside the engine's: event loops, the pool of tasks, log, signals.
+    private static let ownThreads = 16
 
     /// Whether a service manager has started this process, whose unit may say who can connect.
     private var isUnderSystemd: Bool { getenv("INVOCATION_ID") != nil }

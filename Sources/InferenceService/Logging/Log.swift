@@ -60,22 +60,30 @@ package final class Log: Sendable {
     package func warning(_ message: @autoclosure () -> String, repeating key: String? = nil) {
         write(.warning, key, message)
     }
-    /// - Parameter key: what lines have in common that count as one line repeating; nil: the message.
-    package func error(_ message: @autoclosure () -> String, repeating key: String? = nil) {
-        write(.error, key, message)
+    /// - Parameters:
+    ///   - key: what lines have in common that count as one line repeating; nil: the message.
+    ///   - fields: named values beside the message, for JSON; in text the message says it all.
+    package func error(
+        _ message: @autoclosure () -> String, repeating key: String? = nil,
+        fields: (inout JSONWriter) -> Void = { _ in }
+    ) {
+        write(.error, key, message, fields)
     }
 
     /// Whether lines of a level are written.
     package func isEnabled(_ level: Level) -> Bool { level.rawValue <= self.level.load(ordering: .relaxed) }
 
-    private func write(_ level: Level, _ key: String?, _ message: () -> String) {
+    private func write(
+        _ level: Level, _ key: String?, _ message: () -> String, _ fields: (inout JSONWriter) -> Void = { _ in }
+    ) {
         guard isEnabled(level) else { return }
         let text = message()
         let now = MonotonicInstant.now.nanoseconds
         switch limiter.withLock({ $0.judge(key ?? text, at: now) }) {
         case .leaveOut: suppressed.wrappingAdd(1, ordering: .relaxed)
-        case .write(suppressed: 0): line(level) { $0.add(text) }
-        case .write(let count): line(level) { $0.add("\(text) (and \(count) similar lines suppressed)") }
+        case .write(suppressed: 0): line(level, message: { $0.add(text) }, fields: fields)
+        case .write(let count):
+            line(level, message: { $0.add("\(text) (and \(count) similar lines suppressed)") }, fields: fields)
         }
     }
 

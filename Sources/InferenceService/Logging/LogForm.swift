@@ -28,9 +28,14 @@ final class LogForm: Sendable {
             text.add("<")
             text.add(level.rawValue)
             text.add(">")
-        } else if level > .info {
-            text.add(level.name)
-            text.add(": ")
+        } else {
+            // journald has a time of its own.
+            Self.timestamp(&text)
+            text.add(" ")
+            if level > .info {
+                text.add(level.name)
+                text.add(": ")
+            }
         }
         message(&text)
         text.keepToOneLine()
@@ -46,7 +51,9 @@ final class LogForm: Sendable {
         var writer = JSONWriter(capacity: 2 * text.bytes.count + 256)
         writer.object { writer in
             writer.key("time")
-            writer.string(Self.timestamp())
+            var time = LogText(capacity: 24)
+            Self.timestamp(&time)
+            writer.string(String(decoding: time.bytes, as: UTF8.self))
             writer.key("level")
             writer.string(level.name)
             writer.key("message")
@@ -57,16 +64,23 @@ final class LogForm: Sendable {
     }
 
     /// The time in RFC 3339 form, UTC, to the millisecond.
-    private static func timestamp() -> String {
+    private static func timestamp(_ text: inout LogText) {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)
         var parts = tm()
         var seconds = time.tv_sec
         gmtime_r(&seconds, &parts)
-        func two(_ value: Int32) -> String { value < 10 ? "0\(value)" : "\(value)" }
-        let thousandths = time.tv_nsec / 1_000_000
-        let fraction = String(repeating: "0", count: 3 - String(thousandths).count) + String(thousandths)
-        return "\(parts.tm_year + 1900)-\(two(parts.tm_mon + 1))-\(two(parts.tm_mday))T"
-            + "\(two(parts.tm_hour)):\(two(parts.tm_min)):\(two(parts.tm_sec)).\(fraction)Z"
+        // Without a string for each number, as there is a line for each request.
+        text.add(Int(parts.tm_year) + 1900, digits: 4)
+        for (mark, number) in [
+            ("-", parts.tm_mon + 1), ("-", parts.tm_mday), ("T", parts.tm_hour), (":", parts.tm_min),
+            (":", parts.tm_sec),
+        ] {
+            text.add(mark)
+            text.add(Int(number), digits: 2)
+        }
+        text.add(".")
+        text.add(time.tv_nsec / 1_000_000, digits: 3)
+        text.add("Z")
     }
 }

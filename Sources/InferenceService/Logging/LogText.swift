@@ -30,6 +30,16 @@ package struct LogText: Sendable {
         ResponseSerializer.appendDecimal(positive, to: &bytes)
     }
 
+    /// A number of at least 0 with leading zeros.
+    mutating func add(_ number: Int, digits: Int) {
+        var power = 1
+        for _ in 1..<max(1, digits) { power *= 10 }
+        while power > 0 {
+            bytes.append(UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: number / power % 10))
+            power /= 10
+        }
+    }
+
     /// Nanoseconds as milliseconds with two digits after the point.
     package mutating func addMilliseconds(_ nanoseconds: UInt64) {
         let hundredths = nanoseconds / 10_000 &+ (nanoseconds % 10_000 >= 5_000 ? 1 : 0)

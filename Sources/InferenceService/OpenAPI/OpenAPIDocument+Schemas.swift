@@ -93,6 +93,18 @@ extension OpenAPIDocument {
           "platform": {"type": "string"},
           "inputs": {"type": "array", "items": {"$ref": "#/components/schemas/tensor_metadata"}},
           "outputs": {"type": "array", "items": {"$ref": "#/components/schemas/tensor_metadata"}}}},
+        "model_configuration": {"type": "object", "required": ["name", "platform", "max_batch_size", "input", "output"],
+          "properties": {
+          "name": {"type": "string"}, "platform": {"type": "string"}, "backend": {"type": "string"},
+          "max_batch_size": {"type": "integer", "minimum": 0,
+            "description": "The most items of one request; 0 where the tensors have no batch axis."},
+          "input": {"type": "array", "items": {"$ref": "#/components/schemas/tensor_configuration"}},
+          "output": {"type": "array", "items": {"$ref": "#/components/schemas/tensor_configuration"}},
+          "instance_group": {"type": "array", "items": {"type": "object", "properties": {
+            "name": {"type": "string"}, "kind": {"type": "string"}, "count": {"type": "integer"}}}}}},
+        "tensor_configuration": {"type": "object", "required": ["name", "data_type", "dims"], "properties": {
+          "name": {"type": "string"}, "data_type": {"type": "string", "pattern": "^TYPE_"},
+          "dims": {"type": "array", "items": {"type": "integer", "minimum": -1}}, "optional": {"type": "boolean"}}},
         "infer_request": {"type": "object", "required": ["inputs"], "properties": {
           "id": {"type": "string"}, "parameters": {"$ref": "#/components/schemas/infer_parameters"},
           "inputs": {"type": "array", "items": {"type": "object", "required": ["name", "shape", "datatype"],

@@ -60,14 +60,58 @@ struct MetadataHandler: Sendable {
         return Self.json(writer)
     }
 
-    func model(_ name: String, version: String?) async throws(ServiceError) -> HTTPResponse {
-        let model: Model
+    private func model(named name: String, version: String?) async throws(ServiceError) -> Model {
         do throws(InferenceError) {
-            model = try await repository.model(
+            return try await repository.model(
                 named: name, version: version, deadline: .now + .seconds(settings.deadline))
         } catch {
             throw ServiceError(error)
         }
+    }
+
+    /// What Triton's clients ask for beside the metadata, in the form of its `ModelConfig` (model_config.proto in JSON): what of it
+    /// a client uses to make requests.
+    func configuration(_ name: String, version: String?) async throws(ServiceError) -> HTTPResponse {
+        let model = try await model(named: name, version: version)
+        let description = model.description
+        let features = description.inputs + description.outputs
+        // With a batch axis in every tensor, extents are told without it; otherwise as they are.
+        let takesBatches = features.allSatisfy(\.isBatchOpen)
+        var writer = JSONWriter(capacity: 1024)
+        writer.object { writer in
+            writer.member("name", name)
+            writer.member("platform", Self.platform(description.backend))
+            writer.member("backend", "openvino")
+            writer.member("max_batch_size", takesBatches ? settings.maxBatch : 0)
+            for (key, features) in [("input", description.inputs), ("output", description.outputs)] {
+                writer.key(key)
+                writer.array { writer in
+                    for feature in features {
+                        writer.object { writer in
+                            writer.member("name", feature.name)
+                            writer.member("data_type", feature.elementType.configurationType)
+                            writer.key("dims")
+                            let extents = feature.metadataShape.dropFirst(takesBatches ? 1 : 0)
+                            writer.array { writer in for extent in extents { writer.integer(extent) } }
+                            if feature.isOptional { writer.member("optional", true) }
+                        }
+                    }
+                }
+            }
+            writer.key("instance_group")
+            writer.array { writer in
+                writer.object { writer in
+                    writer.member("name", name)
+                    writer.member("kind", "KIND_CPU")
+                    writer.member("count", model.instances)
+                }
+            }
+        }
+        return Self.json(writer)
+    }
+
+    func model(_ name: String, version: String?) async throws(ServiceError) -> HTTPResponse {
+        let model = try await model(named: name, version: version)
         let versions = repository.records.filter { $0.name == name && $0.model != nil }.map(\.version)
         var writer = JSONWriter(capacity: 1024)
         writer.object { writer in

@@ -7,6 +7,7 @@ package enum OpenInferenceRoute: Sendable, Hashable {
     case ready
     case model(name: String, version: String?)
     case modelReady(name: String, version: String?)
+    case modelConfiguration(name: String, version: String?)
     case infer(name: String, version: String?)
     case statistics(name: String?, version: String?)
     case index
@@ -46,6 +47,7 @@ package enum OpenInferenceRoute: Sendable, Hashable {
         switch Array(rest) {
         case []: return .model(name: parts[1], version: version)
         case ["ready"]: return .modelReady(name: parts[1], version: version)
+        case ["config"]: return .modelConfiguration(name: parts[1], version: version)
         case ["infer"]: return .infer(name: parts[1], version: version)
         case ["stats"]: return .statistics(name: parts[1], version: version)
         default: return nil
@@ -68,6 +70,7 @@ package enum OpenInferenceRoute: Sendable, Hashable {
         case .ready: "/v2/health/ready"
         case .model: "/v2/models/{name}"
         case .modelReady: "/v2/models/{name}/ready"
+        case .modelConfiguration: "/v2/models/{name}/config"
         case .infer: "/v2/models/{name}/infer"
         case .statistics: "/v2/models/{name}/stats"
         case .index: "/v2/repository/index"

@@ -73,7 +73,9 @@ package final class Service: HTTPResponder {
         guard let route = Route(path: head.target.path) else {
             throw ServiceError(
                 .notFound,
-                "no such resource: \"\(head.target.path.prefix(200))\"; /v1/models lists the models")
+                "no such resource: \"\(head.target.path.prefix(200))\"; "
+                    + (NearestRoute.path(near: head.target.path).map { "did you mean \($0)?" }
+                        ?? "/v1/models lists the models"))
         }
         guard route.methods.contains(head.method) else {
             let allow = route.methods.map(\.rawValue).joined(separator: ", ")
@@ -166,6 +168,10 @@ package final class Service: HTTPResponder {
             return accept(route, live) { [self] (_) throws(ServiceError) in
                 try metadata(live).modelReady(name, version: version)
             }
+        case .modelConfiguration(let name, let version):
+            return accept(route, live) { [self] (_) async throws(ServiceError) in
+                try await metadata(live).configuration(name, version: version)
+            }
         case .infer(let name, let version):
             let choice = try choose(name, version)
             return accept(route, live) { [self] (request) async throws(ServiceError) in
@@ -223,14 +229,19 @@ package final class Service: HTTPResponder {
             body: page.text)
     }
 
+    /// How many models `/readyz` names: it is asked every few seconds.
+    private static let mostNamed = 10
+
     private func readiness() throws(ServiceError) -> HTTPResponse {
         if isDraining.load(ordering: .relaxed) {
             throw ServiceError(.shuttingDown, "the daemon is draining", retryAfter: 5)
         }
         guard repository.isReady else {
             let missing = repository.records.filter { $0.model == nil && $0.policy == .eager }
-                .map { "\($0.name) is \($0.state.name)" }.joined(separator: ", ")
-            throw ServiceError(.modelNotReady, "not ready: \(missing)", retryAfter: 1)
+            let named = missing.prefix(Self.mostNamed).map { "\($0.name) is \($0.state.name)" }.joined(separator: ", ")
+            let rest = missing.count - Self.mostNamed
+            throw ServiceError(
+                .modelNotReady, "not ready: \(named)\(rest > 0 ? " and \(rest) more" : "")", retryAfter: 1)
         }
         return Self.ready
     }

@@ -34,7 +34,8 @@ struct ChildTrial: Sendable {
             }
         }
         guard process > 0 else {
-            return .impossible("cannot start a process (error \(-process))")
+            return .impossible(
+                process == -EAGAIN ? HostResources.threadsUsedUp() : "cannot start a process (error \(-process))")
         }
         defer { _ = csys_close(descriptor) }
         let (output, stop) = collect(descriptor, process: process)

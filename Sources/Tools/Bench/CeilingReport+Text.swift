@@ -36,9 +36,9 @@ extension CeilingReport {
                 + Self.right("+ \(Units.decimal(generatorCPU.median, places: 0))", 17))
         lines += [
             "",
-            "Through the socket : in process   \(Self.range(ratio, places: 3))   aim: \(Self.aim) or more",
+            "Through the socket : in process   \(Self.range(ratio, places: 3))",
             "  with the generator              \(Self.range(ratioWithGenerator, places: 3))",
-            "Our own part, CPU µs a request    \(Self.range(overhead, places: 0))   budget: \(Int(Self.budget))",
+            "Ocelli's part, CPU µs a request   \(Self.range(overhead, places: 0))",
             "  sockets, HTTP, routes, JSON     \(Self.range(transport, places: 0))",
             "  slots, pools, change of threads \(Self.range(flow, places: 0))",
         ]

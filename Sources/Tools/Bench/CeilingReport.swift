@@ -14,11 +14,6 @@ package struct CeilingReport: Sendable {
 
     package init() {}
 
-    /// What the way through the socket should reach of the pipeline in process.
-    package static let aim = 0.95
-    /// Microseconds of processor time that all but engine and decoder may take of a request.
-    package static let budget = 150.0
-
     /// A figure of every round: the middle one, and the least and the greatest.
     package struct Figure: Sendable, Hashable {
         package let median: Double, least: Double, most: Double

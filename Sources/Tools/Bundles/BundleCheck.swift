@@ -55,6 +55,7 @@ package enum BundleCheck {
                         + "fitted by \(image.cropAndScale.rawValue)"
                 }
                 if let labels = feature.labels { line += ", \(labels.count) labels" }
+                if let treatment = feature.treatment { line += ", \(treatment)" }
                 lines.append(line)
             }
         }

@@ -22,7 +22,8 @@ enum HelpCommand: Command {
         case "config": ConfigurationText.json5
         case "settings": SettingsDocument.markdown
         case "man":
-            ManualPage.roff(commands: Ocelli.commands.map { ($0.name, $0.summary) })
+            ManualPage.roff(
+                commands: Ocelli.commands.map { .init(name: $0.name, summary: $0.summary, help: $0.help) })
         case "completion":
             Completion.bash(commands: Ocelli.commands.map { .init(name: $0.name, flags: $0.flags) }) + "\n"
         default: nil

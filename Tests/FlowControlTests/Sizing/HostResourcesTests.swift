@@ -49,6 +49,46 @@ import Testing
         #expect(resources.memoryBytes == Derived(1 << 30, because: "memory.max of /system.slice is 1 GiB"))
     }
 
+    @Test func threadsAreBoundByGroupUserAndHost() {
+        let host = HostFiles.server.with(
+            """
+            == /proc/sys/kernel/threads-max
+            120000
+            == /proc/sys/kernel/pid_max
+            4194304
+            == /proc/self/limits
+            Limit                     Soft Limit           Hard Limit           Units
+            Max processes             900                  95863                processes
+            """)
+        #expect(HostResources(host).threads == Derived(120_000, because: "kernel.threads-max of the host is 120000"))
+        let user = host.with("== /proc/self/status\nUid:\t1000\t1000\t1000\t1000\nCpus_allowed_list:\t0-7")
+        #expect(
+            HostResources(user).threads == Derived(900, because: "the user's limit of processes (RLIMIT_NPROC) is 900"))
+        let root = user.with("== /proc/self/status\nUid:\t0\t0\t0\t0")
+        #expect(HostResources(root).threads.value == 120_000)
+        let service = user.with(
+            """
+            == /sys/fs/cgroup/system.slice/ocelli.service/pids.max
+            512
+            == /sys/fs/cgroup/system.slice/pids.max
+            max
+            """)
+        #expect(
+            HostResources(service).threads == Derived(512, because: "pids.max of /system.slice/ocelli.service is 512"))
+        #expect(HostResources.threadsUsedUp(service).contains("pids.max of /system.slice/ocelli.service is 512"))
+        let legacy = host.with(
+            """
+            == /proc/self/cgroup
+            8:pids:/docker/abc
+            == /proc/self/mountinfo
+            31 25 0:28 /docker/abc /sys/fs/cgroup/pids rw - cgroup cgroup rw,pids
+            == /sys/fs/cgroup/pids/pids.max
+            64
+            """)
+        #expect(HostResources(legacy).threads == Derived(64, because: "pids.max of / is 64"))
+        #expect(HostResources(HostFiles.fixture("")).threads.value == 32_768)
+    }
+
     @Test func aContainerSeesItsOwnGroupAsTheRoot() {
         let resources = HostResources(
             .server.with(

@@ -1,4 +1,5 @@
 internal import COpenVINO
+internal import FlowControl
 
 /// Calls a function of OpenVINO's C API and turns a status other than OK into an error with the engine's own words.
 /// - Parameters:
@@ -18,6 +19,7 @@ func checked(
         ov_free(message)
     }
     if detail.contains("bad_alloc") { detail = "not enough memory (\(firstWords(of: detail)))" }
+    if detail.contains("Resource temporarily unavailable") { detail = HostResources.threadsUsedUp() }
     if detail.isEmpty, let info = ov_get_error_info(status) {
         detail = String(cString: info)
     }
