@@ -42,6 +42,7 @@ struct HTTPDocumentTests {
             case .index: 17
             case .load: 18
             case .unload: 19
+            case .modelConfiguration: 20
             }
         }
     }
@@ -60,6 +61,7 @@ struct HTTPDocumentTests {
                 .model(name: name, version: version), .classify(model: name, version: version),
                 .predict(model: name, version: version), .openInference(.model(name: name, version: version)),
                 .openInference(.modelReady(name: name, version: version)),
+                .openInference(.modelConfiguration(name: name, version: version)),
                 .openInference(.infer(name: name, version: version)),
                 .openInference(.statistics(name: name, version: version)),
             ])
@@ -98,7 +100,7 @@ struct HTTPDocumentTests {
             }
         }
         #expect(found == Self.routes)
-        #expect(Set(Self.routes.map(Self.kind)) == Set(0...19))
+        #expect(Set(Self.routes.map(Self.kind)) == Set(0...20))
     }
 
     @Test func everyErrorCodeHasItsStatusInTheTable() {
@@ -168,7 +170,7 @@ struct HTTPDocumentTests {
             let path = example.command[start.upperBound...].prefix { !"? '\"".contains($0) }
             if example.code.isEmpty, let route = Route(path: String(path)) { kinds.insert(Self.kind(route)) }
         }
-        #expect(kinds == Set(0...19))
+        #expect(kinds == Set(0...20))
         for code in ErrorCode.allCases {
             let isShown = document.contains("\"code\": \"\(code.rawValue)\"")
             #expect(Self.shown.contains(code) ? isShown : codes.contains(code.rawValue), "\(code)")

@@ -40,6 +40,18 @@ import Testing
         #expect(try await problems(Self.good) == [])
     }
 
+    /// What training code writes: means in the units of the scaled pixel.
+    @Test(arguments: [
+        "{\"mean\": [0.485, 0.456, 0.406], \"std\": [0.229, 0.224, 0.225]}", "{\"mean\": 0.5, \"std\": 0.5}",
+        "{\"mean\": [123.68, 116.78, 103.94], \"std\": [58.4, 57.1, 57.4], \"scale\": 1}", "{\"mean\": 1, \"std\": 1}",
+        "{\"mean\": 127.5, \"std\": 127.5, \"scale\": 1}", "{\"mean\": 0, \"offset\": -1, \"scale\": 0.00784}",
+    ])
+    func meansWithinReachAreTaken(_ normalize: String) async throws {
+        let json = Self.good.replacingOccurrences(
+            of: "\"format\": \"RGB\"", with: "\"format\": \"RGB\", \"normalize\": \(normalize)")
+        #expect(try await problems(json) == [])
+    }
+
     /// What is replaced, by what, and what the problem must then begin with and mention.
     @Test(arguments: [
         ("\"id\": \"good\",", "", "id: ", "is missing"),
@@ -58,6 +70,15 @@ import Testing
         ("[2, 2, 3]", "[2, -1, 3]", "inputs[0].shape[1]: ", "-1"),
         ("\"format\": \"RGB\"", "\"format\": \"RGBA\"", "inputs[0].format: ", "\"RGBA\""),
         (", \"format\": \"RGB\"", "", "inputs[0].format: ", "is missing"),
+        (
+            "\"format\": \"RGB\"",
+            "\"format\": \"RGB\", \"normalize\": {\"mean\": [123.68, 116.78, 103.94], \"std\": [58.4, 57.1, 57.4]}",
+            "inputs[0].normalize.mean: 123.68", "is it in pixels? add \"scale\": 1"
+        ),
+        (
+            "\"format\": \"RGB\"", "\"format\": \"RGB\", \"normalize\": {\"mean\": -127.5, \"scale\": 0.003921569}",
+            "inputs[0].normalize.mean: -127.5", "(0.003921569)"
+        ),
         (
             "\"format\": \"RGB\"", "\"format\": \"RGB\", \"fill_color\": \"#+12345\"", "inputs[0].fill_color: ",
             "#+12345"

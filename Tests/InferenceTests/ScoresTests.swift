@@ -1,0 +1,70 @@
+import Foundation
+import Inference
+import Synchronization
+import Testing
+
+/// Scores that are no confidences are told of: when a model is loaded, or when it first gives some; and what is done to scores and
+/// pixels is told beside.
+@Suite struct ScoresTests {
+    /// A bundle of three classes whose engine gives the same scores for every picture, after those of its warm-up.
+    private func load(
+        _ scores: [Float], members: String = "", normalize: String = "{\"standard\": \"[-1,1]\"}"
+    ) async throws -> (Model, TemporaryFolder) {
+        let folder = try TemporaryFolder()
+        let json = """
+            {
+              "name": "m", "id": "m", "version": "1", "model": { "file": "m.onnx", "backend": "onnx" },
+              "inputs": [ { "name": "image", "type": "image", "shape": [2, 2, 3], "format": "RGB", "normalize": \(normalize) } ],
+              "outputs": [ { "name": "scores", "type": "array", "shape": [-1, 3], "labels": "labels.txt"\(members) } ]
+            }
+            """
+        let path = try folder.write(["model.json": json, "labels.txt": "a\nb\nc\n", "m.onnx": ""])
+        var configuration = ModelConfiguration()
+        configuration.engine = FakeEngine(
+            inputs: [TensorPort(name: "image", elementType: .float32, shape: [-1, 2, 2, 3])],
+            outputs: [TensorPort(name: "scores", elementType: .float32, shape: [-1, 3])],
+            answer: scores.withUnsafeBytes { [UInt8]($0) })
+        return (try await Model.load(contentsOf: path, configuration: configuration), folder)
+    }
+
+    @Test(arguments: [
+        ([Float(-3.5), 0.25, 11.5], "scores of -3.5 to 11.5"), ([-4, -2, -0.5], "scores of -4.0 to -0.5"),
+        ([0.1, 1.2, 0], "scores of 0.0 to 1.2"),
+    ])
+    func logitsAreToldOfWhenTheModelIsLoaded(_ scores: [Float], _ words: String) async throws {
+        let (model, _) = try await load(scores)
+        #expect(model.loadReport.advice.count == 1)
+        let advice = model.loadReport.advice.first ?? ""
+        #expect(advice.hasPrefix("output \"scores\": \(words) are no confidences"), "\(advice)")
+        #expect(advice.contains("\"activation\": \"softmax\"") && advice.contains("\"sigmoid\""), "\(advice)")
+    }
+
+    @Test(arguments: [[Float(0), 0.5, 1], [0, 0, 0], [0.3333, 0.3334, 0.3334], [0.0001, 1.0004, 0]])
+    func confidencesAreNot(_ scores: [Float]) async throws {
+        let (model, _) = try await load(scores)
+        #expect(model.loadReport.advice == [])
+    }
+
+    @Test(arguments: ["softmax", "sigmoid"])
+    func whatAnActivationMakesOfLogitsAreConfidences(_ activation: String) async throws {
+        let (model, _) = try await load([-3.5, 0.25, 11.5], members: ", \"activation\": \"\(activation)\"")
+        #expect(model.loadReport.advice == [])
+        #expect(model.loadReport.treatment.last == "output \"scores\": \(activation) of what the model gives")
+    }
+
+    @Test func whatBecomesOfPixelsAndScoresIsTold() async throws {
+        let (model, _) = try await load([0, 0.5, 1])
+        #expect(
+            model.loadReport.treatment == [
+                "input \"image\": pixels 0 to 255 become -1 to 1", "output \"scores\": scores as the model gives them",
+            ])
+        let imageNet = "{\"mean\": [0.485, 0.456, 0.406], \"std\": [0.229, 0.224, 0.225]}"
+        let (other, _) = try await load([0, 0.5, 1], normalize: imageNet)
+        // (0 - 0.485) / 0.229 and (1 - 0.485) / 0.229, and so on.
+        #expect(
+            other.loadReport.treatment.first
+                == "input \"image\": pixels 0 to 255 become -2.118 to 2.249, -2.036 to 2.429, -1.804 to 2.64")
+        let (plain, _) = try await load([0, 0.5, 1], normalize: "{\"scale\": 1, \"bias\": 0}")
+        #expect(plain.loadReport.treatment.first == "input \"image\": pixels 0 to 255 as they are")
+    }
+}
