@@ -156,7 +156,7 @@ struct StartupTests {
         let daemon = try Daemon(["--models", models.path, "--cache-dir", cache.path])
         let words = "could not be kept in \(cache.path) (cache_dir): No space left on device"
         #expect(daemon.waitForLog(words), "\(daemon.log)")
-        #expect(try Curl.post(BadInputTests.seven, to: daemon.url + "/v1/models/spoilt/classify").topLabel == "7")
+        #expect(try Curl.post(BadInputTests.seven, to: daemon.url + "/v1/models/damaged/classify").topLabel == "7")
         daemon.signal(SIGHUP)
         #expect(daemon.waitForLog("reload: done"))
         #expect(daemon.stop() == 0)
@@ -173,9 +173,9 @@ struct StartupTests {
         let daemon = try Daemon(
             environment: underSystemd ? ["INVOCATION_ID": "0123456789abcdef0123456789abcdef"] : [:],
             waitUntilReady: true, listen: listen[0])
-        let words = "the packaged unit lets only this machine connect"
+        let words = "the packaged unit allows connections from this machine only"
         #expect(daemon.log.contains(words) == isTold, "\(daemon.log)")
-        #expect(daemon.log.contains("widen IPAddressAllow (`systemctl edit ocelli`)") == isTold, "\(daemon.log)")
+        #expect(daemon.log.contains("extend IPAddressAllow (`systemctl edit ocelli`)") == isTold, "\(daemon.log)")
         daemon.stop()
     }
 

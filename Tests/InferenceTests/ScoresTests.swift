@@ -1,6 +1,6 @@
 import Foundation
 import Inference
-import Synchronization
+import TestSupport
 import Testing
 
 /// Scores that are no confidences are told of: when a model is loaded, or when it first gives some; and what is done to scores and
@@ -35,7 +35,7 @@ import Testing
         let (model, _) = try await load(scores)
         #expect(model.loadReport.advice.count == 1)
         let advice = model.loadReport.advice.first ?? ""
-        #expect(advice.hasPrefix("output \"scores\": \(words) are no confidences"), "\(advice)")
+        #expect(advice.hasPrefix("output \"scores\": \(words) are outside 0 to 1"), "\(advice)")
         #expect(advice.contains("\"activation\": \"softmax\"") && advice.contains("\"sigmoid\""), "\(advice)")
     }
 
@@ -66,5 +66,40 @@ import Testing
                 == "input \"image\": pixels 0 to 255 become -2.118 to 2.249, -2.036 to 2.429, -1.804 to 2.64")
         let (plain, _) = try await load([0, 0.5, 1], normalize: "{\"scale\": 1, \"bias\": 0}")
         #expect(plain.loadReport.treatment.first == "input \"image\": pixels 0 to 255 as they are")
+    }
+
+    /// Where the warm-up could not see it, the first answer does, once; a model that is loaded again is looked at again.
+    @Test func scoresOfAnAnswerAreToldOfOnce() async throws {
+        let folder = try TemporaryFolder()
+        let json = """
+            {
+              "name": "m", "id": "m", "version": "1", "model": { "file": "m.onnx", "backend": "onnx" },
+              "inputs": [ { "name": "image", "type": "image", "shape": [2, 2, 3], "format": "RGB" } ],
+              "outputs": [ { "name": "scores", "type": "array", "shape": [-1, 3], "labels": "labels.txt" } ],
+              "runtime": { "warmup": { "runs": 0 } }
+            }
+            """
+        _ = try folder.write(["m/model.json": json, "m/labels.txt": "a\nb\nc\n", "m/m.onnx": ""])
+        let engine = FakeEngine(
+            inputs: [TensorPort(name: "image", elementType: .float32, shape: [-1, 2, 2, 3])],
+            outputs: [TensorPort(name: "scores", elementType: .float32, shape: [-1, 3])],
+            answer: [Float(-3.5), 0.25, 11.5].withUnsafeBytes { [UInt8]($0) })
+        let (repository, events) = try Bundles.repository(folder, engine: engine)
+        await repository.loadEager()
+        let picture = EncodedImage(
+            [UInt8](try Data(contentsOf: SharedData.packageRoot.appendingPathComponent("examples/seven.png"))))
+        func classify() async throws {
+            let model = try await repository.model(named: "m")
+            let result = try await model.classification(of: picture, top: 2)
+            #expect(result.classifications.map(\.label) == ["c", "b"])
+        }
+        for _ in 0..<3 { try await classify() }
+        func advice() -> [String] { events.all.filter { $0.hasPrefix("advice m 1: ") } }
+        #expect(advice().count == 1)
+        #expect(
+            advice().first?.contains("output \"scores\": a score of 11.5 is outside 0 to 1") == true, "\(events.all)")
+        try await repository.reload("m")
+        try await classify()
+        #expect(advice().count == 2)
     }
 }

@@ -49,7 +49,7 @@ public final class Model: Sendable {
     let tensors: InputTensorPool
     /// The model once more, for predictions that nothing else runs beside.
     let lone: LoneSlot
-    /// Who is told of scores that are no confidences.
+    /// Reports scores that are not confidences.
     package let scoreWatch = ScoreWatch()
     /// What was tried of the shapes that callers bring to open axes.
     let shapeTrials: ShapeTrials

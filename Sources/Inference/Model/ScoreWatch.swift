@@ -26,9 +26,9 @@ package final class ScoreWatch: Sendable {
         guard !isTold.load(ordering: .relaxed) else { return }
         if let first = best.first {
             guard first.score > 1 + Self.slack else { return }
-            tell("output \"\(output)\": a score of \(first.score) \(Self.advice)")
+            tell("output \"\(output)\": a score of \(first.score) is outside 0 to 1\(Self.advice)")
         } else if asksForAll {
-            tell("output \"\(output)\": no score is above 0, and such scores \(Self.advice)")
+            tell("output \"\(output)\": no score is above 0\(Self.advice)")
         }
     }
 
@@ -38,7 +38,7 @@ package final class ScoreWatch: Sendable {
         guard let least = scores.min(), let greatest = scores.max(), least < -Self.slack || greatest > 1 + Self.slack,
             !isTold.exchange(true, ordering: .relaxed)
         else { return nil }
-        return "output \"\(output)\": scores of \(least) to \(greatest) \(Self.advice)"
+        return "output \"\(output)\": scores of \(least) to \(greatest) are outside 0 to 1\(Self.advice)"
     }
 
     private func tell(_ text: String) {
@@ -47,8 +47,8 @@ package final class ScoreWatch: Sendable {
     }
 
     private static let advice =
-        "are no confidences, which are 0 to 1: where the model gives logits, \"activation\": \"softmax\" (one class is right) or "
-        + "\"sigmoid\" (several may be) at the output in model.json makes confidences of them"
+        ", so they are no confidences: where the model gives logits, \"activation\": \"softmax\" (one class is right) or \"sigmoid\" "
+        + "(several may be) at the output in model.json makes confidences of them"
 }
 
 extension Model {

@@ -14,7 +14,7 @@ public final class ModelRepository: Sendable {
         case loneVariant(name: String, version: String, report: LoneReport)
         /// A version could not be loaded; an older one of the same name goes on serving. The reason holds all problems of the
         /// bundle, where it is the bundle's.
-        case failed(name: String, version: String, reason: String, problems: [BundleProblem])
+        case failed(name: String, version: String, reason: String, problems: [BundleProblem] = [])
         /// A version is served, though something looks like a mistake, which was seen when it was used.
         case advice(name: String, version: String, text: String)
         /// A version stays loaded in a reload: neither its files nor its configuration have changed.
