@@ -81,6 +81,12 @@ struct OperationsTests {
         try run("kserve.py", ["--swaps", "3"])
     }
 
+    /// The index of a bulk job whose pod dies: its arguments are the manifest's.
+    @Test(.enabled(if: Self.hasSchemas, "the packages of scripts/deployment are not installed: make setup-tests"))
+    func killedBulkJobAnswersEachLineOnce() throws {
+        try run("bulk.py", ["--lines", "2000", "--kills", "3"])
+    }
+
     private static var hasSchemas: Bool {
         FileManager.default.isExecutableFile(
             atPath: SharedData.packageRoot.appendingPathComponent(".build/deployment/bin/python").path)
