@@ -81,6 +81,12 @@ struct OperationsTests {
         try run("kserve.py", ["--swaps", "3"])
     }
 
+    /// nginx, HAProxy and Envoy: metrics and the repository of models, spelt in twenty ways.
+    @Test(.enabled(if: Self.hasSchemas && Self.hasProxy, "needs make setup-tests, and nginx or haproxy"))
+    func proxiesHideWhatIsForOperators() throws {
+        try run("spellings.py")
+    }
+
     /// The index of a bulk job whose pod dies: its arguments are the manifest's.
     @Test(.enabled(if: Self.hasSchemas, "the packages of scripts/deployment are not installed: make setup-tests"))
     func killedBulkJobAnswersEachLineOnce() throws {
