@@ -72,8 +72,8 @@ install: build ## install to PREFIX (default /usr/local), under DESTDIR
 deb: build ## build a Debian package in .build/deb
 	scripts/deb
 
-image: build ## make an OCI image in .build/image, without Docker (MODELS=DIR: images with these models)
-	scripts/image $(if $(MODELS),--models "$(MODELS)")
+image: build ## make an OCI image in .build/image, without Docker (MODELS=DIR: images with these models; COMPILE=1: compiled)
+	scripts/image $(if $(MODELS),--models "$(MODELS)") $(if $(COMPILE),--compile)
 
 uninstall: ## remove what install put there
 	scripts/install --remove "$(DESTDIR)$(PREFIX)"

@@ -177,6 +177,26 @@ def copy_models(source, target):
             shutil.copyfile(path, target / name)
 
 
+def compiled(folder, binary, search):
+    """Compiles the models in FOLDER/models into the image's cache; returns the cache's owner, as a layer wants it."""
+    cache = pathlib.Path(folder) / "var/cache/ocelli"
+    cache.mkdir(parents=True)
+    variables = {name: value for name, value in os.environ.items() if not name.startswith("OCELLI_")}
+    run = subprocess.run(
+        [binary, "compile", "--cache-dir", str(cache), str(folder / "models")], capture_output=True, text=True,
+        env=variables | {"LD_LIBRARY_PATH": search})
+    if run.returncode:
+        raise SystemExit(f"image: the models do not compile:\n{run.stderr.strip()}")
+    # Which files were tried here, by their inodes and times: of no use elsewhere.
+    (cache / "known-models.json").unlink(missing_ok=True)
+    for path in cache.iterdir():
+        path.chmod(0o644)
+    cache.chmod(0o775)
+    for path in (cache.parent, cache.parent.parent):
+        path.chmod(0o755)
+    return {"var/cache/ocelli": (USER, 0)}
+
+
 def check_links(path):
     """A link that leads out of the bundle would lead nowhere in the image."""
     for root, names, found in os.walk(path):
