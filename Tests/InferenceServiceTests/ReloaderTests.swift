@@ -73,9 +73,10 @@ import Testing
             return String(decoding: pipe.fileHandleForReading.availableData, as: UTF8.self)
         }
 
-        func exchange(_ path: String = "/v1/models") -> ExchangeRecord {
+        func exchange() throws -> ExchangeRecord {
             ExchangeRecord(
-                requestID: "the-request", remote: "x", method: .get, path: path, status: .ok, tag: "", note: nil,
+                requestID: "the-request", remote: "x", method: .get,
+                target: try Requests.head("GET /v1/models HTTP/1.1\nHost: x").target, status: .ok, tag: "", note: nil,
                 bodyBytesReceived: 0, bodyBytesSent: 0, firstByte: MonotonicInstant(nanoseconds: 0),
                 bodyEnd: MonotonicInstant(nanoseconds: 0), responseReady: MonotonicInstant(nanoseconds: 0),
                 end: MonotonicInstant(nanoseconds: 0), outcome: .answered)
@@ -96,12 +97,12 @@ import Testing
     func accessLinesAreTurnedOnAndOff(isOn: Bool) async throws {
         let world = try World()
         world.accessLog.use(isEnabled: !isOn)
-        world.accessLog.write(world.exchange(), route: "/v1/models")
+        world.accessLog.write(try world.exchange(), route: "/v1/models")
         #expect(await world.lines().contains("the-request") == !isOn)
         let settings = await world.reload { $0.accessLog = isOn }
         #expect(settings.accessLog == isOn)
         _ = await world.lines()
-        world.accessLog.write(world.exchange(), route: "/v1/models")
+        world.accessLog.write(try world.exchange(), route: "/v1/models")
         #expect(await world.lines().contains("the-request") == isOn)
     }
 
@@ -164,7 +165,7 @@ import Testing
         let log = await world.lines()
         #expect(log.contains("the file is wrong; nothing has changed") && !log.contains("{"), "\(log)")
         #expect(try world.admission("POST /v1/classify?timeout_ms=500 HTTP/1.1\nHost: x") == 404)
-        world.accessLog.write(world.exchange(), route: "/v1/models")
+        world.accessLog.write(try world.exchange(), route: "/v1/models")
         #expect(await world.lines().contains("the-request"))
         #expect(world.metrics[.reloadsFailed] == 3 && world.metrics[.reloadsSucceeded] == 0)
         #expect(world.metrics[.lastReloadSucceeded] == 0)

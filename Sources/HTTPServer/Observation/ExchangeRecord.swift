@@ -61,15 +61,15 @@ public struct ExchangeRecord: Sendable {
     public var outcome: Outcome
 
     package init(
-        requestID: String, remote: String, method: HTTPMethod?, path: String, status: HTTPStatus?, tag: String,
-        note: (any Sendable)? = nil, bodyBytesReceived: Int, bodyBytesSent: Int, firstByte: MonotonicInstant,
-        bodyEnd: MonotonicInstant,
-        responseReady: MonotonicInstant, end: MonotonicInstant, outcome: Outcome
+        requestID: String, remote: String, method: HTTPMethod?, target: RequestTarget?, status: HTTPStatus?,
+        tag: String, note: (any Sendable)? = nil, bodyBytesReceived: Int, bodyBytesSent: Int,
+        firstByte: MonotonicInstant, bodyEnd: MonotonicInstant, responseReady: MonotonicInstant, end: MonotonicInstant,
+        outcome: Outcome
     ) {
         self.requestID = requestID
         self.remote = remote
         self.method = method
-        self.path = path
+        self.target = target
         self.status = status
         self.tag = tag
         self.note = note
