@@ -188,6 +188,10 @@ let package = Package(
             name: "limitersim", dependencies: ["FlowControl", "SystemSupport"],
             path: "Benchmarks/overload/LimiterSimulator",
             swiftSettings: strict),
+        .executableTarget(
+            name: "observationsbench", dependencies: ["Observations"],
+            path: "Benchmarks/observations/ObservationsBench",
+            swiftSettings: strict),
         .testTarget(
             name: "EndToEndTests",
             dependencies: ["HTTPWire", "ImagePipeline", "Inference", "InferenceService", "Settings", "TestSupport"],

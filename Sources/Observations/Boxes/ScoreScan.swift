@@ -91,7 +91,7 @@ struct ScoreScan {
     private func rows(_ scores: Plane, _ batch: Range<Int>, _ firstRow: Int, _ candidates: inout Candidates) {
         let (range, shift) = classes(scores)
         for row in batch {
-            guard Self.maximum(scores, row, range) >= least else { continue }
+            guard Self.reaches(least, scores, row, range) else { continue }
             each(scores, row, range) { place, value in
                 add(probability(value), firstRow &+ row, place &- shift, &candidates)
             }
@@ -132,6 +132,30 @@ struct ScoreScan {
             }
         }
         if bestPlace >= 0 { body(bestPlace, best) }
+    }
+
+    /// Whether a value of a row is `least` or more.
+    @inline(__always)
+    private static func reaches(_ least: Float, _ scores: Plane, _ row: Int, _ range: Range<Int>) -> Bool {
+        guard scores.step == 1, range.count >= 16 else { return maximum(scores, row, range) >= least }
+        let values = scores.base + row &* scores.rowStride
+        func lanes(_ place: Int) -> SIMD8<Float> {
+            UnsafeRawPointer(values + place).loadUnaligned(as: SIMD8<Float>.self)
+        }
+        let floor = SIMD8<Float>(repeating: least)
+        var isOver = SIMDMask<SIMD8<Int32>>(repeating: false)
+        var place = range.lowerBound
+        while place &+ 16 <= range.upperBound {
+            isOver = isOver .| (lanes(place) .>= floor) .| (lanes(place &+ 8) .>= floor)
+            place &+= 16
+        }
+        // The last ones, some of them a second time.
+        if place < range.upperBound {
+            isOver = isOver .| (lanes(range.upperBound &- 16) .>= floor) .| (lanes(range.upperBound &- 8) .>= floor)
+        }
+        // The mask's lanes are all ones or all zeros.
+        let words = unsafeBitCast(isOver, to: SIMD4<UInt64>.self)
+        return words[0] | words[1] | words[2] | words[3] != 0
     }
 
     /// The greatest value of a row; -infinity where none is a number.

@@ -16,50 +16,104 @@ package enum Suppression {
         var kept: [Int] = []
         kept.reserveCapacity(min(most, boxes.count))
         guard most > 0 else { return kept }
-        // Boxes that stayed, chained by class: only those of its own are compared with a box.
-        var keptBoxes: [Box] = []
-        var areas: [Float] = []
-        var previous: [Int32] = []
-        var latest: [Int32: Int32] = [:]
-        keptBoxes.reserveCapacity(kept.capacity)
-        areas.reserveCapacity(kept.capacity)
-        previous.reserveCapacity(kept.capacity)
+        // Boxes that stayed are compared eight at a time, and only those of a box's own class: each class has a chain of blocks.
+        var blocks: [Block] = []
+        var latest: [Int32: Int] = [:]
         for index in boxes.indices {
             if index & 63 == 63, isCancelled() { throw .cancelled }
-            let box = boxes[index], area = box.area
+            let box = boxes[index]
             let label = labels.map { $0[index] } ?? 0
             let start = latest[label] ?? -1
-            let isDropped = keptBoxes.withUnsafeBufferPointer { keptBoxes in
-                areas.withUnsafeBufferPointer { areas in
-                    previous.withUnsafeBufferPointer { previous in
-                        var next = start
-                        while next >= 0 {
-                            let other = Int(next)
-                            if overlaps(box, area, keptBoxes[other], areas[other], iou) { return true }
-                            next = previous[other]
-                        }
-                        return false
-                    }
+            let isDropped = blocks.withUnsafeBufferPointer { blocks in
+                let wide = WideBox(box)
+                var next = start
+                while next >= 0 {
+                    if blocks[next].overlaps(wide, iou) { return true }
+                    next = blocks[next].previous
                 }
+                return false
             }
             if isDropped { continue }
-            latest[label] = Int32(truncatingIfNeeded: kept.count)
             kept.append(index)
-            keptBoxes.append(box)
-            areas.append(area)
-            previous.append(start)
             if kept.count == most { break }
+            if start >= 0, blocks[start].count < Block.lanes {
+                blocks[start].add(box)
+            } else {
+                latest[label] = blocks.count
+                blocks.append(Block(box, previous: start))
+            }
         }
         return kept
     }
 
-    @inline(__always)
-    private static func overlaps(_ box: Box, _ area: Float, _ other: Box, _ otherArea: Float, _ iou: Float) -> Bool {
-        let width = min(box.right, other.right) - max(box.left, other.left)
-        guard width > 0 else { return false }
-        let height = min(box.bottom, other.bottom) - max(box.top, other.top)
-        guard height > 0 else { return false }
-        let intersection = width * height
-        return intersection > iou * (area + otherArea - intersection)
+    private typealias Lanes = SIMD8<Float>
+
+    /// A box in every lane.
+    private struct WideBox {
+        let left: Lanes, top: Lanes, right: Lanes, bottom: Lanes, area: Lanes
+
+        init(_ box: Box) {
+            left = Lanes(repeating: box.left)
+            top = Lanes(repeating: box.top)
+            right = Lanes(repeating: box.right)
+            bottom = Lanes(repeating: box.bottom)
+            area = Lanes(repeating: box.area)
+        }
+    }
+
+    /// Up to eight boxes of one class that stayed. Lanes without a box overlap nothing.
+    private struct Block {
+        static let lanes = Lanes.scalarCount
+        private var left = Lanes(repeating: 4 * Box.farthest), top = Lanes(repeating: 4 * Box.farthest)
+        private var right = Lanes(repeating: -4 * Box.farthest), bottom = Lanes(repeating: -4 * Box.farthest)
+        private var area = Lanes.zero
+        private(set) var count = 0
+        /// The class's block before this one; -1 for none.
+        let previous: Int
+
+        init(_ box: Box, previous: Int) {
+            self.previous = previous
+            add(box)
+        }
+
+        mutating func add(_ box: Box) {
+            left[count] = box.left
+            top[count] = box.top
+            right[count] = box.right
+            bottom[count] = box.bottom
+            area[count] = box.area
+            count += 1
+        }
+
+        /// Whether the box overlaps one of these by more than `iou`.
+        @inline(__always)
+        func overlaps(_ box: WideBox, _ iou: Float) -> Bool {
+            let width = Self.least(right, box.right) - Self.greatest(left, box.left)
+            // Most boxes are beside each other.
+            guard Self.isAnyOver(width) else { return false }
+            let height = Self.least(bottom, box.bottom) - Self.greatest(top, box.top)
+            let intersection = width * height
+            let excess = intersection - iou * (area + box.area - intersection)
+            // All three are greater than 0 where the least of them is.
+            return Self.isAnyOver(Self.least(Self.least(width, height), excess))
+        }
+
+        /// Whether a lane is greater than 0.
+        @inline(__always)
+        private static func isAnyOver(_ lanes: Lanes) -> Bool {
+            // The mask's lanes are all ones or all zeros.
+            let words = unsafeBitCast(lanes .> 0, to: SIMD4<UInt64>.self)
+            return words[0] | words[1] | words[2] | words[3] != 0
+        }
+
+        @inline(__always)
+        private static func least(_ one: Lanes, _ other: Lanes) -> Lanes {
+            one.replacing(with: other, where: other .< one)
+        }
+
+        @inline(__always)
+        private static func greatest(_ one: Lanes, _ other: Lanes) -> Lanes {
+            one.replacing(with: other, where: other .> one)
+        }
     }
 }
