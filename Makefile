@@ -45,8 +45,8 @@ mutants: deps ## plant known bugs, one at a time, and check that the tests notic
 	scripts/mutants $(BUGS)
 
 test-asan: deps ## the parsers and decoders under AddressSanitizer
-	OCELLI_ONLY=HTTPWireTests,ImagePipelineTests swift test --sanitize=address --disable-xctest --scratch-path .build/asan --no-parallel \
-	    --filter 'HTTPWireTests|ImagePipelineTests' $(QUIET)
+	OCELLI_ONLY=HTTPWireTests,ImagePipelineTests,ObservationsTests swift test --sanitize=address --disable-xctest --scratch-path .build/asan --no-parallel \
+	    --filter 'HTTPWireTests|ImagePipelineTests|ObservationsTests' $(QUIET)
 
 test-tsan: deps ## the concurrent parts under ThreadSanitizer
 	OCELLI_ONLY=FlowControlTests swift test --sanitize=thread --disable-xctest --scratch-path .build/tsan --no-parallel \

@@ -156,7 +156,12 @@ package struct ObservationWriter {
     private func write(
         _ mask: PictureMask, labels: [String]?, to writer: inout JSONWriter
     ) throws(ImageError) {
-        let areas = mask.areas
+        let areas: [Int]
+        do throws(ObservationError) {
+            areas = try mask.areas(isCancelled: isCancelled)
+        } catch {
+            throw .cancelled
+        }
         func label(_ index: Int) -> String { labels.flatMap { index < $0.count ? $0[index] : nil } ?? "\(index)" }
         var present = areas.indices.filter { areas[$0] > 0 && $0 != Int(mask.unseen) }
         if let classes { present = present.filter { classes.contains(label($0)) || classes.contains("\($0)") } }
@@ -203,7 +208,7 @@ package enum MaskPicture {
             palette: palette && mask.bytes == 1 ? colors : nil
         ) { row, line in
             if row & 63 == 0, isCancelled() { return false }
-            if !mask.repeatsRow(row) { mask.write(row: row, into: line) }
+            mask.write(row: row, into: line)
             return true
         }
     }

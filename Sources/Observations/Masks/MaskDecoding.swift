@@ -35,18 +35,6 @@ package enum ChannelPlace: String, Sendable, CaseIterable {
     case last
 }
 
-/// A class for each cell of a grid over the input tensor.
-package struct ClassMap: Sendable, Hashable {
-    /// Cells of a row, and rows.
-    package let width: Int, height: Int
-    /// The size of the input tensor in pixels.
-    package let tensorWidth: Int, tensorHeight: Int
-    /// The number of classes: one more than the largest number in the map can be.
-    package let classes: Int
-    /// Row by row.
-    package let values: [UInt16]
-}
-
 /// Reads a mask's output.
 package struct MaskDecoder: Sendable {
     package let decoding: MaskDecoding
@@ -95,7 +83,7 @@ package struct MaskDecoder: Sendable {
         self.classes = decoding.layout == .indices ? min(classes ?? 256, Self.mostClasses) : channels + background
     }
 
-    /// The greatest class of each cell.
+    /// The greatest class of each cell, and what can win between their middles.
     package func map(
         _ tensor: OutputTensor, threshold: Float? = nil, isCancelled: () -> Bool = { false }
     ) throws(ObservationError) -> ClassMap {
@@ -104,6 +92,7 @@ package struct MaskDecoder: Sendable {
             throw .unexpected(role: "output", expected: "\(count * channels) values", found: "\(tensor.shape)")
         }
         var values = [UInt16](repeating: 0, count: count)
+        var between: (starts: [Int32], contenders: [ClassMap.Contender]) = ([], [])
         if decoding.layout == .indices {
             for index in 0..<count {
                 let value = base[index].rounded()
@@ -138,9 +127,17 @@ package struct MaskDecoder: Sendable {
                 }
                 start = end
             }
+            if let scores = Plane(
+                tensor, offset: 0, rows: count, rowStride: cellStep, count: channels, step: channelStep)
+            {
+                between = try ContenderSearch(
+                    width: cells.width, height: cells.height, values: values, scores: scores, first: first,
+                    nothing: first == 1 ? least : nil
+                ).run(isCancelled: isCancelled)
+            }
         }
         return ClassMap(
             width: cells.width, height: cells.height, tensorWidth: width, tensorHeight: height, classes: classes,
-            values: values)
+            values: values, starts: between.starts, contenders: between.contenders)
     }
 }

@@ -6,7 +6,7 @@ package struct PictureMask: Sendable {
     /// Bytes of a pixel: 2 above 256 classes.
     package let bytes: Int
     private let map: ClassMap
-    private let columns: [Int32], rows: [Int32]
+    private let x: GridAxis, y: GridAxis
 
     /// The map laid over the picture.
     package init(_ map: ClassMap, in picture: PictureMap) {
@@ -15,44 +15,60 @@ package struct PictureMask: Sendable {
         height = picture.y.length
         bytes = map.classes > 256 ? 2 : 1
         unseen = map.classes > 256 ? .max : map.classes == 256 ? 0 : 255
-        columns = picture.x.cells(map.width, side: map.tensorWidth)
-        rows = picture.y.cells(map.height, side: map.tensorHeight)
+        x = GridAxis(picture.x, cells: map.width, side: map.tensorWidth)
+        y = GridAxis(picture.y, cells: map.height, side: map.tensorHeight)
     }
-
-    /// Whether a row is the same as the one above.
-    package func repeatsRow(_ row: Int) -> Bool { row > 0 && rows[row] == rows[row - 1] }
 
     /// Writes the class numbers of a row: one byte each, or two with the high one first, as PNG has them.
     /// - Parameter destination: `width * bytes` bytes.
     package func write(row: Int, into destination: UnsafeMutableBufferPointer<UInt8>) {
-        guard destination.count >= width * bytes, rows.indices.contains(row) else { return }
-        let line = Int(rows[row])
-        for column in 0..<width {
-            let value = number(Int(columns[column]), line)
-            if bytes == 1 {
-                destination[column] = UInt8(truncatingIfNeeded: value)
-            } else {
-                destination[2 &* column] = UInt8(truncatingIfNeeded: value >> 8)
-                destination[2 &* column &+ 1] = UInt8(truncatingIfNeeded: value)
+        guard destination.count >= width * bytes, y.cells.indices.contains(row) else { return }
+        func set(_ columns: Range<Int>, _ value: UInt16) {
+            for column in columns {
+                if bytes == 1 {
+                    destination[column] = UInt8(truncatingIfNeeded: value)
+                } else {
+                    destination[2 &* column] = UInt8(truncatingIfNeeded: value >> 8)
+                    destination[2 &* column &+ 1] = UInt8(truncatingIfNeeded: value)
+                }
             }
         }
-    }
-
-    @inline(__always)
-    private func number(_ column: Int, _ row: Int) -> UInt16 {
-        column < 0 || row < 0 ? unseen : map.values[row &* map.width &+ column]
+        let line = Int(y.cells[row])
+        guard line >= 0 else { return set(0..<width, unseen) }
+        set(0..<x.seen.lowerBound, unseen)
+        for span in x.spans {
+            if let value = map.onlyClass(column: span.cell, row: line) {
+                set(span.pixels, value)
+                continue
+            }
+            for column in span.pixels {
+                set(
+                    column..<column + 1,
+                    map.number(column: span.cell, row: line, x: x.parts[column], y: y.parts[row]))
+            }
+        }
+        set(x.seen.upperBound..<width, unseen)
     }
 
     /// The number of pixels of each class.
-    package var areas: [Int] {
-        var across = [Int](repeating: 0, count: map.width), down = [Int](repeating: 0, count: map.height)
-        for column in columns where column >= 0 { across[Int(column)] += 1 }
-        for row in rows where row >= 0 { down[Int(row)] += 1 }
+    package func areas(isCancelled: () -> Bool = { false }) throws(ObservationError) -> [Int] {
         var areas = [Int](repeating: 0, count: map.classes)
-        for row in 0..<map.height where down[row] > 0 {
-            for column in 0..<map.width {
-                let value = Int(map.values[row &* map.width &+ column])
-                if value < areas.count { areas[value] += across[column] * down[row] }
+        func count(_ value: UInt16, _ pixels: Int) {
+            if Int(value) < areas.count { areas[Int(value)] += pixels }
+        }
+        for down in y.spans {
+            if isCancelled() { throw .cancelled }
+            for across in x.spans {
+                if let value = map.onlyClass(column: across.cell, row: down.cell) {
+                    count(value, across.pixels.count * down.pixels.count)
+                    continue
+                }
+                for row in down.pixels {
+                    for column in across.pixels {
+                        count(
+                            map.number(column: across.cell, row: down.cell, x: x.parts[column], y: y.parts[row]), 1)
+                    }
+                }
             }
         }
         return areas
@@ -67,26 +83,30 @@ package struct PictureMask: Sendable {
         for value in wanted where runs.indices.contains(value) {
             runs[value] = RunLengths(width: width, height: height)
         }
-        // Where the cells of a column begin and end, in pixels.
-        var segments: [(cell: Int, rows: Range<Int>)] = []
-        for (pixel, row) in rows.enumerated() where row >= 0 {
-            if let last = segments.last, last.cell == Int(row) {
-                segments[segments.count - 1].rows = last.rows.lowerBound..<pixel + 1
-            } else {
-                segments.append((Int(row), pixel..<pixel + 1))
-            }
-        }
         var total = 0
-        for column in 0..<width where columns[column] >= 0 {
-            if column & 63 == 0, isCancelled() { throw .cancelled }
-            for (cell, rows) in segments {
-                let value = Int(number(Int(columns[column]), cell))
-                guard value < runs.count, runs[value] != nil else { continue }
-                let before = runs[value]?.counts.count ?? 0
-                runs[value]?.add(column: column, rows: rows)
-                total += (runs[value]?.counts.count ?? 0) - before
+        func add(_ value: UInt16, _ column: Int, _ rows: Range<Int>) {
+            let value = Int(value)
+            guard value < runs.count, runs[value] != nil else { return }
+            let before = runs[value]?.counts.count ?? 0
+            runs[value]?.add(column: column, rows: rows)
+            total += (runs[value]?.counts.count ?? 0) - before
+        }
+        for across in x.spans {
+            for column in across.pixels {
+                if column & 63 == 0, isCancelled() { throw .cancelled }
+                for down in y.spans {
+                    if let value = map.onlyClass(column: across.cell, row: down.cell) {
+                        add(value, column, down.pixels)
+                        continue
+                    }
+                    for row in down.pixels {
+                        add(
+                            map.number(column: across.cell, row: down.cell, x: x.parts[column], y: y.parts[row]),
+                            column, row..<row + 1)
+                    }
+                }
+                if total > most { return nil }
             }
-            if total > most { return nil }
         }
         var result: [Int: RunLengths] = [:]
         for value in wanted where runs.indices.contains(value) {
@@ -94,5 +114,41 @@ package struct PictureMask: Sendable {
             result[value] = runs[value]
         }
         return result
+    }
+}
+
+/// Where the pixels of one axis of the picture lie between the middles of a grid's cells.
+private struct GridAxis: Sendable {
+    /// For each pixel the cell whose middle is the last one before its own, or the first cell; -1 for pixels that the tensor does not show.
+    private(set) var cells: [Int32]
+    /// How far a pixel's middle is on the way from that cell's middle to the next one's, 0 to 1.
+    private(set) var parts: [Float]
+    /// Neighbouring pixels with the same cell.
+    private(set) var spans: [(cell: Int, pixels: Range<Int>)] = []
+    /// The pixels that the tensor shows.
+    private(set) var seen = 0..<0
+
+    init(_ axis: AxisMap, cells count: Int, side: Int) {
+        let length = max(0, axis.length)
+        cells = [Int32](repeating: -1, count: length)
+        parts = [Float](repeating: 0, count: length)
+        for pixel in 0..<length {
+            let middle = Double(pixel) + 0.5
+            guard axis.seen.contains(middle) else { continue }
+            let place = axis.tensor(middle) * Double(count) / Double(side) - 0.5
+            let inside = min(max(place, 0), Double(count - 1)), cell = Int(inside)
+            cells[pixel] = Int32(truncatingIfNeeded: cell)
+            parts[pixel] = Float(inside - Double(cell))
+            if let last = spans.last, last.cell == cell {
+                spans[spans.count - 1].pixels = last.pixels.lowerBound..<pixel + 1
+            } else {
+                spans.append((cell, pixel..<pixel + 1))
+            }
+        }
+        if let first = spans.first, let last = spans.last {
+            seen = first.pixels.lowerBound..<last.pixels.upperBound
+        } else {
+            seen = length..<length
+        }
     }
 }

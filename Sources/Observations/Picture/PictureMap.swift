@@ -24,18 +24,6 @@ package struct AxisMap: Sendable, Hashable {
 
     /// The tensor's coordinate of one of the picture's.
     package func tensor(_ picture: Double) -> Double { (picture - origin) / scale }
-
-    /// For each pixel of the picture the cell of a grid of `cells` over `side` pixels of the tensor that its middle is in; -1 for
-    /// pixels that the tensor does not show.
-    func cells(_ cells: Int, side: Int) -> [Int32] {
-        (0..<max(0, length)).map { pixel in
-            let middle = Double(pixel) + 0.5
-            guard seen.contains(middle) else { return -1 }
-            let cell = tensor(middle) * Double(cells) / Double(side)
-            guard cell >= 0 else { return 0 }
-            return Int32(min(cell, Double(cells - 1)))
-        }
-    }
 }
 
 /// Where the input tensor lies in the picture as it is displayed: the inverse of what was done to the picture.

@@ -83,7 +83,7 @@ package enum LocalObservation {
                 output(
                     request.isJSON
                         ? try json(result, file: file, model: name, version: model.description.version, total: total)
-                        : text(result, file: file))
+                        : try text(result, file: file))
             } catch {
                 progress("")
                 failed += 1
@@ -108,7 +108,7 @@ package enum LocalObservation {
 
     // MARK: Text
 
-    private static func text(_ result: ObservationResult, file: String) -> String {
+    private static func text(_ result: ObservationResult, file: String) throws -> String {
         func places(_ values: [Double]) -> String {
             values.map { Units.decimal($0, places: 1) }.joined(separator: " ")
         }
@@ -125,7 +125,7 @@ package enum LocalObservation {
             }
             if found.isEmpty { lines.append("  (nothing reaches the threshold)") }
         case .mask(let mask, let labels):
-            let areas = mask.areas, whole = Float(max(1, mask.width * mask.height))
+            let areas = try mask.areas(), whole = Float(max(1, mask.width * mask.height))
             for index in areas.indices.sorted(by: { areas[$0] > areas[$1] }) where areas[index] > 0 {
                 let label = labels.flatMap { index < $0.count ? $0[index] : nil } ?? "\(index)"
                 lines.append("\(percent(Float(areas[index]) / whole))  \(label)")
