@@ -62,7 +62,7 @@ import Testing
             let wanted = expected.map {
                 Detection(
                     box: Box(left: boxes[$0][0], top: boxes[$0][1], right: boxes[$0][2], bottom: boxes[$0][3]),
-                    index: labels[$0], confidence: scores[$0])
+                    index: labels[$0], confidence: scores[$0], row: $0)
             }
             #expect(found == wanted, "set \(set) of seed \(seed)")
             if found != wanted { return }

@@ -294,14 +294,16 @@ package struct BoxDecoder: Sendable {
         case .perClass, .all:
             survivors = try Suppression.survivors(
                 of: boxes, labels: decoding.suppression == .all ? nil : chosen.map(\.candidate.label),
-                iou: options.iou ?? decoding.iou, most: most, isCancelled: isCancelled)
+                iou: options.iou ?? decoding.iou, most: most, mostOfClass: decoding.maxDetectionsOfClass,
+                isCancelled: isCancelled)
         }
         return survivors.map { place in
             let (candidate, level, row) = chosen[place]
             var extras: [Float] = []
             if let plane = levels[level].extras { extras = (0..<plane.count).map { plane[row, $0] } }
             return Detection(
-                box: boxes[place], index: Int(candidate.label), confidence: candidate.score, extras: extras)
+                box: boxes[place], index: Int(candidate.label), confidence: candidate.score, extras: extras,
+                row: Int(candidate.row))
         }
     }
 }

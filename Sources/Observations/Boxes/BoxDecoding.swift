@@ -18,6 +18,8 @@ package struct BoxDecoding: Sendable, Hashable {
     package var suppression: SuppressionScope
     /// The most detections of a picture.
     package var maxDetections: Int
+    /// The most detections of one class, where suppression is per class; nil for no limit.
+    package var maxDetectionsOfClass: Int?
     /// Whether one box can be several detections, one for each class over the threshold. Otherwise only its best class counts.
     package var multiLabel: Bool
     /// The axis order of a single tensor that holds everything; nil finds it by the number of classes.

@@ -33,12 +33,15 @@ package struct Detection: Sendable, Hashable {
     package var confidence: Float
     /// What follows the classes in its row: coefficients of its mask, its keypoints.
     package var extras: [Float] = []
+    /// The row of the outputs that it was read from, counted over all levels.
+    package var row = 0
 
     /// A detection.
-    package init(box: Box, index: Int, confidence: Float, extras: [Float] = []) {
+    package init(box: Box, index: Int, confidence: Float, extras: [Float] = [], row: Int = 0) {
         self.box = box
         self.index = index
         self.confidence = confidence
         self.extras = extras
+        self.row = row
     }
 }

@@ -8,21 +8,24 @@ package enum Suppression {
     ///   - labels: the class of each; boxes of two classes do not suppress each other. Nil: all do.
     ///   - iou: intersection over union above which a box is dropped.
     ///   - most: the number of boxes after which it ends.
+    ///   - mostOfClass: the number of boxes after which the others of their class are dropped; nil for no limit.
     ///   - isCancelled: asked now and then; true ends it.
     /// - Returns: the places of the boxes that stay, in order.
     package static func survivors(
-        of boxes: [Box], labels: [Int32]?, iou: Float, most: Int, isCancelled: () -> Bool = { false }
+        of boxes: [Box], labels: [Int32]?, iou: Float, most: Int, mostOfClass: Int? = nil,
+        isCancelled: () -> Bool = { false }
     ) throws(ObservationError) -> [Int] {
         var kept: [Int] = []
         kept.reserveCapacity(min(most, boxes.count))
         guard most > 0 else { return kept }
         // Boxes that stayed are compared eight at a time, and only those of a box's own class: each class has a chain of blocks.
         var blocks: [Block] = []
-        var latest: [Int32: Int] = [:]
+        var latest: [Int32: Int] = [:], counts: [Int32: Int] = [:]
         for index in boxes.indices {
             if index & 63 == 63, isCancelled() { throw .cancelled }
             let box = boxes[index]
             let label = labels.map { $0[index] } ?? 0
+            if let mostOfClass, counts[label, default: 0] >= mostOfClass { continue }
             let start = latest[label] ?? -1
             let isDropped = blocks.withUnsafeBufferPointer { blocks in
                 let wide = WideBox(box)
@@ -35,6 +38,7 @@ package enum Suppression {
             }
             if isDropped { continue }
             kept.append(index)
+            if mostOfClass != nil { counts[label, default: 0] += 1 }
             if kept.count == most { break }
             if start >= 0, blocks[start].count < Block.lanes {
                 blocks[start].add(box)

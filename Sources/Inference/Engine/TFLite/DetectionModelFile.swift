@@ -95,19 +95,11 @@ private final class DetectionRequest: InferRequest {
 
     func finish() throws(EngineError) {
         try base.finish()
-        let found = try read(model.taken[...], []) { offsets, scores throws(ObservationError) in
-            try model.decoder.detections(in: ["boxes": [offsets], "scores": [scores]])
+        let tables = try read(model.taken[...], []) { offsets, scores throws(ObservationError) in
+            model.detection.tables(
+                of: try model.decoder.detections(in: ["boxes": [offsets], "scores": [scores]]), scores: scores.values)
         }
-        let most = model.detection.decoding.maxDetections
-        var boxes = [Float](repeating: 0, count: most * 4)
-        var classes = [Float](repeating: 0, count: most), scores = classes
-        for (index, one) in found.prefix(most).enumerated() {
-            boxes.replaceSubrange(
-                index * 4..<index * 4 + 4, with: [one.box.top, one.box.left, one.box.bottom, one.box.right])
-            classes[index] = Float(one.index)
-            scores[index] = one.confidence
-        }
-        results.withLock { $0 = [boxes, classes, scores, [Float(min(found.count, most))]] }
+        results.withLock { $0 = tables }
     }
 
     func withOutput<R>(_ index: Int, _ body: (Shape, UnsafeRawBufferPointer) -> R) throws(EngineError) -> R {
@@ -121,8 +113,8 @@ private final class DetectionRequest: InferRequest {
     /// The operator's inputs as 32-bit floats.
     private func read(
         _ rest: ArraySlice<Int>, _ tensors: [OutputTensor],
-        _ body: (OutputTensor, OutputTensor) throws(ObservationError) -> [Detection]
-    ) throws(EngineError) -> [Detection] {
+        _ body: (OutputTensor, OutputTensor) throws(ObservationError) -> [[Float]]
+    ) throws(EngineError) -> [[Float]] {
         guard let next = rest.first else {
             guard tensors.count == 2 else { return [] }
             do throws(ObservationError) {
@@ -132,7 +124,7 @@ private final class DetectionRequest: InferRequest {
                     kind: .failure, operation: "do the work of \(DetectionOperator.name)", detail: error.message)
             }
         }
-        let outcome: Result<[Detection], EngineError> = try base.withOutput(next) { shape, raw in
+        let outcome: Result<[[Float]], EngineError> = try base.withOutput(next) { shape, raw in
             let type = model.base.outputs[next].elementType
             let quantization = type.isFloatingPoint ? nil : model.detection.quantization[rest.startIndex]
             var values: [Float] = []

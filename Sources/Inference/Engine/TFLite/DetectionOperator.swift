@@ -1,10 +1,10 @@
-internal import Observations
+package import Observations
 
 /// TFLite_Detection_PostProcess, the custom operator at the end of TensorFlow Lite's detectors: what a file says of it, and the file
 /// without it. OpenVINO has no translator for it.
 ///
 /// Source: TensorFlow Lite's schema.fbs (field numbers), and the operator's documented options.
-struct DetectionOperator {
+package struct DetectionOperator {
     static let name = "TFLite_Detection_PostProcess"
 
     /// The four outputs: boxes, classes, scores, count.
@@ -14,11 +14,13 @@ struct DetectionOperator {
     /// How the inputs become numbers, where they are quantized.
     let quantization: [Quantization?]
     /// What it does.
-    let decoding: BoxDecoding
+    package let decoding: BoxDecoding
+    /// Rows of the outputs for each box that stays: its classes, the most likely first. The count counts boxes.
+    package let rowsOfBox: Int
     /// The rows and columns of the scores.
-    let boxes: Int, columns: Int
+    package let boxes: Int, columns: Int
     /// The file without the operator.
-    let file: [UInt8]
+    package let file: [UInt8]
 
     /// `(value - zero) * scale`
     struct Quantization {
@@ -28,12 +30,12 @@ struct DetectionOperator {
     }
 
     /// A file that has the operator, but not in a form that is known.
-    struct Unreadable: Error {
-        let reason: String
+    package struct Unreadable: Error {
+        package let reason: String
     }
 
     /// Nil where the file does not have the operator.
-    init?(_ bytes: [UInt8]) throws(Unreadable) {
+    package init?(_ bytes: [UInt8]) throws(Unreadable) {
         let buffer = FlatBuffer(bytes: bytes)
         guard let model = buffer.root, let codes = model.tables(1), let graphs = model.tables(2) else { return nil }
         guard let code = codes.firstIndex(where: { $0.string(1) == Self.name }) else { return nil }
@@ -90,6 +92,15 @@ struct DetectionOperator {
         let perClass = try number("use_regular_nms", 0) != 0
         decoding.suppression = perClass ? .perClass : .all
         decoding.multiLabel = perClass
+        if perClass {
+            decoding.maxDetectionsOfClass = Int(min(max(try number("detections_per_class", 100), 1), 10_000))
+        }
+        rowsOfBox = Int(min(max(try number("max_classes_per_detection", 1), 1), 10_000))
+        guard decoding.maxDetections * rowsOfBox <= 100_000 else {
+            throw Unreadable(
+                reason:
+                    "\(Self.name) gives \(decoding.maxDetections) boxes with \(rowsOfBox) classes: at most 100000 rows")
+        }
         decoding.variances = []
         for name in ["x_scale", "y_scale", "w_scale", "h_scale"] {
             let scale = try number(name)
@@ -109,12 +120,41 @@ struct DetectionOperator {
         self.decoding = decoding
         inputs = taken[..<2].map { tensors[$0].string(3) ?? "" }
         quantization = taken[..<2].map { Self.quantization(of: tensors[$0]) }
-        let most = decoding.maxDetections
+        let most = decoding.maxDetections * rowsOfBox
         let shapes: [Shape] = [[1, most, 4], [1, most], [1, most], [1]]
         outputs = zip(given, shapes).map {
             TensorPort(name: tensors[$0].string(3) ?? "", elementType: .float32, shape: $1)
         }
         file = try Self.cut(buffer, model: model, graph: graph, operator: place, taken: taken, given: given)
+    }
+
+    /// The operator's four outputs: boxes, classes, scores and count.
+    ///
+    /// By default a box that stays has a row for each of its best classes, under the threshold or not; rows that are not needed are 0.
+    /// - Parameter scores: `boxes` rows of `columns`.
+    func tables(of found: [Detection], scores: UnsafeBufferPointer<Float>) -> [[Float]] {
+        let each = decoding.suppression == .all ? rowsOfBox : 1
+        let background = decoding.background == .first ? 1 : 0
+        let rows = decoding.maxDetections * rowsOfBox
+        let kept = found.prefix(decoding.maxDetections)
+        var boxes = [Float](repeating: 0, count: rows * 4)
+        var classes = [Float](repeating: 0, count: rows), confidences = classes
+        for (index, one) in kept.enumerated() {
+            var best = [(index: one.index, score: one.confidence)]
+            let start = one.row * columns + background, end = (one.row + 1) * columns
+            if each > 1, start >= 0, start < end, end <= scores.count {
+                best = scores[start..<end].enumerated().map { ($0, $1) }
+                    .sorted { $0.score == $1.score ? $0.index < $1.index : $0.score > $1.score }
+            }
+            for (place, entry) in best.prefix(each).enumerated() {
+                let row = index * each + place
+                boxes.replaceSubrange(
+                    row * 4..<row * 4 + 4, with: [one.box.top, one.box.left, one.box.bottom, one.box.right])
+                classes[row] = Float(entry.index)
+                confidences[row] = entry.score
+            }
+        }
+        return [boxes, classes, confidences, [Float(kept.count)]]
     }
 
     private static func shape(of tensor: FlatBuffer.Table) -> [Int] {

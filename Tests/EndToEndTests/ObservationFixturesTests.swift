@@ -1,0 +1,113 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Small models of `Tests/Fixtures/observations` (`scripts/make-observation-fixtures`), whose answers LiteRT, OpenVINO's Python API and
+/// numpy gave for the same tensors.
+@Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
+struct ObservationFixturesTests {
+    private static let folder = SharedData.packageRoot.appendingPathComponent("Tests/Fixtures/observations")
+
+    private static func expected() throws -> [String: Any] {
+        let text = try Data(contentsOf: folder.appendingPathComponent("expected.json"))
+        return try #require(try JSONSerialization.jsonObject(with: text) as? [String: Any])
+    }
+
+    private static func numbers(_ value: Any?) throws -> [Double] {
+        func flat(_ value: Any) -> [Double] {
+            if let list = value as? [Any] { return list.flatMap(flat) }
+            return (value as? Double).map { [$0] } ?? []
+        }
+        return flat(try #require(value))
+    }
+
+    /// TFLite_Detection_PostProcess in each of its modes: the tensors are LiteRT's, and so are the detections.
+    @Test func theDetectionOperatorGivesWhatLiteRTGives() throws {
+        let daemon = try Daemon(["--models", Self.folder.path])
+        defer { daemon.stop() }
+        let cases = try Self.expected().filter { $0.key.hasPrefix("ssd_") }
+        #expect(cases.count == 7)
+        for (name, one) in cases.sorted(by: { $0.key < $1.key }) {
+            let what = Comment(rawValue: name)
+            let one = try #require(one as? [String: Any], what)
+            let picture = Self.folder.appendingPathComponent(try #require(one["picture"] as? String))
+            let answer = try Curl.post(picture, to: daemon.url + "/v1/models/\(name)/predict")
+            #expect(answer.status == 200, "\(name): \(answer.text)")
+            let outputs = try #require(answer.json["outputs"] as? [String: Any], what)
+            let base = "TFLite_Detection_PostProcess"
+            let boxes = try Self.numbers(outputs[base]), classes = try Self.numbers(outputs[base + ":1"])
+            let scores = try Self.numbers(outputs[base + ":2"]), count = try Self.numbers(outputs[base + ":3"])
+            let wanted = try #require(one["count"] as? Int), shapes = try #require(one["shapes"] as? [[Int]])
+            #expect(count == [Double(wanted)], what)
+            #expect(boxes.count == shapes[0].reduce(1, *) && classes.count == shapes[1].reduce(1, *), what)
+            let expectedBoxes = try Self.numbers(one["boxes"]), expectedClasses = try Self.numbers(one["classes"])
+            let expectedScores = try Self.numbers(one["scores"])
+            let filled = try #require(one["filled"] as? [Int])
+            for (place, row) in filled.enumerated() {
+                #expect(classes[row] == expectedClasses[place], what)
+                #expect(abs(scores[row] - expectedScores[place]) < 1e-4, what)
+                for side in 0..<4 { #expect(abs(boxes[4 * row + side] - expectedBoxes[4 * place + side]) < 1e-4, what) }
+            }
+            let found = try #require(
+                try Curl.post(picture, to: daemon.url + "/v1/models/\(name)/detect").json["detections"]
+                    as? [[String: Any]], what)
+            // The count bounds what is meant; rows of zeros are nothing, and a box outside of the picture is none.
+            let meant = filled.indices.filter { filled[$0] < wanted }
+            #expect(found.count <= meant.count && found.count >= meant.count - 2, what)
+            for one in found {
+                let label = one["index"] as? Double ?? -1, confidence = one["confidence"] as? Double ?? -1
+                #expect(
+                    meant.contains {
+                        expectedClasses[$0] == label && abs(expectedScores[$0] - confidence) < 1e-4
+                    }, what)
+            }
+        }
+    }
+
+    /// The embedding as OpenVINO's Python API computes it, and the classes nearest to it as numpy does.
+    @Test func embeddingsAndClassesByThem() throws {
+        let daemon = try Daemon(["--models", Self.folder.path])
+        defer { daemon.stop() }
+        let cases = try #require(try Self.expected()["embeddings"] as? [[String: Any]])
+        #expect(cases.count == 6)
+        for one in cases {
+            let name = try #require(one["picture"] as? String), what = Comment(rawValue: name)
+            let picture = Self.folder.appendingPathComponent(name)
+            let answer = try Curl.post(picture, to: daemon.url + "/v1/models/embedder/embed")
+            let vector = try #require(answer.json["embedding"] as? [Double], "\(name): \(answer.text)")
+            let wanted = try Self.numbers(one["vector"])
+            #expect(vector.count == wanted.count, what)
+            let lengths = [vector, wanted].map { $0.reduce(0) { $0 + $1 * $1 }.squareRoot() }
+            let product = zip(vector, wanted).reduce(0) { $0 + $1.0 * $1.1 }
+            #expect(product / (lengths[0] * lengths[1]) >= 0.9999, what)
+            #expect(abs(lengths[0] - 1) < 1e-5, what)
+            let classes = try Curl.post(picture, to: daemon.url + "/v1/models/zeroshot/classify")
+            let probabilities = try Self.numbers(one["probabilities"])
+            #expect(classes.classifications.count == probabilities.count, "\(name): \(classes.text)")
+            for entry in classes.classifications {
+                let index = try #require(entry["index"] as? Int),
+                    confidence = try #require(entry["confidence"] as? Double)
+                #expect(entry["label"] as? String == "kind \(index)", what)
+                #expect(abs(confidence - probabilities[index]) <= 1e-4, what)
+            }
+            // A model without vectors of classes does not classify, and says what it does.
+            let refusal = try Curl.post(picture, to: daemon.url + "/v1/models/embedder/classify")
+            #expect(refusal.status == 400 && refusal.error.contains("/embed"), "\(refusal.text)")
+        }
+        // base64, and several at once.
+        let pictures = (0..<3).flatMap { ["-F", "image=@\(Self.folder.path)/picture\($0).png"] }
+        let batch = try Curl.run(daemon.url + "/v1/models/embedder/embed?encoding=base64", pictures)
+        let results = try #require(batch.json["results"] as? [[String: Any]])
+        for (one, result) in zip(cases, results) {
+            let text = try #require((result["embedding"] as? [String: Any])?["b64"] as? String)
+            let bytes = try #require(Data(base64Encoded: text))
+            let vector = bytes.withUnsafeBytes { raw in
+                (0..<raw.count / 4).map { raw.loadUnaligned(fromByteOffset: 4 * $0, as: Float.self) }
+            }
+            let wanted = try Self.numbers(one["vector"])
+            let length = wanted.reduce(0) { $0 + $1 * $1 }.squareRoot()
+            #expect(vector.count == wanted.count)
+            for (found, value) in zip(vector, wanted) { #expect(abs(Double(found) - value / length) < 1e-4) }
+        }
+    }
+}
