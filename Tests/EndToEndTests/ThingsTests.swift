@@ -210,6 +210,99 @@ struct ThingsTests {
         }
     }
 
+    // MARK: The page
+
+    /// What is found is listed and drawn; the slider, the keyboard, and the fields of a model of numbers and words.
+    @Test(.enabled(if: PageTests.chromium != nil, "Chromium is not installed (apt install chromium)"))
+    func thePageListsAndDraws() throws {
+        let cases = try ThingsCases(only: [
+            "synthetic/yolov8", "synthetic/mask_softmax", "synthetic/heatmaps", "synthetic/embedding",
+        ])
+        defer { cases.remove() }
+        let root = SharedData.packageRoot
+        try FileManager.default.copyItem(
+            at: root.appendingPathComponent("Tests/Fixtures/coreml/product/tickets.mlmodel"),
+            to: cases.models.appendingPathComponent("tickets.mlmodel"))
+        let daemon = try Daemon(["--models", cases.models.path])
+        defer { daemon.stop() }
+        let result = try Shell.run(
+            root.appendingPathComponent("Tests/Tools/browse-things").path,
+            [
+                try #require(PageTests.chromium), daemon.url + "/",
+                try cases.case("synthetic/yolov8").path("blobs_wide.png"),
+            ])
+        #expect(result.status == 0, "\(result.text)\(result.errors)")
+    }
+
+    // MARK: The commands
+
+    /// `ocelli detect` says what the daemon says, and draws it; `ocelli embed` writes what numpy reads.
+    @Test func theCommandsSayTheSame() throws {
+        let cases = try ThingsCases()
+        defer { cases.remove() }
+        let daemon = try Daemon(["--models", cases.models.path])
+        defer { daemon.stop() }
+        let drawn = cases.models.appendingPathComponent("drawn"), array = cases.models.appendingPathComponent("v.npy")
+        for name in cases.names {
+            let one = try cases.case(name)
+            let paths = one.pictures.map { one.path($0.name) }
+            let isEmbedding = one.kind == "embedding"
+            let extra = isEmbedding ? ["--npy", array.path] : ["--draw", drawn.path]
+            let result = try Shell.run(
+                Daemon.binary.path,
+                [isEmbedding ? "embed" : "detect", "--models", cases.models.path, "--model", one.bundle, "--json"]
+                    + extra
+                    + paths)
+            #expect(result.status == 0, "\(name): \(result.errors)")
+            let lines = result.text.split(separator: "\n")
+            #expect(lines.count == paths.count, "\(name)")
+            let task =
+                ["detect": "detect", "mask": "segment", "keypoints": "keypoints", "embedding": "embed"][one.kind] ?? ""
+            for (picture, line) in zip(one.pictures, lines) {
+                let said = try #require(
+                    try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any], "\(name)")
+                let answer = try post(one, picture.name, task, daemon).json
+                for member in ["detections", "segments", "mask", "keypoints", "embedding"] {
+                    #expect(
+                        said[member] as? NSObject == answer[member] as? NSObject, "\(name), \(picture.name): \(member)")
+                }
+                if isEmbedding { continue }
+                // The drawing is a picture of the displayed size, which the daemon reads; it differs where there is something.
+                let base = picture.name.split(whereSeparator: { "/:".contains($0) }).last.map(String.init) ?? ""
+                let path = drawn.appendingPathComponent(base + ".png")
+                let again = try Curl.post(path, to: daemon.url + "/v1/models/\(one.bundle)/\(task)")
+                let image = try #require(again.json["image"] as? [String: Any], "\(path.path): \(again.text)")
+                #expect(image["width"] as? Int == picture.width && image["height"] as? Int == picture.height)
+                try? FileManager.default.removeItem(at: path)
+            }
+            if isEmbedding {
+                let bytes = try Data(contentsOf: array)
+                let header = String(decoding: bytes.dropFirst(10).prefix { $0 != 0x0A }, as: UTF8.self)
+                let dimension = name == "embedder" ? 1_024 : 12
+                #expect(bytes.starts(with: [0x93] + Array("NUMPY".utf8)))
+                #expect(header.contains("'shape': (\(paths.count), \(dimension))"), "\(header)")
+                #expect(bytes.count == 10 + Int(bytes[8]) + 256 * Int(bytes[9]) + paths.count * dimension * 4)
+            }
+        }
+    }
+
+    /// What is drawn: the pixels on a box's edge are no longer the picture's, those far from every box are.
+    @Test func drawingsDifferFromThePicture() throws {
+        let cases = try ThingsCases(only: ["synthetic/yolov8"])
+        defer { cases.remove() }
+        let one = try cases.case("synthetic/yolov8")
+        let drawn = cases.models.appendingPathComponent("drawn")
+        let command = ["detect", "--models", cases.models.path, "--draw", drawn.path, "--threshold"]
+        func drawing(_ threshold: String, _ picture: String) throws -> Data {
+            let result = try Shell.run(Daemon.binary.path, command + [threshold, one.path(picture)])
+            #expect(result.status == 0, "\(result.errors)")
+            return try Data(contentsOf: drawn.appendingPathComponent(picture + ".png"))
+        }
+        // With nothing found the drawing is the picture as it was.
+        #expect(try drawing("0.99", "blobs_wide.png") != drawing("0.25", "blobs_wide.png"))
+        #expect(try drawing("0.25", "blobs_none.png") == drawing("0.99", "blobs_none.png"))
+    }
+
     // MARK: The rest of the contract
 
     @Test func queriesBatchesAndErrors() throws {

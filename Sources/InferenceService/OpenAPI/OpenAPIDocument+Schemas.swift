@@ -35,6 +35,11 @@ extension OpenAPIDocument {
             "additionalProperties": false},
           {"type": "object", "required": ["items"], "properties": {
             "items": {"type": "array", "minItems": 1, "items": {}}}, "additionalProperties": false},
+          {"type": "object", "not": {"anyOf": [{"required": ["inputs"]}, {"required": ["items"]}]},
+            "description": "Values by name, for models whose inputs are numbers, strings or dictionaries.",
+            "additionalProperties": {"anyOf": [{"type": "number"}, {"type": "string"},
+              {"type": "object", "additionalProperties": {"type": "number"}}]},
+            "example": {"goal": 1000, "backersCount": 20, "duration": 30}},
           {"type": "array", "items": {}}]},
         "prediction": {"type": "object", "required": ["model", "version", "request_id", "outputs", "timing_ms"],
           "properties": {
