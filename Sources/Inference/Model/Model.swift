@@ -36,7 +36,7 @@ public final class Model: Sendable {
     public let provenance: ModelProvenance?
 
     /// Whether it takes one picture and tells classes; known from the start, because each request asks.
-    let isImageClassifier: Bool
+    package let isImageClassifier: Bool
     /// What its files were like when they were read.
     let stamp: BundleStamp
     let compiled: any CompiledModel

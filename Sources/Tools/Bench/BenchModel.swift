@@ -50,13 +50,15 @@ struct BenchModel: Sendable {
         }
     }
 
-    /// Loads it; it must classify pictures.
+    /// Loads it; it must classify pictures, or find things in them.
     func load() async throws -> Model {
         do throws(InferenceError) {
             let model = try await repository.model(named: name)
-            guard model.description.classLabels != nil, model.description.imageInput != nil else {
+            guard model.isImageClassifier || !model.tasks.isEmpty else {
                 throw .unsupported(
-                    model: name, reason: "is not an image classifier (one image input, one output with labels)")
+                    model: name,
+                    reason: "neither classifies pictures nor finds things in them (one image input; an output with "
+                        + "labels, or of type boxes, mask, keypoints or embedding)")
             }
             return model
         } catch {

@@ -8,6 +8,8 @@ internal import SystemSupport
 /// Keeps one side busy for a time, and counts.
 struct CeilingLoads: Sendable {
     let model: Model
+    /// What is asked of a model that does not classify.
+    let task: ObservationTask?
     let pictures: BenchPictures
     let concurrency: Int
     /// Threads of the decoding side.
@@ -41,7 +43,12 @@ struct CeilingLoads: Sendable {
             return try await repeated(concurrency, seconds: seconds) { index in
                 let picture = pictures[index % pictures.count]
                 do throws(InferenceError) {
-                    _ = try await model.classification(of: EncodedImage(picture.bytes), top: top)
+                    if let task {
+                        _ = try await model.observations(
+                            of: EncodedImage(picture.bytes), request: ObservationRequest(task: task))
+                    } else {
+                        _ = try await model.classification(of: EncodedImage(picture.bytes), top: top)
+                    }
                 } catch {
                     throw StartupError("\(picture.name): \(error)")
                 }

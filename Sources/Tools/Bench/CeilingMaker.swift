@@ -36,14 +36,16 @@ package struct CeilingMaker: Sendable {
         let model = try await found.load()
         report.model = found.name
         report.path = found.path
+        let task = model.isImageClassifier ? nil : model.tasks.first
+        report.route = "/v1/" + (task?.rawValue ?? "classify")
         report.processors = found.plan.resources.cpus.value
         report.instances = model.instances
 
         let server = try LoopbackServer(found.plan, found.repository)
         do {
-            let target = try LoadTarget(parsing: "http://\(server.address)/v1/classify")
+            let target = try LoadTarget(parsing: "http://\(server.address)\(report.route)")
             let loads = try CeilingLoads(
-                model: model, pictures: pictures, concurrency: request.concurrency,
+                model: model, task: task, pictures: pictures, concurrency: request.concurrency,
                 threads: max(1, Int(report.processors.rounded(.up))), address: ServerAddress(of: target),
                 requests: pictures.pictures.map {
                     RequestBytes(target: target, body: $0.bytes, keepAlive: true)

@@ -22,7 +22,7 @@ extension CeilingReport {
             (.engine, "engine alone, \(instances) infer requests"),
             (.decode, "decoding alone, \(threads) threads"),
             (.pipeline, "pipeline in process"),
-            (.socket, "POST /v1/classify"),
+            (.socket, "POST \(route)"),
         ]
         for (side, title) in titles {
             lines.append(

@@ -4,6 +4,8 @@ internal import Settings
 /// What `ocelli bench` has measured: how near the way through the socket comes to what the parts can do.
 package struct CeilingReport: Sendable {
     package var model = "", path = ""
+    /// What is asked through the socket.
+    package var route = "/v1/classify"
     package var processors = 1.0
     package var instances = 0
     package var concurrency = 0

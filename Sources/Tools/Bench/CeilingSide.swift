@@ -8,7 +8,7 @@ package enum CeilingSide: String, Sendable, CaseIterable {
     case decode
     /// Slot, decoding, infer request and labels, in this process.
     case pipeline
-    /// The same as `POST /v1/classify` over loopback.
+    /// The same as a request over loopback: `POST /v1/classify`, or what else the model does.
     case socket
 }
 

@@ -14,8 +14,9 @@ enum BenchCommand: Command {
                ocelli bench URL [PICTURE...] [--rate R | --sweep RATES] [--connections N] [OPTIONS]
 
         Without a URL: the ceilings. Measures the engine alone, decoding alone, both as the daemon puts them together in
-        process, and the same through a socket (POST /v1/classify on loopback), in turns in one process, and says how near
-        the last comes to the one before it, and how much processor time is Ocelli's own.
+        process, and the same through a socket (POST /v1/classify on loopback, or /v1/detect, /v1/segment, ... where the
+        model does that), in turns in one process, and says how near the last comes to the one before it, and how much
+        processor time is Ocelli's own.
 
         MODEL is a bundle's folder or a model file, or a name with --model; without it the model that came with Ocelli.
         Pictures are sent in turn; without any, a drawn digit is.
