@@ -169,7 +169,7 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "InferenceTests",
-            dependencies: ["FlowControl", "Inference", "SystemSupport", "TestSupport"],
+            dependencies: ["FlowControl", "Inference", "Observations", "SystemSupport", "TestSupport"],
             swiftSettings: waiting,
             linkerSettings: findEngine),
         .testTarget(

@@ -1,5 +1,6 @@
 import Foundation
 import Inference
+import Observations
 import TestSupport
 import Testing
 
