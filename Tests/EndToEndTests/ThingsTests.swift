@@ -280,7 +280,7 @@ struct ThingsTests {
                 let header = String(decoding: bytes.dropFirst(10).prefix { $0 != 0x0A }, as: UTF8.self)
                 let dimension = name == "embedder" ? 1_024 : 12
                 #expect(bytes.starts(with: [0x93] + Array("NUMPY".utf8)))
-                #expect(header.contains("'shape': (\(paths.count), \(dimension))"), "\(header)")
+                #expect(header.contains("'shape': (\(paths.count), \(dimension),)"), "\(header)")
                 #expect(bytes.count == 10 + Int(bytes[8]) + 256 * Int(bytes[9]) + paths.count * dimension * 4)
             }
         }

@@ -181,7 +181,9 @@ import Testing
         (#"{"name": "mask", "type": "mask", "layout": "argmax"}"#, "layout: ", "\"classes\""),
         (#"{"name": "mask", "type": "mask", "labels": "two.txt"}"#, "name: ", "[1, 2, height, width]"),
         (#"{"name": "mask", "type": "mask", "layout": "sigmoid", "threshold": 0}"#, "threshold: ", "between 0 and 1"),
-        (#"{"name": "vector", "type": "mask"}"#, "name: ", "height, width"),
+        (
+            #"{"name": "vector", "type": "mask", "labels": "labels.txt"}"#, "name: ", "[1, 3, height, width]"
+        ),
         (#"{"name": "points", "type": "keypoints", "names": ["nose"]}"#, "name: ", "[1, 1, 3]"),
         (#"{"name": "points", "type": "keypoints", "names": [1]}"#, "names: ", "1 to 4096 strings"),
         (#"{"name": "points", "type": "keypoints", "points": 0}"#, "points: ", "1 to 4096"),
@@ -190,7 +192,10 @@ import Testing
             "two places"
         ),
         (#"{"name": "points", "type": "keypoints", "points": 5, "refine": "half"}"#, "refine: ", "\"quarter\""),
-        (#"{"name": "points", "type": "keypoints", "layout": "heatmaps"}"#, "name: ", "height, width"),
+        (
+            #"{"name": "points", "type": "keypoints", "layout": "heatmaps", "points": 2}"#, "name: ",
+            "[1, 2, height, width]"
+        ),
         (#"{"name": "vector", "type": "embedding", "normalize": "l1"}"#, "normalize: ", "\"l2\""),
         (#"{"name": "vector", "type": "embedding", "scale": 100}"#, "scale: ", "is for \"classes\""),
         (#"{"name": "vector", "type": "embedding", "classes": "none.safetensors"}"#, "classes: ", "none.safetensors"),

@@ -60,7 +60,8 @@ struct ObservationPlan: Sendable {
             decoder = try makeDecoder(shapes)
         } catch {
             guard case .unexpected(let role, let expected, let found) = error else { return nil }
-            let tensor = output.tensors[role]?.first
+            // Priors have rows where boxes do: in the one tensor that holds everything.
+            let tensor = output.tensors[role]?.first ?? output.tensors["output"]?.first
             problems.add(
                 tensor?.path ?? output.path,
                 "the model file's tensor \"\(tensor?.name ?? output.name)\" does not fit: expected \(expected), found \(found)"
