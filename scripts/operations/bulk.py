@@ -34,6 +34,24 @@ def arguments(folder):
     return made
 
 
+class LineCounter:
+    """Counts the lines of a file that grows, and reads each byte once. A last line that a kill has cut is overwritten with a whole one."""
+
+    def __init__(self, path):
+        self.path, self.offset = path, 0
+
+    def more(self):
+        """How many lines have come."""
+        if not self.path.exists():
+            return 0
+        with self.path.open("rb") as file:
+            file.seek(self.offset)
+            data = file.read()
+        end = data.rfind(b"\n") + 1
+        self.offset += end
+        return data.count(b"\n", 0, end)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--lines", type=int, default=5_000)
@@ -50,7 +68,7 @@ def main():
         (folder / "pictures-0.txt").write_text("".join(f"{path}\n" for path in wanted))
         answers = folder / "answers-0.jsonl"
         command = [daemon.binary(), *arguments(folder)]
-        kills, status, done = 0, None, 0
+        kills, status, done, counter = 0, None, 0, LineCounter(answers)
         while status is None:
             process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
             try:
@@ -59,7 +77,7 @@ def main():
                     until = done + rng.randint(1, max(1, 2 * (given.lines - done) // (given.kills - kills + 1)))
                     while process.poll() is None and done < until:
                         time.sleep(0.02)
-                        done = answers.read_bytes().count(b"\n") if answers.exists() else 0
+                        done += counter.more()
                     if process.poll() is None:
                         process.send_signal(signal.SIGKILL)
                         process.communicate()
