@@ -1,3 +1,5 @@
+import Synchronization
+
 /// What an event loop shares with the server and with other threads.
 final class LoopContext: Sendable {
     let configuration: HTTPServerConfiguration
@@ -33,4 +35,13 @@ final class LoopContext: Sendable {
         self.reportFailure = reportFailure
         mailbox = try Mailbox()
     }
+}
+
+/// Whether the server is about to be taken out of service.
+final class LameDuckFlag: Sendable {
+    private let flag = Atomic<Bool>(false)
+
+    var isSet: Bool { flag.load(ordering: .relaxed) }
+
+    func set() { flag.store(true, ordering: .relaxed) }
 }

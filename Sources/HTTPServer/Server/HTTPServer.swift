@@ -173,3 +173,14 @@ public final class HTTPServer: Sendable {
         for waiter in waiters { waiter.resume(returning: error) }
     }
 }
+
+/// What a shutdown left undone.
+public struct ShutdownReport: Sendable, Hashable {
+    /// Requests that were begun (their first byte was received) and not answered when the time was up.
+    public let lostRequests: Int
+
+    /// A report.
+    public init(lostRequests: Int) {
+        self.lostRequests = lostRequests
+    }
+}
