@@ -377,7 +377,7 @@ int csys_chown(const char *path, const char *owner) {
         if (found == NULL) return -ENOENT;
         gid = found->gr_gid;
     }
-    // The file itself, should somebody have put a link in its place.
+    // The file itself, in case a link was put in its place.
     return lchown(path, uid, gid) < 0 ? -errno : 0;
 }
 

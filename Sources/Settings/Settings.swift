@@ -78,7 +78,7 @@ extension Settings {
     /// When models are loaded whose bundle does not say.
     package enum Load: String, CaseIterable, Sendable { case eager, lazy }
 
-    /// Who may load and unload models over HTTP: clients on this machine, all, or nobody.
+    /// Who may load and unload models over HTTP: clients on this machine, all, or none.
     package enum RepositoryControl: String, CaseIterable, Sendable { case local, all, none }
 
     /// What the engine optimizes for.

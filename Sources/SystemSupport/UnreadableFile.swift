@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// Why a file that somebody has named cannot be read, in words that say what to do.
+/// Why a named file cannot be read, and what to do.
 package enum UnreadableFile {
     /// Looks at the path again: blocks.
     package static func reason(_ path: String) -> String {

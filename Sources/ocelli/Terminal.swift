@@ -34,7 +34,7 @@ enum Terminal {
         _ = write(text + "\n", to: STDERR_FILENO)
     }
 
-    /// Text on standard error that the next overwrites, and any other line; nothing where nobody watches.
+    /// Text on standard error that the next overwrites, and any other line; nothing where standard error is not a terminal.
     static func progress(_ text: String) {
         guard isInteractive else { return }
         clearProgress()

@@ -231,7 +231,7 @@ import Testing
         #expect(try await look() == [])
         #expect(try await look() == ["unloaded c 1"])
         #expect(repository.names == ["a", "b"])
-        // What somebody has unloaded stays so.
+        // What was unloaded on request stays so.
         try repository.unload("b")
         try folder.write(["b/m.onnx": "123"])
         #expect(try await look() == [])

@@ -174,7 +174,7 @@ bool csys_address_is_loopback(const struct csys_address *address);
 int csys_address_format(const struct csys_address *address, char *text, int capacity);
 
 /// Resolves `host` and fills in the first of its addresses on which somebody accepts a connection within `milliseconds`
-/// (one is made and closed again to know). Blocks. Returns 0 or the negated errno; -ENOENT for a name nobody knows.
+/// (one is opened and closed to find out). Blocks. Returns 0 or the negated errno; -ENOENT for an unknown name.
 int csys_find_server(const char *host, uint16_t port, int milliseconds, struct csys_address *address);
 /// The same for the path of a Unix-domain socket.
 int csys_find_unix_server(const char *path, struct csys_address *address);
@@ -193,7 +193,7 @@ int csys_set_abortive_close(int fd);
 int csys_open_reserve(void);
 /// Device and inode of a path, to know one's own socket file again. `is_socket` tells what it is.
 int csys_file_identity(const char *path, uint64_t *device, uint64_t *inode, bool *is_socket);
-/// Gives a file to `owner`: `user`, `user:group` or `:group`, by name or number. -ENOENT for a name that nobody has (numbers
+/// Gives a file to `owner`: `user`, `user:group` or `:group`, by name or number. -ENOENT for an unknown name (numbers
 /// too large for one are names), -EINVAL for one of 64 bytes or more.
 int csys_chown(const char *path, const char *owner);
 /// Anonymous memory, zero pages until written, each of the usual size; NULL when the kernel refuses.

@@ -1,4 +1,4 @@
-/// A number that nobody set, and why it is what it is.
+/// A number that is not configured, and the reason for its value.
 public struct Derived<Value: Sendable & Hashable>: Sendable, Hashable {
     /// The number.
     public let value: Value

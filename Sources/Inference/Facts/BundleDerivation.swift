@@ -8,7 +8,7 @@ package struct BundleDerivation: Sendable {
     package let outline: ModelOutline
     /// The folder that model.json belongs in, and the model file's path in it.
     package let folder: String, file: String
-    /// Each value with its source, and what nobody says.
+    /// Each value with its source, and what no source says.
     package let provenance: ModelProvenance
     /// The labels, where they are known, and the file beside the model that they are in, if it is one a bundle may name.
     package let labels: [String]?, labelFile: String?

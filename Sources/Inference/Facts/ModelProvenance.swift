@@ -14,7 +14,7 @@ public struct ModelProvenance: Sendable, Hashable {
 
     /// Every value, in the order of model.json.
     public var lines: [Line] = []
-    /// What nobody says, each as a sentence that says how to say it; empty for a model that can classify.
+    /// What no source says, each as a sentence that says how to set it; empty for a model that can classify.
     public private(set) var missing: [String] = []
     /// For each of those, model.json's key: `format`, `normalize`; `unsupported` for what cannot be done.
     public private(set) var undecidedKeys: [String] = []

@@ -21,7 +21,7 @@ public struct ModelConfiguration: Sendable, Equatable {
     public var overloadTarget = Duration.zero
     /// Limits of pictures.
     public var imageLimits = ImageLimits()
-    /// How long a lazy model is kept that nobody asks; zero keeps it for ever.
+    /// How long a lazy model without requests is kept; zero keeps it.
     public var idleUnload = Duration.zero
     /// Where the links of a bundle may lead.
     public var links = LinkPolicy.anywhere

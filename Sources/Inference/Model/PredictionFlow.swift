@@ -1,7 +1,7 @@
 internal import FlowControl
 internal import Synchronization
 
-/// Predictions of a sequence's elements on their way to whoever takes them: made side by side, handed on in order.
+/// Predictions of a sequence's elements: made in parallel, delivered in order.
 final class PredictionFlow: Sendable {
     /// A result, and the place that it takes until somebody has taken it.
     struct Item: Sendable {

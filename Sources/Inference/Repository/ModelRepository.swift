@@ -21,7 +21,7 @@ public final class ModelRepository: Sendable {
         case unchanged(name: String, version: String)
         /// A version stays as it is in a reload because its files cannot be read: what is wrong, and what to do.
         case leftAsItIs(name: String, version: String, why: String)
-        /// A version stays unloaded in a reload: somebody has asked for that, and has not asked for it again.
+        /// A version stays unloaded in a reload: it was unloaded on request.
         case heldBack(name: String, version: String)
         /// A new bundle in a watched folder is not whole: it is looked at again when it has changed.
         case leftAlone(name: String, reason: String)
@@ -123,7 +123,7 @@ public final class ModelRepository: Sendable {
         try result.get()
     }
 
-    /// A folder of models that has become a bundle, because somebody has put model.json into it, would drop all that is served from
+    /// A folder of models that has become a bundle, because a model.json was put into it, would drop all that is served from
     /// it, though nothing of that is gone.
     private func refuseTakeOver(_ found: [RepositoryScanner.Found]) throws(RepositoryError) {
         let known = slots.withLock { Array($0.values.joined()) }
@@ -334,7 +334,7 @@ public final class ModelRepository: Sendable {
 
     /// Reloads every version that is loaded, or should be, beside the old one; see ``reload(_:)``. One of which neither
     /// files nor configuration have changed since it was loaded stays as it is; one whose last load failed is tried again.
-    /// What somebody has unloaded stays so, and so do models whose files cannot be read now.
+    /// What was unloaded on request stays so, and so do models whose files cannot be read now.
     public func reloadAll() async { await reload { _ in true } }
 
     /// The same for the versions at some places; those that are already loaded are not reported.

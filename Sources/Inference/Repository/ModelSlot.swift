@@ -195,7 +195,7 @@ final class ModelSlot: Sendable {
     /// was loading is kept then.
     /// - Parameters:
     ///   - again: whether files and configuration count as they are now, which those of a load under way may not be.
-    ///   - bringsBack: whether the model is loaded though somebody has unloaded it.
+    ///   - bringsBack: whether the model is loaded although it was unloaded on request.
     ///   - deadline: until when it is waited for; the load goes on after it.
     ///   - onEnd: receives the result of the load, if this call began it.
     /// - Throws: where the deadline has passed, or the calling task was cancelled, before the load was over.
@@ -302,7 +302,7 @@ final class ModelSlot: Sendable {
         }
     }
 
-    /// Whether the model was unloaded because somebody asked for that: only a load that is asked for brings it back.
+    /// Whether the model was unloaded on request: only a load on request brings it back.
     var isHeldBack: Bool { state.withLock { $0.isHeldBack } }
 
     /// Whether the model is not ready, but loading, or would be loaded for a request. One that has failed is not waited for.
@@ -322,7 +322,7 @@ final class ModelSlot: Sendable {
     /// Requests may load it again.
     func release() { state.withLock { $0.isHeldBack = false } }
 
-    /// A load that has failed is worth another try, when somebody asks for the model.
+    /// A load that has failed is tried again when a request comes.
     func forgetFailure() { if !standsForUnreadable { state.withLock { $0.failure = nil } } }
 
     /// Unloads the model; predictions that it is working on keep it alive until they end. Tells whether it was loaded.

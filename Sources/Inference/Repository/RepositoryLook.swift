@@ -32,7 +32,7 @@ struct RepositoryLook {
         for slot in known.values.joined() where slot.path == path { add(slot) }
     }
 
-    /// Adds a new one. A further version of a model that somebody has unloaded is not to be served either.
+    /// Adds a new one. A new version of a model that was unloaded on request is not served either.
     mutating func add(new slot: ModelSlot) {
         if let others = known[slot.name], !others.isEmpty, others.allSatisfy(\.isHeldBack) { slot.holdBack() }
         add(slot)

@@ -4,7 +4,7 @@ package import Settings
 
 /// Who may load and unload models: the setting `repository_control`.
 package enum RepositoryControl {
-    /// Refuses a request of somebody who may not, with the reason.
+    /// Refuses a request that is not allowed, with the reason.
     package static func check(_ request: HTTPRequest, settings: Settings) throws(ServiceError) {
         let reason: String
         switch settings.repositoryControl {

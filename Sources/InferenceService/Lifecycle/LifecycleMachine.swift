@@ -42,7 +42,7 @@ package struct LifecycleMachine: Sendable {
         case end(Int32, isLoading: Bool)
         /// End because of a failure.
         case fail(String, isLoading: Bool)
-        /// End at once: somebody has lost patience.
+        /// End at once: a second signal came.
         case abort
     }
 

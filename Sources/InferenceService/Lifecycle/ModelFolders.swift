@@ -1,7 +1,7 @@
 internal import FoundationEssentials
 internal import Glibc
 
-/// Where things are that nobody has configured.
+/// Where things are by default.
 package enum ModelFolders {
     /// The folder of the models that came with Ocelli: beside an installation's or a checkout's binary; nil where there is
     /// none.

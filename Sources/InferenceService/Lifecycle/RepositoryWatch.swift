@@ -19,7 +19,7 @@ final class RepositoryWatch: Sendable {
         if seconds > 0 { _ = watcherNow() }
     }
 
-    /// Looks until the calling task is cancelled. Returns at once where nobody wants it.
+    /// Looks until the calling task is cancelled. Returns at once where it is not configured.
     /// - Parameter onChange: called when ``takeIn()`` has something to do.
     func run(onChange: @Sendable () -> Void) async {
         guard interval > .zero else { return }

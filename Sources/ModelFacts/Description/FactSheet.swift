@@ -1,4 +1,4 @@
-/// What one source, or all sources together, say about a model. Every value is optional: what nobody says stays open.
+/// What one source, or all sources together, say about a model. Every value is optional: what no source says stays open.
 package struct FactSheet: Sendable, Hashable {
     // How a picture becomes the tensor.
     package var framing: Fact<PictureFraming>?

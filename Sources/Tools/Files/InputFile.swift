@@ -4,7 +4,7 @@ internal import InferenceService
 internal import Settings
 internal import SystemSupport
 
-/// A picture file that somebody has named on the command line: a plain file, a pipe, or "-" for standard input.
+/// A picture file named on the command line: a regular file, a pipe, or "-" for standard input.
 ///
 /// Foundation's readers ask for the size first, so that a pipe is empty to them, and read however much there is.
 enum InputFile {

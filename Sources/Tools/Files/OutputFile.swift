@@ -3,7 +3,7 @@ internal import Glibc
 internal import InferenceService
 internal import SystemSupport
 
-/// A file that somebody has asked to be written.
+/// An output file named on the command line.
 enum OutputFile {
     /// Replaces the file's contents. Blocks.
     /// - Throws: a sentence with the file's name and the system's reason.

@@ -11,14 +11,14 @@ enum InitCommand: Command {
         Reads a model file (.onnx, .tflite, .xml, .pdmodel, .pb, or a TensorFlow SavedModel's folder) or a folder as it
         was downloaded, and writes model.json beside it. Names, types and shapes are the file's. How pictures are
         prepared, and the labels, are read from what ships with the model (preprocessor_config.json, config.json,
-        metadata.yaml, the file's own metadata, files of labels); each line names its source in a comment. What nobody
-        says is a first guess, marked with "$decide": look at each, then run `ocelli check FOLDER`.
+        metadata.yaml, the file's own metadata, files of labels); each line names its source in a comment. What no source
+        says is a first guess, marked with "$decide": check each, then run `ocelli check FOLDER`.
 
         A Core ML file (.mlmodel, .mlpackage) is served without model.json. For one that holds a network or an ML Program this
         writes a folder of its name with what serving makes of it: OpenVINO's representation, the labels, and model.json.
 
           --stdout   Print it instead.
-          --force    Overwrite a model.json that is there.
+          --force    Overwrite an existing model.json.
         """
 
     static let flags = ["--stdout", "--force"]
