@@ -43,7 +43,7 @@ enum BenchCommand: Command {
                             needed in an open one (default 256).
           --seconds S       How long each load lasts. Default: 10s.
           --warm-up S       Before that, not measured. Default: 1s.
-          --timeout S       When a request is given up. Default: 30s.
+          --timeout S       Maximum time of a request. Default: 30s.
           --no-keepalive    A new connection for each request.
           --get             GET, without a picture.
           --header FIELD    Another field of each request, as "Authorization: Bearer TOKEN". May be repeated.

@@ -10,8 +10,8 @@ enum CheckCommand: Command {
         Usage: ocelli check BUNDLE... [SETTINGS]
                ocelli check BUNDLE --against FILE [--at-least SHARE] [SETTINGS]
 
-        Loads each bundle (a folder with model.json) or model file as the daemon would, runs it once, and tells what it
-        takes and gives, or everything that is wrong with it, with the JSON path. Of a folder with several, each is
+        Loads each bundle (a folder with model.json) or model file as the daemon would, runs it once, and prints its
+        inputs and outputs, or everything that is wrong with it, with the JSON path. In a folder with several, each is
         checked. Exits with 1 if any cannot be served.
 
           ocelli check models/digits
@@ -20,8 +20,8 @@ enum CheckCommand: Command {
 
           --against FILE    Compare answers with a CSV file that has a heading, or with JSON lines: `picture`, `label`
                             (or `index`), and optionally `confidence` and `tensor`, a .npy file with what the original
-                            made of the picture. Paths are relative to FILE. Tells how many agree, the worst, and where
-                            a tensor parts from the original's.
+                            made of the picture. Paths are relative to FILE. Reports how many agree, the worst, and where
+                            a tensor differs from the original's.
           --at-least SHARE  With --against: exit with 1 if fewer agree, 0 to 1.
         """
 

@@ -25,13 +25,13 @@ enum ClassifyCommand: Command {
           --explain DIR     Also write what the model sees of each picture to DIR: the tensor as PNG and as NPY
                             (numpy.load), and the list of steps as JSON.
           --try BUNDLE      Of a bundle, folder or model file that does not say how pictures are prepared: one line for
-                            each usual way that is still to be decided, with the first classes, to see which is right.
+                            each usual way that is still open, with the first classes, to see which is right.
           --json            One JSON object per file and line, in the form of the HTTP answer.
 
           --jsonl           Classify a list of pictures, from the file LIST or from standard input: a line each, a path or
                             {"path": ...}. The answers are lines of JSON in the same order, errors too.
-          --resume FILE     With --jsonl: append the answers to FILE instead, and go on behind those it already has,
-                            so that a run that was killed can be started again.
+          --resume FILE     With --jsonl: append the answers to FILE instead, and continue after those it already has,
+                            so that a killed run can be continued.
 
           find photos -name '*.jpg' | ocelli classify --jsonl --resume answers.jsonl
 

@@ -12,13 +12,13 @@ enum DetectCommand: Command {
         Usage: ocelli detect FILE... [--model NAME] [--models DIR] [--json] [--draw DIR] [SETTINGS]
 
         Finds things in pictures with the same pipeline that the daemon uses: boxes, masks or keypoints, whichever the model's
-        model.json declares. Places are pixels of the picture as it is displayed. Exits with 1 if any file failed.
+        model.json declares. Coordinates are pixels of the picture as displayed. Exits with 1 if any file failed.
 
           ocelli detect --models ./models --model faces party.jpg
           ocelli detect --models ./models --draw drawn *.jpg
 
           --model NAME      The model; without it the first that finds things.
-          --threshold X     The least confidence, 0 to 1. Default: as the bundle says.
+          --threshold X     The minimum confidence, 0 to 1. Default: as the bundle says.
           --iou X           The overlap from which the less confident of two boxes is dropped, 0 to 1.
           --top N           The most detections. Default: as the bundle says.
           --classes A,B     Only these classes, by label or number.
