@@ -50,6 +50,44 @@ import Testing
         #expect(count > 30)
     }
 
+    /// What the map in ARCHITECTURE.md leads to is there: files, and folders with a slash, whole or by the end of their path.
+    @Test func theMapLeadsSomewhere() throws {
+        let root = SharedData.packageRoot
+        var paths: Set<String> = []
+        for folder in ["Sources", "Tests", "docs", "scripts", "Benchmarks", "config"] {
+            let found = try FileManager.default.subpathsOfDirectory(atPath: root.appendingPathComponent(folder).path)
+            for path in found {
+                var end = Substring(folder + "/" + path)
+                paths.insert(String(end))
+                while let slash = end.firstIndex(of: "/") {
+                    end = end[end.index(after: slash)...]
+                    paths.insert(String(end))
+                }
+            }
+        }
+        let map = try Self.text("ARCHITECTURE.md").components(separatedBy: "## Where to look").last ?? ""
+        var count = 0
+        for line in map.split(separator: "\n") where line.hasPrefix("| ") {
+            for match in line.matches(of: /`([\w+\/.{},]+)`/) {
+                let text = String(match.output.1)
+                guard !text.hasPrefix("/"), text.contains("/") || text.hasSuffix(".swift") else { continue }
+                for path in Self.expanded(text) {
+                    count += 1
+                    #expect(paths.contains(path), "ARCHITECTURE.md: \(path)")
+                }
+            }
+        }
+        #expect(count > 50)
+    }
+
+    /// `A/{B,C}.swift` as two paths.
+    private static func expanded(_ path: String) -> [String] {
+        guard let open = path.firstIndex(of: "{"), let close = path.firstIndex(of: "}") else { return [path] }
+        return path[path.index(after: open)..<close].split(separator: ",").map {
+            path[..<open] + $0 + path[path.index(after: close)...]
+        }
+    }
+
     /// The articles' code is code of Tests/Consumer, which `scripts/check-consumer` builds and runs.
     @Test func theArticlesCodeCompiles() throws {
         let folder = "Tests/Consumer/Sources/Consumer/"
