@@ -84,7 +84,7 @@ import Testing
     private static func expanded(_ path: String) -> [String] {
         guard let open = path.firstIndex(of: "{"), let close = path.firstIndex(of: "}") else { return [path] }
         return path[path.index(after: open)..<close].split(separator: ",").map {
-            path[..<open] + $0 + path[path.index(after: close)...]
+            String(path[..<open] + $0 + path[path.index(after: close)...])
         }
     }
 
