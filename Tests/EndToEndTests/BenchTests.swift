@@ -137,7 +137,7 @@ struct BenchTests {
         (["https://localhost/"], "only http"),
         (["http://localhost:1", "--rate", "0"], "--rate: expected a rate from 0.1 to 200000"),
         (["http://localhost:1", "--sweep", "5..1"], "--sweep: expected rates as"),
-        (["http://localhost:1", "--sweep", "5", "--rate", "3"], "one of --rate and --sweep"),
+        (["http://localhost:1", "--sweep", "5", "--rate", "3"], "exclude each other"),
         (["http://localhost:1", "--connections", "5000"], "from 1 to 4096"),
         (["http://localhost:1", "--seconds", "2h"], "--seconds: expected a time from 100ms to 1h"),
         (["http://localhost:1", "--concurrency", "2"], "for the ceilings"),
@@ -147,7 +147,7 @@ struct BenchTests {
         (["--json=report.json"], "--json takes a file only"),
         (["--sweeep", "5"], "--sweep"),
     ])
-    func whatCannotBeMeantIsSaid(_ arguments: [String], _ words: String) throws {
+    func wrongUseIsReported(_ arguments: [String], _ words: String) throws {
         let result = try Shell.run(Daemon.binary.path, ["bench"] + arguments)
         #expect(result.status == 2)
         #expect(result.errors.contains(words), "\(result.errors)")

@@ -93,7 +93,7 @@ import Testing
         (#"{"image_processor_type": "DPTImageProcessor", "keep_aspect_ratio": true}"#, "keep_aspect_ratio"),
         (#"{"image_processor_type": "ViTImageProcessor", "do_pad": true}"#, "do_pad"),
         (#"{"image_processor_type": "CLIPImageProcessor", "do_center_crop": false}"#, "any size"),
-        (#"{"image_processor_type": "BrandNewImageProcessor"}"#, "no image processor"),
+        (#"{"image_processor_type": "BrandNewImageProcessor"}"#, "not an image processor"),
     ])
     func whatCannotBeDoneIsSaid(_ text: String, _ words: String) {
         let found = sheet(text).unsupported.map(\.value).joined()
