@@ -74,7 +74,8 @@ def main(binary, models):
             made = list(pictures(width, height, folder, np.random.default_rng(SEED)))
             classes = int(np.prod(compiled.outputs[0].shape))
             answers = subprocess.run(
-                [binary, "classify", "--models", models, "--model", bundle.name, "--top", str(classes), "--json"]
+                [binary, "classify", "--models", models, "--model", bundle.name, "--top", str(classes), "--json",
+                 "--integer-weights=false"]
                 + [str(path) for path, _ in made],
                 check=True, capture_output=True, text=True).stdout.splitlines()
         worst = 0.0

@@ -548,3 +548,11 @@ int csys_confine(int parent, unsigned seconds, uint64_t memory) {
     close(fd);
     return problem;
 }
+
+int csys_has_vnni(void) {
+#if defined(__x86_64__)
+    return (__builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vnni")) || __builtin_cpu_supports("avxvnni");
+#else
+    return 0;
+#endif
+}

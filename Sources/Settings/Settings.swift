@@ -13,6 +13,7 @@ package struct Settings: Sendable, Hashable {
     package var device = "CPU"
     package var hint = Hint.throughput
     package var precision = Precision.float32
+    package var integerWeights = true
     package var threads: Int?
     package var streams: Int?
     package var loneThreads: Int?

@@ -240,6 +240,9 @@ static inline int64_t csys_wall_seconds(void) {
 /// Gives memory that malloc holds and nobody uses back to the kernel. Walks all arenas: some milliseconds.
 void csys_release_free_memory(void);
 
+/// Whether there are instructions that multiply bytes and add the products to 32 bits (AVX-512 VNNI, AVX-VNNI).
+int csys_has_vnni(void);
+
 /// Eight bytes from the kernel's generator.
 uint64_t csys_random(void);
 

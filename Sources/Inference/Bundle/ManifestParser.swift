@@ -104,6 +104,7 @@ struct ManifestParser {
         runtime.device = object.string("device")
         runtime.hint = object.choice("hint", PerformanceHint.self)
         runtime.precision = object.choice("precision", InferencePrecision.self)
+        runtime.integerWeights = object.bool("integer_weights")
         runtime.instances = object.integer("instances", in: 1...1024)
         runtime.maxInFlight = object.integer("max_in_flight", in: 1...65_536)
         runtime.loneThreads = object.integer("lone_threads", in: 0...1024)

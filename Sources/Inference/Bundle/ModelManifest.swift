@@ -118,6 +118,7 @@ package struct ModelRuntime: Sendable {
     package var device: String?
     package var hint: PerformanceHint?
     package var precision: InferencePrecision?
+    package var integerWeights: Bool?
     package var instances: Int?
     package var maxInFlight: Int?
     /// Threads of a prediction that nothing else runs beside; 0 for those of every other.

@@ -10,14 +10,24 @@ public protocol ModelFile: Sendable {
     /// The index of the output of a name.
     func outputIndex(named name: String) -> Int?
 
+    /// How its 8-bit weights are computed with; nil where it has none with zero points, or they were not to be rewritten.
+    var integerWeights: IntegerWeights? { get }
+
     /// Compiles the model; to be called once. Blocks: for seconds where a large model is not in the cache.
     func compile(_ options: CompileOptions) throws(EngineError) -> any CompiledModel
+}
+
+extension ModelFile {
+    /// Most files have no such weights.
+    public var integerWeights: IntegerWeights? { nil }
 }
 
 /// Where a model is.
 public struct ModelSource: Sendable, Hashable {
     /// The file, or for TensorFlow the SavedModel's folder.
     public let path: String
+    /// Whether the engine may rewrite 8-bit weights so that it computes with them in integers, where it gets the same sums.
+    public var allowsIntegerWeights = false
 
     /// A model at a path.
     public init(path: String) {

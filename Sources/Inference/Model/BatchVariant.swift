@@ -34,7 +34,7 @@ struct BatchVariant: Sendable {
             options.inputShapes[input.index] = shape
         }
         do throws(EngineError) {
-            compiled = try engine.read(bundle.source).compile(options)
+            compiled = try engine.read(configuration.source(bundle.source)).compile(options)
         } catch {
             throw problem("is \(limit), but the model cannot be given an open batch axis: \(error.message)")
         }

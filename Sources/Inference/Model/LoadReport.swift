@@ -22,6 +22,8 @@ public struct LoadReport: Sendable, Hashable {
     public var device = ""
     /// How it runs there, in the engine's words.
     public var execution = ExecutionProperties()
+    /// How its 8-bit weights are computed with; nil where it has none with zero points, or they were not to be rewritten.
+    public var integerWeights: IntegerWeights?
 
     /// A load that has not happened yet.
     public init() {}

@@ -43,7 +43,8 @@ extension Model {
         let planner: ModelPlanner, engine: any Engine
         do throws(EngineError) {
             engine = if let engine = configuration.engine { engine } else { try DefaultEngine.shared() }
-            planner = ModelPlanner(file: try engine.read(bundle.source), limits: configuration.imageLimits)
+            planner = ModelPlanner(
+                file: try engine.read(configuration.source(bundle.source)), limits: configuration.imageLimits)
         } catch {
             let problem = BundleProblem(path: bundle.manifest?.file ?? "", reason: error.message)
             throw .invalidBundle(name: bundle.name, problems: error.problems.isEmpty ? [problem] : error.problems)
@@ -100,6 +101,7 @@ extension Model {
         report.device = compiled.executionDevices
         report.advice = plan.advice
         report.execution = compiled.execution
+        report.integerWeights = planner.file.integerWeights
         let model = try Model(
             bundle: bundle, manifest: manifest, provenance: derived?.provenance, version: version, plan: plan,
             observations: observations, compiled: compiled, batch: batch,
@@ -117,6 +119,7 @@ extension ModelConfiguration {
         if let device = runtime.device { compile.device = device }
         if let hint = runtime.hint { compile.hint = hint }
         if let precision = runtime.precision { compile.precision = precision }
+        if let integerWeights = runtime.integerWeights { self.integerWeights = integerWeights }
         if let instances = runtime.instances { self.instances = instances }
         if let maxInFlight = runtime.maxInFlight { self.maxInFlight = maxInFlight }
         if let threads = runtime.loneThreads { lone = LonePolicy(threads: threads) }

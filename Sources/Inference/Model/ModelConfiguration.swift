@@ -5,6 +5,9 @@ public import ImagePipeline
 public struct ModelConfiguration: Sendable, Equatable {
     /// The engine's device, hint, precision, threads, streams and cache.
     public var compile = CompileOptions()
+    /// Whether 8-bit weights with zero points may be rewritten so that the engine computes with them in integers. It counts on the
+    /// device CPU.
+    public var integerWeights = true
     /// Infer requests: predictions inside the engine at once; nil takes what the engine thinks best.
     public var instances: Int?
     /// Predictions that hold decoded inputs and outputs at once; nil takes the infer requests and half as many more, so
@@ -40,6 +43,13 @@ public struct ModelConfiguration: Sendable, Equatable {
     private struct ChosenEngine: Sendable, Equatable {
         let engine: any Engine
         static func == (a: ChosenEngine, b: ChosenEngine) -> Bool { a.engine === b.engine }
+    }
+
+    /// A bundle's model file, with what the engine may do to it.
+    func source(_ source: ModelSource) -> ModelSource {
+        var source = source
+        source.allowsIntegerWeights = integerWeights && compile.device == "CPU"
+        return source
     }
 
     /// The defaults.

@@ -97,6 +97,18 @@ struct ModelsHandler: Sendable {
         writer.string(model.loadReport.device)
         writer.key("execution")
         write(model.loadReport.execution, lone: model.loneReport, to: &writer)
+        if let weights = model.loadReport.integerWeights {
+            writer.key("integer_weights")
+            writer.object { writer in
+                for (key, value) in [
+                    ("convolutions", weights.convolutions), ("in_integers", weights.inIntegers),
+                    ("copied_channels", weights.copiedChannels),
+                ] {
+                    writer.key(key)
+                    writer.integer(value)
+                }
+            }
+        }
         writer.key("load_ms")
         writer.milliseconds(model.loadReport.total)
         writer.key("cached")

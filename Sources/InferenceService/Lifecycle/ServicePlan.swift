@@ -79,7 +79,8 @@ package struct ServicePlan {
         let compile = modelConfiguration.compile
         var flags = [
             "--device", compile.device, "--hint", compile.hint.rawValue, "--precision", compile.precision.rawValue,
-            "--cache-dir", cacheDirectory ?? "", "--max-pixels", "\(sizing.pixels.value)",
+            "--integer-weights=\(settings.integerWeights)", "--cache-dir", cacheDirectory ?? "", "--max-pixels",
+            "\(sizing.pixels.value)",
             "--tolerate-truncated=\(settings.tolerateTruncated)",
         ]
         if let threads = compile.threads { flags += ["--threads", "\(threads)"] }
@@ -110,6 +111,7 @@ package struct ServicePlan {
         configuration.compile.device = settings.device
         configuration.compile.hint = settings.hint.forEngine
         configuration.compile.precision = settings.precision.forEngine
+        configuration.integerWeights = settings.integerWeights
         configuration.compile.threads = settings.threads ?? sizing.inferenceThreads.value
         // With the latency hint the engine puts all threads on one prediction: the number of streams is then its own.
         configuration.compile.streams = settings.streams ?? (settings.hint == .latency ? nil : sizing.streams.value)

@@ -62,6 +62,11 @@ package enum BundleCheck {
         var routes = description.imageInput != nil && description.classLabels != nil ? ["classify"] : []
         routes += model.tasks.map(\.rawValue) + ["predict"]
         lines.append("  answers to \(routes.joined(separator: ", ")) and /v2")
+        if let weights = model.loadReport.integerWeights {
+            lines.append(
+                "  8-bit weights with zero points: \(weights.inIntegers) of \(weights.convolutions) convolutions run in integers"
+                    + (weights.inIntegers == 0 ? " (this processor has no VNNI)" : ""))
+        }
         if let provenance = model.provenance { lines += ProvenanceAnswer.lines(provenance) }
         lines += model.loadReport.advice.map { "  look at this: \($0)" }
         // What `ocelli init` has marked, as long as the marks are there.

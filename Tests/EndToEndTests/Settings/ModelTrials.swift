@@ -101,6 +101,22 @@ extension SettingsTrial {
             },
         ])
 
+    static let integerWeights = SettingsTrial(
+        title: "8-bit weights in integers", settings: ["integer_weights": "false"], also: ["models": "{}/models"],
+        prepare: { folder in
+            let file = SharedData.packageRoot.appendingPathComponent("Tests/Fixtures/integer-weights/mobilenet.tflite")
+            let models = folder.appendingPathComponent("models")
+            try FileManager.default.createDirectory(at: models, withIntermediateDirectories: true)
+            try FileManager.default.copyItem(at: file, to: models.appendingPathComponent("mobilenet.tflite"))
+        },
+        checks: [
+            "integer_weights": { running in
+                let model = try Curl.run(running.url + "/v1/models/mobilenet").json
+                return unless(
+                    model["state"] as? String == "ready" && model["integer_weights"] == nil, "\(model)")
+            }
+        ])
+
     static let streams = SettingsTrial(
         title: "the engine's streams", settings: ["streams": "1"], also: ["threads": "2"],
         checks: [

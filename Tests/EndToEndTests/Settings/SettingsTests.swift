@@ -11,7 +11,8 @@ struct EverySettingTests {
         .answers, .quiet, .tokens, .limits, .connections, .totals, .queue, .length, .target, .policy, .delay, .timeout,
         .models,
         .engine,
-        .streams, .lone, .device, .watched, .untried, .triedInLittleMemory, .triedForAMoment, .twoAtOnce,
+        .streams, .lone, .integerWeights, .device, .watched, .untried, .triedInLittleMemory, .triedForAMoment,
+        .twoAtOnce,
     ]
 
     @Test func everySettingOfTheTableIsOnTrial() {

@@ -1,5 +1,7 @@
 internal import COpenVINO
+internal import Glibc
 internal import Synchronization
+internal import SystemSupport
 
 /// Runs models with OpenVINO, through its C API.
 ///
@@ -57,19 +59,46 @@ public final class OpenVINOEngine: Engine {
     /// Reads a model file of any format that OpenVINO has a reader for, or one of Core ML's.
     public func read(_ source: ModelSource) throws(EngineError) -> any ModelFile {
         if CoreMLFile.isCoreML(source.path) { return try CoreMLReader(engine: self).read(source.path) }
-        guard let detection = try TFLiteFile.detection(source.path) else { return try read(source.path) }
-        // OpenVINO reads TensorFlow Lite's files from disk alone.
-        return try TFLiteFile.withTemporaryFile(detection.file) { (path) throws(EngineError) in
-            try DetectionModelFile(try read(path), detection: detection)
+        guard let bytes = TFLiteFile.bytes(source.path) else { return try read(source.path) }
+        let detection = try TFLiteFile.detection(bytes)
+        let rewritten = source.allowsIntegerWeights ? IntegerWeightsWriter.rewriting(detection?.file ?? bytes) : nil
+        let model: OpenVINOModelFile
+        // A file that cannot be read in the new form is read as it is, and its problems are those of that.
+        if let rewritten, addsByteProductsExactly,
+            let file = try? readTemporary(rewritten.file, integerWeights: rewritten.report)
+        {
+            model = file
+        } else if let detection {
+            model = try readTemporary(detection.file, integerWeights: rewritten?.report.withoutEffect)
+        } else {
+            model = try read(source.path, integerWeights: rewritten?.report.withoutEffect)
+        }
+        guard let detection else { return model }
+        return try DetectionModelFile(model, detection: detection)
+    }
+
+    /// Whether integer kernels give exact sums here. An environment that names the instructions for them may name ones that do not.
+    private var addsByteProductsExactly: Bool {
+        Processor.addsByteProductsExactly && getenv("ONEDNN_MAX_CPU_ISA") == nil && getenv("DNNL_MAX_CPU_ISA") == nil
+    }
+
+    /// OpenVINO reads TensorFlow Lite's files from disk alone.
+    private func readTemporary(
+        _ bytes: [UInt8], integerWeights: IntegerWeights? = nil
+    ) throws(EngineError) -> OpenVINOModelFile {
+        try TFLiteFile.withTemporaryFile(bytes) { (path) throws(EngineError) in
+            try read(path, integerWeights: integerWeights)
         }
     }
 
-    private func read(_ path: String) throws(EngineError) -> OpenVINOModelFile {
+    private func read(
+        _ path: String, integerWeights: IntegerWeights? = nil
+    ) throws(EngineError) -> OpenVINOModelFile {
         try OpenVINOModelFile(
             core: core, path: path,
             model: .make("read the model file", kind: .invalidModel, free: ov_model_free) {
                 ov_core_read_model(core.pointer, path, nil, &$0)
-            })
+            }, integerWeights: integerWeights)
     }
 
     /// Reads a model in OpenVINO's intermediate representation from memory.

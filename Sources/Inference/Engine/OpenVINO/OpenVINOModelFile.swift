@@ -7,9 +7,13 @@ final class OpenVINOModelFile: ModelFile {
     private let path: String
     let inputs: [TensorPort]
     let outputs: [TensorPort]
+    let integerWeights: IntegerWeights?
 
-    init(core: OpenVINOHandle, path: String, model: OpenVINOHandle) throws(EngineError) {
+    init(
+        core: OpenVINOHandle, path: String, model: OpenVINOHandle, integerWeights: IntegerWeights? = nil
+    ) throws(EngineError) {
         self.core = core
+        self.integerWeights = integerWeights
         self.path = path
         self.model = model
         inputs = try Self.inputs(of: model)

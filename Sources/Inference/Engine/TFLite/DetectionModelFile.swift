@@ -10,6 +10,7 @@ struct DetectionModelFile: ModelFile {
     private let taken: [Int]
 
     var inputs: [TensorPort] { base.inputs }
+    var integerWeights: IntegerWeights? { base.integerWeights }
     /// The operator's four, then the others.
     var outputs: [TensorPort] { detection.outputs + others.map { base.outputs[$0] } }
     private var others: [Int] { base.outputs.indices.filter { !taken.contains($0) } }

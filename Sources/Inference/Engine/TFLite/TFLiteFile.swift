@@ -3,18 +3,23 @@ internal import Glibc
 
 /// TensorFlow Lite's files that the engine does not read as they are.
 enum TFLiteFile {
-    /// Files with the operator are detectors for phones: none is nearly so large, in bytes.
+    /// Files for phones: none is nearly so large, in bytes.
     private static let largest = 512 << 20
 
-    /// What a file's TFLite_Detection_PostProcess does; nil for a file without it. Blocks.
-    static func detection(_ path: String) throws(EngineError) -> DetectionOperator? {
+    /// The bytes of a TensorFlow Lite file; nil for other files, and for very large ones. Blocks.
+    static func bytes(_ path: String) -> [UInt8]? {
         var status = stat()
         guard path.hasSuffix(".tflite") || path.hasSuffix(".lite"), stat(path, &status) == 0,
             status.st_mode & S_IFMT == S_IFREG, status.st_size <= largest,
             let data = FileManager.default.contents(atPath: path)
         else { return nil }
+        return [UInt8](data)
+    }
+
+    /// What a file's TFLite_Detection_PostProcess does; nil for a file without it.
+    static func detection(_ bytes: [UInt8]) throws(EngineError) -> DetectionOperator? {
         do throws(DetectionOperator.Unreadable) {
-            return try DetectionOperator([UInt8](data))
+            return try DetectionOperator(bytes)
         } catch {
             throw EngineError(kind: .invalidModel, operation: "read the model file", detail: error.reason)
         }

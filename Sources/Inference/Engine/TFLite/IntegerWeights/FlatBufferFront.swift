@@ -1,0 +1,180 @@
+/// Writes new tables in front of a FlatBuffer, which is kept whole behind them: offsets lead forward only, so the new tables may
+/// refer to each other and to everything old, and the old part needs no change.
+///
+/// The format's "Internals" page: a table begins with the distance back to its list of fields; references are forward distances of
+/// 32 bits.
+struct FlatBufferFront {
+    /// Something that an offset leads to.
+    indirect enum Node {
+        /// What is at this place of the old file.
+        case old(Int)
+        /// A vector of numbers that begin at multiples of `alignment`.
+        case numbers(count: Int, alignment: Int, [UInt8])
+        case string(String)
+        /// A vector of offsets.
+        case vector([Node])
+        case table([Int: Value])
+    }
+
+    /// The value of a table's field.
+    enum Value {
+        /// A number of 1, 4 or 8 bytes.
+        case number([UInt8])
+        case offset(Node)
+    }
+
+    /// How a field of a table is kept, by its number in the schema.
+    enum Kind {
+        /// A number of so many bytes.
+        case number(Int)
+        case offset
+    }
+
+    /// A file that cannot be rewritten: damaged, too large, or with fields that are not known here.
+    struct Unsuitable: Error {}
+
+    private var bytes: [UInt8] = []
+    /// Offsets that lead nowhere yet.
+    private var open: [(place: Int, node: Node)] = []
+    /// Offsets into the old file.
+    private var old: [(place: Int, target: Int)] = []
+    private let limit: Int
+
+    /// The new tables and the old file in one.
+    /// - Parameter limit: the most bytes of the new part.
+    static func writing(_ root: Node, identifier: String, before file: [UInt8], limit: Int) throws(Unsuitable)
+        -> [UInt8]
+    {
+        var front = FlatBufferFront(limit: limit)
+        front.open.append((0, root))
+        front.bytes = [0, 0, 0, 0] + identifier.utf8
+        var next = 0
+        while next < front.open.count {
+            let (place, node) = front.open[next]
+            next += 1
+            try front.write(node, for: place)
+        }
+        front.align(16)
+        guard front.bytes.count + file.count <= Int(Int32.max) else { throw Unsuitable() }
+        for (place, target) in front.old { front.patch(place, target: front.bytes.count + target) }
+        return front.bytes + file
+    }
+
+    private init(limit: Int) {
+        self.limit = limit
+    }
+
+    private mutating func write(_ node: Node, for place: Int) throws(Unsuitable) {
+        switch node {
+        case .old(let target):
+            old.append((place, target))
+        case .numbers(let count, let alignment, let content):
+            // The count stands before the first element.
+            align(alignment, before: 4)
+            patch(place, target: bytes.count)
+            append(UInt32(truncatingIfNeeded: count))
+            bytes += content
+        case .string(let string):
+            align(4)
+            patch(place, target: bytes.count)
+            append(UInt32(truncatingIfNeeded: string.utf8.count))
+            bytes += string.utf8
+            bytes.append(0)
+        case .vector(let nodes):
+            align(4)
+            patch(place, target: bytes.count)
+            append(UInt32(truncatingIfNeeded: nodes.count))
+            for node in nodes {
+                open.append((bytes.count, node))
+                append(UInt32(0))
+            }
+        case .table(let fields):
+            write(fields, for: place)
+        }
+        guard bytes.count <= limit else { throw Unsuitable() }
+    }
+
+    private mutating func write(_ fields: [Int: Value], for place: Int) {
+        let count = (fields.keys.max() ?? -1) + 1
+        align(8)
+        let list = bytes.count
+        bytes += [UInt8](repeating: 0, count: 4 + 2 * count)
+        align(8)
+        let table = bytes.count
+        patch(place, target: table)
+        append(UInt32(truncatingIfNeeded: table - list))
+        for (field, value) in fields.sorted(by: { $0.key < $1.key }) {
+            switch value {
+            case .number(let number):
+                align(number.count)
+                put(UInt16(truncatingIfNeeded: bytes.count - table), at: list + 4 + 2 * field)
+                bytes += number
+            case .offset(let node):
+                align(4)
+                put(UInt16(truncatingIfNeeded: bytes.count - table), at: list + 4 + 2 * field)
+                open.append((bytes.count, node))
+                append(UInt32(0))
+            }
+        }
+        put(UInt16(truncatingIfNeeded: 4 + 2 * count), at: list)
+        put(UInt16(truncatingIfNeeded: bytes.count - table), at: list + 2)
+    }
+
+    private mutating func align(_ multiple: Int, before size: Int = 0) {
+        while (bytes.count + size) % multiple != 0 { bytes.append(0) }
+    }
+
+    private mutating func patch(_ place: Int, target: Int) {
+        put(UInt32(truncatingIfNeeded: target - place), at: place)
+    }
+
+    private mutating func put<T: FixedWidthInteger>(_ value: T, at place: Int) {
+        withUnsafeBytes(of: value.littleEndian) { source in
+            for (index, byte) in source.enumerated() { bytes[place + index] = byte }
+        }
+    }
+
+    private mutating func append<T: FixedWidthInteger>(_ value: T) {
+        withUnsafeBytes(of: value.littleEndian) { bytes.append(contentsOf: $0) }
+    }
+}
+
+extension FlatBufferFront.Value {
+    static func number<T: FixedWidthInteger>(_ value: T) -> Self {
+        .number(withUnsafeBytes(of: value.littleEndian) { Array($0) })
+    }
+
+    /// A vector of 32-bit numbers.
+    static func integers(_ values: [Int]) -> Self {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(4 * values.count)
+        for value in values {
+            withUnsafeBytes(of: Int32(truncatingIfNeeded: value).littleEndian) { bytes.append(contentsOf: $0) }
+        }
+        return .offset(.numbers(count: values.count, alignment: 4, bytes))
+    }
+}
+
+extension FlatBuffer.Table {
+    /// Its fields as they are.
+    /// - Throws: where it has a field that `kinds` does not name.
+    func fields(_ kinds: [FlatBufferFront.Kind]) throws(FlatBufferFront.Unsuitable) -> [Int: FlatBufferFront.Value] {
+        guard let distance = buffer.read(place, as: Int32.self),
+            let size = buffer.read(place - Int(distance), as: UInt16.self)
+        else { throw FlatBufferFront.Unsuitable() }
+        var fields: [Int: FlatBufferFront.Value] = [:]
+        for index in 0..<max(0, (Int(size) - 4) / 2) {
+            guard let start = field(index) else { continue }
+            guard kinds.indices.contains(index) else { throw FlatBufferFront.Unsuitable() }
+            switch kinds[index] {
+            case .number(let size):
+                guard start <= buffer.bytes.count - size else { throw FlatBufferFront.Unsuitable() }
+                fields[index] = .number(Array(buffer.bytes[start..<start + size]))
+            case .offset:
+                guard let target = buffer.follow(start) else { throw FlatBufferFront.Unsuitable() }
+                fields[index] = .offset(.old(target))
+            }
+        }
+        return fields
+    }
+}

@@ -1,0 +1,260 @@
+/// What was done, where it is allowed, so that a model's 8-bit convolutions are computed in integers.
+public struct IntegerWeights: Sendable, Hashable {
+    /// Convolutions with unsigned 8-bit weights that have a zero point, without depthwise ones; and those of them that are computed in
+    /// integers.
+    public let convolutions: Int, inIntegers: Int
+    /// Channels that are had twice for it.
+    public let copiedChannels: Int
+
+    /// The same weights where the processor cannot add products of bytes exactly: all is computed in floats.
+    var withoutEffect: IntegerWeights {
+        IntegerWeights(convolutions: convolutions, inIntegers: 0, copiedChannels: 0)
+    }
+}
+
+/// Writes the weights of a TensorFlow Lite model so that the engine can compute with them in integers.
+///
+/// Older quantized models have unsigned weights with a scale and a zero point for the tensor. The engine computes such convolutions in
+/// floats: its integer kernels take signed bytes. Most weights `q - zero point` fit those, with the same scale; the few that do not
+/// become the sum of two, on two copies of their input channel (``ChannelCopies``). So every sum is what it was, to the last bit.
+/// Layers whose input cannot have copies stay as they are, and so do depthwise convolutions.
+///
+/// Two more changes keep results as near to TensorFlow Lite's as they can be: biases are floats, moved away from halves
+/// (``RoundingShift``); and a pooling of one pixel stands between a convolution and a sum, since the engine leaves out a rounding where
+/// it computes both at once.
+package struct IntegerWeightsWriter {
+    private typealias Front = FlatBufferFront
+
+    private let graph: TFLiteGraph
+    /// By the operator's index.
+    private let convolutions: [Int: QuantizedConvolution]
+    private var copies: ChannelCopies
+    /// The convolutions that get signed weights.
+    private var signed: Set<Int> = []
+    /// Channels of the graph's input that a convolution needs twice: they are gathered.
+    private var gathered: [Int: [Int]] = [:]
+
+    private var tensors: [Front.Node]
+    private var buffers: [Front.Node]
+    private var codes: [Front.Node]
+    private var operators: [Front.Node] = []
+    /// The indices of operator codes that the file does not have.
+    private var added: [Int: Int] = [:]
+    /// The most bytes that are added: a quarter more channels on both sides of a convolution make 1.6 times the weights.
+    private let limit: Int
+    private var weightBytes = 0
+
+    /// The rewritten file; nil where there is nothing to gain, or where the file is not of a form that is known here.
+    package static func rewriting(_ file: [UInt8]) -> (file: [UInt8], report: IntegerWeights)? {
+        guard let graph = TFLiteGraph(file), var writer = IntegerWeightsWriter(graph) else { return nil }
+        do throws(FlatBufferFront.Unsuitable) {
+            let root = try writer.write()
+            let rewritten = try FlatBufferFront.writing(
+                root, identifier: "TFL3", before: file, limit: writer.limit)
+            return (rewritten, writer.report)
+        } catch {
+            return nil
+        }
+    }
+
+    private init?(_ graph: TFLiteGraph) {
+        self.graph = graph
+        limit = (1 << 20) + 3 * graph.model.buffer.bytes.count
+        var convolutions: [Int: QuantizedConvolution] = [:]
+        for (index, node) in graph.operators.enumerated() {
+            convolutions[index] = QuantizedConvolution(node, in: graph)
+        }
+        // Weights around 128 are signed ones to the engine already.
+        let centre = 128
+        guard convolutions.values.contains(where: { !$0.isDepthwise && $0.zeroPoint != centre }) else { return nil }
+        self.convolutions = convolutions
+        copies = ChannelCopies(graph, convolutions: convolutions)
+        for index in graph.operators.indices {
+            guard let convolution = convolutions[index], !convolution.isDepthwise,
+                let channels = convolution.channelsToSplit
+            else { continue }
+            if copies.request(channels, of: convolution.input) {
+                signed.insert(index)
+            } else if graph.inputs.contains(convolution.input), convolution.shape[3] <= 4 {
+                // A picture. Elsewhere such a copy of a tensor costs what integers save.
+                signed.insert(index)
+                gathered[index] = channels
+            }
+        }
+        copies.arrange()
+        tensors = graph.tensors.map { .old($0.table.place) }
+        buffers = graph.buffers.map { .old($0.place) }
+        codes = graph.codes.map { .old($0.place) }
+        guard signed.contains(where: { convolutions[$0]?.zeroPoint != centre }) else { return nil }
+    }
+
+    private var report: IntegerWeights {
+        IntegerWeights(
+            convolutions: convolutions.values.count { !$0.isDepthwise }, inIntegers: signed.count,
+            copiedChannels: copies.count + gathered.values.reduce(0) { $0 + $1.count })
+    }
+
+    private mutating func write() throws(Front.Unsuitable) -> Front.Node {
+        for index in graph.tensors.indices where copies.isChanged(index) {
+            tensors[index] = .table(try fields(ofTensor: index, channels: copies.layout(index).count))
+        }
+        for (index, node) in graph.operators.enumerated() {
+            var inputs = node.inputs
+            if let convolution = convolutions[index] {
+                if let channels = gathered[index] { inputs[0] = try gather(channels, of: inputs[0]) }
+                try write(convolution, at: index)
+            } else if node.code == TFLiteGraph.Code.add {
+                for (position, input) in inputs.enumerated() where input >= 0 && graph.uses[input] == 1 {
+                    guard let producer = graph.producers[input], convolutions[producer] != nil else { continue }
+                    inputs[position] = try pool(input)
+                }
+            }
+            guard inputs != node.inputs else {
+                operators.append(.old(node.table.place))
+                continue
+            }
+            var fields = try node.table.fields(Self.operatorFields)
+            fields[1] = .integers(inputs)
+            operators.append(.table(fields))
+        }
+        var subgraph = try graph.subgraph.fields(Self.subgraphFields)
+        subgraph[0] = .offset(.vector(tensors))
+        subgraph[3] = .offset(.vector(operators))
+        var model = try graph.model.fields(Self.modelFields)
+        model[1] = .offset(.vector(codes))
+        model[2] = .offset(.vector([.table(subgraph)]))
+        model[4] = .offset(.vector(buffers))
+        return .table(model)
+    }
+
+    private mutating func write(_ convolution: QuantizedConvolution, at index: Int) throws(Front.Unsuitable) {
+        let input = copies.layout(convolution.input) + (gathered[index] ?? [])
+        let output = copies.layout(convolution.output)
+        let isSigned = signed.contains(index)
+        if isSigned || copies.isChanged(convolution.input) || copies.isChanged(convolution.output) {
+            var fields = try graph.tensors[convolution.weights].table.fields(Self.tensorFields)
+            var shape = convolution.shape
+            shape[3] = input.count
+            if !convolution.isDepthwise { shape[0] = output.count }
+            fields[0] = .integers(shape)
+            fields[7] = nil
+            // Several weights may be the same bytes of the file.
+            let taps = convolution.data.count / convolution.channels / convolution.depth
+            weightBytes += taps * output.count * (convolution.isDepthwise ? 1 : input.count)
+            guard weightBytes <= limit else { throw Front.Unsuitable() }
+            let bytes = convolution.weights(input: input, output: output, signed: isSigned)
+            fields[2] = add(bytes)
+            if isSigned, let scale = graph.tensors[convolution.weights].scale {
+                fields[1] = .number(TFLiteGraph.ElementCode.int8)
+                fields[4] = .offset(.table(Self.quantization(scale: scale)))
+            }
+            tensors[convolution.weights] = .table(fields)
+        }
+        var fields = try graph.tensors[convolution.bias].table.fields(Self.tensorFields)
+        let biases = convolution.biases(output: output)
+        fields[0] = .integers([output.count])
+        fields[1] = .number(TFLiteGraph.ElementCode.float32)
+        fields[2] = add(biases)
+        fields[4] = nil
+        fields[7] = nil
+        tensors[convolution.bias] = .table(fields)
+    }
+
+    /// A new operator that takes the copies of a picture's channels.
+    private mutating func gather(_ channels: [Int], of input: Int) throws(Front.Unsuitable) -> Int {
+        let all = Array(0..<graph.tensors[input].shape[3]) + channels
+        guard case .offset(.numbers(_, _, let bytes)) = Front.Value.integers(all) else { throw Front.Unsuitable() }
+        let indices: [Int: Front.Value] = [
+            0: .integers([all.count]), 1: .number(TFLiteGraph.ElementCode.int32),
+            2: add(bytes), 3: name(),
+        ]
+        tensors.append(.table(indices))
+        let indicesIndex = tensors.count - 1
+        let output = try tensor(like: input, channels: all.count)
+        let options: [Int: Front.Value] = [0: .number(Int32(3))]
+        operators.append(
+            .table([
+                0: operatorCode(TFLiteGraph.Code.gather), 1: .integers([input, indicesIndex]), 2: .integers([output]),
+                3: .number(UInt8(23)), 4: .offset(.table(options)),
+            ]))
+        return output
+    }
+
+    /// A new operator that gives its input as it is.
+    private mutating func pool(_ input: Int) throws(Front.Unsuitable) -> Int {
+        let output = try tensor(like: input, channels: copies.layout(input).count)
+        // Valid padding, steps and sides of 1.
+        let options: [Int: Front.Value] = [
+            0: .number(Int8(1)), 1: .number(Int32(1)), 2: .number(Int32(1)), 3: .number(Int32(1)), 4: .number(Int32(1)),
+        ]
+        operators.append(
+            .table([
+                0: operatorCode(TFLiteGraph.Code.maxPool), 1: .integers([input]), 2: .integers([output]),
+                3: .number(UInt8(5)), 4: .offset(.table(options)),
+            ]))
+        return output
+    }
+
+    private mutating func tensor(like index: Int, channels: Int) throws(Front.Unsuitable) -> Int {
+        var fields = try fields(ofTensor: index, channels: channels)
+        // The first buffer is empty by convention.
+        fields[2] = .number(UInt32(0))
+        fields[3] = name()
+        tensors.append(.table(fields))
+        return tensors.count - 1
+    }
+
+    private func fields(ofTensor index: Int, channels: Int) throws(Front.Unsuitable) -> [Int: Front.Value] {
+        let tensor = graph.tensors[index]
+        var fields = try tensor.table.fields(Self.tensorFields)
+        fields[0] = .integers(tensor.shape.dropLast() + [channels])
+        // The shape with open axes.
+        if let signature = tensor.table.vector(7, size: 4) {
+            guard signature.count == tensor.shape.count,
+                let axes = tensor.table.integers(7, as: Int32.self)?.map(Int.init)
+            else { throw Front.Unsuitable() }
+            fields[7] = .integers(axes.dropLast() + [channels])
+        }
+        return fields
+    }
+
+    private func name() -> Front.Value { .offset(.string("ocelli/\(tensors.count)")) }
+
+    /// The index of an operator's code.
+    private mutating func operatorCode(_ code: Int) -> Front.Value {
+        if let index = graph.codes.firstIndex(where: { TFLiteGraph.code($0) == code }) {
+            return .number(UInt32(index))
+        }
+        if let index = added[code] { return .number(UInt32(index)) }
+        codes.append(
+            .table([0: .number(Int8(truncatingIfNeeded: code)), 2: .number(Int32(1)), 3: .number(Int32(code))]))
+        added[code] = codes.count - 1
+        return .number(UInt32(codes.count - 1))
+    }
+
+    /// Adds a buffer and names it.
+    private mutating func add(_ bytes: [UInt8]) -> Front.Value {
+        buffers.append(.table([0: .offset(.numbers(count: bytes.count, alignment: 16, bytes))]))
+        return .number(UInt32(buffers.count - 1))
+    }
+
+    /// One scale, and the zero point 0.
+    private static func quantization(scale: Float) -> [Int: Front.Value] {
+        [
+            2: .integers([Int(Int32(bitPattern: scale.bitPattern))]),
+            3: .offset(.numbers(count: 1, alignment: 8, [UInt8](repeating: 0, count: 8))),
+        ]
+    }
+
+    private static let modelFields: [Front.Kind] =
+        [.number(4), .offset, .offset, .offset, .offset, .offset, .offset, .offset]
+    private static let subgraphFields: [Front.Kind] = [.offset, .offset, .offset, .offset, .offset, .number(4)]
+    private static let tensorFields: [Front.Kind] = [
+        .offset, .number(1), .number(4), .offset, .offset, .number(1), .offset, .offset, .number(1), .offset,
+        .number(4),
+    ]
+    private static let operatorFields: [Front.Kind] = [
+        .number(4), .offset, .offset, .number(1), .offset, .offset, .number(1), .offset, .offset, .number(8),
+        .number(8), .number(1), .offset, .number(4),
+    ]
+}

@@ -1,0 +1,115 @@
+/// A convolution of unsigned bytes with constant weights that have one scale and one zero point: `q - zero point` is a weight.
+struct QuantizedConvolution {
+    let isDepthwise: Bool
+    /// Indices of tensors.
+    let input: Int, output: Int, weights: Int, bias: Int
+    /// `[out, height, width, in]`; `[1, height, width, channels]` for depthwise ones.
+    let shape: [Int]
+    let data: ArraySlice<UInt8>
+    let zeroPoint: Int
+    let biases: [Int32]
+    /// The step of its sums: the input's scale times that of the weights.
+    let step: Double
+    /// What is added to a sum so that the engine rounds it as TensorFlow Lite does, in the same unit as `step`.
+    let shift: Double
+
+    /// Nil for an operator that is not such a convolution.
+    init?(_ node: TFLiteGraph.Operator, in graph: TFLiteGraph) {
+        typealias Code = TFLiteGraph.Code
+        guard node.code == Code.convolution || node.code == Code.depthwise, node.inputs.count == 3,
+            node.outputs.count == 1, node.inputs.allSatisfy({ $0 >= 0 })
+        else { return nil }
+        isDepthwise = node.code == Code.depthwise
+        (input, weights, bias, output) = (node.inputs[0], node.inputs[1], node.inputs[2], node.outputs[0])
+        let tensors = graph.tensors
+        let taken = tensors[input], given = tensors[output], filter = tensors[weights]
+        guard taken.isUnsignedBytes, given.isUnsignedBytes, filter.isUnsignedBytes, taken.shape.count == 4,
+            given.shape.count == 4, filter.shape.count == 4, let zero = filter.zeroPoint,
+            let outputZero = given.zeroPoint, let inputScale = taken.scale, let scale = filter.scale,
+            let outputScale = given.scale, let data = graph.constant(weights), let raw = graph.constant(bias),
+            tensors[bias].type == TFLiteGraph.ElementCode.int32
+        else { return nil }
+        shape = filter.shape
+        self.data = data
+        zeroPoint = zero
+        var size = 1
+        for extent in shape {
+            let (product, overflow) = size.multipliedReportingOverflow(by: extent)
+            guard extent > 0, !overflow else { return nil }
+            size = product
+        }
+        let channels = isDepthwise ? shape[3] : shape[0]
+        // Groups, and several outputs a channel, have other shapes.
+        guard size == data.count, given.shape[3] == channels, raw.count == 4 * channels, taken.shape[3] == shape[3],
+            !isDepthwise || shape[0] == 1
+        else { return nil }
+        let bytes = FlatBuffer(bytes: Array(raw))
+        biases = (0..<channels).compactMap { bytes.read(4 * $0, as: Int32.self) }
+        step = Double(inputScale) * Double(scale)
+        let multiplier = inputScale * scale / outputScale
+        shift = RoundingShift.shift(multiplier: multiplier, zeroPoint: outputZero) * Double(outputScale)
+        guard step.isFinite, shift.isFinite, multiplier > 0, multiplier.isFinite else { return nil }
+    }
+
+    /// The channels of its output, and how many of its input's each of them is made of.
+    var channels: Int { isDepthwise ? shape[3] : shape[0] }
+    var depth: Int { isDepthwise ? 1 : shape[3] }
+
+    /// The input channels with a weight that does not fit a signed byte; nil where one does not fit two either.
+    var channelsToSplit: [Int]? {
+        guard zeroPoint > 0 else { return data.allSatisfy { $0 <= 127 } ? [] : nil }
+        let largest = 127 + zeroPoint, least = zeroPoint - 128
+        var found = Set<Int>()
+        for (index, value) in data.enumerated() where Int(value) > largest || Int(value) < least {
+            found.insert(index % shape[3])
+        }
+        return found.sorted()
+    }
+
+    /// The weights for an input and an output whose channels are copies of the file's, named by their numbers.
+    /// - Parameter signed: whether to write signed bytes. A weight that does not fit one is the sum of two then, of which the second
+    ///   copy of its channel takes the rest. Otherwise bytes with the file's zero point.
+    func weights(input: [Int], output: [Int], signed: Bool) -> [UInt8] {
+        let depth = shape[3], run = data.count / (isDepthwise ? 1 : shape[0])
+        // Whether a channel of the input is the first copy, the second, or one more.
+        var copies: [Int: Int] = [:]
+        let ranks = input.map { channel in
+            copies[channel, default: 0] += 1
+            return copies[channel] ?? 1
+        }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(isDepthwise ? run / depth * output.count : run / depth * input.count * output.count)
+        data.withUnsafeBufferPointer { data in
+            func put(_ weight: Int) {
+                bytes.append(UInt8(truncatingIfNeeded: signed ? weight : weight + zeroPoint))
+            }
+            guard !isDepthwise else {
+                for tap in 0..<run / depth {
+                    for channel in output { put(Int(data[tap * depth + channel]) - zeroPoint) }
+                }
+                return
+            }
+            for row in output {
+                for tap in 0..<run / depth {
+                    let start = row * run + tap * depth
+                    for (channel, rank) in zip(input, ranks) {
+                        let weight = Int(data[start + channel]) - zeroPoint
+                        let first = signed ? min(max(weight, -128), 127) : weight
+                        put(rank == 1 ? first : rank == 2 ? weight - first : 0)
+                    }
+                }
+            }
+        }
+        return bytes
+    }
+
+    /// The biases in 32-bit floats, for an output whose channels are copies of the file's.
+    func biases(output: [Int]) -> [UInt8] {
+        var bytes: [UInt8] = []
+        for channel in output {
+            let value = Float(Double(biases[channel]) * step + shift)
+            withUnsafeBytes(of: value.bitPattern.littleEndian) { bytes.append(contentsOf: $0) }
+        }
+        return bytes
+    }
+}

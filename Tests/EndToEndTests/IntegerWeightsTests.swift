@@ -1,0 +1,129 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// 8-bit weights with zero points in the real binary: computed in integers by default, told of, and switched off.
+@Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
+struct IntegerWeightsTests {
+    private static let fixtures = SharedData.packageRoot.appendingPathComponent("Tests/Fixtures/integer-weights")
+
+    /// Whether the processor has the instructions, in the kernel's words.
+    private static var hasVNNI: Bool {
+        let text = (try? String(contentsOfFile: "/proc/cpuinfo", encoding: .utf8)) ?? ""
+        return text.contains(" avx512_vnni") || text.contains(" avx_vnni")
+    }
+
+    /// A folder of models with one bundle of the fixture that is like MobileNet.
+    private func folder(runtime: String = "{}") throws -> URL {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-int-\(UUID().uuidString)")
+        let bundle = folder.appendingPathComponent("net")
+        try FileManager.default.createDirectory(at: bundle, withIntermediateDirectories: true)
+        try FileManager.default.copyItem(
+            at: Self.fixtures.appendingPathComponent("mobilenet.tflite"),
+            to: bundle.appendingPathComponent("mobilenet.tflite"))
+        let json = """
+            { "name": "net", "version": "1", "model": { "file": "mobilenet.tflite" }, "runtime": \(runtime),
+              "inputs": [{ "name": "input", "type": "array", "shape": [16, 16, 3], "dtype": "uint8" }],
+              "outputs": [{ "name": "layer15", "type": "array", "shape": [4, 4, 10], "dtype": "uint8" }] }
+            """
+        try json.write(to: bundle.appendingPathComponent("model.json"), atomically: true, encoding: .utf8)
+        return folder
+    }
+
+    private func samples() throws -> [(input: Data, output: [Int])] {
+        let text = try Data(contentsOf: Self.fixtures.appendingPathComponent("cases.json"))
+        let json = try #require(try JSONSerialization.jsonObject(with: text) as? [String: Any])
+        let one = try #require(json["mobilenet"] as? [String: Any])
+        return try (#require(one["samples"] as? [[String: Any]])).map { sample in
+            (
+                try #require(Data(base64Encoded: sample["input"] as? String ?? "")),
+                try #require(sample["output"] as? [Int])
+            )
+        }
+    }
+
+    /// The model's own report of its weights, after every sample has had TensorFlow Lite's result.
+    private func weights(
+        _ folder: URL, _ arguments: [String] = [], environment: [String: String] = [:]
+    ) throws -> [String: Int]? {
+        let daemon = try Daemon(
+            ["--models", folder.path, "--cache-dir", folder.path + "-cache"] + arguments, environment: environment)
+        defer { try? FileManager.default.removeItem(atPath: folder.path + "-cache") }
+        for (input, output) in try samples() {
+            let values = input.map { String($0) }.joined(separator: ",")
+            let request =
+                "{\"inputs\": [{\"name\": \"input\", \"datatype\": \"UINT8\", \"shape\": [1, 16, 16, 3], \"data\": [\(values)]}]}"
+            let file = folder.appendingPathComponent("request.json")
+            try request.write(to: file, atomically: true, encoding: .utf8)
+            let answer = try Curl.run(daemon.url + "/v2/models/net/infer", ["--data-binary", "@" + file.path])
+            let found = (answer.json["outputs"] as? [[String: Any]])?.first?["data"] as? [Int] ?? []
+            try #require(found.count == output.count, "\(answer.text.prefix(300))")
+            let differences = zip(found, output).map { abs($0 - $1) }
+            #expect(differences.allSatisfy { $0 <= 1 }, "\(differences.max() ?? 0)")
+            #expect(differences.count { $0 != 0 } * 50 <= differences.count, "\(differences)")
+        }
+        let weights = try Curl.run(daemon.url + "/v1/models/net").json["integer_weights"] as? [String: Int]
+        #expect(daemon.stop() == 0, "\(daemon.log)")
+        return weights
+    }
+
+    @Test func convolutionsRunInIntegersByDefault() throws {
+        let folder = try folder()
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let weights = try weights(folder)
+        #expect(weights?["convolutions"] == 10)
+        #expect(weights?["in_integers"] == (Self.hasVNNI ? 10 : 0))
+        let check = try Shell.run(Daemon.binary.path, ["check", folder.path + "/net"])
+        #expect(check.status == 0, "\(check.text)")
+        #expect(
+            check.text.contains("\(Self.hasVNNI ? 10 : 0) of 10 convolutions run in integers"), "\(check.text)")
+    }
+
+    @Test func theBundleAndTheSettingSwitchItOff() throws {
+        let off = try folder(runtime: "{ \"integer_weights\": false }")
+        defer { try? FileManager.default.removeItem(at: off) }
+        #expect(try weights(off) == nil)
+        // The bundle counts.
+        #expect(try weights(off, ["--integer-weights=true"]) == nil)
+        let plain = try folder()
+        defer { try? FileManager.default.removeItem(at: plain) }
+        #expect(try weights(plain, ["--integer-weights=false"]) == nil)
+        let on = try folder(runtime: "{ \"integer_weights\": true }")
+        defer { try? FileManager.default.removeItem(at: on) }
+        #expect(try weights(on, ["--integer-weights=false"])?["convolutions"] == 10)
+    }
+
+    /// Instructions without exact sums: scores would be far off.
+    @Test func withoutTheInstructionsWeightsStayAsTheyAre() throws {
+        let folder = try folder()
+        defer { try? FileManager.default.removeItem(at: folder) }
+        #expect(try weights(folder, environment: ["ONEDNN_MAX_CPU_ISA": "AVX2"])?["in_integers"] == 0)
+    }
+
+    /// The compiled model of one form is never taken for the other.
+    @Test func theCacheTellsTheTwoFormsApart() throws {
+        let folder = try folder()
+        let cache = folder.path + "-two"
+        defer {
+            try? FileManager.default.removeItem(at: folder)
+            try? FileManager.default.removeItem(atPath: cache)
+        }
+        var cached: [Bool] = []
+        for setting in ["true", "false", "true", "false"] {
+            let daemon = try Daemon(
+                ["--models", folder.path, "--cache-dir", cache, "--integer-weights=\(setting)", "--load-trial=false"])
+            let model = try Curl.run(daemon.url + "/v1/models/net").json
+            cached.append(model["cached"] as? Bool ?? false)
+            #expect((model["integer_weights"] != nil) == (setting == "true"), "\(model)")
+            #expect(daemon.stop() == 0, "\(daemon.log)")
+        }
+        #expect(cached == [false, !Self.hasVNNI, true, true])
+    }
+
+    @Test func theSettingMustBeTrueOrFalse() throws {
+        let folder = try folder(runtime: "{ \"integer_weights\": \"yes\" }")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let check = try Shell.run(Daemon.binary.path, ["check", folder.path + "/net"])
+        #expect(check.status != 0 && check.text.contains("runtime.integer_weights"), "\(check.text)")
+    }
+}
