@@ -36,6 +36,8 @@ final class FakeEngine: Engine {
         var loads = 0
         /// How many items each inference had.
         var items: [Int] = []
+        /// What was read.
+        var sources: [ModelSource] = []
         /// What models were compiled with.
         var options: [CompileOptions] = []
         /// The requests that were ever started.
@@ -69,6 +71,7 @@ final class FakeEngine: Engine {
     }
 
     func read(_ source: ModelSource) throws(EngineError) -> any ModelFile {
+        state.withLock { $0.sources.append(source) }
         onRead()
         return FakeFile(engine: self)
     }

@@ -406,6 +406,7 @@ import Testing
             (#""device": "GPU""#, { $1.options.last?.device == "GPU" }),
             (#""hint": "latency""#, { $1.options.last?.hint == .latency }),
             (#""precision": "bf16""#, { $1.options.last?.precision == .bfloat16 }),
+            (#""integer_weights": false"#, { $1.sources.last?.allowsIntegerWeights == false }),
             (#""instances": 5"#, { model, _ in model.instances == 5 }),
             (#""max_in_flight": 9"#, { model, _ in model.limiter.snapshot.limit == 9 }),
             (#""lone_threads": 3"#, { model, _ in model.loneReport?.threads == 3 }),
@@ -419,6 +420,24 @@ import Testing
             try folder.write(["m/model.json": Bundles.manifest(runtime: "{ \(runtime) }")])
             await repository.reloadAll()
             #expect(effect(try await repository.model(named: "m"), engine.state.withLock { $0 }), "\(runtime)")
+        }
+    }
+
+    /// 8-bit weights are rewritten on the device CPU alone, and in no part of a model or in all: the batch is a second reading.
+    @Test func allReadingsOfAModelAgreeOnIntegerWeights() async throws {
+        for (runtime, allowed) in [
+            (#""batch": 3"#, true), (#""batch": 3, "integer_weights": false"#, false),
+            (#""batch": 3, "device": "GPU""#, false),
+        ] {
+            let folder = try TemporaryFolder()
+            let engine = FakeEngine(
+                inputs: [TensorPort(name: "x", elementType: .float32, shape: [-1, 4])],
+                outputs: [TensorPort(name: "y", elementType: .float32, shape: [-1, 4])])
+            try folder.write(["m/model.json": Bundles.manifest(runtime: "{ \(runtime) }"), "m/m.onnx": ""])
+            let (repository, _) = try Bundles.repository(folder, engine: engine)
+            await repository.loadEager()
+            let sources = engine.state.withLock { $0.sources }
+            #expect(sources.count == 2 && sources.allSatisfy { $0.allowsIntegerWeights == allowed }, "\(runtime)")
         }
     }
 

@@ -19,7 +19,7 @@ struct LoneVariant: Sendable {
 
         /// Nil where the policy wants no variant, or lone predictions have as many threads already.
         init?(
-            _ policy: LonePolicy, bundle: ModelBundle, engine: any Engine, options: CompileOptions,
+            _ policy: LonePolicy, source: ModelSource, stamp: BundleStamp, engine: any Engine, options: CompileOptions,
             execution: ExecutionProperties
         ) {
             guard let wanted = policy.threads, let threads = execution.threads, let streams = execution.streams,
@@ -28,8 +28,8 @@ struct LoneVariant: Sendable {
             threadsPerStream = (threads + streams - 1) / streams
             guard wanted > threadsPerStream else { return nil }
             self.engine = engine
-            source = bundle.source
-            stamp = bundle.stamp
+            self.source = source
+            self.stamp = stamp
             var options = options
             options.hint = .latency
             options.threads = wanted

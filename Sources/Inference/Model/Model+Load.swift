@@ -106,8 +106,8 @@ extension Model {
             bundle: bundle, manifest: manifest, provenance: derived?.provenance, version: version, plan: plan,
             observations: observations, compiled: compiled, batch: batch,
             lone: LoneVariant.Recipe(
-                configuration.lone, bundle: bundle, engine: engine, options: configuration.compile,
-                execution: compiled.execution),
+                configuration.lone, source: configuration.source(bundle.source), stamp: bundle.stamp, engine: engine,
+                options: configuration.compile, execution: compiled.execution),
             configuration: configuration, loadReport: report)
         return Loaded(model: model, warmUp: warmUp)
     }
