@@ -54,8 +54,8 @@ class Daemon:
             stderr=subprocess.PIPE, text=True)
         self.url, ready = None, False
         for line in self.process.stderr:
-            if found := re.search(r"http://127\.0\.0\.1:\d+", line):
-                self.url = found[0]
+            if found := re.search(r"127\.0\.0\.1:\d+", line):
+                self.url = "http://" + found[0]
             ready = ready or "is ready" in line
             if self.url and ready:
                 break
