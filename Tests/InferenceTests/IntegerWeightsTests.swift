@@ -74,9 +74,11 @@ import Testing
         }
     }
 
-    /// Copies go through depthwise convolutions, sums, pooling and concatenations; a padding of its own is not known.
+    /// Copies go through depthwise convolutions, sums, pooling and concatenations; a padding of its own is not known,
+    /// and a tensor of few channels grows by four at the most.
     @Test func everyLayerWhoseInputCanHaveCopiesIsInIntegers() throws {
-        let left = ["padded": 1]
+        // The sums of the MobileNet would need five more channels than their eight.
+        let left = ["padded": 1, "mobilenet": 1]
         for (name, one) in try Self.cases() {
             let report = IntegerWeightsWriter.rewriting(try Self.file(name))?.report
             guard name != "centred" else {
