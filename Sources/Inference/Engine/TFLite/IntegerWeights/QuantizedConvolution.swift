@@ -60,8 +60,14 @@ struct QuantizedConvolution {
         guard zeroPoint > 0 else { return data.allSatisfy { $0 <= 127 } ? [] : nil }
         let largest = 127 + zeroPoint, least = zeroPoint - 128
         var found = Set<Int>()
-        for (index, value) in data.enumerated() where Int(value) > largest || Int(value) < least {
-            found.insert(index % shape[3])
+        let depth = shape[3]
+        data.withUnsafeBufferPointer { data in
+            var index = 0
+            while index < data.count {
+                let value = Int(data[index])
+                if value > largest || value < least { found.insert(index % depth) }
+                index += 1
+            }
         }
         return found.sorted()
     }
@@ -70,37 +76,38 @@ struct QuantizedConvolution {
     /// - Parameter signed: whether to write signed bytes. A weight that does not fit one is the sum of two then, of which the second
     ///   copy of its channel takes the rest. Otherwise bytes with the file's zero point.
     func weights(input: [Int], output: [Int], signed: Bool) -> [UInt8] {
-        let depth = shape[3], run = data.count / (isDepthwise ? 1 : shape[0])
-        // Whether a channel of the input is the first copy, the second, or one more.
-        var copies: [Int: Int] = [:]
-        let ranks = input.map { channel in
-            copies[channel, default: 0] += 1
-            return copies[channel] ?? 1
-        }
+        // By how often a channel was there before, and by the file's byte.
         var bytes: [UInt8] = []
-        bytes.reserveCapacity(isDepthwise ? run / depth * output.count : run / depth * input.count * output.count)
-        data.withUnsafeBufferPointer { data in
-            func put(_ weight: Int) {
-                bytes.append(UInt8(truncatingIfNeeded: signed ? weight : weight + zeroPoint))
+        for copy in 0..<3 {
+            for value in 0..<256 {
+                let weight = value - zeroPoint
+                let first = signed ? min(max(weight, -128), 127) : weight
+                let part = copy == 0 ? first : copy == 1 ? weight - first : 0
+                bytes.append(UInt8(truncatingIfNeeded: signed ? part : part + zeroPoint))
             }
-            guard !isDepthwise else {
-                for tap in 0..<run / depth {
-                    for channel in output { put(Int(data[tap * depth + channel]) - zeroPoint) }
-                }
-                return
-            }
-            for row in output {
-                for tap in 0..<run / depth {
-                    let start = row * run + tap * depth
-                    for (channel, rank) in zip(input, ranks) {
-                        let weight = Int(data[start + channel]) - zeroPoint
-                        let first = signed ? min(max(weight, -128), 127) : weight
-                        put(rank == 1 ? first : rank == 2 ? weight - first : 0)
+        }
+        // Where the parts of a channel are in the table, and which channel it is.
+        var copies: [Int: Int] = [:]
+        let taken = (isDepthwise ? output : input).map { channel in
+            defer { copies[channel, default: 0] += 1 }
+            return (table: isDepthwise ? 0 : 256 * min(2, copies[channel, default: 0]), channel: channel)
+        }
+        let depth = shape[3], rows = isDepthwise ? [0] : output
+        let taps = data.count / depth / (isDepthwise ? 1 : shape[0])
+        let size = rows.count * taps * taken.count
+        return data.withUnsafeBufferPointer { data in
+            [UInt8](unsafeUninitializedCapacity: size) { result, count in
+                for row in rows {
+                    for tap in 0..<taps {
+                        let start = (row * taps + tap) * depth
+                        for place in taken {
+                            result[count] = bytes[place.table + Int(data[start + place.channel])]
+                            count += 1
+                        }
                     }
                 }
             }
         }
-        return bytes
     }
 
     /// The biases in 32-bit floats, for an output whose channels are copies of the file's.
