@@ -124,6 +124,6 @@ struct IntegerWeightsTests {
         let folder = try folder(runtime: "{ \"integer_weights\": \"yes\" }")
         defer { try? FileManager.default.removeItem(at: folder) }
         let check = try Shell.run(Daemon.binary.path, ["check", folder.path + "/net"])
-        #expect(check.status != 0 && check.text.contains("runtime.integer_weights"), "\(check.text)")
+        #expect(check.status != 0 && check.errors.contains("runtime.integer_weights"), "\(check.errors)")
     }
 }

@@ -142,7 +142,7 @@ import Testing
         var random = SplitMix(seed: SplitMix.seed(for: "damagedFilesDoNoHarm"))
         let files = try Self.cases().keys.sorted().map { try Self.file($0) }
         var rewritten = 0
-        for _ in 0..<3_000 {
+        for _ in 0..<600 {
             var file = files.randomElement(using: &random) ?? []
             if random.chance(10) { file.removeLast(Int.random(in: 0..<file.count, using: &random)) }
             for _ in 0..<Int.random(in: 1...6, using: &random) where !file.isEmpty {
@@ -164,6 +164,6 @@ import Testing
             #expect(bytes.count <= 4 * file.count + (1 << 20) + 16)
             #expect(report.inIntegers <= report.convolutions)
         }
-        #expect(rewritten > 100, "most of the bytes are weights")
+        #expect(rewritten > 30, "most of the bytes are weights")
     }
 }
