@@ -13,18 +13,18 @@ package enum Spelling {
         return ranked.name
     }
 
-    /// The edit distance (insert, delete, replace), row by row. Words are cut at 64 bytes: names are short.
+    /// The edit distance (insert, delete, replace, exchange two neighbours), row by row. Words are cut at 64 bytes: names are short.
     package static func distance(_ first: [UInt8], _ second: [UInt8]) -> Int {
         let first = first.prefix(64), second = second.prefix(64)
-        var row = Array(0...second.count)
+        var before = Array(0...second.count), row = before
         for (i, a) in first.enumerated() {
-            var diagonal = row[0]
-            row[0] = i + 1
+            var next = [i + 1]
             for (j, b) in second.enumerated() {
-                let replaced = diagonal + (a == b ? 0 : 1)
-                diagonal = row[j + 1]
-                row[j + 1] = min(replaced, row[j] + 1, diagonal + 1)
+                var least = min(row[j] + (a == b ? 0 : 1), next[j] + 1, row[j + 1] + 1)
+                if i > 0, j > 0, a == second[j - 1], b == first[i - 1] { least = min(least, before[j - 1] + 1) }
+                next.append(least)
             }
+            (before, row) = (row, next)
         }
         return row[second.count]
     }

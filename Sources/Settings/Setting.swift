@@ -38,7 +38,10 @@ package struct Setting: Sendable {
             default: "\(value)"
             }
         case .number(let value):
-            if case .duration = kind { "\"\(Units.duration(value))\"" } else { "\(value)" }
+            switch kind {
+            case .duration, .automaticDuration: "\"\(Units.duration(value))\""
+            default: "\(value)"
+            }
         case .bool(let value): value ? "true" : "false"
         case .string(let value): "\"\(value)\""
         case .strings(let values): "[" + values.map { "\"\($0)\"" }.joined(separator: ", ") + "]"
@@ -88,6 +91,17 @@ extension Setting {
         }
     }
 
+    static func automaticDuration(
+        _ name: String, _ path: any Path<Double?>, _ range: ClosedRange<Double>, _ summary: String
+    ) -> Setting {
+        Setting(
+            name: name, kind: .automaticDuration(range), summary: summary,
+            get: { $0[keyPath: path].map { .number($0) } ?? .automatic }
+        ) {
+            if case .number(let value) = $1 { $0[keyPath: path] = value } else { $0[keyPath: path] = nil }
+        }
+    }
+
     static func bool(_ name: String, _ path: any Path<Bool>, _ summary: String) -> Setting {
         Setting(name: name, kind: .bool, summary: summary, get: { .bool($0[keyPath: path]) }) {
             if case .bool(let value) = $1 { $0[keyPath: path] = value }
@@ -110,6 +124,12 @@ extension Setting {
         ) {
             if case .string(let text) = $1, let value = Choice(rawValue: text) { $0[keyPath: path] = value }
         }
+    }
+
+    /// Addresses to listen on.
+    static func addresses(_ name: String, _ path: any Path<[String]>, _ summary: String) -> Setting {
+        let base = strings(name, path, summary)
+        return Setting(name: name, kind: .addresses, summary: summary, get: base.get, set: base.set)
     }
 
     static func strings(_ name: String, _ path: any Path<[String]>, _ summary: String) -> Setting {

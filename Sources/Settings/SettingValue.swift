@@ -10,12 +10,16 @@ package enum SettingKind: Sendable {
     case automaticBytes(ClosedRange<Int>)
     /// A time: seconds as a number, or text such as `30s`, `500ms`, `2m`, `1h`.
     case duration(ClosedRange<Double>)
+    /// A time, or `auto`.
+    case automaticDuration(ClosedRange<Double>)
     /// A number of a range.
     case number(ClosedRange<Double>)
     case bool
     case string
     /// Several strings; on the command line the flag may be repeated.
     case strings
+    /// Several addresses to listen on, which may have options with commas in them: `?routes=infer,read`.
+    case addresses
     case choice([String])
 
     /// What is expected, for error messages and help.
@@ -29,10 +33,12 @@ package enum SettingKind: Sendable {
             "\"auto\" or an amount of memory from \(Units.bytes(range.lowerBound)) to \(Units.bytes(range.upperBound))"
         case .duration(let range):
             "a time from \(Units.duration(range.lowerBound)) to \(Units.duration(range.upperBound)), such as \"30s\""
+        case .automaticDuration(let range):
+            "\"auto\" or a time from \(Units.duration(range.lowerBound)) to \(Units.duration(range.upperBound))"
         case .number(let range): "a number from \(range.lowerBound) to \(range.upperBound)"
         case .bool: "true or false"
         case .string: "text"
-        case .strings: "text, or a list of texts"
+        case .strings, .addresses: "text, or a list of texts"
         case .choice(let names): "one of " + names.map { "\"\($0)\"" }.joined(separator: ", ")
         }
     }
@@ -42,9 +48,9 @@ package enum SettingKind: Sendable {
         switch self {
         case .integer, .automaticInteger, .number: "N"
         case .bytes, .automaticBytes: "SIZE"
-        case .duration: "TIME"
+        case .duration, .automaticDuration: "TIME"
         case .bool: "BOOL"
-        case .string, .strings: "TEXT"
+        case .string, .strings, .addresses: "TEXT"
         case .choice(let names): names.joined(separator: "|")
         }
     }
@@ -71,6 +77,8 @@ extension SettingKind {
         case .automaticBytes(let range):
             text == "auto" ? .automatic : Units.parseBytes(text).flatMap { range.contains($0) ? .integer($0) : nil }
         case .duration(let range): Units.parseDuration(text).flatMap { range.contains($0) ? .number($0) : nil }
+        case .automaticDuration(let range):
+            text == "auto" ? .automatic : Units.parseDuration(text).flatMap { range.contains($0) ? .number($0) : nil }
         case .number(let range): Double(text).flatMap { range.contains($0) ? .number($0) : nil }
         case .bool:
             ["true": true, "yes": true, "on": true, "1": true, "false": false, "no": false, "off": false, "0": false][
@@ -79,7 +87,22 @@ extension SettingKind {
             .map { .bool($0) }
         case .string: .string(text)
         case .strings: .strings(text.split(separator: ",").map { String($0) })
+        case .addresses: .strings(Self.addresses(text))
         case .choice(let names): names.contains(text) ? .string(text) : nil
         }
+    }
+
+    /// The addresses between commas. A word after a comma that is no address belongs to the routes of the one before.
+    private static func addresses(_ text: String) -> [String] {
+        var addresses: [String] = []
+        for part in text.split(separator: ",") {
+            let isAddress = part.contains(":") || part.hasPrefix("systemd")
+            if !isAddress, let last = addresses.last, last.contains("routes=") {
+                addresses[addresses.count - 1] += ",\(part)"
+            } else {
+                addresses.append(String(part))
+            }
+        }
+        return addresses
     }
 }

@@ -3,11 +3,13 @@ package struct Settings: Sendable, Hashable {
     // What is served, and where.
     package var listen = ["127.0.0.1:8080"]
     package var models: [String] = []
+    package var model: [String] = []
+    package var readyWhen: [String] = ["all"]
     package var defaultModel = ""
     package var load = Load.eager
     package var top = 5
     package var repositoryControl = RepositoryControl.local
-    package var repositoryPoll = 0.0
+    package var repositoryPoll: Double?
 
     // How models run.
     package var device = "CPU"
@@ -63,11 +65,13 @@ package struct Settings: Sendable, Hashable {
     package var drainTimeout = 30.0
     package var logFormat = LogFormat.text
     package var logLevel = LogLevel.info
+    package var loadReports = false
     package var accessLog = true
     package var logTopLabel = false
 
     // Access.
     package var tokensFile = ""
+    package var trustedProxies: [String] = []
     package var hostNames: [String] = []
 
     /// The defaults.

@@ -51,14 +51,17 @@ package struct SettingsLoader {
         }
     }
 
+    /// How long the process has from SIGTERM on: not a setting, but a fact about where it runs.
+    package static let graceVariable = "OCELLI_GRACE"
+
     /// Takes the `OCELLI_*` variables.
     package mutating func load(environment: [String: String]) {
         let known = SettingsTable.all.map(\.variable)
         for (name, text) in environment.sorted(by: { $0.key < $1.key }) where name.hasPrefix("OCELLI_") {
             guard let setting = SettingsTable.all.first(where: { $0.variable == name }) else {
-                // OCELLI_CONFIG names the file itself. Images, charts and harnesses set variables of their own under the prefix; a
+                // OCELLI_CONFIG names the file itself, OCELLI_GRACE the time that a drain has. Images, charts and harnesses set variables of their own under the prefix; a
                 // misspelt one would otherwise do nothing unseen.
-                if name != "OCELLI_CONFIG", !Self.isServiceLink(name, text) {
+                if name != "OCELLI_CONFIG", name != Self.graceVariable, !Self.isServiceLink(name, text) {
                     warnings.append("environment: \(Self.unknown(name, among: known)); it is ignored")
                 }
                 continue
@@ -108,12 +111,14 @@ package struct SettingsLoader {
         case (.integer(let range), .integer(let number)), (.automaticInteger(let range), .integer(let number)),
             (.bytes(let range), .integer(let number)), (.automaticBytes(let range), .integer(let number)):
             range.contains(number) ? .integer(number) : nil
-        case (.duration(let range), .integer(let number)), (.number(let range), .integer(let number)):
+        case (.duration(let range), .integer(let number)), (.automaticDuration(let range), .integer(let number)),
+            (.number(let range), .integer(let number)):
             range.contains(Double(number)) ? .number(Double(number)) : nil
-        case (.duration(let range), .number(let number)), (.number(let range), .number(let number)):
+        case (.duration(let range), .number(let number)), (.automaticDuration(let range), .number(let number)),
+            (.number(let range), .number(let number)):
             range.contains(number) ? .number(number) : nil
-        case (.strings, .string(let text)): .strings([text])
-        case (.strings, .array(let elements)):
+        case (.strings, .string(let text)), (.addresses, .string(let text)): .strings([text])
+        case (.strings, .array(let elements)), (.addresses, .array(let elements)):
             elements.allSatisfy { if case .string = $0 { true } else { false } }
                 ? .strings(elements.compactMap { if case .string(let text) = $0 { text } else { nil } }) : nil
         case (.bool, _), (.integer, _), (.number, _): nil

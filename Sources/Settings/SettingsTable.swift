@@ -18,10 +18,13 @@ package enum SettingsTable {
     static let serving = Group(
         title: "What is served, and where",
         settings: [
-            .strings(
+            .addresses(
                 "listen", \.listen,
                 "Addresses to listen on: \"HOST:PORT\", \"[IPV6]:PORT\", \":PORT\" for all interfaces, \"unix:PATH\" or "
                     + "\"unix:PATH?mode=0660&owner=USER:GROUP\" for a Unix-domain socket, \"systemd\" for sockets passed by socket activation. "
+                    + "?routes=infer,read,admin (any of them) limits an address to predictions, to models and metrics, or to the "
+                    + "model repository; health and readiness are served everywhere. ?proxy=v2 expects the PROXY protocol, version 2, "
+                    + "on each connection. "
                     + "Passed sockets replace these addresses unless \"systemd\" is among them. Under the packaged unit only this "
                     + "machine may connect: `systemctl edit ocelli` and set IPAddressAllow= for other clients (docs/operations.md)."
             )
@@ -30,6 +33,16 @@ package enum SettingsTable {
                 "models", \.models,
                 "Model folders. Each entry is a bundle (a folder with model.json), a folder of numbered "
                     + "versions, or a model file or SavedModel. Empty: the models that come with Ocelli."),
+            .strings(
+                "model", \.model,
+                "Models with names of their own, each \"NAME=PATH\". PATH is a bundle, a model file, a folder that contains one of "
+                    + "them, or a folder of numbered versions. It need not exist yet: it is loaded when it appears "
+                    + "(repository_poll). NAME replaces a model of that name in `models`. If only `model` is set, no other "
+                    + "models are served."),
+            .strings(
+                "ready_when", \.readyWhen,
+                "When /readyz answers 200: \"all\", when every model that is loaded at start is ready; \"any\", when one model is; or "
+                    + "the names of the models that must be ready."),
             .string(
                 "default_model", \.defaultModel,
                 "The model that /v1/classify uses. Empty: the only classifier, or the first by name."),
@@ -44,10 +57,11 @@ package enum SettingsTable {
                 "Who may load and unload models by POST /v2/repository/models/NAME/load and .../unload: clients on this "
                     + "machine (the loopback addresses and Unix-domain sockets, but neither what a proxy forwards nor what a web "
                     + "page of another origin sends), all, or none."),
-            .duration(
+            .automaticDuration(
                 "repository_poll", \.repositoryPoll, 0...86_400,
                 "How often to check the model folders. New and changed models are loaded, and removed ones "
-                    + "are dropped, once their files have not changed between two checks. 0: check only on SIGHUP."
+                    + "are dropped, once their files have not changed between two checks. 0: check only on SIGHUP. "
+                    + "auto: every second where `model` is set, else only on SIGHUP."
             )
             .needingRestart,
             .integer("top", \.top, 1...100_000, "How many classes an answer contains when the request does not say."),
@@ -247,7 +261,8 @@ package enum SettingsTable {
                     + "balancers notice."),
             .duration(
                 "drain_timeout", \.drainTimeout, 0...3600,
-                "After drain_delay: how long requests in progress may take to finish."
+                "After drain_delay: how long requests in progress may take to finish. Where OCELLI_GRACE states the time from SIGTERM "
+                    + "to SIGKILL, `ocelli serve` warns if both do not fit into it."
             ),
             .choice(
                 "log_format", \.logFormat,
@@ -255,6 +270,10 @@ package enum SettingsTable {
             .choice(
                 "log_level", \.logLevel,
                 "Minimum level of lines that are logged."),
+            .bool(
+                "load_reports", \.loadReports,
+                "Add the ORCA header endpoint-load-metrics to answers: application_utilization is the share of the busiest model's "
+                    + "slots (max_in_flight) that requests hold or wait for, more than 1 where they wait."),
             .bool("access_log", \.accessLog, "Log each request."),
             .bool("log_top_label", \.logTopLabel, "Add the best class to the log line of a classification."),
         ])
@@ -267,6 +286,13 @@ package enum SettingsTable {
                 "A file of bearer tokens: in each line the classes of routes that a token allows (infer, read, admin, or all; "
                     + "with commas between them), a space, and the token. Empty: no tokens are required. /healthz, /readyz and the page are "
                     + "always open. SIGHUP reloads it."),
+            .strings(
+                "trusted_proxies", \.trustedProxies,
+                "Proxies that are trusted to name the client in Forwarded, X-Forwarded-For or the PROXY protocol: addresses, networks "
+                    + "such as 10.0.0.0/8, and unix for Unix-domain sockets. The log has the last address that is not a trusted "
+                    + "proxy; what others send is ignored."
+            )
+            .needingRestart,
             .strings(
                 "host_names", \.hostNames,
                 "Names of this machine, beside localhost and its addresses, that clients on it may use where repository_control is "

@@ -29,7 +29,8 @@ enum Ocelli {
     static let commands: [any (Command & Sendable).Type] = [
         ServeCommand.self, ClassifyCommand.self, DetectCommand.self, EmbedCommand.self, BenchCommand.self,
         ReportCommand.self, CheckCommand.self,
-        InitCommand.self, QuantizeCommand.self, LimitsCommand.self, DevicesCommand.self, ReadyCommand.self,
+        InitCommand.self, QuantizeCommand.self, CompileCommand.self, LimitsCommand.self, DevicesCommand.self,
+        ReadyCommand.self,
         HelpCommand.self,
     ]
 

@@ -27,7 +27,7 @@ final class ProbeResponder: HTTPResponder {
         self.server.withLock { $0 = server }
     }
 
-    func admit(_ head: RequestHead, requestID: String) -> BodyAdmission {
+    func admit(_ head: RequestHead, requestID: String, listener: Int) -> BodyAdmission {
         switch head.target.path {
         case "/healthz": .refuse(health)
         case "/refuse": .refuse(text(.contentTooLarge, "refused\n"))

@@ -12,13 +12,19 @@ enum ProbeSettings {
     static func apply(
         _ arguments: some Sequence<String>, to configuration: inout HTTPServerConfiguration, drain: inout Duration
     ) throws {
-        var listeners: [ListenerAddress] = []
+        var listeners: [ListenerConfiguration] = []
         for argument in arguments {
             let parts = argument.split(separator: "=", maxSplits: 1).map(String.init)
             guard parts.count == 2 else { throw Unknown(argument: argument) }
-            if parts[0] == "listen" {
+            if ["listen", "listenToProxies"].contains(parts[0]) {
                 guard let address = ListenerAddress(parsing: parts[1]) else { throw Unknown(argument: argument) }
-                listeners.append(address)
+                listeners.append(
+                    ListenerConfiguration(address, expectsProxyHeader: parts[0] == "listenToProxies"))
+                continue
+            }
+            if parts[0] == "trusted" {
+                guard let proxies = TrustedProxies([parts[1]]) else { throw Unknown(argument: argument) }
+                configuration.trustedProxies = proxies
                 continue
             }
             guard let number = Int(parts[1]) else { throw Unknown(argument: argument) }

@@ -47,6 +47,18 @@ import Testing
         #expect(reloaded == [[.announce], [.reload(.everything)], [], [.drain], [], [], [.end(3, isLoading: false)]])
     }
 
+    @Test func reloadsOfTwoScopesFollowOneAnother() {
+        let actions = actions([
+            .started, .reload(.changedModels), .reload(.limits), .reload(.changedModels), .reload(.limits), .reloaded,
+            .reloaded, .reloaded,
+        ])
+        #expect(
+            actions == [
+                [.announce], [.reload(.changedModels)], [], [], [], [.announce, .reload(.limits)],
+                [.announce, .reload(.changedModels)], [.announce],
+            ])
+    }
+
     @Test func aReloadOfEverythingCoversTheChangedModels() {
         let models = LifecycleMachine.Scope.changedModels
         #expect(actions([.started, .reload(models)]) == [[.announce], [.reload(models)]])

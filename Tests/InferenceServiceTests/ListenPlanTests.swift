@@ -32,6 +32,44 @@ import Testing
         #expect(try ListenPlan(["127.0.0.1:9"], passed: other).replaced == [])
     }
 
+    @Test(
+        arguments: [
+            ("127.0.0.1:80?routes=infer", [AccessClass.infer], false),
+            ("[::1]:80?routes=read,admin", [.read, .admin], false),
+            (":80?proxy=v2", nil, true), (":80?routes=admin&proxy=v2", [.admin], true),
+            ("unix:/run/x?mode=0600&routes=admin&owner=a:b", [.admin], false),
+            ("systemd:web?routes=infer", [.infer], false),
+        ] as [(String, [AccessClass]?, Bool)])
+    func optionsStandBehindTheAddress(_ text: String, routes: [AccessClass]?, isProxied: Bool) throws {
+        let plan = try ListenPlan([text], passed: Self.none)
+        #expect(plan.routes == [routes.map { Set($0) }])
+        #expect(plan.listeners.map(\.expectsProxyHeader) == [isProxied])
+        let expected = text.hasPrefix("unix") ? "unix:/run/x?mode=0600&owner=a:b" : String(text.prefix { $0 != "?" })
+        #expect(plan.addresses == [try #require(ListenerAddress(parsing: expected))])
+    }
+
+    @Test(arguments: [
+        (":80?routes=", "\"\" is not a group of routes"), (":80?routes=infer,", "\"\" is not a group"),
+        (":80?routes=health", "\"health\" is not a group"), (":80?routes", "is not a group"), (":80?proxy", "proxy=v2"),
+        (":80?proxy=v1", "proxy=v1: expected proxy=v2"), (":80?mode=0600", "cannot listen on"),
+        (":80?", "cannot listen on"),
+        ("?routes=infer", "cannot listen on"),
+    ])
+    func wrongOptionsAreRefused(_ text: String, words: String) {
+        let error = #expect(throws: StartupError.self) { try ListenPlan([text], passed: Self.none) }
+        #expect(
+            error?.description.contains(words) == true && error?.description.contains("(listen)") == true,
+            "\(error as Any)")
+    }
+
+    /// A socket of systemd's would otherwise serve what the address does not.
+    @Test func passedSocketsDoNotTakeThePlaceOfAddressesWithOptions() {
+        for text in ["127.0.0.1:9?routes=infer", "127.0.0.1:9?proxy=v2"] {
+            let error = #expect(throws: StartupError.self) { try ListenPlan([text], passed: Self.one) }
+            #expect(error?.description.contains("systemd:NAME") == true)
+        }
+    }
+
     /// A mistake is one whether or not the address would be used.
     @Test func aMistakeIsNamed() {
         for passed in [Self.none, Self.one] {

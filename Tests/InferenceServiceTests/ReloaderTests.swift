@@ -52,7 +52,10 @@ import Testing
             self.next = next
             reloader = Reloader(
                 source: { try next.settings.withLock { $0 }.get() }, environment: [:], repository: repository,
-                service: service, accessLog: accessLog, compiledModels: CompiledModelsLimit(plan, log: log),
+                service: service,
+                limits: LimitsWatch(
+                    plan, server: HTTPServer(configuration: HTTPServerConfiguration(), responder: service), log: log),
+                accessLog: accessLog, compiledModels: CompiledModelsLimit(plan, log: log),
                 metrics: metrics, log: log)
         }
 
@@ -84,7 +87,7 @@ import Testing
 
         /// The status that a request is answered with on sight of its head, or the length of the body it may have.
         func admission(_ head: String) throws -> Int {
-            switch service.admit(try Requests.head(head), requestID: "r") {
+            switch service.admit(try Requests.head(head), requestID: "r", listener: 0) {
             case .accept(let most, _): most
             case .refuse(let response): response.status.code
             }

@@ -15,6 +15,19 @@ import Testing
         #expect(label.isEmpty || label.hasPrefix("/"))
     }
 
+    @Test(arguments: [
+        ("/healthz", [AccessClass]()), ("/readyz", []), ("/v2/health/live", []), ("/v2/health/ready", []),
+        ("/v2/models/m/ready", []), ("/v2/models/m/versions/1/ready", []), ("/", [.infer, .read]),
+        ("/v1/classify", [.infer]), ("/v1/detect", [.infer]), ("/v1/models/m/predict", [.infer]),
+        ("/v2/models/m/infer", [.infer]), ("/metrics", [.read]), ("/v1/models", [.read]), ("/v2", [.read]),
+        ("/v2/models/m", [.read]), ("/v2/models/stats", [.read]), ("/openapi.json", [.read]),
+        ("/v2/repository/index", [.admin]), ("/v2/repository/models/m/load", [.admin]),
+        ("/v2/repository/models/m/unload", [.admin]),
+    ])
+    func listenersServeClassesOfRoutes(_ path: String, classes: [AccessClass]) throws {
+        #expect(try #require(Route(path: path)).listenerClasses == Set(classes))
+    }
+
     @Test func pathsAreTold() {
         #expect(Route(path: "/") == .page)
         #expect(Route(path: "/v2") == .openInference(.server))

@@ -67,7 +67,7 @@ import Testing
         let (repository, events) = try Bundles.repository(folder)
         await repository.loadEager()
         #expect(events.all == ["loaded m 10"])
-        #expect(repository.isReady)
+        #expect(repository.isReady())
         _ = try await repository.model(named: "m", version: "2")
         #expect(events.all == ["loaded m 10", "loaded m 2"])
         let error = await #expect(throws: InferenceError.self) {
@@ -84,7 +84,7 @@ import Testing
         let (repository, events) = try Bundles.repository(folder, engine: engine, policy: .lazy)
         await repository.loadEager()
         #expect(events.all == [])
-        #expect(repository.isReady, "a lazy model does not keep the daemon from being ready")
+        #expect(repository.isReady(), "a lazy model does not keep the daemon from being ready")
         await withTaskGroup(of: Void.self) { group in
             for _ in 0..<50 { group.addTask { _ = try? await repository.model(named: "m") } }
         }
@@ -102,7 +102,7 @@ import Testing
         #expect(repository.records.first?.staleReason == nil)
         await #expect(throws: InferenceError.self) { try await repository.reload("m") }
         #expect(try await repository.model(named: "m") === old)
-        #expect(repository.isReady)
+        #expect(repository.isReady())
         #expect(repository.records.first?.staleReason?.contains("not valid JSON") == true)
         try folder.write(["m/model.json": Bundles.manifest(version: "2")])
         try await repository.reload("m")
@@ -272,7 +272,7 @@ import Testing
         await repository.reloadAll()
         #expect(events.all == ["loaded m 1", "unloaded m 1", "held back m 2"])
         #expect(repository.records.first?.state == .unloaded)
-        #expect(repository.isReady, "nobody waits for it")
+        #expect(repository.isReady(), "nobody waits for it")
         try await repository.reload("m")
         #expect(try await repository.model(named: "m").description.version == "2")
     }

@@ -100,7 +100,7 @@ import Testing
             let model = try await scene.repository.model(named: name, version: version)
             #expect(ObjectIdentifier(model) == before[index])
         }
-        #expect(scene.repository.isReady)
+        #expect(scene.repository.isReady())
         // When it can be read again, nothing has changed.
         scene.faults.set(failure.path, nil)
         scene.events.list.withLock { $0 = [] }
@@ -121,7 +121,7 @@ import Testing
         await scene.repository.loadEager()
         #expect(scene.events.all == ["failed m 1", "loaded ok 1", "failed v 1"])
         #expect(scene.repository.names == ["m", "ok", "v"])
-        #expect(!scene.repository.isReady)
+        #expect(!scene.repository.isReady())
         #expect(scene.repository.leftOut == [])
         let states = scene.repository.records.map(\.state)
         guard case .failed(let first) = states[0], case .failed(let second) = states[2] else {
@@ -145,13 +145,13 @@ import Testing
         // Unloading it says that nobody waits for it.
         try scene.repository.unload("m")
         try scene.repository.unload("v")
-        #expect(scene.repository.isReady)
+        #expect(scene.repository.isReady())
         #expect(try await scene.reload() == ["held back m 1", "unchanged ok 1", "held back v 1"])
         scene.faults.set("m/model.json", nil)
         scene.faults.set("names:v", nil)
         #expect(try await scene.reload() == ["held back m 1", "unchanged ok 1", "held back v 1", "held back v 2"])
         for name in ["m", "v"] { try await scene.repository.reload(name) }
-        #expect(scene.repository.isReady)
+        #expect(scene.repository.isReady())
     }
 
     @Test func whatBecomesReadableIsLoaded() async throws {
@@ -162,7 +162,7 @@ import Testing
         #expect(scene.events.all == ["loaded m 1", "failed v 1"])
         scene.faults.set("names:v", nil)
         #expect(try await scene.reload() == ["unchanged m 1", "loaded v 2"])
-        #expect(scene.repository.isReady)
+        #expect(scene.repository.isReady())
         // A version that comes and cannot be read leaves the others serving.
         try scene.folder.write(["v/3/m.onnx": ""])
         scene.faults.set("v/3/model.json", EACCES)
@@ -186,7 +186,7 @@ import Testing
         #expect(try await look() == [])
         #expect(try await look() == ["left alone n"])
         #expect(try await look() == [])
-        #expect(scene.repository.names == ["m"] && scene.repository.isReady)
+        #expect(scene.repository.names == ["m"] && scene.repository.isReady())
         scene.faults.set("n/model.json", nil)
         try scene.folder.write(["n/m.onnx": "1"])
         #expect(try await look() == [])

@@ -6,7 +6,9 @@ public import HTTPWire
 /// no more than a few ticks.
 public struct HTTPServerConfiguration: Sendable {
     /// Where to listen. Several are served at once.
-    public var listeners: [ListenerAddress] = [.tcp(host: "127.0.0.1", port: 8080)]
+    public var listeners = [ListenerConfiguration(.tcp(host: "127.0.0.1", port: 8080))]
+    /// The proxies that are believed who their clients are, for ``ExchangeRecord/client``.
+    public var trustedProxies = TrustedProxies.none
     /// Value of the `Server` field (RFC 9110, 10.2.4).
     public var serverName = "ocelli/0.1.0"
     /// Threads that serve sockets, each with its own epoll. One is enough for most machines: the work is elsewhere.
@@ -66,11 +68,8 @@ public struct HTTPServerConfiguration: Sendable {
     /// The contract's defaults.
     public init() {}
 
-    /// The connections of one event loop at once.
-    var maxConnectionsPerLoop: Int { max(1, maxConnections / max(1, eventLoops)) }
-
     /// The defaults, listening on the given addresses.
     public init(listeners: [ListenerAddress]) {
-        self.listeners = listeners
+        self.listeners = listeners.map { ListenerConfiguration($0) }
     }
 }

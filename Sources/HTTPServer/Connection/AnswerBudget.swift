@@ -5,13 +5,18 @@ import Synchronization
 /// An answer that does not fit is not refused, for it exists already; who has taken nothing for longest is closed instead:
 /// see `EventLoop.hold`.
 final class AnswerBudget: Sendable {
-    /// The bound.
-    let total: Int
+    private let bound: Atomic<Int>
     private let count = Atomic<Int>(0)
 
     init(total: Int) {
-        self.total = total
+        bound = Atomic(total)
     }
+
+    /// The bound.
+    var total: Int { bound.load(ordering: .relaxed) }
+
+    /// Another bound counts from now on.
+    func use(total: Int) { bound.store(total, ordering: .relaxed) }
 
     /// Bytes that wait.
     var used: Int { count.load(ordering: .relaxed) }

@@ -18,10 +18,8 @@ package final class ByteBudget: Sendable {
         var releases = 0
     }
 
-    /// The bound.
-    package let total: Int
-    private let ordinary: Int
-    private let small: Int
+    private let bound: Atomic<Int>
+    private let largest: Int
     private let state = Guarded(State())
     private let halfTaken = Atomic<Bool>(false)
     private let listeners = Guarded<[Listener]>([])
@@ -34,9 +32,28 @@ package final class ByteBudget: Sendable {
 
     /// A budget of `total` bytes for bodies of at most `largest` bytes.
     package init(total: Int, largest: Int) {
-        self.total = total
-        ordinary = max(0, total - largest)
-        small = max(64 << 10, total / 256)
+        bound = Atomic(total)
+        self.largest = largest
+    }
+
+    /// The bound.
+    package var total: Int { bound.load(ordering: .relaxed) }
+    /// What bodies have without the reserve.
+    private var ordinary: Int { max(0, total - largest) }
+    /// Bodies up to this length are small.
+    private var small: Int { max(64 << 10, total / 256) }
+
+    /// Another bound counts from now on. What is taken stays taken: below a lower bound nothing is given out until enough has come
+    /// back.
+    package func use(total: Int) {
+        guard bound.exchange(total, ordering: .relaxed) < total else { return }
+        let wake = state.withLock { state in
+            guard state.isShort else { return false }
+            state.isShort = false
+            state.releases += 1
+            return true
+        }
+        if wake { listeners.withLock { $0 }.forEach { $0.release() } }
     }
 
     /// Bytes that are taken.

@@ -9,6 +9,14 @@ final class Connection {
     /// Told apart from earlier connections with the same descriptor by this.
     let registration: UInt32
     let remote: String
+    /// Its listener's place in the configuration's `listeners`.
+    let listener: Int
+    /// Whether it is a proxy's: its listener expects PROXY headers.
+    let isProxied: Bool
+    /// The PROXY header has not come yet.
+    var awaitsProxyHeader: Bool
+    /// Who is at the other end: the peer, or whom a trusted proxy's PROXY header names.
+    var client: String
     var machine: ConnectionMachine
 
     /// The socket may have bytes, or its end, to read. Set by epoll (edge-triggered), cleared by an exhausting read.
@@ -53,10 +61,17 @@ final class Connection {
     /// When the timer wheel brings this connection up, at or before its deadline; 0 if it does not.
     var timerAt: UInt64 = 0
 
-    init(descriptor: Int32, registration: UInt32, remote: String, machine: ConnectionMachine) {
+    init(
+        descriptor: Int32, registration: UInt32, remote: String, listener: Int, isProxied: Bool,
+        machine: ConnectionMachine
+    ) {
         self.descriptor = descriptor
         self.registration = registration
         self.remote = remote
+        self.listener = listener
+        self.isProxied = isProxied
+        awaitsProxyHeader = isProxied
+        client = remote
         self.machine = machine
     }
 

@@ -6,6 +6,8 @@ struct Exchange {
     /// Bytes of memory that the head takes.
     let headBytes: Int
     let requestID: String
+    /// Who has sent it: see ``ExchangeRecord/client``.
+    let client: String
     var body: HTTPBody
     /// Takes the chunked coding off; nil where the body has a length.
     var decoder: ChunkedDecoder?

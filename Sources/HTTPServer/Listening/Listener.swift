@@ -6,6 +6,8 @@ struct Listener: Sendable {
     let descriptor: Int32
     /// What it is bound to, port 0 resolved: `127.0.0.1:8080` or `unix:/run/x.sock`.
     let address: String
+    /// Its place in the configuration's `listeners`.
+    let index: Int
     /// Its file, if it has one.
     let file: UnixSocketFile?
     /// Whether it was passed by a service manager, which keeps it, with all who wait on it, for the next process.
@@ -18,23 +20,25 @@ struct Listener: Sendable {
         let backlog = Int32(clamping: max(1, configuration.backlog))
         var perLoop = Array(repeating: [Listener](), count: loops)
         do throws(HTTPServerError) {
-            for address in configuration.listeners {
+            for (position, configured) in configuration.listeners.enumerated() {
+                let address = configured.address
                 switch address {
                 case .tcp(let host, let port):
                     var port = port
                     for index in 0..<loops {
                         let sharing =
                             loops == 1 ? CSYS_SHARING_NONE : index == 0 ? CSYS_SHARING_FIRST : CSYS_SHARING_NEXT
-                        let listener = try tcp(host, &port, address, backlog: backlog, sharing: sharing)
+                        let listener = try tcp(
+                            host, &port, address, position: position, backlog: backlog, sharing: sharing)
                         perLoop[index].append(listener)
                     }
                 case .unix(let path, let mode, let owner):
                     let made = try UnixSocketFile.listen(path: path, mode: mode, owner: owner, backlog: backlog)
                     let listener = Listener(
-                        descriptor: made.descriptor, address: "unix:\(path)", file: made.file)
+                        descriptor: made.descriptor, address: "unix:\(path)", index: position, file: made.file)
                     for index in 0..<loops { perLoop[index].append(listener) }
                 case .systemd, .systemdNamed:
-                    for listener in try passed(address) {
+                    for listener in try passed(address, position: position) {
                         for index in 0..<loops { perLoop[index].append(listener) }
                     }
                 }
@@ -86,17 +90,18 @@ struct Listener: Sendable {
     }
 
     private static func tcp(
-        _ host: String, _ port: inout UInt16, _ address: ListenerAddress, backlog: Int32, sharing: csys_sharing
+        _ host: String, _ port: inout UInt16, _ address: ListenerAddress, position: Int, backlog: Int32,
+        sharing: csys_sharing
     ) throws(HTTPServerError) -> Listener {
         let descriptor = csys_listen_tcp(host, port, backlog, sharing)
         guard descriptor >= 0 else { throw .listen(address: address.description, errno: -descriptor) }
         let bound = boundAddress(descriptor) ?? address.description
         // The loops after the first bind to the port that the first was given.
         if port == 0, let digits = bound.split(separator: ":").last, let given = UInt16(digits) { port = given }
-        return Listener(descriptor: descriptor, address: bound, file: nil)
+        return Listener(descriptor: descriptor, address: bound, index: position, file: nil)
     }
 
-    private static func passed(_ address: ListenerAddress) throws(HTTPServerError) -> [Listener] {
+    private static func passed(_ address: ListenerAddress, position: Int) throws(HTTPServerError) -> [Listener] {
         var wanted = SystemdSockets.current.sockets
         if case .systemdNamed(let name) = address { wanted = wanted.filter { $0.name == name } }
         var listeners: [Listener] = []
@@ -108,8 +113,8 @@ struct Listener: Sendable {
             csys_set_stream_options(socket.descriptor)
             listeners.append(
                 Listener(
-                    descriptor: socket.descriptor, address: boundAddress(socket.descriptor) ?? socket.name, file: nil,
-                    isPassed: true))
+                    descriptor: socket.descriptor, address: boundAddress(socket.descriptor) ?? socket.name,
+                    index: position, file: nil, isPassed: true))
         }
         guard !listeners.isEmpty else { throw .noPassedSocket(address.description) }
         return listeners

@@ -40,18 +40,20 @@ extension EventLoop {
             return false
         }
         for turn in 0..<64 {
-            if openCount >= context.configuration.maxConnectionsPerLoop {
+            if openCount >= context.connectionLimit.perLoop {
                 // One connection is known to wait, no more: nobody is closed for one that may not exist.
                 guard turn == 0 else { return false }
                 guard evictOne() else {
                     pauseAccepting(until: mayEvictLater ? now &+ 100_000_000 : nil, isFull: true)
                     return false
                 }
+                // The limit was lowered: two go for each that comes.
+                if openCount >= context.connectionLimit.perLoop { _ = evictOne() }
             }
             var address = csys_address()
             let descriptor = csys_accept(listener.descriptor, &address)
             if descriptor >= 0 {
-                admit(descriptor, address)
+                admit(descriptor, address, listener)
             } else if !acceptFailed(-descriptor, listener, turn: turn) {
                 return false
             }
@@ -105,7 +107,7 @@ extension EventLoop {
         context.reportFailure(.listenerFailed(address: listener.address, errno: error))
     }
 
-    private func admit(_ descriptor: Int32, _ address: csys_address) {
+    private func admit(_ descriptor: Int32, _ address: csys_address, _ listener: Listener) {
         // 0 marks listeners and the highest number the mailbox.
         lastRegistration = lastRegistration &+ 1
         if lastRegistration == 0 || lastRegistration == .max { lastRegistration = 1 }
@@ -113,6 +115,8 @@ extension EventLoop {
         withUnsafePointer(to: address) { isUnix = csys_address_family($0) == AF_UNIX }
         let connection = Connection(
             descriptor: descriptor, registration: lastRegistration, remote: isUnix ? "unix" : address.text,
+            listener: listener.index,
+            isProxied: context.configuration.listeners[listener.index].expectsProxyHeader,
             machine: ConnectionMachine(policy: context.policy, now: now))
         let events =
             (CSYS_EPOLL_IN | CSYS_EPOLL_OUT | CSYS_EPOLL_RDHUP) | CSYS_EPOLL_EDGE
@@ -141,7 +145,7 @@ extension EventLoop {
         let isOver = pause.until.map { now >= $0 } ?? false
         let hasRoom =
             pause.isFull
-            && (openCount < context.configuration.maxConnectionsPerLoop || idle.count + heads.count + leaving.count > 0)
+            && (openCount < context.connectionLimit.perLoop || idle.count + heads.count + leaving.count > 0)
         guard isOver || hasRoom else { return }
         acceptPause = nil
         _ = armListeners()

@@ -12,7 +12,7 @@ extension EventLoop {
         let firstByte = connection.firstByte
         connection.firstByte = 0
         let traits = RequestTraits(head)
-        switch context.responder.admit(head, requestID: requestID) {
+        switch context.responder.admit(head, requestID: requestID, listener: connection.listener) {
         case .refuse(let response):
             connection.machine.headRefused(traits, buffered: buffered > 0)
             connection.skipped =
@@ -25,12 +25,18 @@ extension EventLoop {
             let body =
                 traits.bodyLength == 0 ? HTTPBody.empty : HTTPBody(budget: context.budget, longest: longest)
             connection.exchange = Exchange(
-                head: head, headBytes: size, requestID: requestID, body: body, decoder: decoder, firstByte: firstByte,
-                handler: handler)
+                head: head, headBytes: size, requestID: requestID, client: client(of: head, connection), body: body,
+                decoder: decoder, firstByte: firstByte, handler: handler)
             let action = connection.machine.headAccepted(
                 traits, maxBody: UInt64(maxBody), buffered: buffered > 0, policy: context.policy, now: now)
             perform(action, on: connection)
         }
+    }
+
+    /// Who has sent a request.
+    private func client(of head: RequestHead, _ connection: Connection) -> String {
+        let trusted = context.configuration.trustedProxies
+        return trusted.isEmpty ? connection.client : trusted.client(of: head, peer: connection.client)
     }
 
     private func identifier(_ head: RequestHead) -> String {
@@ -47,6 +53,7 @@ extension EventLoop {
         exchange.body.settle()
         let request = HTTPRequest(
             head: exchange.head, body: exchange.body, requestID: exchange.requestID, remote: connection.remote,
+            isProxied: connection.isProxied,
             headReceived: MonotonicInstant(nanoseconds: exchange.firstByte),
             bodyReceived: MonotonicInstant(nanoseconds: exchange.bodyEnd))
         // From here on the body is the handler's: its memory is free as soon as the handler releases it.
@@ -127,6 +134,22 @@ extension EventLoop {
         answered(connection, sent: render(connection, response, requestID: requestID, plan: plan))
     }
 
+    /// Closes a connection that starts with something else than the PROXY header that is expected. It is not answered: who does not
+    /// send the header may not speak HTTP either.
+    func refuseProxyHeader(_ connection: Connection) {
+        let label = "proxy_header", never = MonotonicInstant(nanoseconds: 0)
+        countFault(label, isTimeout: false)
+        context.observer?.exchangeEnded(
+            ExchangeRecord(
+                requestID: identifiers.next(), remote: connection.remote, client: connection.client, method: nil,
+                target: nil, status: nil, tag: "", bodyBytesReceived: 0, bodyBytesSent: 0,
+                firstByte: MonotonicInstant(nanoseconds: now), bodyEnd: never, responseReady: never,
+                end: MonotonicInstant(nanoseconds: now), outcome: .protocolError(label)))
+        connection.leftover = []
+        connection.leftoverIsNew = false
+        perform(connection.machine.close(.finished), on: connection)
+    }
+
     private func countFault(_ label: String, isTimeout: Bool) {
         if isTimeout {
             context.counters.timeouts.withLock { $0[label, default: 0] += 1 }
@@ -183,7 +206,8 @@ extension EventLoop {
         guard context.observer != nil else { return }
         connection.ending.append(
             ExchangeRecord(
-                requestID: requestID, remote: connection.remote, method: head?.method,
+                requestID: requestID, remote: connection.remote,
+                client: head.map { client(of: $0, connection) } ?? connection.client, method: head?.method,
                 target: head?.target, status: response.status, tag: response.tag,
                 note: response.note,
                 bodyBytesReceived: received, bodyBytesSent: plan.omitBody ? 0 : response.body.count,

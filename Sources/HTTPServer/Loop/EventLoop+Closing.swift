@@ -113,8 +113,8 @@ extension EventLoop {
             let whole = exchange.bodyEnd > 0
             lost.append(
                 ExchangeRecord(
-                    requestID: exchange.requestID, remote: connection.remote, method: exchange.head.method,
-                    target: exchange.head.target, status: nil, tag: "",
+                    requestID: exchange.requestID, remote: connection.remote, client: exchange.client,
+                    method: exchange.head.method, target: exchange.head.target, status: nil, tag: "",
                     bodyBytesReceived: whole ? exchange.bodyBytes : exchange.body.count, bodyBytesSent: 0,
                     firstByte: MonotonicInstant(nanoseconds: exchange.firstByte),
                     bodyEnd: MonotonicInstant(nanoseconds: exchange.bodyEnd), responseReady: never, end: never,
@@ -122,8 +122,8 @@ extension EventLoop {
         } else if connection.firstByte != 0 {
             lost.append(
                 ExchangeRecord(
-                    requestID: identifiers.next(), remote: connection.remote, method: nil, target: nil, status: nil,
-                    tag: "", bodyBytesReceived: 0, bodyBytesSent: 0,
+                    requestID: identifiers.next(), remote: connection.remote, client: connection.client, method: nil,
+                    target: nil, status: nil, tag: "", bodyBytesReceived: 0, bodyBytesSent: 0,
                     firstByte: MonotonicInstant(nanoseconds: connection.firstByte), bodyEnd: never,
                     responseReady: never, end: never, outcome: .clientGone(.head)))
         }

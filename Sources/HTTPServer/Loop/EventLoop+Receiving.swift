@@ -138,6 +138,15 @@ extension EventLoop {
     private func process(_ connection: Connection, count: Int) {
         var offset = 0
         var starving = false
+        if connection.awaitsProxyHeader {
+            switch takeProxyHeader(UnsafeRawBufferPointer(rebasing: scratch[..<count]), connection) {
+            case nil: return
+            case 0?:
+                keep(connection, from: 0, to: count, isNew: false)
+                return
+            case let size?: offset = size
+            }
+        }
         parsing: while offset < count, !starving {
             guard connection.machine.phase == .idle || connection.machine.phase == .head else { break }
             let bytes = UnsafeRawBufferPointer(rebasing: scratch[offset..<count])
@@ -160,6 +169,23 @@ extension EventLoop {
         sendAnswers(connection)
         if starving && connection.machine.peerFinished {
             perform(connection.machine.peerEnded(unread: false, policy: context.policy, now: now), on: connection)
+        }
+    }
+
+    /// Takes the PROXY header from the start of a connection.
+    /// - Returns: its size, 0 where it is not whole, and nil where it was malformed and the connection is closed.
+    private func takeProxyHeader(_ bytes: UnsafeRawBufferPointer, _ connection: Connection) -> Int? {
+        switch ProxyHeader.parse(bytes) {
+        case .needMore: return 0
+        case .header(let header, let size):
+            connection.awaitsProxyHeader = false
+            if let source = header.source, context.configuration.trustedProxies.trust(connection.remote) {
+                connection.client = source.description
+            }
+            return size
+        case .malformed:
+            refuseProxyHeader(connection)
+            return nil
         }
     }
 

@@ -9,6 +9,7 @@ final class LoopContext: Sendable {
     let listeners: [Listener]
     let budget: ByteBudget
     let answers: AnswerBudget
+    let connectionLimit: ConnectionLimit
     let counters = LoopCounters()
     let mailbox: Mailbox
     /// Set once for all loops: every answer closes its connection from then on.
@@ -20,8 +21,8 @@ final class LoopContext: Sendable {
     init(
         configuration: HTTPServerConfiguration, responder: any HTTPResponder,
         observer: (any HTTPServerObserver)?, listeners: [Listener], budget: ByteBudget, answers: AnswerBudget,
-        lameDuck: LameDuckFlag,
-        name: String, reportFailure: @escaping @Sendable (HTTPServerError) -> Void
+        connectionLimit: ConnectionLimit, lameDuck: LameDuckFlag, name: String,
+        reportFailure: @escaping @Sendable (HTTPServerError) -> Void
     ) throws(HTTPServerError) {
         self.configuration = configuration
         policy = ConnectionPolicy(configuration)
@@ -30,6 +31,7 @@ final class LoopContext: Sendable {
         self.listeners = listeners
         self.budget = budget
         self.answers = answers
+        self.connectionLimit = connectionLimit
         self.lameDuck = lameDuck
         self.name = name
         self.reportFailure = reportFailure

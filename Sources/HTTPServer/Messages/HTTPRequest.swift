@@ -11,6 +11,8 @@ public struct HTTPRequest: Sendable {
     public let requestID: String
     /// The peer: `127.0.0.1:4242`, `[::1]:4242` or `unix`.
     public let remote: String
+    /// Whether the peer is a proxy that sends PROXY headers, whoever the client is.
+    public let isProxied: Bool
     /// When the request's first byte was seen.
     public let headReceived: MonotonicInstant
     /// When its last byte was seen.
@@ -18,7 +20,7 @@ public struct HTTPRequest: Sendable {
 
     /// A request as a test or another transport makes it.
     public init(
-        head: RequestHead, body: HTTPBody, requestID: String, remote: String,
+        head: RequestHead, body: HTTPBody, requestID: String, remote: String, isProxied: Bool = false,
         headReceived: MonotonicInstant = MonotonicInstant(nanoseconds: 0),
         bodyReceived: MonotonicInstant = MonotonicInstant(nanoseconds: 0)
     ) {
@@ -26,6 +28,7 @@ public struct HTTPRequest: Sendable {
         self.body = body
         self.requestID = requestID
         self.remote = remote
+        self.isProxied = isProxied
         self.headReceived = headReceived
         self.bodyReceived = bodyReceived
     }

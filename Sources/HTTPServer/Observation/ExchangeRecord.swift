@@ -33,6 +33,9 @@ public struct ExchangeRecord: Sendable {
     public var requestID: String
     /// The peer: `127.0.0.1:4242`, `[::1]:4242` or `unix`.
     public var remote: String
+    /// Who has sent the request: the peer, or whom trusted proxies name (``HTTPServerConfiguration/trustedProxies``): an address,
+    /// with its port where that is known.
+    public var client: String
     /// The method; nil where no head was understood.
     public var method: HTTPMethod?
     /// What was asked for; nil where no head was understood.
@@ -61,13 +64,14 @@ public struct ExchangeRecord: Sendable {
     public var outcome: Outcome
 
     package init(
-        requestID: String, remote: String, method: HTTPMethod?, target: RequestTarget?, status: HTTPStatus?,
-        tag: String, note: (any Sendable)? = nil, bodyBytesReceived: Int, bodyBytesSent: Int,
+        requestID: String, remote: String, client: String? = nil, method: HTTPMethod?, target: RequestTarget?,
+        status: HTTPStatus?, tag: String, note: (any Sendable)? = nil, bodyBytesReceived: Int, bodyBytesSent: Int,
         firstByte: MonotonicInstant, bodyEnd: MonotonicInstant, responseReady: MonotonicInstant, end: MonotonicInstant,
         outcome: Outcome
     ) {
         self.requestID = requestID
         self.remote = remote
+        self.client = client ?? remote
         self.method = method
         self.target = target
         self.status = status

@@ -33,6 +33,7 @@ public final class HTTPServer: Sendable {
     private let observer: (any HTTPServerObserver)?
     private let budget: ByteBudget
     private let answers: AnswerBudget
+    private let connectionLimit: ConnectionLimit
     private let lameDuck = LameDuckFlag()
     private let state = Guarded(State())
 
@@ -45,6 +46,15 @@ public final class HTTPServer: Sendable {
         self.observer = observer
         budget = ByteBudget(total: configuration.maxTotalBodyBytes, largest: configuration.maxBodyBytes)
         answers = AnswerBudget(total: configuration.maxTotalAnswerBytes)
+        connectionLimit = ConnectionLimit(configuration.maxConnections, loops: configuration.eventLoops)
+    }
+
+    /// Other limits count from now on, though the rest of the configuration stays: the memory that the process may use has
+    /// changed. What was accepted is answered.
+    public func use(maxTotalBodyBytes: Int, maxTotalAnswerBytes: Int, maxConnections: Int) {
+        budget.use(total: maxTotalBodyBytes)
+        answers.use(total: maxTotalAnswerBytes)
+        connectionLimit.use(maxConnections)
     }
 
     /// Binds every address and starts to serve. Blocks for as long as binding takes (a host name may ask a resolver).
@@ -63,7 +73,8 @@ public final class HTTPServer: Sendable {
             for (index, own) in listeners.enumerated() {
                 let context = try LoopContext(
                     configuration: configuration, responder: responder, observer: observer, listeners: own,
-                    budget: budget, answers: answers, lameDuck: lameDuck, name: "http-\(index)",
+                    budget: budget, answers: answers, connectionLimit: connectionLimit, lameDuck: lameDuck,
+                    name: "http-\(index)",
                     reportFailure: { [weak self] error in self?.fail(error) })
                 let mailbox = context.mailbox
                 budget.listen(
@@ -95,7 +106,7 @@ public final class HTTPServer: Sendable {
     public var statistics: HTTPServerStatistics {
         var statistics = HTTPServerStatistics()
         for loop in state.withLock({ $0.loops }) { loop.counters.add(to: &statistics) }
-        statistics.connectionsLimit = configuration.maxConnectionsPerLoop * max(1, configuration.eventLoops)
+        statistics.connectionsLimit = connectionLimit.total
         statistics.bodyBytes = budget.used
         statistics.bodyBytesLimit = budget.total
         statistics.answerBytes = answers.used

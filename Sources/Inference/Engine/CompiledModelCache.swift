@@ -9,6 +9,13 @@ public enum CompiledModelCache {
         public var files = 0, bytes = 0
     }
 
+    /// Whether a folder holds compiled models that can be read. Blocks.
+    public static func hasModels(_ folder: String) -> Bool {
+        ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).contains { name in
+            name.hasSuffix(".blob") && access(folder + "/" + name, R_OK) == 0
+        }
+    }
+
     /// Removes compiled models, least recently used first, until the rest fits.
     ///
     /// Only the engine's own files (`*.blob`) are touched. A model that is loaded does not need its file any more, so

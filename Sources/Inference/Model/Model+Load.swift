@@ -7,15 +7,17 @@ extension Model {
     /// The work is done on a thread that may block; the calling task only waits.
     /// - Parameters:
     ///   - path: a bundle's folder (with `model.json`), or a model file.
+    ///   - name: the name that it is served under; nil takes it from the path.
     ///   - configuration: what the bundle's own `runtime` does not say.
     ///   - version: the version that it is, where that is known from elsewhere (a numbered folder); nil takes the bundle's.
     /// - Throws: ``InferenceError/invalidBundle(name:problems:)`` with everything that is wrong, or an engine error.
     public static func load(
-        contentsOf path: String, configuration: ModelConfiguration = ModelConfiguration(), version: String? = nil
+        contentsOf path: String, name: String? = nil, configuration: ModelConfiguration = ModelConfiguration(),
+        version: String? = nil
     ) async throws(InferenceError) -> Model {
         let result: Result<Loaded, InferenceError> = await LoaderThread.run {
             do throws(InferenceError) {
-                return .success(try loadBlocking(path, configuration: configuration, version: version))
+                return .success(try loadBlocking(path, name: name, configuration: configuration, version: version))
             } catch {
                 return .failure(error)
             }
@@ -32,10 +34,10 @@ extension Model {
     }
 
     private static func loadBlocking(
-        _ path: String, configuration: ModelConfiguration, version: String?
+        _ path: String, name: String?, configuration: ModelConfiguration, version: String?
     ) throws(InferenceError) -> Loaded {
         let start = MonotonicInstant.now
-        let bundle = try ModelBundle(path: path, links: configuration.links)
+        let bundle = try ModelBundle(path: path, name: name, links: configuration.links)
         var configuration = configuration
         if let runtime = bundle.manifest?.runtime { configuration.apply(runtime) }
         let tried = try configuration.trial?.run(path, name: bundle.name, stamp: bundle.stamp)

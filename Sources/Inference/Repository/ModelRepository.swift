@@ -32,6 +32,7 @@ public final class ModelRepository: Sendable {
     /// What is looked for and how it is loaded.
     private struct Plan: Sendable {
         var folders: [String]
+        var named: [NamedModel]
         var configuration: ModelConfiguration
         var defaultPolicy: LoadPolicy
     }
@@ -49,25 +50,30 @@ public final class ModelRepository: Sendable {
     /// A repository of the models in some folders; nothing is read before ``discover()``.
     /// - Parameters:
     ///   - folders: where models are looked for; of two models with one name the first folder's counts.
+    ///   - named: models with a name of their own, which win over those of the folders.
     ///   - configuration: how models are loaded that do not say it themselves.
     ///   - defaultPolicy: when models are loaded that do not say it themselves.
     ///   - loadsAtOnce: loads that run at a time; the others wait.
     ///   - onEvent: called for loads, failures and unloads, from any thread.
     public convenience init(
-        folders: [String], configuration: ModelConfiguration, defaultPolicy: LoadPolicy = .eager, loadsAtOnce: Int = 1,
+        folders: [String], named: [NamedModel] = [], configuration: ModelConfiguration,
+        defaultPolicy: LoadPolicy = .eager, loadsAtOnce: Int = 1,
         onEvent: @escaping @Sendable (Event) -> Void = { _ in }
     ) {
         self.init(
-            folders: folders, configuration: configuration, defaultPolicy: defaultPolicy, loadsAtOnce: loadsAtOnce,
+            folders: folders, named: named, configuration: configuration, defaultPolicy: defaultPolicy,
+            loadsAtOnce: loadsAtOnce,
             reader: .disk, onEvent: onEvent)
     }
 
     /// The same, with folders that are looked into by other means.
     package init(
-        folders: [String], configuration: ModelConfiguration, defaultPolicy: LoadPolicy = .eager, loadsAtOnce: Int = 1,
+        folders: [String], named: [NamedModel] = [], configuration: ModelConfiguration,
+        defaultPolicy: LoadPolicy = .eager, loadsAtOnce: Int = 1,
         reader: FolderReader, onEvent: @escaping @Sendable (Event) -> Void = { _ in }
     ) {
-        plan = Mutex(Plan(folders: folders, configuration: configuration, defaultPolicy: defaultPolicy))
+        plan = Mutex(
+            Plan(folders: folders, named: named, configuration: configuration, defaultPolicy: defaultPolicy))
         scanner = RepositoryScanner(files: reader)
         gate = LoadGate(limit: loadsAtOnce)
         self.onEvent = onEvent
@@ -77,13 +83,13 @@ public final class ModelRepository: Sendable {
     /// are loaded again. The folders are read once: blocks.
     /// - Throws: the folders that cannot be read; nothing has changed then.
     public func reconfigure(
-        folders: [String], configuration: ModelConfiguration, defaultPolicy: LoadPolicy, loadsAtOnce: Int = 1
+        folders: [String], named: [NamedModel] = [], configuration: ModelConfiguration, defaultPolicy: LoadPolicy,
+        loadsAtOnce: Int = 1
     ) throws(RepositoryError) {
-        try discover(among: nil, leavingAlone: [], in: folders) {
+        let next = Plan(folders: folders, named: named, configuration: configuration, defaultPolicy: defaultPolicy)
+        try discover(among: nil, leavingAlone: [], by: next) {
             self.gate.use(limit: loadsAtOnce)
-            self.plan.withLock {
-                $0 = Plan(folders: folders, configuration: configuration, defaultPolicy: defaultPolicy)
-            }
+            self.plan.withLock { $0 = next }
             for slot in self.slots.withLock({ Array($0.values.joined()) }) {
                 slot.use(configuration, defaultPolicy: defaultPolicy)
             }
@@ -103,16 +109,19 @@ public final class ModelRepository: Sendable {
     ///   - paths: entries that are known to be whole, if they are bundles at all: a new one that is not is not added. nil
     ///     adds all there are.
     ///   - others: entries of which nothing is to be done: known ones stay, new ones are not added.
-    ///   - folders: the folders to look into; nil for those of before.
+    ///   - next: where to look; nil for the places of before.
     ///   - beforeTakingIn: called when the folders have been read, and before anything changes.
-    func discover(
-        among paths: Set<String>?, leavingAlone others: Set<String>, in folders: [String]? = nil,
-        beforeTakingIn: () -> Void = {}
+    func discover(among paths: Set<String>?, leavingAlone others: Set<String>) throws(RepositoryError) {
+        try discover(among: paths, leavingAlone: others, by: nil) {}
+    }
+
+    private func discover(
+        among paths: Set<String>?, leavingAlone others: Set<String>, by next: Plan?, beforeTakingIn: () -> Void
     ) throws(RepositoryError) {
         let result = discovering.withLock { _ -> Result<Void, RepositoryError> in
             do throws(RepositoryError) {
-                let found = try scan(folders ?? plan.withLock { $0.folders })
-                try refuseTakeOver(found)
+                let found = try scan(next ?? plan.withLock { $0 })
+                try refuseTakeOver(found, of: next ?? plan.withLock { $0 })
                 beforeTakingIn()
                 take(found, among: paths, leavingAlone: others)
                 return .success(())
@@ -125,9 +134,11 @@ public final class ModelRepository: Sendable {
 
     /// A folder of models that has become a bundle, because a model.json was put into it, would drop all that is served from
     /// it, though nothing of that is gone.
-    private func refuseTakeOver(_ found: [RepositoryScanner.Found]) throws(RepositoryError) {
+    private func refuseTakeOver(_ found: [RepositoryScanner.Found], of plan: Plan) throws(RepositoryError) {
         let known = slots.withLock { Array($0.values.joined()) }
-        for entry in found where entry.path == entry.folder {
+        // What `model` names may become a bundle: its name stays the same.
+        let named = Set(plan.named.map(\.name))
+        for entry in found where entry.path == entry.folder && !named.contains(entry.name) {
             let inside = known.filter {
                 $0.path.hasPrefix(entry.folder + "/") && (try? scanner.files.kind($0.path)) != .missing
             }
@@ -147,38 +158,44 @@ public final class ModelRepository: Sendable {
     ) {
         let plan = plan.withLock { $0 }
         var look = RepositoryLook(known: slots.withLock { $0 })
+        let named = Set(plan.named.map(\.name))
         for entry in found where !look.keep(entry) {
-            guard !others.contains(entry.path), paths == nil || isWhole(entry) else { continue }
+            guard !others.contains(entry.path) else { continue }
+            // A model of `model` that does not answer yet may as well fail, and say why: it is waited for.
+            let isAwaited = named.contains(entry.name) && !look.answers(entry.name)
+            guard paths == nil || isAwaited || isWhole(entry) else { continue }
             look.add(
                 new: ModelSlot(
                     found: entry, configuration: plan.configuration, defaultPolicy: plan.defaultPolicy, gate: gate))
         }
         let there = Set(found.map(\.path))
         for path in others where !there.contains(path) { look.keep(at: path) }
+        look.keepUntilReplaced()
+        for name in named { look.keepIfNone(named: name) }
         slots.withLock { $0 = look.slots }
         for slot in look.dropped where slot.unload() {
             onEvent(.unloaded(name: slot.name, version: slot.version, why: "its files are gone"))
         }
         // What bundles say of themselves may have changed too, but for those that are being copied.
-        for slot in look.slots.values.joined()
+        for slot in look.slots.values.joined().filter({ !$0.isLeaving })
         where paths?.contains(slot.path) ?? true && !others.contains(slot.path) && slot.unreadable == nil {
             slot.readFacts()
         }
     }
 
-    private func scan(_ folders: [String]) throws(RepositoryError) -> [RepositoryScanner.Found] {
-        var found: [RepositoryScanner.Found] = []
+    /// What there is. Models that the plan names come first: their names win.
+    private func scan(_ plan: Plan) throws(RepositoryError) -> [RepositoryScanner.Found] {
+        var found = plan.named.flatMap { scanner.scan($0) }
+        let taken = Set(plan.named.map(\.name))
         var problems: [String] = []
-        for folder in folders {
+        for folder in plan.folders {
             do throws(RepositoryError) {
                 // One that cannot be read has no claim to its name: another of that name may be served meanwhile.
-                for entry in try scanner.scan(folder)
-                where entry.failure != nil
-                    || !found.contains(where: {
+                for entry in try scanner.scan(folder) where !taken.contains(entry.name) {
+                    let isThere = found.contains {
                         $0.name == entry.name && $0.version == entry.version && $0.failure == nil
-                    })
-                {
-                    found.append(entry)
+                    }
+                    if entry.failure != nil || !isThere { found.append(entry) }
                 }
             } catch {
                 problems.append(error.message)
@@ -190,15 +207,18 @@ public final class ModelRepository: Sendable {
 
     /// What lies in the folders and is not served, each with the reason. Reads the folders: blocks.
     package var leftOut: [String] {
-        let folders = plan.withLock { $0.folders }
-        guard let found = try? scan(folders) else { return [] }
-        return folders.flatMap { scanner.leftOut(of: $0, found: found) }
+        let plan = plan.withLock { $0 }
+        guard let found = try? scan(plan) else { return [] }
+        return plan.folders.flatMap { scanner.leftOut(of: $0, found: found) }
     }
 
     /// The bundles and model files of a folder that is not itself one; none where it cannot be read. Blocks.
     package static func entries(of folder: String) -> [String] {
         ((try? RepositoryScanner().scan(folder)) ?? []).map(\.path).filter { $0 != folder }
     }
+
+    /// The bundles and model files of a model with a name of its own; the place itself where there is no model. Blocks.
+    package static func entries(of model: NamedModel) -> [String] { RepositoryScanner().models(at: model) }
 
     /// Whether a new entry has all its parts; one that has not is reported and ignored.
     private func isWhole(_ entry: RepositoryScanner.Found) -> Bool {
@@ -223,7 +243,7 @@ public final class ModelRepository: Sendable {
 
     /// What the entries of the folders look like now, by path. Reads the folders: blocks.
     func stamps() throws(RepositoryError) -> [String: EntryStamp] {
-        let found = try scan(plan.withLock { $0.folders })
+        let found = try scan(plan.withLock { $0 })
         let stamps = found.map { ($0.path, EntryStamp(files: BundleStamp(path: $0.path), failure: $0.failure)) }
         return Dictionary(stamps) { first, _ in first }
     }
@@ -311,14 +331,55 @@ public final class ModelRepository: Sendable {
     /// The names of all models.
     public var names: [String] { slots.withLock { $0.keys.sorted() } }
 
-    /// Whether every eager model is ready.
-    public var isReady: Bool {
+    /// Whether the models that must be ready are: ``missing(for:)`` is empty.
+    public func isReady(when condition: ReadyCondition = .all) -> Bool { missing(for: condition).isEmpty }
+
+    /// A model that keeps the whole from being ready.
+    public struct Missing: Sendable, Hashable {
+        /// Its name.
+        public let name: String
+        /// The state of its highest version; nil where there is no such model.
+        public let state: ModelState?
+    }
+
+    /// The models that must be ready and are not, by name.
+    ///
+    /// A lazy model that has not failed is ready: the first request loads it. A model that a client has unloaded is not waited
+    /// for, unless the condition names it.
+    public func missing(for condition: ReadyCondition) -> [Missing] {
         slots.withLock { slots in
-            slots.values.allSatisfy { versions in
-                guard let highest = versions.max(by: { $0.order < $1.order }) else { return true }
-                return highest.policy == .lazy || highest.readyModel != nil || highest.isHeldBack
+            func highest(_ name: String) -> ModelSlot? {
+                slots[name]?.filter { !$0.isLeaving }.max { $0.order < $1.order }
             }
+            func isServing(_ name: String) -> Bool {
+                guard let highest = highest(name) else { return false }
+                return slots[name]?.contains { $0.readyModel != nil } ?? false
+                    || highest.policy == .lazy && highest.isToCome
+            }
+            /// With the condition `all` the highest version counts. While it loads in the place of one whose files are gone, that
+            /// one answers.
+            func isUpToDate(_ name: String) -> Bool {
+                guard let highest = highest(name) else { return true }
+                return highest.policy == .lazy || highest.readyModel != nil || highest.isHeldBack
+                    || slots[name]?.contains { $0.isLeaving && $0.readyModel != nil } ?? false
+            }
+            let missing: [String] =
+                switch condition {
+                case .all: slots.keys.filter { !isUpToDate($0) }
+                case .any: slots.keys.contains(where: isServing) ? [] : Array(slots.keys)
+                case .models(let names): names.filter { !isServing($0) }
+                }
+            return missing.sorted().map { Missing(name: $0, state: highest($0)?.record.state) }
         }
+    }
+
+    /// How busy the busiest model is: predictions that hold a slot or wait for one, over its slots. 0 where no model is ready.
+    package var utilization: Double {
+        let models = slots.withLock { $0.values.joined().compactMap(\.readyModel) }
+        return models.map { model in
+            let limiter = model.limiter.snapshot
+            return Double(limiter.inFlight + limiter.waiting) / Double(max(1, limiter.limit))
+        }.max() ?? 0
     }
 
     // MARK: Loading by request
@@ -383,7 +444,7 @@ public final class ModelRepository: Sendable {
     /// Unloads all versions of a model: requests that it has accepted are finished, later ones are refused until it is
     /// loaded again.
     public func unload(_ name: String) throws(InferenceError) {
-        let versions = versions(of: name)
+        let versions = slots.withLock { $0[name] ?? [] }
         guard !versions.isEmpty else { throw .modelNotFound(name: name, known: names) }
         for slot in versions where slot.unload(holdsBack: true) {
             onEvent(.unloaded(name: slot.name, version: slot.version, why: "on request"))
@@ -421,8 +482,21 @@ public final class ModelRepository: Sendable {
         try highest(of: name).path
     }
 
+    /// The versions of a model, without those that only answer until they are replaced.
     private func versions(of name: String) -> [ModelSlot] {
-        slots.withLock { $0[name] ?? [] }
+        slots.withLock { $0[name]?.filter { !$0.isLeaving } ?? [] }
+    }
+
+    /// Unloads the versions that answered until this one was ready.
+    private func dropReplaced(by slot: ModelSlot) {
+        let replaced = slots.withLock { slots -> [ModelSlot] in
+            guard let versions = slots[slot.name], versions.contains(where: { $0 === slot }) else { return [] }
+            slots[slot.name] = versions.filter { !$0.isLeaving }
+            return versions.filter(\.isLeaving)
+        }
+        for old in replaced where old.unload() {
+            onEvent(.unloaded(name: old.name, version: old.version, why: "its files are gone"))
+        }
     }
 
     private func highest(of name: String) throws(InferenceError) -> ModelSlot {
@@ -433,7 +507,7 @@ public final class ModelRepository: Sendable {
     }
 
     private func find(_ name: String, version: String?) throws(InferenceError) -> ModelSlot {
-        let versions = versions(of: name)
+        let versions = slots.withLock { $0[name] ?? [] }
         let highest = try highest(of: name)
         guard let version else {
             // The highest version that answers: one that failed to load leaves the older ones serving.
@@ -441,7 +515,9 @@ public final class ModelRepository: Sendable {
             let answers = highest.readyModel != nil || highest.policy == .lazy && !highest.hasFailed
             return answers ? highest : ready ?? highest
         }
-        guard let slot = versions.first(where: { $0.version == version }) else {
+        // Two may tell the same version while one replaces the other.
+        let same = versions.filter { $0.version == version }
+        guard let slot = same.first(where: { $0.readyModel != nil }) ?? same.first else {
             throw .versionNotFound(name: name, version: version, known: versions.map(\.version))
         }
         return slot
@@ -471,6 +547,7 @@ public final class ModelRepository: Sendable {
             model.scoreWatch.listen { [onEvent, name = slot.name, version = slot.version] text in
                 onEvent(.advice(name: name, version: version, text: text))
             }
+            if outcome.isKept { dropReplaced(by: slot) }
             if !outcome.isKept {
                 let why = "it was unloaded while it was loading"
                 onEvent(.unloaded(name: slot.name, version: slot.version, why: why))

@@ -42,6 +42,7 @@ final class ModelSlot: Sendable {
         var failed: MonotonicInstant?
         var isUnloaded = false
         var isHeldBack = false
+        var isLeaving = false
         /// The bundle's own word counts.
         var policy: LoadPolicy { facts.load ?? defaultPolicy }
     }
@@ -53,7 +54,10 @@ final class ModelSlot: Sendable {
         let failure: FileFailure
 
         /// What is wrong, and what to do about it.
-        var reason: String { "\(path) cannot be read: \(failure.reason); reload when it is readable" }
+        var reason: String {
+            failure.isAbsence
+                ? "\(path) does not exist" : "\(path) cannot be read: \(failure.reason); reload when it is readable"
+        }
     }
 
     /// A version that was found. Reads its bundle: blocks.
@@ -245,7 +249,8 @@ final class ModelSlot: Sendable {
                 do throws(InferenceError) {
                     return .success(
                         try await Model.load(
-                            contentsOf: self.path, configuration: configuration, version: self.numbered))
+                            contentsOf: self.path, name: self.name, configuration: configuration,
+                            version: self.numbered))
                 } catch {
                     return .failure(error)
                 }
@@ -310,6 +315,12 @@ final class ModelSlot: Sendable {
 
     /// Whether the last load failed, or there is nothing that could be loaded.
     var hasFailed: Bool { state.withLock { $0.failure != nil } }
+
+    /// Whether its files are gone, and it answers until the version that replaces it is ready.
+    var isLeaving: Bool {
+        get { state.withLock { $0.isLeaving } }
+        set { state.withLock { $0.isLeaving = newValue } }
+    }
 
     /// Requests must not load it: only a load that is asked for.
     func holdBack() {

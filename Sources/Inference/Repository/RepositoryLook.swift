@@ -14,14 +14,18 @@ struct RepositoryLook {
             guard let same = known[entry.name]?.first(where: { $0.path == entry.path && !$0.standsForUnreadable })
             else { return false }
             same.unreadable = nil
+            same.isLeaving = false
             add(same)
             return true
         }
         let below = known.values.joined().filter { $0.path == entry.path || $0.path.hasPrefix(entry.path + "/") }
         let models = below.filter { !$0.standsForUnreadable }
-        let kept = models.isEmpty ? below.filter { $0.path == entry.path } : models
+        // Those that answer first: of two with one version the first is kept.
+        let ordered = models.filter { $0.readyModel != nil } + models.filter { $0.readyModel == nil }
+        let kept = models.isEmpty ? below.filter { $0.path == entry.path } : ordered
         for slot in kept {
             slot.unreadable = ModelSlot.Unreadable(path: entry.path, failure: failure)
+            slot.isLeaving = false
             add(slot)
         }
         return !kept.isEmpty
@@ -29,7 +33,10 @@ struct RepositoryLook {
 
     /// Keeps what is known at a path, whatever has become of it.
     mutating func keep(at path: String) {
-        for slot in known.values.joined() where slot.path == path { add(slot) }
+        for slot in known.values.joined() where slot.path == path {
+            slot.isLeaving = false
+            add(slot)
+        }
     }
 
     /// Adds a new one. A new version of a model that was unloaded on request is not served either.
@@ -46,6 +53,30 @@ struct RepositoryLook {
                 || $0.numbered == slot.numbered && !$0.standsForUnreadable && !slot.standsForUnreadable
         }
         if !isThere { slots[slot.name, default: []].append(slot) }
+    }
+
+    /// Keeps versions whose files are gone, where a new version of the model has yet to be loaded: a mount that is swapped (the
+    /// `..data` link of a ConfigMap) may bring other names of files, or another number, and requests must not fail meanwhile.
+    mutating func keepUntilReplaced() {
+        for slot in dropped where slot.readyModel != nil {
+            guard let successors = slots[slot.name]?.filter({ !$0.isLeaving }), !successors.isEmpty,
+                successors.allSatisfy({ $0.readyModel == nil && !$0.isHeldBack })
+            else { continue }
+            slot.isLeaving = true
+            slots[slot.name]?.append(slot)
+        }
+    }
+
+    /// Whether a model of a name answered before.
+    func answers(_ name: String) -> Bool { known[name]?.contains { $0.readyModel != nil } ?? false }
+
+    /// Keeps what was known of a name where nothing has taken its place: what `model` names is never gone, but awaited.
+    mutating func keepIfNone(named name: String) {
+        guard slots[name]?.isEmpty ?? true, let before = known[name] else { return }
+        for slot in before {
+            slot.isLeaving = false
+            add(slot)
+        }
     }
 
     /// Those that were known and are no more.

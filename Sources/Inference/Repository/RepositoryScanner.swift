@@ -1,3 +1,5 @@
+internal import Glibc
+
 /// Finds the models of a folder.
 ///
 /// ```
@@ -52,6 +54,52 @@ struct RepositoryScanner: Sendable {
                 + "\(bundles.count > 5 ? ", ..." : ""): put the model that it describes into its own folder")
     }
 
+    /// What `model` names: the place itself, the versions in it, or the one model in it. A place that does not exist is found with
+    /// that failure, because it may be mounted later. Reads the place: blocks.
+    func scan(_ model: NamedModel) -> [Found] {
+        let (name, path) = (model.name, model.path)
+        do throws(FileFailure) {
+            switch try files.kind(path) {
+            case .missing:
+                return [Found(name: name, version: nil, path: path, folder: path, failure: FileFailure(code: ENOENT))]
+            case .file: return [Found(name: name, version: nil, path: path, folder: path)]
+            case .folder: break
+            }
+            let names = try files.names(path)
+            let itself = Found(name: name, version: nil, path: path, folder: path)
+            if try isBundle(path) || ModelBundle.isModelFolder(path)
+                || BundleLayout(names: names, folder: path, files: files) != nil
+            {
+                return [itself]
+            }
+            let versions = Self.versions(among: names).compactMap { version($0, of: name, at: path, in: path) }
+            if !versions.isEmpty { return versions }
+            let inside = names.sorted().filter { !Self.isPassedOver($0) }.flatMap { found(at: $0, in: path) }
+            // Where there is no model, or several, the load fails and says what was expected.
+            guard Set(inside.map(\.name)).count == 1 else { return [itself] }
+            return inside.map {
+                Found(name: name, version: $0.version, path: $0.path, folder: path, failure: $0.failure)
+            }
+        } catch {
+            return [Found(name: name, version: nil, path: path, folder: path, failure: error)]
+        }
+    }
+
+    /// All that a path of the command line stands for: what a model with a name of its own would serve there, or the models of a
+    /// folder with several. Reads the place: blocks.
+    func models(at model: NamedModel) -> [String] {
+        let found = scan(model).map(\.path)
+        guard found == [model.path], (try? files.kind(model.path)) == .folder else { return found }
+        let inside = ((try? scan(model.path)) ?? []).map(\.path)
+        return inside.isEmpty ? found : inside
+    }
+
+    /// The names that are numbers of versions, the lowest first.
+    private static func versions(among names: [String]) -> [String] {
+        names.filter { !$0.isEmpty && $0.utf8.allSatisfy { (48...57).contains($0) } && UInt32($0) != nil }
+            .sorted { (UInt32($0) ?? 0, $0) < (UInt32($1) ?? 0, $1) }
+    }
+
     private func names(ofModelsFolder folder: String) throws(RepositoryError) -> [String] {
         let problem: String
         do throws(FileFailure) {
@@ -89,13 +137,11 @@ struct RepositoryScanner: Sendable {
                 return [Found(name: name, version: nil, path: path, folder: folder)]
             }
             let names = try files.names(path)
-            let versions =
-                names.filter { !$0.isEmpty && $0.utf8.allSatisfy { (48...57).contains($0) } && UInt32($0) != nil }
+            let versions = Self.versions(among: names)
             if versions.isEmpty, BundleLayout(names: names, folder: path, files: files) != nil {
                 return [Found(name: name, version: nil, path: path, folder: folder)]
             }
-            return versions.sorted { (UInt32($0) ?? 0, $0) < (UInt32($1) ?? 0, $1) }
-                .compactMap { self.version($0, of: name, at: path, in: folder) }
+            return versions.compactMap { self.version($0, of: name, at: path, in: folder) }
         } catch {
             // What has gone away since its name was read is gone.
             return error.isAbsence ? [] : [Found(name: name, version: nil, path: path, folder: folder, failure: error)]

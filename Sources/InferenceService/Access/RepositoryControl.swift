@@ -10,7 +10,7 @@ package enum RepositoryControl {
         switch settings.repositoryControl {
         case .all: return
         case .local:
-            let origin = RequestOrigin(head: request.head, remote: request.remote)
+            let origin = RequestOrigin(head: request.head, remote: request.remote, isProxied: request.isProxied)
             guard let objection = origin.objection(names: settings.hostNames, listen: settings.listen) else { return }
             reason = objection
         case .none: reason = "it is disabled for all clients"

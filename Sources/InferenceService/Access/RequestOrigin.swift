@@ -9,22 +9,39 @@ package struct RequestOrigin {
     let head: RequestHead
     /// The peer, as ``HTTPRequest/remote`` has it.
     let remote: String
+    /// Whether it came to a listener for proxies that send PROXY headers.
+    let isProxied: Bool
 
-    package init(head: RequestHead, remote: String) {
+    package init(head: RequestHead, remote: String, isProxied: Bool = false) {
         self.head = head
         self.remote = remote
+        self.isProxied = isProxied
     }
 
-    /// Fields that proxies add (RFC 7239, RFC 9110 section 7.6.3, and the usual ones).
-    private static let forwarding = ["forwarded", "x-forwarded-for", "via", "x-real-ip", "x-forwarded-host"]
+    /// Fields that proxies add (RFC 7239, RFC 8586, RFC 9110 section 7.6.3, and the usual ones of nginx, Knative and content
+    /// delivery networks), and how others of them begin: not every proxy adds the client's address.
+    private static let forwarding: Set<String> = [
+        "forwarded", "via", "cdn-loop", "x-real-ip", "x-client-ip", "x-cluster-client-ip", "true-client-ip",
+        "cf-connecting-ip", "k-proxy-request",
+    ]
+    private static let forwardingPrefixes = ["x-forwarded-", "x-original-forwarded-", "x-envoy-"]
+
+    /// The first field that a proxy has added.
+    private var forwardingField: String? {
+        (0..<head.fieldCount).lazy.map { head.field(at: $0).name.lowercased() }.first { name in
+            Self.forwarding.contains(name) || Self.forwardingPrefixes.contains { name.hasPrefix($0) }
+        }
+    }
 
     /// Why the request does not count as one from this machine; nil where it does.
     /// - Parameters:
     ///   - names: names of this machine, beside `localhost`.
     ///   - listen: the addresses that are listened on: what stands for a host in them is one of this machine too.
     package func objection(names: [String], listen: [String]) -> String? {
+        // Also where the header names nobody, or this machine: whoever is behind the proxy is not known to be here.
+        if isProxied { return "the connection was forwarded by a proxy (PROXY protocol)" }
         guard isFromLoopback else { return "\(remote) is not on this machine" }
-        if let field = Self.forwarding.first(where: head.contains) {
+        if let field = forwardingField {
             return "the request was forwarded by a proxy (\(field))"
         }
         if let site = head.value(of: "sec-fetch-site"), !["same-origin", "none"].contains(site.lowercased()) {

@@ -61,6 +61,22 @@ package struct ServiceError: Error, Sendable {
         }
     }
 
+    /// The most models that an error names.
+    private static let mostNames = 10
+
+    /// 503 of `/readyz`: what it waits for.
+    package init(notReady missing: [ModelRepository.Missing]) {
+        let names = missing.prefix(Self.mostNames).map { model in
+            switch model.state {
+            case nil: "\(model.name) does not exist"
+            case .some(let state): "\(model.name) is \(state.name)"
+            }
+        }
+        let rest = missing.count > Self.mostNames ? " and \(missing.count - Self.mostNames) more" : ""
+        self.init(
+            .modelNotReady, "not ready: " + names.joined(separator: ", ") + rest, retryAfter: 1)
+    }
+
     package init(_ error: ImageError) {
         let code: ErrorCode =
             switch error {

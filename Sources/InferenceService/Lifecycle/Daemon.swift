@@ -1,6 +1,7 @@
 internal import FlowControl
 internal import FoundationEssentials
 internal import HTTPServer
+internal import HTTPWire
 internal import Inference
 package import Settings
 internal import SystemSupport
@@ -54,7 +55,7 @@ package enum Daemon {
         let start = MonotonicInstant.now
         let environment = ProcessInfo.processInfo.environment
         let plan = ServicePlan(settings: settings, environment: environment)
-        guard !plan.folders.isEmpty else {
+        guard !plan.folders.isEmpty || !settings.model.isEmpty else {
             throw StartupError(
                 "no models: set --models DIR (the models that come with Ocelli are not beside this binary)"
             )
@@ -72,11 +73,14 @@ package enum Daemon {
         let found = attempt { try repository(of: plan, compiledModels: compiledModels, metrics: metrics, log: log) }
         let access = attempt { try AccessControl.configured(by: settings, log: log) }
         let listen = attempt { try ListenPlan(settings.listen, passed: .current) }
-        guard let repository = found, let access, let listening = listen else {
+        let trusted = attempt { try TrustedProxies.configured(by: settings) }
+        guard let repository = found, let access, let listening = listen, let proxies = trusted else {
             throw StartupError(problems.joined(separator: "\nocelli: "))
         }
         let live = LiveSettings(settings: settings, access: access)
-        let service = Service(repository: repository, settings: live, metrics: metrics, log: log)
+        let service = Service(
+            repository: repository, settings: live, listenerRoutes: ListenerRoutes(classes: listening.routes),
+            metrics: metrics, log: log)
         let accessLog = AccessLog(log, isEnabled: settings.accessLog)
         if !listening.replaced.isEmpty {
             log.notice(
@@ -84,8 +88,12 @@ package enum Daemon {
                     + "\(listening.replaced.joined(separator: ", ")); name \"systemd\" in `listen` to use both")
         }
         let server = HTTPServer(
-            configuration: plan.serverConfiguration(listeners: listening.addresses), responder: service,
+            configuration: plan.serverConfiguration(listening, trustedProxies: proxies), responder: service,
             observer: ExchangeObserver(metrics: metrics, accessLog: accessLog))
+        if proxies.isEmpty, listening.listeners.contains(where: \.expectsProxyHeader) {
+            log.warning(
+                "listen: proxy=v2 without trusted_proxies: the log has the proxy's address for every client")
+        }
         service.watch(server)
         let addresses: [String]
         // What is accepted from now on is answered before the end.
@@ -97,10 +105,12 @@ package enum Daemon {
         }
         let eager = repository.records.count { $0.policy == .eager }
         StartupSummary(plan: plan, addresses: addresses, eagerModels: eager).log(to: log)
+        if let warning = GracePeriod.warning(settings, environment: environment) { log.warning(warning) }
         LeftOut.log(repository, to: log)
         let reloader = Reloader(
-            source: reload, environment: environment, repository: repository, service: service, accessLog: accessLog,
-            compiledModels: compiledModels, metrics: metrics, log: log)
+            source: reload, environment: environment, repository: repository, service: service,
+            limits: LimitsWatch(plan, server: server, log: log), accessLog: accessLog, compiledModels: compiledModels,
+            metrics: metrics, log: log)
         let lifecycle = Lifecycle(
             plan: plan, addresses: addresses, start: start, server: server, service: service, repository: repository,
             reloader: reloader, manager: ServiceManager(environment: environment), signals: signals, metrics: metrics,
@@ -112,9 +122,10 @@ package enum Daemon {
     private static func repository(
         of plan: ServicePlan, compiledModels: CompiledModelsLimit, metrics: ServiceMetrics, log: Log
     ) throws -> ModelRepository {
+        try plan.checkModels()
         let repository = ModelRepository(
-            folders: plan.folders, configuration: plan.servingConfiguration, defaultPolicy: plan.loadPolicy,
-            loadsAtOnce: plan.settings.maxLoads
+            folders: plan.folders, named: plan.named, configuration: plan.servingConfiguration,
+            defaultPolicy: plan.loadPolicy, loadsAtOnce: plan.settings.maxLoads
         ) { event in
             metrics.count(event)
             ModelEvents.log(event, to: log)
@@ -127,7 +138,7 @@ package enum Daemon {
         }
         guard !repository.names.isEmpty else {
             throw StartupError(
-                "no models in \(plan.folders.joined(separator: ", ")): each entry should be a folder with model.json, a folder of "
+                "no models in \(plan.places): each entry should be a folder with model.json, a folder of "
                     + "numbered versions, or a model file (.onnx, .tflite, .xml)")
         }
         return repository
@@ -145,6 +156,9 @@ extension Settings {
         case .error: .error
         }
     }
+    /// Which models `/readyz` waits for. What cannot be read is refused at start.
+    var readyCondition: ReadyCondition { ReadyCondition(readyWhen) ?? .all }
+
     /// The form as the log has it.
     var format: Log.Format {
         switch logFormat {
@@ -172,6 +186,19 @@ extension AccessControl {
         guard file.problems.isEmpty else { throw StartupError(file.problems.joined(separator: "; ")) }
         for warning in file.warnings { log.warning(warning) }
         return AccessControl(file)
+    }
+}
+
+extension TrustedProxies {
+    /// What the settings ask for.
+    static func configured(by settings: Settings) throws(StartupError) -> TrustedProxies {
+        let wrong = settings.trustedProxies.filter { TrustedProxies([$0]) == nil }
+        guard wrong.isEmpty, let proxies = TrustedProxies(settings.trustedProxies) else {
+            throw StartupError(
+                "\(wrong.map { "\"\($0)\"" }.joined(separator: ", ")): expected an address, a network such as 10.0.0.0/8, or "
+                    + "unix (trusted_proxies)")
+        }
+        return proxies
     }
 }
 

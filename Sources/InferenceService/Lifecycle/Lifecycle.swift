@@ -45,7 +45,7 @@ final class Lifecycle: Sendable {
         self.metrics = metrics
         self.log = log
         settings = Mutex(plan.settings)
-        watch = RepositoryWatch(repository, every: plan.settings.repositoryPoll, log: log)
+        watch = RepositoryWatch(repository, every: plan.repositoryPoll, log: log)
         ending = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(1))
     }
 
@@ -59,6 +59,8 @@ final class Lifecycle: Sendable {
             await load()
             handle(.started)
             Task { await watch.run { self.handle(.reload(.changedModels)) } }
+            Task { await watchLimits() }
+            Task { await watchReadiness() }
             await watchIdleModels()
         }
         var ending = Daemon.Ending(status: 1, isLoading: true)
@@ -81,6 +83,11 @@ final class Lifecycle: Sendable {
                 await watch.takeIn()
                 await reloader.compiledModels.keep()
                 DefaultModel.settle(repository, settings.withLock { $0 }, log)
+                handle(.reloaded)
+            }
+        case .reload(.limits):
+            Task {
+                await reloader.followLimits(with: settings.withLock { $0 })
                 handle(.reloaded)
             }
         case .reload(.everything):
@@ -125,12 +132,13 @@ final class Lifecycle: Sendable {
         log.info(
             "/v1/classify uses \(named.map { "the model \($0)" } ?? "no model: no image classifier is ready")"
         )
-        if repository.isReady {
-            let time = Units.decimal(Double(MonotonicInstant.now.nanoseconds(since: start)) / 1e9, places: 2)
-            log.notice("ready after \(time) s")
+        let missing = repository.missing(for: plan.settings.readyCondition)
+        if missing.isEmpty {
+            logReady()
         } else {
             log.error(
-                "not every model is ready: /readyz answers 503, /v1/models gives the reasons; the others are served")
+                "not every model is ready: /readyz answers 503 (\(ServiceError(notReady: missing).message)), /v1/models gives the "
+                    + "reasons; the others are served")
         }
         let watchdog = Watchdog(manager: manager, repository: repository, metrics: metrics, log: log)
         // Until the process ends: a drain that hangs is for the watchdog to end.
@@ -147,6 +155,36 @@ final class Lifecycle: Sendable {
             HTTPServer.releaseMemory()
             // Some milliseconds: not on a thread that requests share, which may just come again.
             await LoaderThread.run { csys_release_free_memory() }
+        }
+    }
+
+    private func logReady() {
+        let time = Units.decimal(Double(MonotonicInstant.now.nanoseconds(since: start)) / 1e9, places: 2)
+        log.notice("ready after \(time) s")
+    }
+
+    /// Logs when /readyz changes its answer.
+    private func watchReadiness() async {
+        var wasReady = repository.isReady(when: plan.settings.readyCondition)
+        while !Task.isCancelled {
+            // An idle daemon that is ready wakes up seldom.
+            try? await Task.sleep(for: .seconds(wasReady ? 10 : 1))
+            let missing = repository.missing(for: settings.withLock { $0 }.readyCondition)
+            guard missing.isEmpty != wasReady else { continue }
+            wasReady = missing.isEmpty
+            if wasReady {
+                logReady()
+            } else {
+                log.warning("/readyz answers 503: \(ServiceError(notReady: missing).message)")
+            }
+        }
+    }
+
+    /// Every minute: what the process may use can change.
+    private func watchLimits() async {
+        while !Task.isCancelled {
+            try? await Task.sleep(for: LimitsWatch.interval)
+            if await reloader.limitsHaveChanged(with: settings.withLock { $0 }) { handle(.reload(.limits)) }
         }
     }
 

@@ -12,6 +12,8 @@ package struct LifecycleMachine: Sendable {
     package enum Scope: Sendable, Hashable {
         /// Models whose files have changed (a watched folder).
         case changedModels
+        /// What depends on what the process may use, which has changed (a control group).
+        case limits
         /// The configuration and all models (SIGHUP).
         case everything
     }
@@ -51,8 +53,8 @@ package struct LifecycleMachine: Sendable {
     }
 
     private var phase = Phase.starting
-    /// The reload that is to follow: one for all who ask meanwhile.
-    private var wanted: Scope?
+    /// The reloads that are to follow: one of a scope for all who ask meanwhile.
+    private var wanted: [Scope] = []
     /// The start or a reload is under way, which a drain does not wait for.
     private var isLoading = true
 
@@ -69,8 +71,9 @@ package struct LifecycleMachine: Sendable {
             return [.announce] + reloadIfWanted()
         case (.reload, .draining): return []
         case (.reload(let scope), _):
-            // Who reads everything reads the changed models too.
-            if wanted != .everything { wanted = scope }
+            // Who reads everything reads the rest too.
+            if scope == .everything { wanted = [] }
+            if !wanted.contains(.everything), !wanted.contains(scope) { wanted.append(scope) }
             return phase == .serving ? reloadIfWanted() : []
         case (.terminate, .draining):
             phase = .ended
@@ -90,8 +93,8 @@ package struct LifecycleMachine: Sendable {
     }
 
     private mutating func reloadIfWanted() -> [Action] {
-        guard let scope = wanted else { return [] }
-        wanted = nil
+        guard !wanted.isEmpty else { return [] }
+        let scope = wanted.removeFirst()
         isLoading = true
         phase = .reloading
         return [.reload(scope)]

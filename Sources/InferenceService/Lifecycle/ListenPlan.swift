@@ -1,42 +1,99 @@
 package import HTTPServer
 internal import Settings
 
-/// Where the daemon listens: on what `listen` says, or on the sockets that a service manager has passed.
+/// Where the daemon listens, and what is served there: on what `listen` says, or on the sockets that a service manager has passed.
 ///
 /// Passed sockets take the place of `listen` unless `listen` itself speaks of them: whoever activates the daemon by a socket
 /// has said there where it is to be reached, and its address could not be bound a second time. So the packaged
 /// configuration serves with ocelli.socket and without it.
 package struct ListenPlan: Sendable, Hashable {
     /// What to listen on.
-    package let addresses: [ListenerAddress]
+    package let listeners: [ListenerConfiguration]
+    /// The routes of each listener; nil where it has all.
+    package let routes: [Set<AccessClass>?]
     /// The addresses of `listen` that passed sockets have taken the place of.
     package let replaced: [String]
+
+    /// The addresses to listen on.
+    package var addresses: [ListenerAddress] { listeners.map(\.address) }
 
     /// - Parameters:
     ///   - listen: the setting.
     ///   - passed: the sockets of this process, by `LISTEN_FDS`.
     package init(_ listen: [String], passed: SystemdSockets) throws(StartupError) {
-        var addresses: [ListenerAddress] = []
+        var listeners: [ListenerConfiguration] = []
+        var routes: [Set<AccessClass>?] = []
         var namesPassed = false
-        var wrong: [String] = []
+        var problems: [String] = []
+        var notAddresses: [String] = []
+        var withOptions: [String] = []
         for text in listen {
-            guard let address = ListenerAddress(parsing: text) else {
-                wrong.append("\"\(text)\"")
-                continue
+            do throws(StartupError) {
+                guard let (listener, own) = try Self.listener(text) else {
+                    notAddresses.append("\"\(text)\"")
+                    continue
+                }
+                if own != nil || listener.expectsProxyHeader { withOptions.append(text) }
+                switch listener.address {
+                case .systemd, .systemdNamed: namesPassed = true
+                case .tcp, .unix: break
+                }
+                listeners.append(listener)
+                routes.append(own)
+            } catch {
+                problems.append("\(error)")
             }
-            switch address {
-            case .systemd, .systemdNamed: namesPassed = true
-            case .tcp, .unix: break
-            }
-            addresses.append(address)
         }
-        guard wrong.isEmpty else {
-            throw StartupError(
-                "cannot listen on \(wrong.joined(separator: ", ")): expected HOST:PORT, [IPV6]:PORT, :PORT, unix:PATH or systemd"
-            )
+        if !notAddresses.isEmpty {
+            problems.append(
+                "cannot listen on \(notAddresses.joined(separator: ", ")): expected HOST:PORT, [IPV6]:PORT, :PORT, unix:PATH or systemd, "
+                    + "and behind it ?routes=infer,read,admin or ?proxy=v2 (listen)")
         }
         let isReplaced = !passed.sockets.isEmpty && !namesPassed
-        self.addresses = isReplaced ? [.systemd] : addresses
+        if isReplaced, !withOptions.isEmpty {
+            problems.append(
+                "passed sockets take the place of \(withOptions.joined(separator: ", ")), and would have other routes: give them "
+                    + "theirs, \"systemd:NAME?routes=...\" (listen)")
+        }
+        guard problems.isEmpty else { throw StartupError(problems.joined(separator: "; ")) }
+        self.listeners = isReplaced ? [ListenerConfiguration(.systemd)] : listeners
+        self.routes = isReplaced ? [nil] : routes
         replaced = isReplaced ? listen : []
+    }
+
+    /// Reads an address, and the options `routes` and `proxy` behind it; a Unix-domain socket has others beside these. Nil where
+    /// it is no address.
+    private static func listener(
+        _ text: String
+    ) throws(StartupError) -> (ListenerConfiguration, routes: Set<AccessClass>?)? {
+        let parts = text.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+        var address = String(parts.first ?? "")
+        var routes: Set<AccessClass>?
+        var expectsProxyHeader = false
+        let options = parts.count == 2 ? parts[1].split(separator: "&", omittingEmptySubsequences: false) : []
+        for option in options {
+            let pair = option.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            switch (pair.first ?? "", pair.dropFirst().first) {
+            case ("routes", let value):
+                var classes: Set<AccessClass> = []
+                for word in (value ?? "").split(separator: ",", omittingEmptySubsequences: false) {
+                    guard let known = AccessClass(rawValue: String(word)) else {
+                        throw StartupError(
+                            "\"\(text)\": \"\(word)\" is not a group of routes: expected infer, read or admin, with commas "
+                                + "between them (listen)")
+                    }
+                    classes.insert(known)
+                }
+                routes = classes
+            case ("proxy", let value):
+                guard value == "v2" else {
+                    throw StartupError("\"\(text)\": proxy=\(value ?? ""): expected proxy=v2 (listen)")
+                }
+                expectsProxyHeader = true
+            default: address += (address.contains("?") ? "&" : "?") + option
+            }
+        }
+        guard let parsed = ListenerAddress(parsing: address) else { return nil }
+        return (ListenerConfiguration(parsed, expectsProxyHeader: expectsProxyHeader), routes)
     }
 }

@@ -1,5 +1,6 @@
 internal import Glibc
 internal import HTTPServer
+internal import HTTPWire
 package import Inference
 internal import Settings
 
@@ -19,10 +20,11 @@ package struct LoopbackServer: Sendable {
         guard sink >= 0 else { throw StartupError("cannot open /dev/null") }
         let log = try Log(level: settings.level, format: settings.format, descriptor: sink)
         let metrics = ServiceMetrics()
+        let listening = try ListenPlan(["127.0.0.1:0"], passed: SystemdSockets(environment: [:], processID: 0))
         service = Service(
-            repository: repository, settings: LiveSettings(settings: settings, access: .open), metrics: metrics,
-            log: log)
-        let configuration = try plan.serverConfiguration(listeners: [.tcp(host: "127.0.0.1", port: 0)])
+            repository: repository, settings: LiveSettings(settings: settings, access: .open),
+            listenerRoutes: ListenerRoutes(classes: listening.routes), metrics: metrics, log: log)
+        let configuration = plan.serverConfiguration(listening, trustedProxies: .none)
         server = HTTPServer(
             configuration: configuration, responder: service,
             observer: ExchangeObserver(

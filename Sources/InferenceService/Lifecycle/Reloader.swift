@@ -10,6 +10,7 @@ package struct Reloader: Sendable {
     let environment: [String: String]
     let repository: ModelRepository
     let service: Service
+    let limits: LimitsWatch
     let accessLog: AccessLog
     let compiledModels: CompiledModelsLimit
     let metrics: ServiceMetrics
@@ -17,12 +18,14 @@ package struct Reloader: Sendable {
 
     package init(
         source: @escaping @Sendable () throws -> Settings, environment: [String: String], repository: ModelRepository,
-        service: Service, accessLog: AccessLog, compiledModels: CompiledModelsLimit, metrics: ServiceMetrics, log: Log
+        service: Service, limits: LimitsWatch, accessLog: AccessLog, compiledModels: CompiledModelsLimit,
+        metrics: ServiceMetrics, log: Log
     ) {
         self.source = source
         self.environment = environment
         self.repository = repository
         self.service = service
+        self.limits = limits
         self.accessLog = accessLog
         self.compiledModels = compiledModels
         self.metrics = metrics
@@ -44,6 +47,8 @@ package struct Reloader: Sendable {
         // From here on nothing fails.
         let settings = next.plan.settings
         service.use(LiveSettings(settings: settings, access: next.access))
+        limits.use(next.plan)
+        if let warning = GracePeriod.warning(settings, environment: environment) { log.warning(warning) }
         log.use(level: settings.level, format: settings.format)
         accessLog.use(isEnabled: settings.accessLog)
         if !next.ignored.isEmpty {
@@ -61,6 +66,38 @@ package struct Reloader: Sendable {
         return settings
     }
 
+    /// Follows limits that have changed. Blocks nobody: models whose threads or queues are others now are loaded beside those that
+    /// serve.
+    func followLimits(with settings: Settings) async {
+        let result: Result<ServicePlan, StartupError> = await LoaderThread.run {
+            let plan = ServicePlan(settings: settings, environment: environment)
+            do {
+                try reconfigure(plan)
+                return .success(plan)
+            } catch {
+                return .failure(StartupError("\(error)"))
+            }
+        }
+        switch result {
+        case .failure(let error):
+            log.error("limits have changed, and cannot be followed: \(error) (it will be retried)")
+        case .success(let plan):
+            limits.use(plan)
+            await repository.reloadAll()
+        }
+    }
+
+    /// Whether the limits are others now. Reads the control group: blocks.
+    func limitsHaveChanged(with settings: Settings) async -> Bool {
+        await LoaderThread.run { limits.differs(from: ServicePlan(settings: settings, environment: environment)) }
+    }
+
+    private func reconfigure(_ plan: ServicePlan) throws(RepositoryError) {
+        try repository.reconfigure(
+            folders: plan.folders, named: plan.named, configuration: plan.servingConfiguration,
+            defaultPolicy: plan.loadPolicy, loadsAtOnce: plan.settings.maxLoads)
+    }
+
     /// What a reload has found, all of it in order.
     private struct Next: Sendable {
         let plan: ServicePlan
@@ -75,9 +112,8 @@ package struct Reloader: Sendable {
             let (wanted, ignored) = SettingsTable.merge(try source(), into: current)
             let access = try AccessControl.configured(by: wanted, log: log)
             let plan = ServicePlan(settings: wanted, environment: environment)
-            try repository.reconfigure(
-                folders: plan.folders, configuration: plan.servingConfiguration, defaultPolicy: plan.loadPolicy,
-                loadsAtOnce: wanted.maxLoads)
+            try plan.checkModels()
+            try reconfigure(plan)
             return .success(Next(plan: plan, access: access, ignored: ignored))
         } catch {
             return .failure(StartupError("\(error)"))

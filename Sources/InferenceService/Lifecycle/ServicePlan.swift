@@ -14,9 +14,14 @@ package struct ServicePlan {
     package let resources: HostResources
     let sizing: Sizing
     package let folders: [String]
-    let cacheDirectory: String?
+    /// The models of `model`.
+    package let named: [NamedModel]
+    /// The folder of compiled models.
+    package let cacheDirectory: String?
+    /// Whether compiled models can be added to it. An image may carry some in a file system that is read-only.
+    package let isCacheWritable: Bool
     /// The folder that compiled models cannot be kept in, though it was asked for or is the usual one.
-    let unusableCache: String?
+    package let unusableCache: String?
     private let environment: [String: String]
 
     package init(settings: Settings, environment: [String: String]) {
@@ -36,14 +41,17 @@ package struct ServicePlan {
         given.slots = settings.maxInFlight
         given.isForLatency = settings.hint == .latency
         sizing = Sizing(resources, ceilings: ceilings, given: given)
-        folders = settings.models.isEmpty ? [ModelFolders.embedded].compactMap { $0 } : settings.models
+        named = settings.model.compactMap { NamedModel(parsing: $0) }
+        let comesWithOcelli = settings.models.isEmpty && settings.model.isEmpty
+        folders = comesWithOcelli ? [ModelFolders.embedded].compactMap { $0 } : settings.models
         var cache: String?
         switch settings.cacheDirectory {
         case "": cache = nil
         case "auto": cache = ModelFolders.cache(environment: environment)
         default: cache = settings.cacheDirectory
         }
-        let isUsable = cache.map(Self.prepared) ?? false
+        isCacheWritable = cache.map(Self.prepared) ?? false
+        let isUsable = isCacheWritable || cache.map(CompiledModelCache.hasModels) ?? false
         cacheDirectory = isUsable ? cache : nil
         unusableCache = isUsable ? nil : cache
     }
@@ -54,13 +62,35 @@ package struct ServicePlan {
         return access(folder, W_OK | X_OK) == 0
     }
 
+    /// Where models come from, for messages.
+    package var places: String { (named.map { "\($0.name)=\($0.path)" } + folders).joined(separator: ", ") }
+
+    /// The interval of ``RepositoryWatch`` in seconds; 0 never looks.
+    var repositoryPoll: Double { settings.repositoryPoll ?? (named.isEmpty ? 0 : 1) }
+
+    /// - Throws: everything that is wrong with the settings about models.
+    package func checkModels() throws(StartupError) {
+        var problems = settings.model.filter { NamedModel(parsing: $0) == nil }.map {
+            "\"\($0)\" (model): expected NAME=PATH, with a NAME without spaces and slashes"
+        }
+        for (name, places) in Dictionary(grouping: named, by: \.name).sorted(by: { $0.key < $1.key })
+        where places.count > 1 {
+            problems.append(
+                "the model name \"\(name)\" is given to \(places.map(\.path).joined(separator: " and to ")) (model)")
+        }
+        if ReadyCondition(settings.readyWhen) == nil {
+            problems.append("\"all\" and \"any\" stand alone, without names of models (ready_when)")
+        }
+        guard problems.isEmpty else { throw StartupError(problems.joined(separator: "; ")) }
+    }
+
     /// How models are loaded that this process then serves: as ``modelConfiguration``, and tried before.
-    var servingConfiguration: ModelConfiguration {
+    package var servingConfiguration: ModelConfiguration {
         var configuration = modelConfiguration
-        if !settings.externalLinks { configuration.links = .within(folders) }
+        if !settings.externalLinks { configuration.links = .within(folders + named.flatMap(\.roots)) }
         configuration.lone = lonePolicy
         // What came with Ocelli is as good as Ocelli itself.
-        if settings.loadTrial, !settings.models.isEmpty { configuration.trial = trial }
+        if settings.loadTrial, !settings.models.isEmpty || !named.isEmpty { configuration.trial = trial }
         return configuration
     }
 
@@ -134,9 +164,10 @@ package struct ServicePlan {
         return Derived(max(1 << 20, sizing.bodyBudgetBytes.value / 4), because: "a quarter of max_total_body")
     }
 
-    func serverConfiguration(listeners: [ListenerAddress]) -> HTTPServerConfiguration {
+    func serverConfiguration(_ listening: ListenPlan, trustedProxies: TrustedProxies) -> HTTPServerConfiguration {
         var configuration = HTTPServerConfiguration()
-        configuration.listeners = listeners
+        configuration.listeners = listening.listeners
+        configuration.trustedProxies = trustedProxies
         configuration.serverName = "ocelli/\(OcelliVersion.number)"
         configuration.eventLoops = settings.eventLoops
         configuration.maxBodyBytes = sizing.bodyBytes.value

@@ -17,7 +17,7 @@ struct StartupSummary {
                 "the packaged unit allows connections from this machine only: if other clients time out, extend IPAddressAllow "
                     + "(`systemctl edit ocelli`)")
         }
-        log.info("models from \(plan.folders.joined(separator: ", "))")
+        log.info("models from \(plan.places)")
         let report = LimitsReport(plan)
         let values = Dictionary(report.rows.map { ($0.name, $0.value) }) { first, _ in first }
         func value(_ name: String) -> String { values[name] ?? "?" }
@@ -45,7 +45,11 @@ struct StartupSummary {
                     + "models are compiled at every start until that is fixed or cache_dir is another folder")
         } else {
             log.info(
-                plan.cacheDirectory.map { "compiled models are cached in \($0)" }
+                plan.cacheDirectory.map {
+                    plan.isCacheWritable
+                        ? "compiled models are cached in \($0)"
+                        : "compiled models are taken from \($0), which cannot be written to: others are compiled at every start"
+                }
                     ?? "compiled models are not cached: set cache_dir"
             )
         }

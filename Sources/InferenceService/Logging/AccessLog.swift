@@ -60,7 +60,7 @@ package final class AccessLog: Sendable {
             field(name, "=")
             text.addMilliseconds(time)
         }
-        text.add(record.remote)
+        text.add(record.client)
         field(" ", method(of: record))
         field(" ", route)
         field(" ", status == 0 ? "-" : String(status))
@@ -86,7 +86,8 @@ package final class AccessLog: Sendable {
         to writer: inout JSONWriter
     ) {
         writer.member("id", record.requestID)
-        writer.member("client", record.remote)
+        writer.member("client", record.client)
+        if record.client != record.remote { writer.member("proxy", record.remote) }
         writer.member("method", method(of: record))
         writer.member("route", route)
         if let path { writer.member("path", path) }

@@ -11,6 +11,7 @@ package final class Service: HTTPResponder {
     private let live: Mutex<LiveSettings>
     private let metrics: ServiceMetrics
     private let log: Log
+    private let listenerRoutes: ListenerRoutes
     private let isDraining = Atomic<Bool>(false)
     private let server = Mutex(Watched())
 
@@ -19,8 +20,12 @@ package final class Service: HTTPResponder {
         weak var server: HTTPServer?
     }
 
-    package init(repository: ModelRepository, settings: LiveSettings, metrics: ServiceMetrics, log: Log) {
+    package init(
+        repository: ModelRepository, settings: LiveSettings, listenerRoutes: ListenerRoutes = .all,
+        metrics: ServiceMetrics, log: Log
+    ) {
         self.repository = repository
+        self.listenerRoutes = listenerRoutes
         live = Mutex(settings)
         self.metrics = metrics
         self.log = log
@@ -43,14 +48,14 @@ package final class Service: HTTPResponder {
 
     // MARK: HTTPResponder
 
-    package func admit(_ head: RequestHead, requestID: String) -> BodyAdmission {
+    package func admit(_ head: RequestHead, requestID: String, listener: Int) -> BodyAdmission {
         do throws(ServiceError) {
-            let route = try route(of: head)
+            let route = try route(of: head, listener: listener)
             let live = live.withLock { $0 }
             try live.access.check(head, route.accessClass)
             return try decide(route, head, live)
         } catch {
-            return .refuse(response(error, to: head, requestID: requestID))
+            return .refuse(reporting(response(error, to: head, requestID: requestID)))
         }
     }
 
@@ -69,7 +74,7 @@ package final class Service: HTTPResponder {
 
     // MARK: Routes
 
-    private func route(of head: RequestHead) throws(ServiceError) -> Route {
+    private func route(of head: RequestHead, listener: Int) throws(ServiceError) -> Route {
         guard let route = Route(path: head.target.path) else {
             throw ServiceError(
                 .notFound,
@@ -77,6 +82,7 @@ package final class Service: HTTPResponder {
                     + (NearestRoute.path(near: head.target.path).map { "did you mean \($0)?" }
                         ?? "/v1/models lists the models"))
         }
+        try listenerRoutes.check(route, of: head, listener: listener)
         guard route.methods.contains(head.method) else {
             let allow = route.methods.map(\.rawValue).joined(separator: ", ")
             throw ServiceError(
@@ -98,12 +104,12 @@ package final class Service: HTTPResponder {
             do throws(ServiceError) {
                 var response = try await answer(request)
                 response.tag = route.label
-                return response
+                return reporting(response)
             } catch {
                 if error.status == .internalServerError {
                     log.error("request \(request.requestID): \(error.message)", repeating: error.label)
                 }
-                return response(error, to: request.head, requestID: request.requestID)
+                return reporting(response(error, to: request.head, requestID: request.requestID))
             }
         }
     }
@@ -116,7 +122,7 @@ package final class Service: HTTPResponder {
     {
         switch route {
         case .health: return .refuse(Self.healthy)
-        case .readiness: return .refuse(try readiness())
+        case .readiness: return .refuse(try readiness(live.settings))
         case .page: return accept(route, live) { _ in Page.response }
         case .openAPI: return accept(route, live) { _ in Self.text(OpenAPIDocument.json) }
         case .metrics: return accept(route, live) { [self] _ in metricsPage(live.settings) }
@@ -157,7 +163,7 @@ package final class Service: HTTPResponder {
         switch resource {
         case .live: return .refuse(MetadataHandler.live())
         case .ready:
-            _ = try readiness()
+            _ = try readiness(live.settings)
             return .refuse(MetadataHandler.ready())
         case .server: return accept(route, live) { [self] _ in metadata(live).server() }
         case .model(let name, let version):
@@ -222,27 +228,19 @@ package final class Service: HTTPResponder {
         let page = MetricsPage(
             metrics: metrics, records: repository.records,
             server: server.withLock { $0.server }?.statistics ?? HTTPServerStatistics(), settings: settings,
-            isReady: repository.isReady && !isDraining.load(ordering: .relaxed),
+            isReady: repository.isReady(when: settings.readyCondition) && !isDraining.load(ordering: .relaxed),
             suppressedLogLines: log.suppressedLines, lostLogLines: log.lostLines)
         return HTTPResponse(
             status: .ok, fields: [("Content-Type", MetricsText.contentType), ("Cache-Control", "no-store")],
             body: page.text)
     }
 
-    /// How many models `/readyz` names: it is asked every few seconds.
-    private static let mostNamed = 10
-
-    private func readiness() throws(ServiceError) -> HTTPResponse {
+    private func readiness(_ settings: Settings) throws(ServiceError) -> HTTPResponse {
         if isDraining.load(ordering: .relaxed) {
             throw ServiceError(.shuttingDown, "the daemon is draining", retryAfter: 5)
         }
-        guard repository.isReady else {
-            let missing = repository.records.filter { $0.model == nil && $0.policy == .eager }
-            let named = missing.prefix(Self.mostNamed).map { "\($0.name) is \($0.state.name)" }.joined(separator: ", ")
-            let rest = missing.count - Self.mostNamed
-            throw ServiceError(
-                .modelNotReady, "not ready: \(named)\(rest > 0 ? " and \(rest) more" : "")", retryAfter: 1)
-        }
+        let missing = repository.missing(for: settings.readyCondition)
+        guard missing.isEmpty else { throw ServiceError(notReady: missing) }
         return Self.ready
     }
 
@@ -267,6 +265,16 @@ package final class Service: HTTPResponder {
     }
 
     // MARK: Answers
+
+    /// An answer that tells balancers how busy the models are, where that is wanted: an ORCA report (xDS data model,
+    /// `xds.data.orca.v3.OrcaLoadReport`) in its form for HTTP.
+    private func reporting(_ response: HTTPResponse) -> HTTPResponse {
+        guard live.withLock({ $0 }).settings.loadReports else { return response }
+        var response = response
+        let utilization = Units.decimal(repository.utilization, places: 3)
+        response.fields.append(("endpoint-load-metrics", "TEXT application_utilization=\(utilization)"))
+        return response
+    }
 
     private static func text(_ json: String) -> HTTPResponse {
         HTTPResponse(status: .ok, fields: [("Content-Type", "application/json")], body: Array(json.utf8))

@@ -25,7 +25,7 @@ struct BenchModel: Sendable {
         let environment = ProcessInfo.processInfo.environment
         plan = ServicePlan(settings: settings, environment: environment)
         let repository = ModelRepository(
-            folders: plan.folders, configuration: plan.modelConfiguration, defaultPolicy: .lazy)
+            folders: plan.folders, named: plan.named, configuration: plan.modelConfiguration, defaultPolicy: .lazy)
         do throws(RepositoryError) { try repository.discover() } catch { throw StartupError(error.message) }
         self.repository = repository
         let names = repository.names
@@ -46,7 +46,7 @@ struct BenchModel: Sendable {
             }
             path = try repository.location(of: name)
         } catch {
-            throw StartupError("\(error.message) (looked in \(plan.folders.joined(separator: ", ")))")
+            throw StartupError("\(error.message) (looked in \(plan.places))")
         }
     }
 

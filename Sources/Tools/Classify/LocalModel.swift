@@ -9,7 +9,7 @@ enum LocalModel {
         _ wanted: String, plan: ServicePlan, what: String, where fits: (Model) -> Bool
     ) async throws -> (String, Model) {
         let repository = ModelRepository(
-            folders: plan.folders, configuration: plan.modelConfiguration, defaultPolicy: .lazy)
+            folders: plan.folders, named: plan.named, configuration: plan.modelConfiguration, defaultPolicy: .lazy)
         do throws(RepositoryError) {
             try repository.discover()
         } catch {
@@ -31,6 +31,6 @@ enum LocalModel {
         } catch {
             throw StartupError(error.message)
         }
-        throw StartupError("no \(what) in \(plan.folders.joined(separator: ", ")): give one with --models DIR")
+        throw StartupError("no \(what) in \(plan.places): give one with --models DIR")
     }
 }

@@ -165,7 +165,7 @@ package struct ReportMaker: Sendable {
     private func path() throws -> String {
         if FileManager.default.fileExists(atPath: request.model) { return request.model }
         let repository = ModelRepository(
-            folders: plan.folders, configuration: plan.modelConfiguration, defaultPolicy: .lazy)
+            folders: plan.folders, named: plan.named, configuration: plan.modelConfiguration, defaultPolicy: .lazy)
         do throws(RepositoryError) { try repository.discover() } catch { throw StartupError(error.message) }
         do throws(InferenceError) {
             return try repository.location(of: request.model)

@@ -93,6 +93,26 @@ extension SettingsTrial {
             }
         ])
 
+    static let reports = SettingsTrial(
+        title: "load reports", settings: ["load_reports": "true"],
+        checks: [
+            "load_reports": { running in
+                let report = try Curl.post(BadInputTests.seven, to: running.url + "/v1/classify")
+                    .headers["endpoint-load-metrics"]
+                return unless(report == "TEXT application_utilization=0.000", "\(report ?? "no report")")
+            }
+        ])
+
+    static let proxies = SettingsTrial(
+        title: "trusted proxies", settings: ["trusted_proxies": "127.0.0.1"],
+        checks: [
+            "trusted_proxies": { running in
+                _ = try Curl.run(running.url + "/v1/models", ["-H", "X-Forwarded-For: 203.0.113.7"])
+                let isLogged = running.daemon.waitForLog("203.0.113.7 GET /v1/models", seconds: 5)
+                return unless(isLogged, running.daemon.log)
+            }
+        ])
+
     static let tokens = SettingsTrial(
         title: "tokens", settings: ["tokens_file": "{}/tokens"],
         prepare: {

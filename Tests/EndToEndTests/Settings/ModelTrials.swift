@@ -9,6 +9,26 @@ extension SettingsTrial {
         return ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).filter { $0.hasSuffix(".blob") }
     }
 
+    /// A model with a name of its own beside one that is not there, which must not keep the daemon from being ready.
+    static let named = SettingsTrial(
+        title: "models with a name of their own",
+        settings: ["model": "cats=\(digits.path)", "ready_when": "cats"], also: ["models": "{}/models"],
+        prepare: { folder in
+            let broken = folder.appendingPathComponent("models/broken")
+            try FileManager.default.createDirectory(at: broken, withIntermediateDirectories: true)
+            try Data("{}".utf8).write(to: broken.appendingPathComponent("model.json"))
+        },
+        checks: [
+            "model": { running in
+                let answer = try Curl.post(BadInputTests.seven, to: running.url + "/v1/models/cats/classify")
+                return unless(answer.json["model"] as? String == "cats", answer.text)
+            },
+            "ready_when": { running in
+                let answer = try Curl.run(running.url + "/readyz")
+                return unless(answer.status == 200, answer.text)
+            },
+        ])
+
     /// Which models there are, when they are loaded, and what is kept of them.
     static let models = SettingsTrial(
         title: "models and their cache",

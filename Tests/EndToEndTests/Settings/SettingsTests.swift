@@ -8,8 +8,10 @@ import Testing
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
 struct EverySettingTests {
     static let trials: [SettingsTrial] = [
-        .answers, .quiet, .tokens, .limits, .connections, .totals, .queue, .length, .target, .policy, .delay, .timeout,
-        .models,
+        .answers, .quiet, .tokens, .proxies, .reports, .limits, .connections, .totals, .queue, .length, .target,
+        .policy, .delay,
+        .timeout,
+        .models, .named,
         .engine,
         .streams, .lone, .integerWeights, .device, .watched, .untried, .triedInLittleMemory, .triedForAMoment,
         .twoAtOnce,

@@ -48,6 +48,26 @@ struct ByteBudgetTests {
         #expect(!budget.take(50, body: ObjectIdentifier(two)), "the first may still overdraw")
     }
 
+    @Test("another bound counts from when it is set, and what is taken stays taken")
+    func otherBound() {
+        let budget = ByteBudget(total: 300, largest: 100)
+        let wakes = Mutex(0)
+        budget.listen(release: { wakes.withLock { $0 += 1 } })
+        let (one, two) = (Body(), Body())
+        #expect(budget.take(150, body: ObjectIdentifier(one)))
+        budget.use(total: 200)
+        #expect(budget.total == 200 && budget.used == 150)
+        #expect(budget.take(10, body: ObjectIdentifier(one)), "into the reserve")
+        #expect(!budget.take(10, body: ObjectIdentifier(two)) && budget.isShort)
+        budget.use(total: 100)
+        #expect(!budget.take(1, body: ObjectIdentifier(one)) && wakes.withLock { $0 } == 0)
+        budget.use(total: 300)
+        #expect(wakes.withLock { $0 } == 1 && !budget.isShort)
+        #expect(budget.take(10, body: ObjectIdentifier(two)))
+        budget.use(total: 400)
+        #expect(wakes.withLock { $0 } == 1, "nobody waits")
+    }
+
     @Test("heads may have half of it")
     func beside() {
         let budget = ByteBudget(total: 300, largest: 100)

@@ -1,0 +1,54 @@
+/// A model that is served under a name of its own, from a path: a bundle, a bare model file, a folder that holds one of them, or
+/// numbered versions.
+public struct NamedModel: Sendable, Hashable {
+    /// What `/v1/models/NAME` and `/v2/models/NAME` answer to.
+    public let name: String
+    /// The file or folder, which need not be there yet.
+    public let path: String
+
+    /// A model at a path.
+    public init(name: String, path: String) {
+        self.name = name
+        self.path = path
+    }
+
+    /// Reads `NAME=PATH`; nil where either is missing, or the name has a slash, a space or a control character.
+    package init?(parsing text: String) {
+        guard let equals = text.firstIndex(of: "=") else { return nil }
+        let name = text[..<equals], path = text[text.index(after: equals)...]
+        guard !name.isEmpty, name.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F && $0 != UInt8(ascii: "/") }), !path.isEmpty
+        else { return nil }
+        self.name = String(name)
+        // A slash at the end means the same folder.
+        self.path = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : String(path)
+    }
+}
+
+extension NamedModel {
+    /// The folders that links of the model may lead into: its own, or the one that a bare file is in, where its weights are too.
+    package var roots: [String] {
+        guard ModelBundle.isModelFile(path), let slash = path.lastIndex(of: "/") else { return [path] }
+        return [path, slash == path.startIndex ? "/" : String(path[..<slash])]
+    }
+}
+
+/// Which models must be ready for the whole to be ready.
+public enum ReadyCondition: Sendable, Hashable {
+    /// Every model that is loaded at start.
+    case all
+    /// One model at least.
+    case any
+    /// These, by their names.
+    case models([String])
+
+    /// Reads `all`, `any`, or names. None means all; nil where `all` or `any` stands among names.
+    package init?(_ words: [String]) {
+        switch words {
+        case [], ["all"]: self = .all
+        case ["any"]: self = .any
+        default:
+            guard !words.contains("all"), !words.contains("any") else { return nil }
+            self = .models(words)
+        }
+    }
+}

@@ -1,0 +1,43 @@
+internal import FlowControl
+package import HTTPServer
+internal import Settings
+internal import Synchronization
+
+/// The limits in force, which follow what the process may use: a control group can be changed while the daemon runs (a pod is
+/// resized in place).
+package final class LimitsWatch: Sendable {
+    /// How often the control group is read. SIGHUP reads it too.
+    static let interval = Duration.seconds(60)
+
+    private let rows: Mutex<[LimitsReport.Row]>
+    private let server: HTTPServer
+    private let log: Log
+
+    /// - Parameter plan: what the daemon has started with.
+    package init(_ plan: ServicePlan, server: HTTPServer, log: Log) {
+        self.server = server
+        rows = Mutex(LimitsReport(plan).rows)
+        self.log = log
+    }
+
+    /// Whether a plan has other numbers than those in force.
+    func differs(from plan: ServicePlan) -> Bool { !changes(to: LimitsReport(plan).rows).isEmpty }
+
+    /// Puts a plan's numbers in force in the server, and logs those that have changed, each with its reason. Those of the models
+    /// are the repository's to take.
+    func use(_ plan: ServicePlan) {
+        let next = LimitsReport(plan).rows
+        for (row, before) in changes(to: next) {
+            log.notice("limits: \(row.name) is \(row.value) now, and was \(before): \(row.reason)")
+        }
+        rows.withLock { $0 = next }
+        server.use(
+            maxTotalBodyBytes: plan.sizing.bodyBudgetBytes.value, maxTotalAnswerBytes: plan.answerBudget.value,
+            maxConnections: plan.sizing.connections.value)
+    }
+
+    private func changes(to next: [LimitsReport.Row]) -> [(row: LimitsReport.Row, before: String)] {
+        let before = rows.withLock { $0 }
+        return zip(next, before).filter { $0.value != $1.value }.map { ($0, $1.value) }
+    }
+}

@@ -1,0 +1,60 @@
+internal import FoundationEssentials
+internal import Inference
+internal import InferenceService
+package import Settings
+
+/// Compiles models into the cache ahead of time: what `ocelli compile` does.
+///
+/// Each model is tried, loaded and run as the daemon would at start, with the same settings, so that the daemon then finds it in
+/// the cache.
+package enum ModelCompilation {
+    /// Compiles models, one after the other.
+    /// - Parameters:
+    ///   - paths: bundles, model files, folders of them, or folders of numbered versions; none means the models of the settings.
+    ///   - output: is given a line for each model.
+    ///   - complain: is given a line for each model that cannot be served.
+    /// - Returns: whether all could be compiled.
+    /// - Throws: where there is no cache to keep them in, or no model.
+    package static func run(
+        _ paths: [String], settings: Settings, output: (String) -> Void, complain: (String) -> Void
+    ) async throws -> Bool {
+        let places = paths.map { NamedModel(name: "", path: trimmed($0)) }
+        var settings = settings
+        if !places.isEmpty { (settings.models, settings.model) = (places.flatMap(\.roots), []) }
+        let plan = ServicePlan(settings: settings, environment: ProcessInfo.processInfo.environment)
+        try plan.checkModels()
+        guard let cache = plan.cacheDirectory, plan.isCacheWritable else {
+            throw StartupError(
+                settings.cacheDirectory.isEmpty
+                    ? "cache_dir is empty: give the folder for compiled models with --cache-dir DIR"
+                    : "compiled models cannot be kept: the folder \(plan.cacheDirectory ?? plan.unusableCache ?? "of cache_dir") cannot "
+                        + "be created or written to (cache_dir)")
+        }
+        var entries = (places.isEmpty ? plan.named : places).flatMap { ModelRepository.entries(of: $0) }
+        if places.isEmpty { entries += plan.folders.flatMap { ModelRepository.entries(of: $0) } }
+        guard !entries.isEmpty else { throw StartupError("no models in \(plan.places)") }
+        var areAllGood = true
+        var seen: Set<String> = []
+        for path in entries where seen.insert(path).inserted {
+            do throws(InferenceError) {
+                let model = try await Model.load(contentsOf: path, configuration: plan.servingConfiguration)
+                let report = model.loadReport
+                let how =
+                    report.isCached
+                    ? "was in the cache" : "compiled in \(Units.decimal(Double(report.total) / 1e6, places: 0)) ms"
+                output("\(path): \(how)")
+            } catch {
+                areAllGood = false
+                complain("\(path): \(error.message)")
+            }
+        }
+        output("compiled models are in \(cache)")
+        return areAllGood
+    }
+
+    private static func trimmed(_ path: String) -> String {
+        var path = path
+        while path.count > 1, path.hasSuffix("/") { path.removeLast() }
+        return path
+    }
+}

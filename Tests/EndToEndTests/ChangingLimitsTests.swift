@@ -1,0 +1,60 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Limits that change while the daemon runs, and a drain that does not fit where it runs.
+@Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
+struct ChangingLimitsTests {
+    /// The affinity stands for a control group, which not every machine lets tests change: both are read at one place.
+    @Test(
+        .enabled(if: MetricsTests.hasTool("taskset"), "taskset is not installed"),
+        .enabled(if: ProcessInfo.processInfo.activeProcessorCount > 1, "one processor cannot become fewer"))
+    func changedProcessorsAreFollowedOnASignal() throws { try followProcessors { $0.signal(SIGHUP) } }
+
+    @Test(
+        .enabled(
+            if: ProcessInfo.processInfo.environment["OCELLI_TEST_MINUTE"] != nil,
+            "takes more than a minute: OCELLI_TEST_MINUTE=1 asks for it"))
+    func changedProcessorsAreFollowedWithinAMinute() throws { try followProcessors { _ in } }
+
+    private func followProcessors(_ ask: (Daemon) -> Void) throws {
+        let daemon = try Daemon(["--access-log=false"])
+        func classify() throws -> String {
+            try Curl.post(BadInputTests.seven, to: daemon.url + "/v1/classify").topLabel
+        }
+        #expect(try classify() == "7")
+        #expect(!daemon.log.contains("threads is"))
+        #expect(try Shell.run("taskset", ["-pc", "0", "\(daemon.pid)"]).status == 0)
+        ask(daemon)
+        #expect(daemon.waitForLog("limits: threads is 1 now, and was ", seconds: 100), "\(daemon.log)")
+        #expect(daemon.log.contains("the scheduler may use 1 CPU"))
+        #expect(daemon.log.contains("limits: processors is 1.00 now"))
+        // The model is loaded again, with one thread.
+        #expect(
+            eventually { daemon.log.components(separatedBy: "model digits version 1 is ready").count == 3 },
+            "\(daemon.log)")
+        #expect(try classify() == "7")
+        #expect(daemon.stop() == 0)
+    }
+
+    @Test(
+        arguments: [
+            ("30s", ["--drain-delay=5s", "--drain-timeout=30s"], "5s) and drain_timeout (30s) are 35s together"),
+            (
+                "10", [],
+                "drain_delay (0s) and drain_timeout (30s) are 30s together, and OCELLI_GRACE gives the process 10s"
+            ),
+            ("soon", [], "OCELLI_GRACE: expected a time"), ("30s", [], nil), ("1m", ["--drain-delay=5s"], nil),
+        ] as [(String, [String], String?)])
+    func drainThatDoesNotFitIsWarnedOf(grace: String, settings: [String], words: String?) throws {
+        let daemon = try Daemon(settings, environment: ["OCELLI_GRACE": grace])
+        if let words {
+            #expect(daemon.log.contains(words), "\(daemon.log)")
+        } else {
+            #expect(!daemon.log.contains("OCELLI_GRACE"), "\(daemon.log)")
+        }
+        daemon.signal(SIGHUP)
+        #expect(daemon.waitForLog("reload: done"))
+        #expect(daemon.stop() == 0)
+    }
+}

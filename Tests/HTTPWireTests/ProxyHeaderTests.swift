@@ -1,0 +1,171 @@
+import Foundation
+import HTTPWire
+import TestSupport
+import Testing
+
+/// Headers of the PROXY protocol, version 2, made by hand from its specification.
+@Suite struct ProxyHeaderTests {
+    private static let signature: [UInt8] = [13, 10, 13, 10, 0, 13, 10, 0x51, 0x55, 0x49, 0x54, 10]
+
+    private static func header(_ command: UInt8, _ kind: UInt8, _ rest: [UInt8], length: Int? = nil) -> [UInt8] {
+        let length = length ?? rest.count
+        return signature + [command, kind, UInt8(length >> 8 & 0xFF), UInt8(length & 0xFF)] + rest
+    }
+
+    private func parse(_ bytes: [UInt8]) -> ProxyHeader.Result { bytes.withUnsafeBytes { ProxyHeader.parse($0) } }
+
+    private static let four: [UInt8] = [203, 0, 113, 7, 192, 0, 2, 1, 0x12, 0x34, 0, 80]
+    private static let six: [UInt8] =
+        [0x20, 1, 0xD, 0xB8] + Array(repeating: 0, count: 11) + [7] + [0x20, 1, 0xD, 0xB8]
+        + Array(repeating: 0, count: 11) + [1, 0x12, 0x34, 0, 80]
+
+    @Test(
+        arguments: [
+            (header(0x21, 0x11, four), "203.0.113.7:4660"),
+            (header(0x21, 0x21, six), "[2001:db8::7]:4660"),
+            // Fields behind the addresses: ALPN, and an empty one.
+            (header(0x21, 0x11, four + [1, 0, 2, 0x68, 0x32, 4, 0, 0]), "203.0.113.7:4660"),
+            (header(0x20, 0, []), "nobody"), (header(0x20, 0x11, four), "nobody"), (header(0x20, 0x11, [1]), "nobody"),
+            (header(0x20, 0xFF, [1, 2]), "nobody"),
+            (header(0x21, 0, []), "nobody"), (header(0x21, 0, [1, 2, 3]), "nobody"),
+            (header(0x21, 0x31, Array(repeating: 0, count: 216)), "nobody"), (header(0x21, 0x12, four), "nobody"),
+        ] as [([UInt8], String)])
+    func wholeHeaders(bytes: [UInt8], source: String) {
+        let following = Array("GET / HTTP/1.1\r\n".utf8)
+        guard case .header(let header, let size) = parse(bytes + following) else {
+            Issue.record("\(parse(bytes + following))")
+            return
+        }
+        #expect(size == bytes.count)
+        #expect(header.source?.description ?? "nobody" == source)
+        for count in 0..<bytes.count {
+            #expect(parse(Array(bytes[..<count])) == .needMore, "\(count) bytes")
+        }
+    }
+
+    @Test(
+        arguments: [
+            Array("GET / HTTP/1.1\r\n\r\n".utf8), Array("PROXY TCP4 1.2.3.4 5.6.7.8 1 2\r\n".utf8), [0],
+            Array(signature.dropLast()) + [0], signature + [0x11], signature + [0x22], signature + [0x2F],
+            signature + [0],
+            signature + [0x21, 0x41], signature + [0x21, 0x13],
+            header(0x21, 0x11, Array(four.dropLast())), header(0x21, 0x21, four), header(0x21, 0x31, six),
+            header(0x21, 0x11, [], length: 65_535), header(0x21, 0x11, [], length: 4097),
+            header(0x20, 0, [], length: 4097),
+            header(0x21, 0x11, four + [1]), header(0x21, 0x11, four + [1, 0]), header(0x21, 0x11, four + [1, 0, 1]),
+            header(0x21, 0x11, four + [1, 0xFF, 0xFF, 0]),
+        ] as [[UInt8]])
+    func malformedHeaders(bytes: [UInt8]) {
+        guard case .malformed(let reason) = parse(bytes) else {
+            Issue.record("\(parse(bytes))")
+            return
+        }
+        #expect(!reason.isEmpty)
+    }
+
+    /// Whatever comes: no trap, no header longer than what came, and more bytes never change a verdict.
+    @Test func randomBytesAreJudgedOnce() {
+        let seed = SplitMix.seed(for: "PROXY headers")
+        var random = SplitMix(seed: seed)
+        for _ in 0..<20_000 {
+            let count = Int(random.next() % 60)
+            var bytes = Self.signature + (0..<count).map { _ in UInt8(truncatingIfNeeded: random.next()) }
+            if bytes.count > 13, random.next() % 4 != 0 {
+                bytes[12] = 0x20 | UInt8(random.next() % 2)
+                bytes[13] = [0, 0x11, 0x21, 0x31, 0x12][Int(random.next() % 5)]
+            }
+            if bytes.count > 15, random.next() % 2 == 0 { (bytes[14], bytes[15]) = (0, UInt8(random.next() % 48)) }
+            var verdict: ProxyHeader.Result?
+            for end in 0...bytes.count {
+                let result = parse(Array(bytes[..<end]))
+                if let verdict {
+                    guard case .malformed = verdict else {
+                        #expect(result == verdict, "seed \(seed)")
+                        continue
+                    }
+                    guard case .malformed = result else {
+                        Issue.record("seed \(seed): \(verdict), then \(result)")
+                        return
+                    }
+                } else if result != .needMore {
+                    verdict = result
+                    if case .header(_, let size) = result { #expect(size == end, "seed \(seed)") }
+                }
+            }
+        }
+    }
+}
+
+/// Who the client is, as trusted proxies tell it.
+@Suite struct TrustedProxiesTests {
+    private func head(_ fields: [String]) throws -> RequestHead {
+        var parser = RequestParser(limits: WireLimits())
+        let text = "GET / HTTP/1.1\r\nHost: x\r\n" + fields.map { $0 + "\r\n" }.joined() + "\r\n"
+        guard case .head(let head, _) = try Array(text.utf8).withUnsafeBytes({ try parser.parse($0) }) else {
+            throw CancellationError()
+        }
+        return head
+    }
+
+    private static let proxies = ["127.0.0.1", "10.0.0.0/8", "2001:db8:1::/48", "unix"]
+
+    @Test(
+        arguments: [
+            ("192.0.2.9:1", ["X-Forwarded-For: 203.0.113.7"], "192.0.2.9:1"),
+            ("192.0.2.9:1", ["Forwarded: for=203.0.113.7"], "192.0.2.9:1"),
+            ("127.0.0.1:1", [], "127.0.0.1:1"),
+            ("127.0.0.1:1", ["X-Forwarded-For: 203.0.113.7"], "203.0.113.7"),
+            ("[::ffff:127.0.0.1]:1", ["X-Forwarded-For: 203.0.113.7"], "203.0.113.7"),
+            ("unix", ["X-Forwarded-For: 203.0.113.7"], "203.0.113.7"),
+            ("[2001:db8:1::5]:1", ["X-Forwarded-For: 2001:db8:2::1"], "2001:db8:2::1"),
+            ("[2001:db8:2::5]:1", ["X-Forwarded-For: 203.0.113.7"], "[2001:db8:2::5]:1"),
+            // The last one that is not a trusted proxy; what stands before it may be forged.
+            ("127.0.0.1:1", ["X-Forwarded-For: 1.1.1.1, 203.0.113.7, 10.1.2.3"], "203.0.113.7"),
+            ("127.0.0.1:1", ["X-Forwarded-For: 1.1.1.1", "X-Forwarded-For: 203.0.113.7 ,10.1.2.3"], "203.0.113.7"),
+            ("127.0.0.1:1", ["X-Forwarded-For: 10.0.0.1, 10.0.0.2"], "10.0.0.1"),
+            ("127.0.0.1:1", ["X-Forwarded-For: 203.0.113.7:4242, [2001:db8:1::9]:80"], "203.0.113.7:4242"),
+            // What is no address ends the search.
+            ("127.0.0.1:1", ["X-Forwarded-For: 203.0.113.7, unknown"], "127.0.0.1:1"),
+            ("127.0.0.1:1", ["X-Forwarded-For: 203.0.113.7, unknown, 10.0.0.1"], "10.0.0.1"),
+            ("127.0.0.1:1", ["X-Forwarded-For: 203.0.113.7,"], "127.0.0.1:1"),
+            ("127.0.0.1:1", ["X-Forwarded-For: 1.2.3"], "127.0.0.1:1"),
+            ("127.0.0.1:1", ["X-Forwarded-For:"], "127.0.0.1:1"),
+            ("127.0.0.1:1", ["X-Forwarded-For: 203.0.113.7:99999"], "127.0.0.1:1"),
+            ("127.0.0.1:1", ["X-Forwarded-For: 203.0.113.7\" id=x"], "127.0.0.1:1"),
+            ("127.0.0.1:1", ["Forwarded: for=203.0.113.7;proto=https;by=10.0.0.1"], "203.0.113.7"),
+            ("127.0.0.1:1", ["Forwarded: For=\"[2001:db8:2::1]:4711\""], "[2001:db8:2::1]:4711"),
+            ("127.0.0.1:1", ["Forwarded: for=1.1.1.1, for=203.0.113.7;host=\"a,b;c\", for=10.0.0.1"], "203.0.113.7"),
+            ("127.0.0.1:1", ["Forwarded: for=203.0.113.7", "Forwarded: for=10.0.0.1"], "203.0.113.7"),
+            ("127.0.0.1:1", ["Forwarded: for=203.0.113.7, for=_hidden"], "127.0.0.1:1"),
+            ("127.0.0.1:1", ["Forwarded: for=203.0.113.7, proto=https"], "127.0.0.1:1"),
+            ("127.0.0.1:1", ["Forwarded: for=203.0.113.7;for=203.0.113.8"], "127.0.0.1:1"),
+            ("127.0.0.1:1", ["Forwarded: for=\"203.0.113.7"], "127.0.0.1:1"),
+            // A proxy writes one of them, and the client has sent the other.
+            ("127.0.0.1:1", ["Forwarded: for=203.0.113.7", "X-Forwarded-For: 203.0.113.7"], "203.0.113.7"),
+            ("127.0.0.1:1", ["Forwarded: for=1.1.1.1", "X-Forwarded-For: 203.0.113.7"], "127.0.0.1:1"),
+        ] as [(String, [String], String)])
+    func clients(peer: String, fields: [String], client: String) throws {
+        let proxies = try #require(TrustedProxies(Self.proxies))
+        #expect(proxies.client(of: try head(fields), peer: peer) == client)
+        #expect(TrustedProxies.none.client(of: try head(fields), peer: peer) == peer)
+    }
+
+    @Test(arguments: [
+        ("10.0.0.0/8", ["10.1.2.3", "10.255.255.255", "::ffff:10.0.0.1"], ["11.0.0.0", "::a00:1"]),
+        ("192.0.2.128/25", ["192.0.2.128", "192.0.2.255"], ["192.0.2.127"]),
+        ("192.0.2.1", ["192.0.2.1"], ["192.0.2.2"]), ("0.0.0.0/0", ["8.8.8.8"], ["2001:db8::1"]),
+        ("::/0", ["2001:db8::1"], ["8.8.8.8"]), ("2001:db8::/33", ["2001:db8:7fff::"], ["2001:db8:8000::"]),
+        ("::ffff:10.0.0.0/104", ["10.200.0.1"], ["11.0.0.1"]),
+    ])
+    func networks(text: String, inside: [String], outside: [String]) throws {
+        let network = try #require(IPNetwork(parsing: text))
+        for address in inside { #expect(network.contains(try #require(IPAddress(parsing: address))), "\(address)") }
+        for address in outside { #expect(!network.contains(try #require(IPAddress(parsing: address))), "\(address)") }
+    }
+
+    @Test(arguments: [
+        "", "10.0.0.0/33", "10.0.0.0/", "10.0.0.0/-1", "10.0.0.0/8/8", "::/129", "example.org", "10.0.0", "10.0.0.1:80",
+        "::ffff:10.0.0.0/8", "/8", "10.0.0.0/99999999999999999999",
+    ])
+    func whatIsNoNetworkIsRefused(text: String) { #expect(TrustedProxies([text]) == nil) }
+}
