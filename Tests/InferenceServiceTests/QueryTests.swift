@@ -35,13 +35,13 @@ import Testing
     func isTaken(_ query: String) throws { _ = try read(query).get() }
 
     @Test(arguments: [
-        ("top=0", "a whole number from 1, found \"0\""), ("top=-1", "\"top\""), ("top=1.5", "\"top\""),
+        ("top=0", "a whole number of 1 or more, found \"0\""), ("top=-1", "\"top\""), ("top=1.5", "\"top\""),
         ("top=", "\"top\""),
         ("threshold=1.01", "a number from 0 to 1"), ("threshold=-0.01", "\"threshold\""),
         ("threshold=nan", "\"threshold\""),
         ("timeout_ms=0", "from 1 to 2000"), ("timeout_ms=2001", "from 1 to 2000"), ("crop=middle", "\"center\""),
         ("orientation=yes", "\"apply\""), ("explain=all", "\"preprocess\""), ("tpo=3", "did you mean \"top\"?"),
-        ("x=1", "is not known here"),
+        ("x=1", "unknown query parameter \"x\""),
     ])
     func isRefusedByName(_ query: String, _ words: String) throws {
         let error = #expect(throws: ServiceError.self) { try read(query).get() }

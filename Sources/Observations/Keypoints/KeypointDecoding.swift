@@ -3,6 +3,13 @@ package struct Keypoint: Sendable, Hashable {
     package let x: Float, y: Float
     /// How sure the model is, 0 to 1; nil where it does not say.
     package let confidence: Float?
+
+    /// A point.
+    package init(x: Float, y: Float, confidence: Float?) {
+        self.x = x
+        self.y = y
+        self.confidence = confidence
+    }
 }
 
 /// How a model's output is read as the points of one figure in the picture.

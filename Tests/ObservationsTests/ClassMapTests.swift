@@ -1,0 +1,153 @@
+import Observations
+import Testing
+
+/// Classes of places, and masks of single detections, over pictures of a few pixels.
+@Suite struct ClassMapTests {
+    private func map(
+        _ layout: MaskLayout, _ shape: [Int], _ values: [Float], side: Int = 4, classes: Int? = nil
+    ) throws -> ClassMap {
+        let decoder = try MaskDecoder(
+            MaskDecoding(layout: layout), shape: shape, width: side, height: side, classes: classes)
+        return try OwnedTensors([("output", shape, values)]).withTensors {
+            try decoder.map(try #require($0["output"]?.first))
+        }
+    }
+
+    /// A picture as large as the input tensor.
+    private func picture(_ side: Int = 4, seen: ClosedRange<Double>? = nil) -> PictureMap {
+        let whole = 0...Double(side)
+        return PictureMap(
+            x: AxisMap(scale: 1, origin: 0, length: side, seen: seen ?? whole),
+            y: AxisMap(scale: 1, origin: 0, length: side, seen: whole))
+    }
+
+    private func row(_ row: Int, of mask: PictureMask) -> [UInt8] {
+        var bytes = [UInt8](repeating: 0xAA, count: mask.width * mask.bytes)
+        bytes.withUnsafeMutableBufferPointer { mask.write(row: row, into: $0) }
+        return bytes
+    }
+
+    @Test func theGreatestScoreWinsAndTheFirstOfEquals() throws {
+        let first = try map(.classes, [1, 3, 1, 4], [1, 5, 2, 0, 3, 5, 2, 0, 2, 4, 9, .nan], classes: 3)
+        #expect(first.values == [1, 0, 2, 0])
+        #expect(first.classes == 3 && first.width == 4 && first.height == 1)
+        let last = try map(.classes, [1, 1, 4, 3], [1, 3, 2, 5, 5, 4, 2, 2, 9, 0, 0, .nan], classes: 3)
+        #expect(last.values == first.values && last.width == 4)
+    }
+
+    @Test func theThresholdItselfIsEnough() throws {
+        let logits = try map(.sigmoid, [1, 2, 1, 4], [0, -0.1, -5, 1, -1, -0.1, 3, 1])
+        #expect(logits.values == [1, 0, 2, 1] && logits.classes == 3)
+        let probabilities = try map(.probabilities, [1, 2, 1, 4], [0.5, 0.4, 0.6, 0, 0.5, 0.6, 0.5, 0.49])
+        #expect(probabilities.values == [1, 2, 1, 0])
+    }
+
+    @Test func numbersOfNoClassAreNothing() throws {
+        let map = try map(.indices, [1, 1, 1, 6], [0.6, 1.4, 2.4, 3, -1, .nan], classes: 3)
+        #expect(map.values == [1, 1, 2, 0, 0, 0])
+    }
+
+    @Test func aMapIsLaidOverThePicture() throws {
+        let mask = PictureMask(try map(.indices, [1, 1, 2, 2], [1, 0, 0, 2], classes: 3), in: picture())
+        #expect((0..<4).map { row($0, of: mask) } == [[1, 1, 0, 0], [1, 1, 0, 0], [0, 0, 2, 2], [0, 0, 2, 2]])
+        #expect(try mask.areas() == [8, 4, 4])
+        let runs = try #require(try mask.runLengths(of: [0, 1, 2], most: .max))
+        #expect(runs[1]?.counts == [0, 2, 2, 2, 10] && runs[1]?.compressed == "02208")
+        #expect(runs[2]?.counts == [10, 2, 2, 2])
+        #expect(runs[0]?.counts == [2, 2, 2, 4, 2, 2, 2])
+        #expect(runs.mapValues(\.area) == [0: 8, 1: 4, 2: 4])
+        // Runs of whole columns are one.
+        let all = PictureMask(try map(.indices, [1, 1, 1, 1], [0], classes: 1), in: picture())
+        #expect(try all.runLengths(of: [0], most: .max)?[0]?.counts == [0, 16])
+    }
+
+    @Test func pixelsThatACropCutOffAreOfNoClass() throws {
+        let classes = try map(.indices, [1, 1, 2, 2], [1, 0, 0, 2], classes: 3)
+        let mask = PictureMask(classes, in: picture(seen: 1...3))
+        #expect(row(0, of: mask) == [255, 1, 0, 255])
+        #expect(try mask.areas() == [4, 2, 2])
+        #expect(try mask.runLengths(of: [1], most: .max)?[1]?.counts == [4, 2, 10])
+        // A middle on the edge is seen.
+        #expect(row(0, of: PictureMask(classes, in: picture(seen: 0.5...3.5))) == [1, 1, 0, 0])
+    }
+
+    @Test func moreThan256ClassesHaveTwoBytes() throws {
+        func mask(_ classes: Int) throws -> PictureMask {
+            let map = try map(.indices, [1, 1, 1, 2], [Float(classes - 1), 1], side: 2, classes: classes)
+            return PictureMask(map, in: picture(2))
+        }
+        let most = try mask(256), more = try mask(257), many = try mask(300)
+        #expect(most.bytes == 1 && most.unseen == 0 && more.bytes == 2 && more.unseen == .max)
+        #expect(row(0, of: most) == [255, 1] && row(0, of: many) == [1, 43, 0, 1])
+        #expect(try mask(255).unseen == 255)
+    }
+
+    @Test func tooManyRunsAreNotGiven() throws {
+        let mask = PictureMask(try map(.indices, [1, 1, 2, 2], [1, 0, 0, 2], classes: 3), in: picture())
+        #expect(try mask.runLengths(of: [1], most: 4)?[1]?.area == 4)
+        #expect(try mask.runLengths(of: [1], most: 3) == nil)
+        #expect(throws: ObservationError.cancelled) {
+            _ = try mask.runLengths(of: [1], most: 4, isCancelled: { true })
+        }
+    }
+
+    /// Each length from the third on is a difference, in groups of 5 bits.
+    @Test func lengthsAsTextOfCOCO() throws {
+        // 1, 2, 3, 1: the last is a difference of -1.
+        let narrow = try map(.indices, [1, 1, 7, 1], [0, 1, 1, 0, 0, 0, 1], side: 7, classes: 2)
+        let columns = PictureMap(
+            x: AxisMap(scale: 1, origin: 0, length: 1, seen: 0...1),
+            y: AxisMap(scale: 1, origin: 0, length: 7, seen: 0...7))
+        let runs = try PictureMask(narrow, in: columns).runLengths(of: [1], most: .max)
+        #expect(runs?[1]?.counts == [1, 2, 3, 1] && runs?[1]?.compressed == "123O")
+        // 16 has two groups: its fifth bit would otherwise be a sign.
+        let all = PictureMask(try map(.indices, [1, 1, 1, 1], [0], classes: 1), in: picture())
+        #expect(try all.runLengths(of: [0], most: .max)?[0]?.compressed == "0`0")
+    }
+
+    // MARK: Single detections
+
+    private func mask(
+        _ shape: [Int], _ prototypes: [Float], _ coefficients: [Float],
+        box: Box = Box(left: 0, top: 0, right: 4, bottom: 4), threshold: Float = 0.5, most: Int = .max
+    ) throws -> RunLengths? {
+        let decoder = try InstanceMaskDecoder(
+            shape: shape, coefficients: coefficients.count, threshold: threshold, width: 4, height: 4)
+        return try OwnedTensors([("prototypes", shape, prototypes)]).withTensors {
+            try decoder.mask(
+                of: Detection(box: box, index: 0, confidence: 1), coefficients: coefficients[...],
+                prototypes: try #require($0["prototypes"]?.first), in: picture(), most: most)
+        }
+    }
+
+    @Test func aMaskEndsAtItsBox() throws {
+        let ones: [Float] = [1, 1, 1, 1]
+        let box = Box(left: 1, top: 0, right: 3, bottom: 2)
+        #expect(try mask([1, 1, 2, 2], ones, [1], box: box)?.counts == [4, 2, 2, 2, 6])
+        // A pixel is in the box by its middle; the right edge is outside.
+        let half = Box(left: 0.5, top: 0, right: 2.5, bottom: 4)
+        #expect(try mask([1, 1, 2, 2], ones, [1], box: half)?.counts == [0, 8, 8])
+        let outside = Box(left: 8, top: 0, right: 9, bottom: 4)
+        #expect(try mask([1, 1, 2, 2], ones, [1], box: outside)?.counts == [16])
+        #expect(try mask([1, 1, 2, 2], ones, [-1])?.counts == [16])
+    }
+
+    @Test func valuesBetweenCellsAreInterpolated() throws {
+        // From -1 to 1 between the middles of two cells: the right half, and the lower one.
+        #expect(try mask([1, 1, 1, 2], [-1, 1], [1])?.counts == [8, 8])
+        #expect(try mask([1, 1, 1, 2], [-1, 1], [-1])?.counts == [0, 8, 8])
+        #expect(try mask([1, 1, 2, 1], [-1, 1], [1])?.counts == [2, 2, 2, 2, 2, 2, 2, 2])
+        #expect(try mask([1, 1, 2, 1], [-1, 1], [-1])?.counts == [0, 2, 2, 2, 2, 2, 2, 2, 2])
+        // 0.5 of the second row's middle: over a probability of 0.6, which is a logit of 0.41, and under one of 0.63.
+        #expect(try mask([1, 1, 2, 1], [-1, 1], [1], threshold: 0.6)?.area == 8)
+        #expect(try mask([1, 1, 2, 1], [-1, 1], [1], threshold: 0.63)?.area == 4)
+    }
+
+    @Test func prototypesAreWeightedAndSummed() throws {
+        #expect(try mask([1, 3, 1, 2], [1, 0, 0, 0, 0, 1], [-1, 0, 1])?.counts == [8, 8])
+        #expect(try mask([1, 1, 2, 3], [1, 0, 0, 0, 0, 1], [-1, 0, 1])?.counts == [8, 8])
+        // What is not a number is outside.
+        #expect(try mask([1, 1, 1, 2], [.nan, 1], [1])?.area == 4)
+        #expect(try mask([1, 1, 2, 1], [-1, 1], [1], most: 3) == nil)
+    }
+}
