@@ -44,7 +44,7 @@ package struct LimitsReport: Sendable {
                 name: "open files", value: "\(resources.openFiles.value)", reason: resources.openFiles.reason,
                 isLowered: false),
             Row(
-                name: "threads allowed", value: "\(resources.threads.value)", reason: resources.threads.reason,
+                name: "thread limit", value: "\(resources.threads.value)", reason: resources.threads.reason,
                 isLowered: false),
             automatic("threads", settings.threads, sizing.inferenceThreads),
             automatic("streams", settings.streams, sizing.streams),
