@@ -107,6 +107,7 @@ struct ModelsHandler: Sendable {
                     writer.key(key)
                     writer.integer(value)
                 }
+                if let reason = weights.reason { writer.member("reason", reason) }
             }
         }
         writer.key("load_ms")

@@ -65,7 +65,7 @@ package enum BundleCheck {
         if let weights = model.loadReport.integerWeights {
             lines.append(
                 "  8-bit weights with zero points: \(weights.inIntegers) of \(weights.convolutions) convolutions run in integers"
-                    + (weights.inIntegers == 0 ? " (this processor has no VNNI)" : ""))
+                    + (weights.reason.map { ": \($0)" } ?? ""))
         }
         if let provenance = model.provenance { lines += ProvenanceAnswer.lines(provenance) }
         lines += model.loadReport.advice.map { "  look at this: \($0)" }

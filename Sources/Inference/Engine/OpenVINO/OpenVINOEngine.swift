@@ -62,24 +62,30 @@ public final class OpenVINOEngine: Engine {
         guard let bytes = TFLiteFile.bytes(source.path) else { return try read(source.path) }
         let detection = try TFLiteFile.detection(bytes)
         let rewritten = source.allowsIntegerWeights ? IntegerWeightsWriter.rewriting(detection?.file ?? bytes) : nil
-        let model: OpenVINOModelFile
-        // A file that cannot be read in the new form is read as it is, and its problems are those of that.
-        if let rewritten, addsByteProductsExactly,
-            let file = try? readTemporary(rewritten.file, integerWeights: rewritten.report)
-        {
-            model = file
-        } else if let detection {
-            model = try readTemporary(detection.file, integerWeights: rewritten?.report.withoutEffect)
-        } else {
-            model = try read(source.path, integerWeights: rewritten?.report.withoutEffect)
+        var reason = inexactIntegers
+        if let rewritten, reason == nil {
+            do throws(EngineError) {
+                let model = try readTemporary(rewritten.file, integerWeights: rewritten.report)
+                guard let detection else { return model }
+                return try DetectionModelFile(model, detection: detection)
+            } catch {
+                // Then it is read as it is, and its problems are those of that.
+                reason = error.message
+            }
         }
-        guard let detection else { return model }
-        return try DetectionModelFile(model, detection: detection)
+        let unused = rewritten?.report.unused(because: reason ?? "")
+        guard let detection else { return try read(source.path, integerWeights: unused) }
+        return try DetectionModelFile(
+            readTemporary(detection.file, integerWeights: unused), detection: detection)
     }
 
-    /// Whether integer kernels give exact sums here. An environment that names the instructions for them may name ones that do not.
-    private var addsByteProductsExactly: Bool {
-        Processor.addsByteProductsExactly && getenv("ONEDNN_MAX_CPU_ISA") == nil && getenv("DNNL_MAX_CPU_ISA") == nil
+    /// Why integer kernels do not give exact sums here; nil where they do.
+    private var inexactIntegers: String? {
+        // They name the instructions that are used, and may name ones that are not exact.
+        for name in ["ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA"] where getenv(name) != nil {
+            return "the environment variable \(name) is set"
+        }
+        return Processor.addsByteProductsExactly ? nil : "the processor has no VNNI"
     }
 
     /// OpenVINO reads TensorFlow Lite's files from disk alone.

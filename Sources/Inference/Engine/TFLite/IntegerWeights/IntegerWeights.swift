@@ -5,10 +5,12 @@ public struct IntegerWeights: Sendable, Hashable {
     public let convolutions: Int, inIntegers: Int
     /// Channels that are had twice for it.
     public let copiedChannels: Int
+    /// Why all of them are computed in floats; nil where they are not.
+    public let reason: String?
 
-    /// The same weights where the processor cannot add products of bytes exactly: all is computed in floats.
-    var withoutEffect: IntegerWeights {
-        IntegerWeights(convolutions: convolutions, inIntegers: 0, copiedChannels: 0)
+    /// The same weights where they stay as they are.
+    func unused(because reason: String) -> IntegerWeights {
+        IntegerWeights(convolutions: convolutions, inIntegers: 0, copiedChannels: 0, reason: reason)
     }
 }
 
@@ -91,7 +93,7 @@ package struct IntegerWeightsWriter {
     private var report: IntegerWeights {
         IntegerWeights(
             convolutions: convolutions.values.count { !$0.isDepthwise }, inIntegers: signed.count,
-            copiedChannels: copies.count + gathered.values.reduce(0) { $0 + $1.count })
+            copiedChannels: copies.count + gathered.values.reduce(0) { $0 + $1.count }, reason: nil)
     }
 
     private mutating func write() throws(Front.Unsuitable) -> Front.Node {
