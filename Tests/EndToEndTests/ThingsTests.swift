@@ -56,8 +56,11 @@ struct ThingsTests {
         }
     }
 
-    private func detect(_ one: ThingsCases.Case, _ picture: ThingsCases.Picture, _ daemon: Daemon) throws {
-        let answer = try post(one, picture.name, "detect", daemon)
+    /// - Parameter isLowered: whether the case's threshold is asked for, because the bundle does not have it.
+    private func detect(
+        _ one: ThingsCases.Case, _ picture: ThingsCases.Picture, _ daemon: Daemon, isLowered: Bool = false
+    ) throws {
+        let answer = try post(one, picture.name, "detect", daemon, isLowered ? "?threshold=\(one.threshold)" : "")
         #expect(answer.status == 200, "\(one.name), \(picture.name): \(answer.text)")
         let members = answer.json
         var left = try #require(members["detections"] as? [[String: Any]])
@@ -208,6 +211,53 @@ struct ThingsTests {
             let one = try #require(vectors[first]), other = try #require(vectors[second])
             #expect(abs(zip(one, other).reduce(0) { $0 + $1.0 * $1.1 } - expected) <= 0.02)
         }
+    }
+
+    // MARK: Without a model.json
+
+    /// Detectors as they were downloaded: what their exporters say is enough to serve them, and `init` writes what is served.
+    @Test func detectorsWithoutAModelJSON() throws {
+        let all = ["synthetic/yolov8", "synthetic/end2end", "ssd_mobilenet_v1"]
+        let cases = try ThingsCases(only: Set(all))
+        defer { cases.remove() }
+        func check(_ daemon: Daemon) throws {
+            for name in all {
+                let one = try cases.case(name)
+                for picture in one.pictures { try detect(one, picture, daemon, isLowered: true) }
+            }
+        }
+        // Only the model files stay.
+        for name in all {
+            let folder = cases.models.appendingPathComponent(try cases.case(name).bundle)
+            for file in ["model.json", "labels.txt"] {
+                try FileManager.default.removeItem(at: folder.appendingPathComponent(file))
+            }
+            let file = try #require(try FileManager.default.contentsOfDirectory(atPath: folder.path).first)
+            let fileName = folder.lastPathComponent + "." + (file.split(separator: ".").last ?? "")
+            try FileManager.default.moveItem(
+                at: folder.appendingPathComponent(file), to: cases.models.appendingPathComponent(fileName))
+            try FileManager.default.removeItem(at: folder)
+        }
+        let bare = try Daemon(["--models", cases.models.path])
+        defer { bare.stop() }
+        try check(bare)
+        // The same by the model.json that init writes.
+        for file in try FileManager.default.contentsOfDirectory(atPath: cases.models.path) {
+            let folder = cases.models.appendingPathComponent(
+                file.split(separator: ".").dropLast().joined(separator: "."))
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+            let model = folder.appendingPathComponent(file)
+            try FileManager.default.moveItem(at: cases.models.appendingPathComponent(file), to: model)
+            let drafted = try Shell.run(Daemon.binary.path, ["init", model.path])
+            #expect(drafted.status == 0, "\(drafted.errors)")
+            let text = try String(contentsOf: folder.appendingPathComponent("model.json"), encoding: .utf8)
+            #expect(text.contains(#""type": "boxes""#) && !text.contains("$decide"), "\(text)")
+            let checked = try Shell.run(Daemon.binary.path, ["check", folder.path])
+            #expect(checked.status == 0, "\(checked.text)\(checked.errors)")
+        }
+        let bundled = try Daemon(["--models", cases.models.path])
+        defer { bundled.stop() }
+        try check(bundled)
     }
 
     // MARK: The page

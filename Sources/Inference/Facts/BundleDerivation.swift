@@ -16,6 +16,8 @@ package struct BundleDerivation: Sendable {
     package let name: String?, details: String?, author: String?, license: String?
     /// The output that the labels are for.
     package let labelledOutput: Int?
+    /// The name of the entry for outputs that are boxes, with masks and points; nil where no source says that they are.
+    package let observedOutput: String?
 
     /// Reads a model file, or a folder as it was downloaded. Blocks.
     /// - Throws: an engine error that says why the model file cannot be read.
@@ -36,6 +38,7 @@ package struct BundleDerivation: Sendable {
         provenance = result.provenance
         labels = result.labels
         labelledOutput = result.labelledOutput
+        observedOutput = result.observed
         // The form of the other files is not that of a bundle's labels: a name a line.
         let isPlain = result.labelFile.map { file in
             (try? BundleFile.read(folder + "/" + file, most: BundleFile.largestLabels).get())

@@ -20,6 +20,8 @@ struct FactPlanner {
         var labels: [String]?
         var labelledOutput: Int?
         var labelFile: String?
+        /// The name of the group of outputs that are boxes, masks or points.
+        var observed: String?
     }
 
     /// What is still open, by model.json's keys.
@@ -62,7 +64,16 @@ struct FactPlanner {
         manifest.backend = ModelManifest.Backend(rawValue: ModelBundle.backend(of: file)) ?? .tensorflow
 
         let input = inputLayer(picture, sheet, &provenance)
-        let outputs = outputLayers(sheet, &provenance, &result)
+        let outputs: [ModelManifest.Layer]
+        if let found = ObservationFacts(sheet, outputs: self.outputs, file: file) {
+            result.labels = found.labels
+            result.observed = found.output.name
+            provenance.lines += found.lines
+            manifest.observations = [found.output]
+            outputs = found.output.layers
+        } else {
+            outputs = outputLayers(sheet, &provenance, &result)
+        }
         result.provenance = provenance
         guard let input else { return result }
         manifest.inputs = [input]
@@ -367,7 +378,7 @@ extension String {
 
 extension [String] {
     /// As a JSON array.
-    fileprivate var jsonText: String {
+    var jsonText: String {
         var out: [UInt8] = [UInt8(ascii: "[")]
         for (index, text) in enumerated() {
             if index > 0 { out += [UInt8](", ".utf8) }

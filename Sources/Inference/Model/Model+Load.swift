@@ -71,8 +71,10 @@ extension Model {
         } catch {
             throw .engine(error)
         }
-        let observations = (bundle.manifest?.observations ?? []).compactMap {
-            ObservationPlan($0, plan: plan, compiled: compiled, problems: planner.problems)
+        // What was derived and does not fit is no mistake of the bundle's: the model is served as tensors.
+        let observationProblems = bundle.manifest == nil ? ProblemList() : planner.problems
+        let observations = (manifest?.observations ?? []).compactMap {
+            ObservationPlan($0, plan: plan, compiled: compiled, problems: observationProblems)
         }
         guard planner.problems.problems.isEmpty else {
             throw .invalidBundle(name: bundle.name, problems: planner.problems.problems)

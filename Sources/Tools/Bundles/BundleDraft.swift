@@ -53,7 +53,9 @@ package struct BundleDraft {
         self.labels = labels
         let writer = LayerDraft(facts: facts, labelFile: facts.labelFile ?? labels?.file)
         let inputs = facts.outline.inputs.enumerated().map { writer.input($1, $0, &notes) }
-        let outputs = facts.outline.outputs.enumerated().map { writer.output($1, $0, &notes) }
+        let outputs =
+            facts.observedOutput.map { [writer.observation($0)] }
+            ?? facts.outline.outputs.enumerated().map { writer.output($1, $0, &notes) }
         json = """
             {
               "name": \(DraftText.quoted(facts.name ?? name)),

@@ -149,6 +149,22 @@ struct LayerDraft {
 
     // MARK: Outputs
 
+    /// The entry for outputs that are boxes, with masks and points.
+    func observation(_ name: String) -> String {
+        let prefix = "outputs."
+        let members = facts.provenance.lines.compactMap { line -> Member? in
+            guard line.name.hasPrefix(prefix) else { return nil }
+            let key = String(line.name.dropFirst(prefix.count))
+            guard key == "labels" else { return Member(key: key, value: line.value, comment: comment(line)) }
+            return labelFile.map {
+                Member(
+                    key: key, value: DraftText.quoted($0),
+                    comment: comment(line).map { "\(facts.labels?.count ?? 0) names, \($0)" })
+            }
+        }
+        return Self.object([Member(key: "name", value: DraftText.quoted(name))] + members)
+    }
+
     func output(_ port: TensorPort, _ index: Int, _ notes: inout [String]) -> String {
         let path = "outputs[\(index)]"
         var open: [String] = []
