@@ -21,7 +21,7 @@ import Testing
             inside = ["\(range.lowerBound)", "\(range.upperBound)"]
             outside =
                 ["\(range.lowerBound - 1)"] + (range.upperBound < 1 << 60 ? ["\(range.upperBound + 1)"] : [])
-        case .duration(let range), .number(let range):
+        case .duration(let range), .automaticDuration(let range), .number(let range):
             inside = ["\(range.lowerBound)", "\(range.upperBound)"]
             outside = ["\(range.lowerBound - 0.001)", "\(range.upperBound * 1.001 + 0.001)"]
         default: return
@@ -35,7 +35,7 @@ import Testing
         for setting in SettingsTable.all {
             let isAutomatic =
                 switch setting.kind {
-                case .automaticInteger, .automaticBytes: true
+                case .automaticInteger, .automaticBytes, .automaticDuration: true
                 default: false
                 }
             guard setting.kind.value(of: "auto") == .automatic || isAutomatic else { continue }

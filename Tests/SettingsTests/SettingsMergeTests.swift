@@ -30,7 +30,7 @@ import Testing
         let other: SettingValue =
             switch setting.get(Settings()) {
             case .integer(let value): .integer(value + 1)
-            case .automatic: .integer(2)
+            case .automatic: if case .automaticDuration = setting.kind { .number(2) } else { .integer(2) }
             case .number(let value): .number(value + 1)
             case .bool(let value): .bool(!value)
             case .string(let old):

@@ -25,10 +25,12 @@ import Testing
         switch setting.kind {
         case .integer(let range), .automaticInteger(let range): text = "\(min(range.upperBound, range.lowerBound + 3))"
         case .bytes(let range), .automaticBytes(let range): text = "\(min(range.upperBound, range.lowerBound + 3000))"
-        case .duration(let range): text = "\(range.lowerBound + (range.upperBound - range.lowerBound) / 7)"
+        case .duration(let range), .automaticDuration(let range):
+            text = "\(range.lowerBound + (range.upperBound - range.lowerBound) / 7)"
         case .number(let range): text = "\((range.lowerBound + range.upperBound) / 3)"
         case .bool: text = setting.get(Settings()) == .bool(true) ? "false" : "true"
         case .string, .strings: text = "another"
+        case .addresses: text = "127.0.0.1:9"
         case .choice(let names): text = try #require(names.first { .string($0) != setting.get(Settings()) })
         }
         var byFlag = SettingsLoader()
