@@ -257,7 +257,7 @@ int csys_address_format(const struct csys_address *address, char *text, int capa
             text, (size_t)capacity, "%u.%u.%u.%u:%u", byte[0], byte[1], byte[2], byte[3], ntohs(v4->sin_port));
     } else if (address->storage.ss_family == AF_INET6) {
         const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)&address->storage;
-        // A client that speaks IPv4 to a socket for both is told by its own address (RFC 4291, 2.5.5.2).
+        // A client that speaks IPv4 to a socket for both is reported by its own address (RFC 4291, 2.5.5.2).
         bool mapped = IN6_IS_ADDR_V4MAPPED(&v6->sin6_addr);
         if (mapped) inet_ntop(AF_INET, &v6->sin6_addr.s6_addr[12], host, sizeof host);
         else inet_ntop(AF_INET6, &v6->sin6_addr, host, sizeof host);

@@ -237,7 +237,7 @@ static inline int64_t csys_wall_seconds(void) {
     return time.tv_sec;
 }
 
-/// Gives memory that malloc holds and nobody uses back to the kernel. Walks all arenas: some milliseconds.
+/// Gives unused memory that malloc holds back to the kernel. Walks all arenas: some milliseconds.
 void csys_release_free_memory(void);
 
 /// Whether there are instructions that multiply bytes and add the products to 32 bits (AVX-512 VNNI, AVX-VNNI).

@@ -80,7 +80,7 @@ public struct ImageConstraint: Sendable, Hashable {
 }
 
 extension FeatureDescription {
-    /// What is done to pixels on their way in, or to scores on their way out, in words; nil where that is not to be told.
+    /// What is done to pixels on their way in, or to scores on their way out, in words; nil where that is unknown.
     package var treatment: String? {
         if let image {
             let ranges = zip(image.scale, image.bias).map { scale, bias in

@@ -14,7 +14,7 @@ package final class CompiledModelsLimit: Sendable {
 
     private let limit: Mutex<Limit>
     /// Why models could not be kept that were compiled since one could: each reason is logged once.
-    private let told = Mutex<Set<String>>([])
+    private let reported = Mutex<Set<String>>([])
     private let log: Log
 
     package init(_ plan: ServicePlan, log: Log) {
@@ -54,8 +54,8 @@ package final class CompiledModelsLimit: Sendable {
         let obstacle = await LoaderThread.run {
             CompiledModelCache.obstacle(folder, seconds: seconds, bytes: report.fileBytes)
         }
-        guard let obstacle else { return told.withLock { $0 = [] } }
-        guard told.withLock({ $0.insert(obstacle).inserted }) else { return }
+        guard let obstacle else { return reported.withLock { $0 = [] } }
+        guard reported.withLock({ $0.insert(obstacle).inserted }) else { return }
         log.warning(
             "model \(name) was compiled, and could not be kept in \(folder) (cache_dir): \(obstacle); models are compiled at every "
                 + "start until that is fixed")

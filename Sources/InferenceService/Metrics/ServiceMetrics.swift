@@ -28,7 +28,7 @@ package final class ServiceMetrics: Sendable {
     }
 
     package let models = LabelledList { ModelMetrics() }
-    /// Those that are asked most often are there from the start: that finds them sooner. Only what was asked is told.
+    /// Those that are asked most often are there from the start: that finds them sooner. Only what was asked is reported.
     package let routes = LabelledList(["/healthz", "/readyz", "/v1/classify"]) { RouteMetrics() }
     /// Answers that are errors, by code and reason: `overloaded/queue_full`. Those that are alerted on are there at 0 from
     /// the start: Prometheus's increase() does not see a counter that begins with 1.

@@ -75,7 +75,7 @@ struct MetadataHandler: Sendable {
         let model = try await model(named: name, version: version)
         let description = model.description
         let features = description.inputs + description.outputs
-        // With a batch axis in every tensor, extents are told without it; otherwise as they are.
+        // With a batch axis in every tensor, extents are reported without it; otherwise as they are.
         let takesBatches = features.allSatisfy(\.isBatchOpen)
         var writer = JSONWriter(capacity: 1024)
         writer.object { writer in

@@ -1,6 +1,6 @@
 internal import JSON
 
-/// The resource that a path without one was probably meant for: misspelt, without its version, or as another server has it.
+/// The resource that is nearest to an unknown path: misspelt, without its version, or as another server has it.
 package enum NearestRoute {
     /// The paths of the resources, `{}` where the client's own names go. Unloading a model is nothing to guess.
     private static let templates: [[String]] = [
@@ -26,7 +26,7 @@ package enum NearestRoute {
     /// Longer paths are not misspelt ones; and what a client can make long costs nothing here.
     private static let longest = 200, deepest = 6
 
-    /// The path of a resource that a client's may have been meant for, with the client's own names in it; nil where none is near.
+    /// The path of the nearest resource, with the client's own names in it; nil where none is near.
     /// `{name}` stands for a name that is missing.
     package static func path(near path: String) -> String? {
         let slashes = path.utf8.count { $0 == UInt8(ascii: "/") }

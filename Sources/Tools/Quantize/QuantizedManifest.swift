@@ -30,7 +30,7 @@ package struct QuantizedManifest {
         {
             changed.replaceSubrange(value, with: "\"openvino\"")
         }
-        // What was meant is compared with what it has become: text in a comment may look like a key.
+        // The intended text is compared with the result: text in a comment may look like a key.
         var wanted = members, wantedModel = model
         wantedModel["file"] = .string(file)
         if model["backend"] != nil { wantedModel["backend"] = .string("openvino") }

@@ -64,7 +64,7 @@ package final class QuantizerProcess: Sendable {
     /// Runs the script. Blocks until it has ended.
     /// - Parameters:
     ///   - folder: where the job and the script are written.
-    ///   - step: told what it is doing.
+    ///   - step: receives what it is doing.
     func run(
         _ job: Job, python: String, folder: String, step: (String) -> Void
     ) throws(StartupError) -> Outcome {

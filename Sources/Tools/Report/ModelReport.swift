@@ -17,7 +17,7 @@ package struct ModelReport: Sendable {
         /// Nanoseconds that loading it takes beside the model, from the cache of compiled models if `isCached`.
         package let load: UInt64
         package let isCached: Bool
-        /// Bytes that it takes beside the model; nil where it cannot be told.
+        /// Bytes that it takes beside the model; nil where it is unknown.
         package let bytes: Int?
     }
 
