@@ -101,7 +101,7 @@ import Testing
         return field(1, 1) + field(2, description) + field(302, field(1, list + field(2, 1)))
     }
 
-    @Test func treesThatAreNoTreesAreRefusedWithThePlace() throws {
+    @Test func malformedTreesAreRefusedWithThePlace() throws {
         for (nodes, words) in [
             ([(0, 0, 0, 1, 2), (0, 1, 0, 0, 2), (0, 2, 6, 0, 0)], "child of two nodes"),
             ([(0, 0, 0, 0, 1), (0, 1, 6, 0, 0)], "form a cycle"),

@@ -72,7 +72,7 @@ import Testing
         #expect(throws: Problem.self) { try graph.floats([], shape: [-1]) }
     }
 
-    @Test func shapesAreTold() throws {
+    @Test func shapesAreDerived() throws {
         let graph = GraphBuilder()
         let image = graph.parameter("image", type: .f32, shape: [1, 3, 7, nil])
         #expect(try graph.transpose(image, [0, 2, 3, 1]).shape == [1, 7, nil, 3])

@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    @Test func allProblemsAreToldAtOnceWithTheirPlaces() {
+    @Test func allProblemsAreReportedAtOnceWithTheirPlaces() {
         let layers = [
             layer(500, [], to: "a"), layer(500, [], from: "a", to: "b"), layer(4000, [], from: "x", to: "c"),
             layer(985, field(1, [5]), from: "x", to: "d"), layer(130, [], from: "nowhere", to: "y"),

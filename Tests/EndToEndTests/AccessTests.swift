@@ -45,7 +45,7 @@ struct AccessTests {
         #expect(daemon.stop() == 0)
     }
 
-    @Test func aReloadReadsTheTokensAnewAndABadFileChangesNothing() throws {
+    @Test func aReloadReadsTheTokensAgainAndABadFileChangesNothing() throws {
         let file = try Self.tokens("infer \(Self.infer)\n")
         defer { try? FileManager.default.removeItem(at: file) }
         let daemon = try Daemon(["--tokens-file", file.path])
@@ -68,7 +68,7 @@ struct AccessTests {
         ("", "contains no token"), ("infer\n", "expected classes, a space and a token"),
         ("write a-token-of-some-length\n", "is not a class"), ("infer short\n", "at least 16"),
     ])
-    func aFileThatCannotBeMeantIsAnErrorAtStart(_ text: String, _ words: String) throws {
+    func aWrongFileIsAnErrorAtStart(_ text: String, _ words: String) throws {
         let file = try Self.tokens(text)
         defer { try? FileManager.default.removeItem(at: file) }
         let result = try Shell.run(

@@ -36,7 +36,7 @@ struct BundleCommandsTests {
         #expect(result.status == 0 && result.text.contains("10 labels"), "\(result.errors)")
     }
 
-    @Test func everyProblemIsToldWithItsPlace() throws {
+    @Test func everyProblemIsReportedWithItsPlace() throws {
         let folder = try copy {
             $0.replacingOccurrences(of: "\"GRAY\"", with: "\"GREY\"").replacingOccurrences(
                 of: "\"labels.txt\"", with: "\"l.txt\""
@@ -176,7 +176,7 @@ struct BundleCommandsTests {
         }
     }
 
-    @Test func whatIsNoModelIsRefusedInWords() throws {
+    @Test func filesThatAreNotModelsAreRefusedWithAReason() throws {
         try withFolder { folder in
             try IdentityModel.write("f32", named: "net", into: folder)
             for (path, words) in [

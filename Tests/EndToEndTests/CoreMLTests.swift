@@ -196,7 +196,7 @@ struct CoreMLTests {
         }
     }
 
-    @Test func modelJSONMendsBiasesOfTheWrongSign() throws {
+    @Test func modelJSONFixesBiasesOfTheWrongSign() throws {
         let folder = try Folder()
         let file = Self.product.appendingPathComponent("colors_mean.mlmodel")
         try folder.add(file, as: "as_written.mlmodel")

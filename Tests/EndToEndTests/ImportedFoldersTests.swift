@@ -101,7 +101,7 @@ struct ImportedFoldersTests {
     }
 
     /// A broken source is reported with its place, and the model is served as tensors.
-    @Test func aBrokenSourceIsTold() throws {
+    @Test func aBrokenSourceIsReported() throws {
         let data = try #require(SharedData.folder)
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-facts-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }

@@ -113,7 +113,7 @@ struct LoadTrialTests {
     }
 
     /// A daemon that is killed cannot end the trial that it has just begun.
-    @Test func aTrialThatNobodyWaitsForEnds() throws {
+    @Test func anAbandonedTrialEnds() throws {
         let folder = try Folder()
         try folder.add("endless.onnx", Self.endless)
         let path = folder.url.path + "/endless.onnx"

@@ -25,7 +25,7 @@ struct PageTests {
     }
 
     @Test(.enabled(if: chromium != nil, "Chromium is not installed (apt install chromium)"))
-    func theTokenSurvivesAReloadAndTheEndIsTold() throws {
+    func theTokenSurvivesAReloadAndTheEndIsReported() throws {
         let tokens = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-tokens-\(UUID().uuidString)")
         let token = "a-token-of-the-page-0123456789abcdef"
         try "all \(token)\n".write(to: tokens, atomically: true, encoding: .utf8)

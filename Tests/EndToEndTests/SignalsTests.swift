@@ -165,7 +165,7 @@ struct SignalsTests {
         #expect(daemon.waitForExit(seconds: 20) == 130)
     }
 
-    @Test func whatCouldNotBeAnsweredIsToldByTheExitStatus() throws {
+    @Test func unansweredRequestsSetTheExitStatus() throws {
         let daemon = try Daemon(["--drain-timeout", "300ms", "--body-grace", "30s"])
         let port = try #require(daemon.url.split(separator: ":").last)
         // A request that is never finished.

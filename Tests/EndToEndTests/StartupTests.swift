@@ -169,7 +169,7 @@ struct StartupTests {
         (["0.0.0.0:0"], true, true), (["[::]:0"], true, true), (["127.0.0.1:0"], true, false),
         (["0.0.0.0:0"], false, false),
     ])
-    func aWiderAddressUnderTheUnitIsToldOf(_ listen: [String], underSystemd: Bool, isTold: Bool) throws {
+    func aWiderAddressUnderTheUnitIsReported(_ listen: [String], underSystemd: Bool, isTold: Bool) throws {
         let daemon = try Daemon(
             environment: underSystemd ? ["INVOCATION_ID": "0123456789abcdef0123456789abcdef"] : [:],
             waitUntilReady: true, listen: listen[0])

@@ -41,7 +41,7 @@ struct SystemdTests {
         #expect(daemon.stop() == 0, "\(daemon.log)")
     }
 
-    @Test func theWatchdogIsOnlyFedByTheProcessItIsMeantFor() throws {
+    @Test func theWatchdogIsFedByItsProcessOnly() throws {
         let listener = try NotifySocket()
         let daemon = try Daemon(
             environment: ["NOTIFY_SOCKET": listener.path, "WATCHDOG_USEC": "300000", "WATCHDOG_PID": "1"])

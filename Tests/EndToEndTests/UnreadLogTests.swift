@@ -36,7 +36,7 @@ struct UnreadLogTests {
         #expect(daemon.stop() == 0)
     }
 
-    @Test func whatWasLostIsToldWhenTheLogIsReadAgain() throws {
+    @Test func lostLinesAreReportedWhenTheLogIsReadAgain() throws {
         let daemon = try Daemon()
         daemon.stopReadingLog()
         try fill(daemon)

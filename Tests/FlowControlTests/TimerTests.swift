@@ -17,7 +17,7 @@ import Testing
         }
     }
 
-    @Test func noTimerIsSetWhileNobodyWaits() async throws {
+    @Test func noTimerIsSetWithoutWaiters() async throws {
         let time = ManualClock()
         let limiter = limiter(time)
         for _ in 0..<100 { try await limiter.acquire().release() }
@@ -40,7 +40,7 @@ import Testing
         #expect(time.sleepsBegun == 1)
     }
 
-    @Test func anEarlierDeadlineSetsItAnewAndStopsTheOneBefore() async throws {
+    @Test func anEarlierDeadlineReplacesTheTimer() async throws {
         let time = ManualClock()
         let limiter = limiter(time)
         let permit = try await limiter.acquire()

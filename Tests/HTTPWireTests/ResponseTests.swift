@@ -24,7 +24,7 @@ import Testing
     }
 
     @Test(arguments: ["", "A B", "A:", "Ä", "A\r\n", "(a)"])
-    func aNameThatIsNoTokenIsLeftOut(name: String) {
+    func aNameThatIsNotATokenIsLeftOut(name: String) {
         #expect(text { ResponseSerializer.appendField(name, "v", to: &$0) } == "")
     }
 

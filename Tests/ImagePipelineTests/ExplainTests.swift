@@ -16,7 +16,7 @@ import Testing
         #expect(try JSONDecoder().decode(PreprocessingReport.self, from: text) == report)
     }
 
-    @Test func aCropIsToldInPixelsOfTheUprightPicture() throws {
+    @Test func aCropIsReportedInPixelsOfTheUprightPicture() throws {
         let pipeline = try ImagePipeline(spec: ImageTensorSpec(width: 10, height: 10))
         let report = try Fixtures.bytes("tall.png").withUnsafeBytes { try pipeline.explain($0) }
         let crop = try #require(report.steps.first { $0.operation == "crop" })

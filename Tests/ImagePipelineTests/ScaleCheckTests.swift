@@ -27,7 +27,7 @@ import Testing
     @Test(arguments: [
         ("size-4000x3000.jpg", "1/8"), ("large-checkers-gray.jpg", "2/8"), ("large-progressive.jpg", "2/8"),
     ])
-    func whatCanHardlyBeToldApartIsDecodedSmaller(_ file: String, _ scale: String) throws {
+    func picturesWithoutVisibleDifferenceAreDecodedSmaller(_ file: String, _ scale: String) throws {
         let parameters = try decoding(file)
         #expect(parameters["scale"] == .text(scale) && parameters["in_full_because"] == nil, "\(parameters)")
     }
@@ -56,7 +56,7 @@ import Testing
     }
 
     /// The check finds the damage first; the error is that of decoding the picture.
-    @Test func aDamagedPictureIsToldOfAsBefore() throws {
+    @Test func aDamagedPictureIsReportedAsBefore() throws {
         let picture = try Fixtures.bytes("large-checkers-8.jpg")
         let pipeline = try ImagePipeline(spec: Self.spec)
         for count in [1_000, picture.count / 2] {

@@ -98,7 +98,7 @@ import Testing
         ("Host: evil.example", "\"evil.example\" in Host"), ("Host: 127.evil.example", "\"127.evil.example\" in Host"),
         ("Host: localhost.evil.example", "in Host"), ("Host: 128.0.0.1", "in Host"),
     ])
-    func othersAreTold(_ fields: String, _ words: String) throws {
+    func othersAreReported(_ fields: String, _ words: String) throws {
         let objection = try objection(fields)
         #expect(objection?.contains(words) == true, "\(objection ?? "none")")
     }

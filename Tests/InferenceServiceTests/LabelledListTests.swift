@@ -31,7 +31,7 @@ import Testing
         #expect(list["label 0"].count == 2)
     }
 
-    @Test func otherIsToldOnlyWhereItCounts() {
+    @Test func otherIsListedOnlyWhereItCounts() {
         let list = LabelledList(["a"]) { Counter() }
         #expect(list.all { $0.count > 0 }.map(\.label) == ["a"])
         list["other"].add()

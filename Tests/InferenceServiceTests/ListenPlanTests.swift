@@ -27,7 +27,7 @@ import Testing
         #expect(plan.replaced == [])
     }
 
-    @Test func socketsOfAnotherProcessAreNobodysHere() throws {
+    @Test func socketsOfAnotherProcessAreIgnored() throws {
         let other = SystemdSockets(environment: ["LISTEN_PID": "8", "LISTEN_FDS": "1"], processID: 7)
         #expect(try ListenPlan(["127.0.0.1:9"], passed: other).replaced == [])
     }

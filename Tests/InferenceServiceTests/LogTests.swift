@@ -39,7 +39,7 @@ import Testing
         #expect(queue.next() == .end)
     }
 
-    @Test func linesAreLostWhereThereIsNoRoomAndThatIsTold() {
+    @Test func linesThatAreLostAreReported() {
         let queue = Probe(capacity: 80)
         for _ in 0..<10 { _ = queue.append(line, isImportant: false) }
         #expect(queue.queue.lost == 5, "three quarters are for all")
@@ -54,7 +54,7 @@ import Testing
         #expect(queue.queue.lost == 15)
     }
 
-    @Test func aLogThatNobodyReadsStopsNobody() async throws {
+    @Test func anUnreadLogStopsNoWriter() async throws {
         let pipe = Pipe()
         let log = try Log(level: .info, format: .text, descriptor: pipe.fileHandleForWriting.fileDescriptor)
         let count = 40_000
@@ -179,7 +179,7 @@ import Testing
         ("a\u{1B}[31m\r\n\u{7F}b", "a [31m   b"), ("\u{E000}", "\\u{E000}"),
         ("gr\u{FC}n \u{1F408} \u{4E2D}", "gr\u{FC}n \u{1F408} \u{4E2D}"),
     ])
-    func whatIsNotPrintableIsTold(_ text: String, _ expected: String) {
+    func controlCharactersAreEscaped(_ text: String, _ expected: String) {
         var line = LogText()
         line.add(text)
         line.keepToOneLine()

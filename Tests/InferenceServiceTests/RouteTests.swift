@@ -28,7 +28,7 @@ import Testing
         #expect(try #require(Route(path: path)).listenerClasses == Set(classes))
     }
 
-    @Test func pathsAreTold() {
+    @Test func pathsAreRecognised() {
         #expect(Route(path: "/") == .page)
         #expect(Route(path: "/v2") == .openInference(.server))
         #expect(Route(path: "/v1/models/m") == .model(name: "m", version: nil))

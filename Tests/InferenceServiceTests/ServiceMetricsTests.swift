@@ -29,7 +29,7 @@ import Testing
     }
 
     /// Who was cancelled was not refused, though its answer, which nobody reads, is the same.
-    @Test func cancellationsAreNoRefusals() {
+    @Test func cancellationsAreNotRefusals() {
         let metrics = ServiceMetrics()
         for stage in InferenceError.Stage.allCases {
             metrics.failed(ServiceError(InferenceError.cancelled(stage: stage)))

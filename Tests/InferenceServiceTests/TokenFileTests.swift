@@ -36,7 +36,7 @@ import Testing
         #expect(read("infer\nread short\nnobody \(Self.secret)").problems.count == 3)
     }
 
-    @Test func bytesThatAreNoTextAreRefused() throws {
+    @Test func bytesThatAreNotTextAreRefused() throws {
         let file = read("infer \(Self.secret)\u{7}\u{7}")
         #expect(file.problems.count == 1)
         #expect(read("infer " + String(repeating: "ü", count: 20)).problems.count == 1)

@@ -231,13 +231,13 @@ import Testing
         #expect(found.first?.hasPrefix("outputs[0].labels: the file has 2 labels") == true, "\(found)")
     }
 
-    @Test func emptyLinesAtTheEndAreNoLabels() async throws {
+    @Test func emptyLinesAtTheEndAreNotLabels() async throws {
         #expect(try await problems(Self.good, labels: "a\nb\nc\n\n\n") == [])
         #expect(try await problems(Self.good, labels: "a\nb\nc") == [])
         #expect(try await problems(Self.good, labels: "a\n\nc\n") == [], "one in between may have no name")
     }
 
-    @Test func severalMistakesAreAllTold() async throws {
+    @Test func severalMistakesAreAllReported() async throws {
         let json = Self.good
             .replacingOccurrences(of: "\"id\": \"good\",", with: "")
             .replacingOccurrences(of: "\"RGB\"", with: "\"CMYK\"")

@@ -87,7 +87,7 @@ import Testing
     }
 
     /// Weights beside a bare file have its name; other files there are not its own.
-    @Test func theWeightsOfABareFileAreNoLinkOutOfTheFolder() async throws {
+    @Test func theWeightsOfABareFileAreNotALinkOutOfTheFolder() async throws {
         try folder.write(["elsewhere/m.bin": "", "models/m.xml": "", "models/n.xml": ""])
         try link("models/m.bin", to: "../elsewhere/m.bin")
         let states = try await repository().records.map(\.state)

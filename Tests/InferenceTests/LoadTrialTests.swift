@@ -42,7 +42,7 @@ import Testing
         #expect(attempts.count == 2)
     }
 
-    @Test func theFileOfKnownModelsOutlivesTheProcessAndMayBeSpoilt() async throws {
+    @Test func theFileOfKnownModelsOutlivesTheProcessAndMayBeDamaged() async throws {
         let folder = try TemporaryFolder()
         let path = try folder.write(["m.onnx": "", "cache/other": ""]) + "/m.onnx"
         let file = folder.url.path + "/cache/known.json"
@@ -87,7 +87,7 @@ import Testing
         }
     }
 
-    @Test func aTrialThatCannotBeMadeIsToldAndTheModelLoaded() async throws {
+    @Test func aFailedTrialProcessIsReportedAndTheModelLoaded() async throws {
         let folder = try TemporaryFolder()
         let path = try folder.write(["m.onnx": ""]) + "/m.onnx"
         let report = try await load(path, Attempts(.impossible("no processes")).trial()).loadReport

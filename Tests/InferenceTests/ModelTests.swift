@@ -248,7 +248,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(1)))
-    func aStreamThatNobodyHoldsStopsTheWork() async throws {
+    func aReleasedStreamStopsTheWork() async throws {
         let (model, _) = try await load(FakeEngine())
         let isCancelled = AsyncStream.makeStream(of: Void.self)
         let source = Source(input: try input, count: 1_000) { index in

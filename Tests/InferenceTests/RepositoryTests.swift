@@ -37,7 +37,7 @@ import Testing
         #expect(ModelRepository.entries(of: folder.url.path + "/b") == [])
     }
 
-    @Test func whatIsNoModelIsTold() throws {
+    @Test func entriesThatAreNotModelsAreReported() throws {
         let folder = try TemporaryFolder()
         try folder.write([
             "m/model.json": Bundles.manifest(), "m/m.onnx": "", "m.onnx": "", "misspelt/model.jsn": "",
@@ -355,7 +355,7 @@ import Testing
     }
 
     /// When a bundle wants to be loaded is not an option of the engine, and must not be forgotten for that.
-    @Test(arguments: [false, true]) func whenABundleWantsToBeLoadedIsReadAnew(byWatching: Bool) async throws {
+    @Test(arguments: [false, true]) func theLoadPolicyOfABundleIsReadAgain(byWatching: Bool) async throws {
         let folder = try TemporaryFolder()
         func write(_ runtime: String) throws {
             try folder.write(["m/model.json": Bundles.manifest(runtime: runtime), "m/m.onnx": ""])
@@ -441,7 +441,7 @@ import Testing
         }
     }
 
-    @Test func aLazyModelThatNobodyAsksIsLetGo() async throws {
+    @Test func anIdleLazyModelIsUnloaded() async throws {
         let folder = try TemporaryFolder()
         try folder.write(["m/model.json": Bundles.manifest(), "m/m.onnx": ""])
         let (repository, events) = try Bundles.repository(folder, policy: .lazy, idle: .nanoseconds(1))

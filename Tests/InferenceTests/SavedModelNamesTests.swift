@@ -15,7 +15,7 @@ import Testing
         #expect(names.inputKey(of: "dense/Sigmoid") == nil && names.outputKey(of: "dense/Sigmoid:1") == nil)
     }
 
-    @Test func cutAndSpoiltFilesHaveFewerNames() throws {
+    @Test func cutAndDamagedFilesHaveFewerNames() throws {
         let whole = try Data(contentsOf: Self.file)
         for count in 0..<whole.count {
             // The signature is at the file's end: no cut has it whole.

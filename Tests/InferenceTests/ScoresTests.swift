@@ -31,7 +31,7 @@ import Testing
         ([Float(-3.5), 0.25, 11.5], "scores of -3.5 to 11.5"), ([-4, -2, -0.5], "scores of -4.0 to -0.5"),
         ([0.1, 1.2, 0], "scores of 0.0 to 1.2"),
     ])
-    func logitsAreToldOfWhenTheModelIsLoaded(_ scores: [Float], _ words: String) async throws {
+    func logitsAreReportedWhenTheModelIsLoaded(_ scores: [Float], _ words: String) async throws {
         let (model, _) = try await load(scores)
         #expect(model.loadReport.advice.count == 1)
         let advice = model.loadReport.advice.first ?? ""
@@ -52,7 +52,7 @@ import Testing
         #expect(model.loadReport.treatment.last == "output \"scores\": \(activation) of what the model gives")
     }
 
-    @Test func whatBecomesOfPixelsAndScoresIsTold() async throws {
+    @Test func normalizationAndActivationAreReported() async throws {
         let (model, _) = try await load([0, 0.5, 1])
         #expect(
             model.loadReport.treatment == [
@@ -69,7 +69,7 @@ import Testing
     }
 
     /// Where the warm-up could not see it, the first answer does, once; a model that is loaded again is looked at again.
-    @Test func scoresOfAnAnswerAreToldOfOnce() async throws {
+    @Test func scoresOfAnAnswerAreReportedOnce() async throws {
         let folder = try TemporaryFolder()
         let json = """
             {

@@ -20,7 +20,7 @@ import Testing
         #expect(top([0.1], 3, 1) == [])
     }
 
-    @Test func notANumberIsNoScore() {
+    @Test func notANumberIsNotAScore() {
         #expect(top([.nan, 0.5, .nan], 3) == [1])
     }
 

@@ -207,7 +207,7 @@ import Testing
         #expect(try scene.repository.readyModel(named: "m") != nil)
     }
 
-    @Test func whatFileSystemsKeepAtTheirTopIsNoModel() throws {
+    @Test func foldersOfTheFileSystemAreNotModels() throws {
         let scene = try Scene(["m/model.json": Bundles.manifest(), "m/m.onnx": "", "lost+found/x": ""])
         scene.faults.set("names:lost+found", EACCES)
         try scene.repository.discover()

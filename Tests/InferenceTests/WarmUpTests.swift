@@ -52,7 +52,7 @@ import Testing
     }
 
     /// What is wrong with a picture is said as it is: a file that cannot be read is not an empty one.
-    @Test func picturesThatCannotBeUsedAreToldWithTheirReason() async throws {
+    @Test func unusablePicturesAreReportedWithTheirReason() async throws {
         for (name, reason) in [
             ("large.png", "has 67108865 bytes: expected at most 67108864"), ("empty.png", "the picture is empty"),
             ("pipe.png", "cannot be read: expected a regular file"),

@@ -30,7 +30,7 @@ import Testing
         #expect(try JSONProbe.string(Array(text.utf8)) == expected)
     }
 
-    @Test func stringThatIsNoUTF8() {
+    @Test func stringThatIsNotUTF8() {
         #expect(throws: JSONError.self) { try JSONProbe.string([0x22, 0xFF, 0x22]) }
     }
 

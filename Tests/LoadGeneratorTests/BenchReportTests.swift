@@ -25,7 +25,7 @@ import Testing
         #expect(StepDoubts.about(clean(rate: nil)) == [])
     }
 
-    @Test func everyDoubtIsTold() {
+    @Test func everyDoubtIsReported() {
         func doubts(_ change: (inout StepResult) -> Void) -> String {
             var result = clean(rate: 1000)
             change(&result)

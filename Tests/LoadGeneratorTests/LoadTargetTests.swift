@@ -26,7 +26,7 @@ import Testing
         ("http://a/b c", "no spaces"), ("http://a/\r\nX: y", "no spaces"), ("http://[::1/", "ends with"),
         ("unix:", "1 to 107"), ("http://:80/", "no host"),
     ])
-    func whatCannotBeMeantIsNamed(_ text: String, _ words: String) {
+    func wrongTargetsAreNamed(_ text: String, _ words: String) {
         #expect {
             _ = try LoadTarget(parsing: text)
         } throws: { "\($0)".contains(words) }

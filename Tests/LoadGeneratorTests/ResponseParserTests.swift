@@ -29,7 +29,7 @@ import Testing
         #expect(single?.bodyCount == 5)
     }
 
-    @Test func nothingIsToldBeforeTheEnd() throws {
+    @Test func nothingIsReportedBeforeTheEnd() throws {
         #expect(try parse(String(plain.dropLast())) == nil)
         #expect(try parse("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r") == nil)
     }
@@ -57,7 +57,7 @@ import Testing
         #expect(try keeps("HTTP/1.0 200 OK\r\nConnection: keep-alive") == true)
     }
 
-    @Test func whiteSpaceRoundAValueIsNoPartOfIt() throws {
+    @Test func whiteSpaceAroundAValueIsNotPartOfIt() throws {
         #expect(try parse("HTTP/1.1 200 OK\r\nContent-Length:\t2 \t\r\n\r\nok")?.bodyCount == 2)
     }
 

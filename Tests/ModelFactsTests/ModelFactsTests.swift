@@ -165,7 +165,7 @@ import Testing
         TimmReader.config(Array((Self.base + more + "}}").utf8), input: FactSize(height: input, width: input))
     }
 
-    @Test func theModelsInputTellsWhichSizeIsMeant() {
+    @Test func theModelsInputDecidesBetweenSizes() {
         let square = { FactSize(height: $0, width: $0) }
         #expect(
             sheet("", input: 224).framing?.value == PictureFraming(.shortest(248), crop: square(224), floors: false))
@@ -309,7 +309,7 @@ import Testing
         HuggingFaceReader.config(Array(text.utf8), source: source)
     }
 
-    @Test func twoThatAgreeAreSilentAndTwoThatDoNotAreTold() {
+    @Test func disagreementsAreReportedAndAgreementsAreNot() {
         let first = config(#"{"id2label": {"0": "cat", "1": "dog"}}"#, "a.json")
         let second = config(#"{"id2label": {"0": "cat", "1": "dog"}}"#, "b.json")
         let third = config(#"{"id2label": {"0": "cat", "1": "fox"}}"#, "c.json")

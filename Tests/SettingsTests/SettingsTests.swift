@@ -60,7 +60,7 @@ import Testing
     }
 
     /// What Kubernetes gives every process beside a service called `ocelli` is not meant for anybody; misspelt settings are.
-    @Test func aServiceLinkIsNoSetting() {
+    @Test func aServiceLinkIsNotASetting() {
         func problems(_ environment: [String: String]) -> [String] {
             var loader = SettingsLoader()
             loader.load(environment: environment)

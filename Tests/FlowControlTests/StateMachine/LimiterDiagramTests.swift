@@ -40,7 +40,7 @@ import Testing
             """)
     }
 
-    @Test func dropNewestRefusesWhoeverFindsNoSlot() {
+    @Test func dropNewestRefusesWithoutAFreeSlot() {
         check(
             Bench(limit: 1, queue: 2, policy: .dropNewest),
             """
