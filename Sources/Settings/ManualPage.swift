@@ -86,7 +86,7 @@ package enum ManualPage {
             .SH SIGNALS
             .TP
             .BR SIGTERM ", " SIGINT
-            Drain: /readyz says 503 at once; new connections are taken for drain_delay more; what was accepted is answered, for at
+            Drain: /readyz answers 503 at once; new connections are accepted for drain_delay more; what was accepted is answered, for at
             most drain_timeout. A second signal ends at once.
             .TP
             .B SIGHUP

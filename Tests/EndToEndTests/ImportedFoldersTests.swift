@@ -130,7 +130,7 @@ struct ImportedFoldersTests {
             environment: ["XDG_CACHE_HOME": Daemon.cache.path])
         let shown = String(decoding: written.output, as: UTF8.self)
         #expect(
-            shown.contains("nobody says: how pixels are normalized (\"normalize\")"),
+            shown.contains("not specified: how pixels are normalized (\"normalize\")"),
             "\(written.status) \(shown) \(written.errors)")
     }
 }
