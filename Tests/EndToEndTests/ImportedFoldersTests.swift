@@ -119,7 +119,7 @@ struct ImportedFoldersTests {
         let described = try Curl.run(daemon.url + "/v1/models/vit", [])
         let remarks = (described.json["remarks"] as? [String] ?? []).joined(separator: "\n")
         #expect(remarks.contains("preprocessor_config.json: is not valid JSON: line "), "\(described.text)")
-        #expect(remarks.contains("labels: config.json and labels.txt name the classes differently; config.json counts"))
+        #expect(remarks.contains("labels: config.json and labels.txt name the classes differently; config.json wins"))
         #expect((described.json["inputs"] as? [[String: Any]])?.first?["type"] as? String == "array")
         let pets = data.appendingPathComponent("things/pictures/pets.jpg")
         let answer = try Curl.post(pets, to: daemon.url + "/v1/models/vit/classify")
