@@ -2,7 +2,7 @@
 
 import argparse
 import json
-import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -158,11 +158,24 @@ class Check:
             yield f"the health check is not a list that begins with ocelli, ready: {words}"
 
 
+def kustomize_command():
+    """The real Kustomize, where one is installed that knows `labels` (version 5); None where not."""
+    if shutil.which("kustomize"):
+        run = subprocess.run(["kustomize", "version"], capture_output=True, text=True, timeout=60)
+        command, version = ["kustomize", "build"], re.search(r"v(\d+)\.", run.stdout)
+    elif shutil.which("kubectl"):
+        run = subprocess.run(["kubectl", "version", "--client", "--output=json"], capture_output=True, text=True, timeout=60)
+        command, version = ["kubectl", "kustomize"], re.search(r'"kustomizeVersion": "v(\d+)\.', run.stdout)
+    else:
+        return None
+    return command if version and int(version[1]) >= 5 else None
+
+
 def compare(texts):
     """Problems of this folder's own Kustomize against the real one, where that is installed."""
-    real = next((words for words in (["kustomize", "build"], ["kubectl", "kustomize"]) if shutil.which(words[0])), None)
+    real = kustomize_command()
     if not real:
-        return None
+        return []
     found = []
     for folder in Check.kustomizations():
         run = subprocess.run([*real, str(folder)], capture_output=True, text=True, timeout=60)
@@ -188,8 +201,8 @@ def skipped():
         yield "HAProxy is not installed: haproxy.cfg is not checked"
     if not services.has_generator():
         yield "podman's generator is not installed: quadlet files are compared with the keys of its manual"
-    if not shutil.which("kustomize") and not shutil.which("kubectl"):
-        yield "neither kustomize nor kubectl is installed: the overlays are built by this script alone"
+    if not kustomize_command():
+        yield "neither kustomize nor kubectl of a version with kustomize 5 is installed: the overlays are built by this script alone"
 
 
 def main():
@@ -197,7 +210,7 @@ def main():
     parser.add_argument("--self-test", action="store_true", help="plant a typo in every key of every file: each must be found")
     arguments = parser.parse_args()
     check, texts = Check(), files.Files()
-    problems = check.problems(texts) + (compare(texts) or [])
+    problems = check.problems(texts) + compare(texts)
     for line in skipped():
         print(f"check-deploy: {line}")
     for problem in problems:

@@ -17,6 +17,7 @@ import re
 import shutil
 import signal
 import socket
+import subprocess
 import sys
 import threading
 import time
@@ -279,7 +280,7 @@ class Pod:
         self.signal(number)
         try:
             self.process.process.wait(self.grace)
-        except Exception:  # subprocess.TimeoutExpired
+        except subprocess.TimeoutExpired:
             self.killed_at_grace = True
             self.signal(signal.SIGKILL)
             self.process.process.wait(10)
