@@ -152,6 +152,45 @@ struct OperationsTests {
         #expect(row("max_total_body").contains("64MiB"), "\(result.text)")
     }
 
+    /// A folder in which control groups with a limit of threads can be made; nil where there is none.
+    private static let threadGroups: String? = {
+        for (folder, file) in [("/sys/fs/cgroup/pids", "cgroup.procs"), ("/sys/fs/cgroup", "cgroup.subtree_control")] {
+            guard getuid() == 0, let text = try? String(contentsOfFile: folder + "/" + file, encoding: .utf8) else {
+                continue
+            }
+            if file == "cgroup.procs" || text.contains("pids") { return folder }
+        }
+        return nil
+    }()
+
+    /// TasksMax= as a real control group has it. The models that fit are served; the others' errors say what the limit is.
+    @Test(.enabled(if: threadGroups != nil, "needs root, and a control group that counts threads"))
+    func moreModelsThanThreadsAreExplained() throws {
+        let name = "ocelli-test-\(UUID().uuidString)", group = try #require(Self.threadGroups) + "/" + name
+        let models = FileManager.default.temporaryDirectory.appendingPathComponent(name)
+        try FileManager.default.createDirectory(at: models, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: models) }
+        for number in 10..<24 {
+            try FileManager.default.copyItem(
+                at: SharedData.packageRoot.appendingPathComponent("models/digits"),
+                to: models.appendingPathComponent("m\(number)"))
+        }
+        guard mkdir(group, 0o755) == 0 else { return }
+        defer { rmdir(group) }
+        try "40".write(toFile: group + "/pids.max", atomically: false, encoding: .utf8)
+        let daemon = try Daemon(
+            ["--models", models.path, "--streams", "2", "--load-trial=false"],
+            launcher: ["sh", "-c", "echo $$ >'\(group)/cgroup.procs' && exec \"$0\" \"$@\""])
+        let limit = "pids.max of /\(name) is 40"
+        #expect(daemon.log.contains("14 models are loaded at start and take about 42 threads"), "\(daemon.log)")
+        #expect(daemon.log.contains("no more threads can be started (\(limit))"), "\(daemon.log)")
+        #expect(daemon.log.contains("raise the limit (TasksMax in the unit)"), "\(daemon.log)")
+        let ready = try Curl.run(daemon.url + "/readyz")
+        #expect(ready.status == 503 && ready.code == "model_not_ready")
+        #expect(try Curl.post(BadInputTests.seven, to: daemon.url + "/v1/models/m10/classify").topLabel == "7")
+        #expect(daemon.stop() == 0, "\(daemon.log)")
+    }
+
     /// The folders of the root below which a control group file system is mounted (proc_pid_mountinfo(5): the type is the
     /// first word after the dash).
     private static func foldersWithControlGroups() throws -> Set<String> {
