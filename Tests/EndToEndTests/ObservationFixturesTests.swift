@@ -110,4 +110,39 @@ struct ObservationFixturesTests {
             for (found, value) in zip(vector, wanted) { #expect(abs(Double(found) - value / length) < 1e-4) }
         }
     }
+
+    /// Exports of Ultralytics as they are: masks and keypoints come with the boxes. Pictures of 24 pixels go into tensors of 64.
+    @Test func exportsOfUltralyticsWithoutAModelJSON() throws {
+        let daemon = try Daemon(["--models", Self.folder.path])
+        defer { daemon.stop() }
+        let picture = Self.folder.appendingPathComponent("picture0.png")
+        func one(_ name: String) throws -> [String: Any] {
+            let answer = try Curl.post(picture, to: daemon.url + "/v1/models/\(name)/detect")
+            let found = try #require(answer.json["detections"] as? [[String: Any]], "\(name): \(answer.text)")
+            #expect(found.count == 1)
+            return try #require(found.first)
+        }
+        func area(_ found: [String: Any]) throws -> Int {
+            let mask = try #require(found["mask"] as? [String: Any])
+            #expect(mask["size"] as? [Int] == [24, 24])
+            let runs = ThingsTests.runs(try #require(mask["counts"] as? String))
+            return runs.enumerated().reduce(0) { $0 + ($1.offset % 2 == 1 ? $1.element : 0) }
+        }
+        let segment = try one("ultralytics_segment"), final = try one("ultralytics_segment_end")
+        let box = ["x": 8.25, "y": 8.25, "width": 7.5, "height": 7.5]
+        #expect(segment["label"] as? String == "dog" && segment["box"] as? [String: Double] == box)
+        // Pixels whose middle is in the box.
+        #expect(try area(segment) == 8 * 8)
+        #expect(
+            final["box"] as? [String: Double] == ["x": 3.75, "y": 3.75, "width": 11.25, "height": 11.25])
+        #expect(try area(final) == 11 * 11)
+        let pose = try one("ultralytics_pose")
+        #expect(pose["label"] as? String == "cat" && pose["box"] as? [String: Double] == box)
+        let points = try #require(pose["keypoints"] as? [[String: Any]])
+        #expect(points.map { $0["x"] as? Double } == [11.25, 15, 3.75])
+        #expect(points.map { $0["y"] as? Double } == [11.625, 7.5, 3.75])
+        // Turned boxes are not read: the tensor is served as it is.
+        #expect(try Curl.post(picture, to: daemon.url + "/v1/models/ultralytics_obb/detect").status == 400)
+        #expect(try Curl.post(picture, to: daemon.url + "/v1/models/ultralytics_obb/predict").status == 200)
+    }
 }

@@ -150,7 +150,7 @@ struct ThingsTests {
     }
 
     /// COCO's compressed run lengths, as pycocotools reads them.
-    private static func runs(_ text: String) -> [Int] {
+    static func runs(_ text: String) -> [Int] {
         var runs: [Int] = []
         var bytes = Array(text.utf8)[...]
         while !bytes.isEmpty {
