@@ -80,8 +80,8 @@ import Testing
 
     // MARK: Trees
 
-    /// A regressor of the nodes: tree, node, behavior (6: leaf), true and false child.
-    private func trees(_ nodes: [(Int, Int, Int, Int, Int)]) -> [UInt8] {
+    /// A regressor of the nodes: tree, node, behavior (6: leaf, whose value is its node's number), true and false child.
+    private func trees(_ nodes: [(Int, Int, Int, Int, Int)], missingGoesToTrue: Bool = false) -> [UInt8] {
         func varint(_ value: Int) -> [UInt8] {
             var value = value, bytes: [UInt8] = []
             while value >= 128 {
@@ -94,7 +94,9 @@ import Testing
         func field(_ number: Int, _ bytes: [UInt8]) -> [UInt8] { varint(number << 3 | 2) + varint(bytes.count) + bytes }
         let list = nodes.flatMap { node -> [UInt8] in
             let numbers = field(1, node.0) + field(2, node.1) + field(3, node.2)
-            return field(1, numbers + field(12, node.3) + field(13, node.4))
+            let value = withUnsafeBytes(of: Double(node.1).bitPattern.littleEndian) { varint(2 << 3 | 1) + $0 }
+            let rest = node.2 == 6 ? field(20, value) : field(14, missingGoesToTrue ? 1 : 0)
+            return field(1, numbers + field(12, node.3) + field(13, node.4) + rest)
         }
         func feature(_ name: String) -> [UInt8] { field(1, Array(name.utf8)) + field(3, field(2, [])) }
         let description = field(1, feature("x")) + field(10, feature("y"))
@@ -119,5 +121,16 @@ import Testing
                 #expect(error.description.hasPrefix("treeEnsembleRegressor"))
             }
         }
+    }
+
+    @Test(arguments: [(0, false, 1), (0.5, true, 2), (.nan, true, 1), (.nan, false, 2)] as [(Double, Bool, Double)])
+    func aMissingValueGoesWhereItsNodeSays(_ value: Double, _ missingGoesToTrue: Bool, _ expected: Double) throws {
+        let bytes = trees([(0, 0, 0, 1, 2), (0, 1, 6, 0, 0), (0, 2, 6, 0, 0)], missingGoesToTrue: missingGoesToTrue)
+        var run = StepRun(try ModelSteps(try ModelSpecification(Bytes(bytes))), inputs: ["x": .double(value)])
+        guard case .done = try run.advance(), case .double(let found)? = run.table["y"] else {
+            Issue.record("no number")
+            return
+        }
+        #expect(found == expected)
     }
 }

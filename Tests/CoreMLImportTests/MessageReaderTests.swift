@@ -46,6 +46,15 @@ import Testing
         #expect(throws: Problem.self) { try message.packed(1, width: 4) }
     }
 
+    @Test func listsOfFloatsAreWhole() throws {
+        let one: [UInt8] = [0x0D, 0, 0, 0xC0, 0x3F], two: [UInt8] = [0x0A, 8, 0, 0, 0x80, 0x3F, 0, 0, 0, 0x40]
+        #expect(try Message(MessageReader(Bytes(one))).floats(1) == [1.5])
+        #expect(try Message(MessageReader(Bytes(two + one))).floats(1) == [1, 2, 1.5])
+        #expect(throws: Problem.self) {
+            _ = try Message(MessageReader(Bytes([0x0A, 5, 0, 0, 0x80, 0x3F, 0]))).floats(1)
+        }
+    }
+
     @Test func nestingIsBounded() throws {
         var bytes: [UInt8] = []
         for _ in 0..<120 {
