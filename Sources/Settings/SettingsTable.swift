@@ -98,8 +98,8 @@ package enum SettingsTable {
                 "Threads of a request that nothing else runs beside. Where this is more than other requests have, the model is "
                     + "compiled once more for it, which takes about the memory of the model again. auto: as many as threads, for "
                     + "models whose inference takes 1 ms or more, as long as that is a tenth faster; compiled after eight such "
-                    + "requests in a row, and released when it was of no use for ten minutes. A number: from the first request on, "
-                    + "for every model. 0: never."
+                    + "requests in a row, unless the process has more than a quarter of its memory in use, and released when it was of no "
+                    + "use for ten minutes. A number: from the first request on, for every model. 0: never."
             ),
             .automatic(
                 "instances", \.instances, 1...1024, "Infer requests per model. auto: as many as the engine recommends."),

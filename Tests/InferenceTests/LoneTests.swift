@@ -169,6 +169,21 @@ import Testing
         #expect(try await settled(model) == .ready)
     }
 
+    /// A process that has much of its memory in use already gets no variant by default.
+    @Test func thereMustBeMemoryForIt() async throws {
+        let engine = FakeEngine(endsAtOnce: false, threads: 4), folder = try TemporaryFolder()
+        let runtime = #"{ "warmup": { "runs": 0 } }"#
+        let model = try await load(engine, lone: .automatic(threads: 4, mostResident: 4096), runtime: runtime, folder)
+        for _ in 0..<12 {
+            let task = Task { try await predict(model) }
+            for _ in 0..<2000 where engine.running < 1 { try await Task.sleep(for: .milliseconds(5)) }
+            try await Task.sleep(for: .milliseconds(2))
+            engine.endOne()
+            _ = try await task.value
+        }
+        #expect(model.loneReport?.state == .notCompiled)
+    }
+
     @Test func theRepositoryTellsOfIt() async throws {
         let folder = try TemporaryFolder()
         let engine = FakeEngine(threads: 4)

@@ -7,7 +7,9 @@ public enum LonePolicy: Sendable, Hashable {
     case never
     /// With so many threads, for models whose inference takes a millisecond or more (smaller ones gain little), as long as that is
     /// faster: compiled after eight lone predictions in a row, released where it was of no use for ten minutes.
-    case automatic(threads: Int)
+    /// - Parameter mostResident: bytes; a process that has more in memory gets no further variant, which takes about as much as its
+    ///   model.
+    case automatic(threads: Int, mostResident: Int = .max)
     /// With so many threads, for every model, from the first lone prediction on.
     case always(threads: Int)
 
@@ -18,17 +20,16 @@ public enum LonePolicy: Sendable, Hashable {
     var threads: Int? {
         switch self {
         case .never: nil
-        case .automatic(let threads), .always(let threads): threads
+        case .automatic(let threads, _), .always(let threads): threads
         }
     }
 
     /// When the variant is worth its memory.
     var worth: Worth {
-        if case .automatic = self {
-            Worth(inference: 1_000_000, inARow: 8, mustWin: true, unused: 600_000_000_000)
-        } else {
-            Worth()
-        }
+        guard case .automatic(_, let mostResident) = self else { return Worth() }
+        return Worth(
+            inference: 1_000_000, inARow: 8, before: 2, mustWin: true, unused: 600_000_000_000,
+            mostResident: mostResident)
     }
 
     /// When a variant is compiled, and when it is released again.
@@ -37,9 +38,14 @@ public enum LonePolicy: Sendable, Hashable {
         var inference: UInt64 = 0
         /// Lone predictions that follow each other, none of any other kind between, after which it is compiled.
         var inARow = 1
+        /// Lone predictions that must come directly before one that runs on it: with two clients one is often alone for a moment,
+        /// and would be in the other's way.
+        var before = 0
         /// Whether it is used only as long as it is faster.
         var mustWin = false
         /// Nanoseconds in which it was not used after which it is released; nil for never.
         var unused: UInt64?
+        /// Bytes that the process may have in memory when it is compiled.
+        var mostResident = Int.max
     }
 }

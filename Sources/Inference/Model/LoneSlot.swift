@@ -45,7 +45,7 @@ final class LoneSlot: Sendable {
 
     /// The variant's infer request for a lone prediction, where that is the better way and the request is free.
     func takeRequest() -> RequestPool.PooledRequest? {
-        guard recipe != nil else { return nil }
+        guard recipe != nil, inARow.load(ordering: .relaxed) >= worth.before else { return nil }
         let (variant, wins) = state.withLock { state -> (LoneVariant?, Bool) in
             guard let variant = state.variant, !worth.mustWin || state.choice.next() else { return (nil, false) }
             return (variant, state.choice.variantWins)
@@ -70,14 +70,19 @@ final class LoneSlot: Sendable {
         }
         if worth.mustWin { state.withLock { $0.choice.record(inference, onVariant: onVariant) } }
         let count = inARow.wrappingAdd(1, ordering: .relaxed).newValue
-        return count >= worth.inARow && inference >= worth.inference ? begin() : nil
+        return count >= worth.inARow && inference >= worth.inference ? begin(mostResident: worth.mostResident) : nil
     }
 
-    /// What to compile; nil where that has been done, or tried.
-    func begin() -> LoneVariant.Recipe? {
+    /// What to compile; nil where that has been done, or tried, or the process has more bytes in memory.
+    func begin(mostResident: Int = .max) -> LoneVariant.Recipe? {
         state.withLock { state in
-            guard recipe != nil, state.report.state == .notCompiled, MonotonicInstant.now.nanoseconds >= state.notBefore
-            else { return nil }
+            let now = MonotonicInstant.now.nanoseconds
+            guard recipe != nil, state.report.state == .notCompiled, now >= state.notBefore else { return nil }
+            if mostResident < .max, (Process.residentBytes ?? .max) > mostResident {
+                // Looked at again in a minute.
+                state.notBefore = now &+ 60_000_000_000
+                return nil
+            }
             state.report.state = .compiling
             return recipe
         }

@@ -97,7 +97,9 @@ package struct ServicePlan {
     /// How lone requests run. Only where a daemon serves: who loads a model to run it once gains nothing.
     package var lonePolicy: LonePolicy {
         if let threads = settings.loneThreads { return LonePolicy(threads: threads) }
-        return .automatic(threads: loneThreads.value)
+        // A variant takes no more than the model, which is part of what is resident: together at most half of the memory.
+        return .automatic(
+            threads: loneThreads.value, mostResident: Int(clamping: resources.memoryBytes.value / 4))
     }
 
     /// Threads of a lone request, where no number is configured.
