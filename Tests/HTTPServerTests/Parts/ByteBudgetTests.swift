@@ -46,6 +46,9 @@ struct ByteBudgetTests {
         budget.trim(10)
         #expect(!budget.isShort && budget.releases == 1)
         #expect(!budget.take(50, body: ObjectIdentifier(two)), "the first may still overdraw")
+        let other = ByteBudget(total: 300, largest: 100)
+        #expect(other.take(199, body: ObjectIdentifier(one)))
+        #expect(other.take(1, isOptional: true, body: ObjectIdentifier(two)), "up to the reserve")
     }
 
     @Test("another bound counts from when it is set, and what is taken stays taken")
