@@ -113,9 +113,10 @@ def rollouts(front_name, count, seed, folder, resize=False):
         for _ in range(count):
             deployment.roll()
         clients.phase = "scaling"
-        deployment.scale(1)
+        # Never two addresses without a pod: nginx, which does not probe, tries two (`proxy_next_upstream_tries`).
+        deployment.scale(3)
         deployment.scale(2)
-        time.sleep(1)
+        time.sleep(8)
         clients.phase = "resizing"
         unchanged = [pod.name for pod in list(deployment.pods) if resize and not resized(pod)]
         clients.phase = "after"
