@@ -16,7 +16,7 @@ final class ModelSlot: Sendable {
     let name: String
     let path: String
     /// The folder of models that it is in.
-    private let folder: String
+    let folder: String
     /// The version of a numbered folder; others tell it themselves, and may tell another after a reload.
     let numbered: String?
     /// Whether this is not a model, but the place of a folder that could not be read when it was found: there is nothing to be

@@ -59,7 +59,9 @@ struct RepositoryLook {
     /// `..data` link of a ConfigMap) may bring other names of files, or another number, and requests must not fail meanwhile.
     mutating func keepUntilReplaced() {
         for slot in dropped where slot.readyModel != nil {
-            guard let successors = slots[slot.name]?.filter({ !$0.isLeaving }), !successors.isEmpty,
+            // Only in the same place: where the settings name another folder, its model counts at once.
+            guard let successors = slots[slot.name]?.filter({ !$0.isLeaving }),
+                successors.contains(where: { $0.folder == slot.folder }),
                 successors.allSatisfy({ $0.readyModel == nil && !$0.isHeldBack })
             else { continue }
             slot.isLeaving = true
