@@ -162,7 +162,11 @@ class Pod:
         # The program and its libraries, wherever they lie; last, for that may be under a volume's path.
         program = pathlib.Path(daemon.binary()).resolve()
         for place in sorted({str(daemon.ROOT), *libraries(str(program))}):
-            command += ["--ro-bind", os.path.realpath(place), place]
+            real = os.path.realpath(place)
+            command += ["--ro-bind", real, real]
+            # Where the way there is a link: also by that, unless the link itself is in the project, which is there already.
+            if real != place and not place.startswith(f"{daemon.ROOT}/"):
+                command += ["--ro-bind", real, place]
         command += [
             "--remount-ro", "/", "--unshare-user", "--unshare-pid", "--unshare-ipc", "--die-with-parent", "--new-session",
             "--uid", str(self.user), "--gid", str(self.group), "--cap-drop", "ALL", "--chdir", "/", "--clearenv",
