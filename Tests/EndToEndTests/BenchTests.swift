@@ -32,9 +32,10 @@ struct BenchTests {
         let result = try bench(
             "\(root)/models/digits", "\(root)/examples/seven.png", "\(root)/examples/three.png", "--seconds", "300ms")
         #expect(result.status == 0, "\(result.errors)")
-        for words in ["2 pictures", "engine alone", "Through the socket : in process", "budget: 150"] {
+        for words in ["2 pictures", "engine alone", "Through the socket : in process"] {
             #expect(result.text.contains(words), "\(words): \(result.text)")
         }
+        #expect(!result.text.contains("budget"), "aims of the developers are none of the user's")
     }
 
     @Test func aLoadAtARateIsAnswered() throws {
