@@ -137,7 +137,19 @@ class Daemon:
         return 0
 
     def files(self):
-        return len(os.listdir(f"/proc/{self.pid}/fd"))
+        """Open files. A compiled model that the engine has mapped from the cache counts when it is mapped again only: the variant for
+        lone requests comes and goes, but a model that is never released would be mapped once more by each reload."""
+        count, mapped = 0, set()
+        for name in os.listdir(f"/proc/{self.pid}/fd"):
+            try:
+                target = os.readlink(f"/proc/{self.pid}/fd/{name}")
+            except OSError:
+                continue  # closed meanwhile
+            if target.removesuffix(" (deleted)").endswith(".blob") and target not in mapped:
+                mapped.add(target)
+            else:
+                count += 1
+        return count
 
     def threads(self):
         """Names of its threads, sorted."""
