@@ -8,11 +8,12 @@ package struct Bytes: Sendable {
 
     /// Memory that is released with the last slice of it.
     private final class Storage: @unchecked Sendable {
-        // Sendable, as nobody writes to the memory after `init`, and the release runs once, in `deinit`.
+        // Safe to share: the members never change, the memory is only read once it is here (all initializers of `Bytes` fill it
+        // before; who lends memory promises not to write to it), and `deinit`, which has the last reference, releases it once.
         let memory: UnsafeRawBufferPointer
-        let release: (UnsafeRawBufferPointer) -> Void
+        let release: @Sendable (UnsafeRawBufferPointer) -> Void
 
-        init(_ memory: UnsafeRawBufferPointer, release: @escaping (UnsafeRawBufferPointer) -> Void) {
+        init(_ memory: UnsafeRawBufferPointer, release: @escaping @Sendable (UnsafeRawBufferPointer) -> Void) {
             self.memory = memory
             self.release = release
         }

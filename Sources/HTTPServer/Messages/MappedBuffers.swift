@@ -11,8 +11,9 @@ enum MappedBuffers {
     private static let most = 4 << 20
 
     private struct Kept: @unchecked Sendable {
-        // Safe to send, though pointers are not: the only value of this type is made below and never leaves the lock. What
-        // its addresses point to is nobody else's, for the body that gave a buffer away was in its deinit.
+        // Safe to send, though pointers are not: a value of this type is only ever inside `kept`, and is read and changed with
+        // its lock held. A buffer in it has no other owner: who gives one has no reference to it any more (`HTTPBody.deinit`),
+        // and who takes one, or unmaps it, has removed it here before the lock is released.
 
         /// By class of size, the one kept for longest first.
         var buffers: [[MappedBuffer]] = Array(repeating: [], count: 64)
@@ -86,7 +87,8 @@ enum MappedBuffers {
 
 /// Mapped memory, and how much of its beginning may be resident: what was ever written to.
 struct MappedBuffer: @unchecked Sendable {
-    // Safe to send: whoever has the value owns the memory, as with a `sending` value; it is in one place at a time.
+    // Safe to send: the members never change, and the memory has one owner at a time. It moves from a body's deinit through
+    // the lock of `MappedBuffers.kept` to the next body, and the one who hands it on does not touch it again.
     let base: UnsafeMutableRawPointer
     let capacity: Int
     let resident: Int

@@ -217,7 +217,7 @@ public final class ModelRepository: Sendable {
         ((try? RepositoryScanner().scan(folder)) ?? []).map(\.path).filter { $0 != folder }
     }
 
-    /// The bundles and model files of a model with a name of its own; the place itself where there is no model. Blocks.
+    /// The bundles and model files that a named model's path contains; the path itself if it contains none. Blocks.
     package static func entries(of model: NamedModel) -> [String] { RepositoryScanner().models(at: model) }
 
     /// Whether a new entry has all its parts; one that has not is reported and ignored.

@@ -75,7 +75,7 @@ struct RepositoryScanner: Sendable {
             let versions = Self.versions(among: names).compactMap { version($0, of: name, at: path, in: path) }
             if !versions.isEmpty { return versions }
             let inside = names.sorted().filter { !Self.isPassedOver($0) }.flatMap { found(at: $0, in: path) }
-            // Where there is no model, or several, the load fails and says what was expected.
+            // With no model in it, or with several, the path itself is loaded: that fails, and the error says what is expected.
             guard Set(inside.map(\.name)).count == 1 else { return [itself] }
             return inside.map {
                 Found(name: name, version: $0.version, path: $0.path, folder: path, failure: $0.failure)

@@ -127,9 +127,21 @@ struct CoreMLFile {
         guard let memory = mmap(nil, max(1, size), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0),
             memory != MAP_FAILED
         else { throw Problem("has \(size) bytes, more than there is memory") }
-        let bytes = Bytes(lending: UnsafeRawBufferPointer(start: memory, count: size)) {
+        do throws(Problem) {
+            try fill(memory, size, from: descriptor)
+        } catch {
+            munmap(memory, max(1, size))
+            throw error
+        }
+        // Lent only now: `Bytes` may not be written to.
+        return Bytes(lending: UnsafeRawBufferPointer(start: memory, count: size)) {
             munmap(UnsafeMutableRawPointer(mutating: $0.baseAddress), max(1, $0.count))
         }
+    }
+
+    private static func fill(
+        _ memory: UnsafeMutableRawPointer, _ size: Int, from descriptor: Int32
+    ) throws(Problem) {
         var done = 0
         while done < size {
             let count = Glibc.read(descriptor, memory + done, size - done)
@@ -138,7 +150,6 @@ struct CoreMLFile {
             guard count > 0 else { throw Problem("is being changed: it has fewer bytes than a moment ago") }
             done += count
         }
-        return bytes
     }
 }
 

@@ -3,7 +3,7 @@ internal import Synchronization
 
 /// One infer request of OpenVINO, with its callback.
 ///
-/// Sendable: the handle never changes, and ``InferRequest``'s owner rule keeps all calls but ``cancel()`` to one thread
+/// `@unchecked Sendable`: no member ever changes, and ``InferRequest``'s owner rule keeps all calls but ``cancel()`` to one thread
 /// at a time; `ov_infer_request_cancel` may be called from any thread meanwhile.
 final class OpenVINORequest: InferRequest, @unchecked Sendable {
     private let handle: OpenVINOHandle
