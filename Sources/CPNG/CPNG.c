@@ -210,35 +210,9 @@ static _Noreturn void on_encode_error(png_structp png, png_const_charp message) 
     png_longjmp(png, 1);
 }
 
-// Apart from cpng_encode so that what it fills is not a local variable of the function that calls setjmp.
+// Apart from cpng_encode_rows so that what it fills is not a local variable of the function that calls setjmp.
 static int encode(
-    encoder *target, const uint8_t *pixels, uint32_t width, uint32_t height, uint32_t channels, int compression) {
-    png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, NULL, on_encode_error, on_warning);
-    if (!png) {
-        return 0;
-    }
-    png_infop info = png_create_info_struct(png);
-    if (!info || setjmp(png_jmpbuf(png))) {
-        png_destroy_write_struct(&png, info ? &info : NULL);
-        return 0;
-    }
-    png_set_write_fn(png, target, on_write, on_flush);
-    png_set_user_limits(png, 0x7FFFFFFF, 0x7FFFFFFF);
-    png_set_compression_level(png, compression);
-    png_set_IHDR(
-        png, info, width, height, 8, channels == 1 ? PNG_COLOR_TYPE_GRAY : PNG_COLOR_TYPE_RGB, PNG_INTERLACE_NONE,
-        PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
-    png_write_info(png, info);
-    for (uint32_t row = 0; row < height; row++) {
-        png_write_row(png, pixels + (size_t)row * width * channels);
-    }
-    png_write_end(png, NULL);
-    png_destroy_write_struct(&png, &info);
-    return 1;
-}
-
-static int encode_rows(
-    encoder *target, uint32_t width, uint32_t height, int bits, const uint8_t *palette, int compression,
+    encoder *target, uint32_t width, uint32_t height, int bits, int color, const uint8_t *palette, int compression,
     const uint8_t *(*row)(void *context, uint32_t index), void *context) {
     png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, NULL, on_encode_error, on_warning);
     if (!png) {
@@ -253,8 +227,8 @@ static int encode_rows(
     png_set_user_limits(png, 0x7FFFFFFF, 0x7FFFFFFF);
     png_set_compression_level(png, compression);
     png_set_IHDR(
-        png, info, width, height, bits, palette ? PNG_COLOR_TYPE_PALETTE : PNG_COLOR_TYPE_GRAY, PNG_INTERLACE_NONE,
-        PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
+        png, info, width, height, bits, color, PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT,
+        PNG_FILTER_TYPE_DEFAULT);
     if (palette) {
         png_color colors[256];
         for (int index = 0; index < 256; index++) {
@@ -277,11 +251,12 @@ static int encode_rows(
     return 1;
 }
 
-uint8_t *cpng_encode_rows(
-    uint32_t width, uint32_t height, int bits, const uint8_t *palette, int compression,
+// The bytes of a whole file, or NULL.
+static uint8_t *encoded(
+    uint32_t width, uint32_t height, int bits, int color, const uint8_t *palette, int compression,
     const uint8_t *(*row)(void *context, uint32_t index), void *context, size_t *count) {
     encoder target = {NULL, 0, 0};
-    if (!encode_rows(&target, width, height, bits, palette, compression, row, context)) {
+    if (!encode(&target, width, height, bits, color, palette, compression, row, context)) {
         free(target.bytes);
         return NULL;
     }
@@ -289,13 +264,26 @@ uint8_t *cpng_encode_rows(
     return target.bytes;
 }
 
+uint8_t *cpng_encode_rows(
+    uint32_t width, uint32_t height, int bits, const uint8_t *palette, int compression,
+    const uint8_t *(*row)(void *context, uint32_t index), void *context, size_t *count) {
+    int color = palette ? PNG_COLOR_TYPE_PALETTE : PNG_COLOR_TYPE_GRAY;
+    return encoded(width, height, bits, color, palette, compression, row, context, count);
+}
+
+typedef struct {
+    const uint8_t *pixels;
+    size_t stride;
+} picture;
+
+static const uint8_t *picture_row(void *context, uint32_t index) {
+    const picture *whole = context;
+    return whole->pixels + index * whole->stride;
+}
+
 uint8_t *cpng_encode(
     const uint8_t *pixels, uint32_t width, uint32_t height, uint32_t channels, int compression, size_t *count) {
-    encoder target = {NULL, 0, 0};
-    if (!encode(&target, pixels, width, height, channels, compression)) {
-        free(target.bytes);
-        return NULL;
-    }
-    *count = target.count;
-    return target.bytes;
+    picture whole = {pixels, (size_t)width * channels};
+    int color = channels == 1 ? PNG_COLOR_TYPE_GRAY : PNG_COLOR_TYPE_RGB;
+    return encoded(width, height, 8, color, NULL, compression, picture_row, &whole, count);
 }

@@ -41,21 +41,33 @@ struct SystemPackageTests {
         #expect(Self.files(under: URL(fileURLWithPath: prefix)) == ["bin"])
     }
 
+    /// Builds the package; its path.
+    private func package(in root: URL) throws -> String {
+        let script = SharedData.packageRoot.appendingPathComponent("scripts/deb").path
+        let build = try Shell.run(script, [root.path + "/built"], environment: environment)
+        let package = build.text.trimmingCharacters(in: .whitespacesAndNewlines)
+        try #require(build.status == 0 && package.hasSuffix(".deb"), "\(build.errors)")
+        return package
+    }
+
+    /// A folder that dpkg takes for the root of a system without packages, with further folders in it.
+    private static func installationRoot(in root: URL, _ further: [String] = []) throws -> URL {
+        let target = root.appendingPathComponent("target")
+        for folder in ["var/lib/dpkg/info", "var/lib/dpkg/updates", "var/lib/dpkg/triggers", "var/log"] + further {
+            try FileManager.default.createDirectory(
+                at: target.appendingPathComponent(folder), withIntermediateDirectories: true)
+        }
+        try "".write(to: target.appendingPathComponent("var/lib/dpkg/status"), atomically: true, encoding: .utf8)
+        return target
+    }
+
     @Test(
         .enabled(if: MetricsTests.hasTool("dpkg-deb") && getuid() == 0, "needs dpkg, and root to install with it"))
     func thePackageInstallsAndIsPurgedWhole() throws {
         let root = try Self.folder()
         defer { try? FileManager.default.removeItem(at: root) }
-        let script = SharedData.packageRoot.appendingPathComponent("scripts/deb").path
-        let build = try Shell.run(script, [root.path + "/built"], environment: environment)
-        let package = build.text.trimmingCharacters(in: .whitespacesAndNewlines)
-        #expect(build.status == 0 && package.hasSuffix(".deb"), "\(build.errors)")
-        let target = root.appendingPathComponent("target")
-        for folder in ["var/lib/dpkg/info", "var/lib/dpkg/updates", "var/lib/dpkg/triggers", "var/log"] {
-            try FileManager.default.createDirectory(
-                at: target.appendingPathComponent(folder), withIntermediateDirectories: true)
-        }
-        try "".write(to: target.appendingPathComponent("var/lib/dpkg/status"), atomically: true, encoding: .utf8)
+        let package = try package(in: root)
+        let target = try Self.installationRoot(in: root)
         func dpkg(_ arguments: String...) throws -> Shell.Result {
             try Shell.run(
                 "dpkg", ["--root=\(target.path)", "--force-depends", "--force-script-chrootless"] + arguments)
@@ -91,22 +103,13 @@ struct SystemPackageTests {
     func anUpgradeRestartsAndARemovalDisables() throws {
         let root = try Self.folder()
         defer { try? FileManager.default.removeItem(at: root) }
-        let script = SharedData.packageRoot.appendingPathComponent("scripts/deb").path
-        let build = try Shell.run(script, [root.path + "/built"], environment: environment)
-        let package = build.text.trimmingCharacters(in: .whitespacesAndNewlines)
-        #expect(build.status == 0 && package.hasSuffix(".deb"), "\(build.errors)")
+        let package = try package(in: root)
         let depends = try Shell.run("dpkg-deb", ["-f", package, "Depends"]).text
         #expect(depends.contains("procps") && depends.contains("libc6 (>= "), "\(depends)")
-        let target = root.appendingPathComponent("target"), calls = root.appendingPathComponent("calls").path
+        let target = try Self.installationRoot(in: root, ["run/systemd/system"])
+        let calls = root.appendingPathComponent("calls").path
         let wants = target.appendingPathComponent("etc/systemd/system/multi-user.target.wants")
-        for folder in [
-            "var/lib/dpkg/info", "var/lib/dpkg/updates", "var/lib/dpkg/triggers", "var/log", "run/systemd/system",
-        ] {
-            try FileManager.default.createDirectory(
-                at: target.appendingPathComponent(folder), withIntermediateDirectories: true)
-        }
         try FileManager.default.createDirectory(at: wants, withIntermediateDirectories: true)
-        try "".write(to: target.appendingPathComponent("var/lib/dpkg/status"), atomically: true, encoding: .utf8)
         let bin = root.appendingPathComponent("bin")
         try FileManager.default.createDirectory(at: bin, withIntermediateDirectories: true)
         for name in ["systemctl", "deb-systemd-invoke"] {
@@ -142,10 +145,7 @@ struct SystemPackageTests {
     func anUpgradeUnderLoadLosesNoRequest() throws {
         let root = try Self.folder()
         defer { try? FileManager.default.removeItem(at: root) }
-        let script = SharedData.packageRoot.appendingPathComponent("scripts/deb").path
-        let build = try Shell.run(script, [root.path + "/built"], environment: environment)
-        let package = build.text.trimmingCharacters(in: .whitespacesAndNewlines)
-        #expect(build.status == 0 && package.hasSuffix(".deb"), "\(build.errors)")
+        let package = try package(in: root)
         // The older version: another number, a configuration of its own, and a library that the newer one has no more.
         let tree = root.appendingPathComponent("tree").path, old = root.appendingPathComponent("old.deb").path
         let repack = """
@@ -160,14 +160,7 @@ struct SystemPackageTests {
         let repacked = try Shell.run("bash", ["-c", repack])
         #expect(repacked.status == 0, "\(repacked.errors)")
 
-        let target = root.appendingPathComponent("target")
-        for folder in [
-            "var/lib/dpkg/info", "var/lib/dpkg/updates", "var/lib/dpkg/triggers", "var/log", "run/systemd/system",
-        ] {
-            try FileManager.default.createDirectory(
-                at: target.appendingPathComponent(folder), withIntermediateDirectories: true)
-        }
-        try "".write(to: target.appendingPathComponent("var/lib/dpkg/status"), atomically: true, encoding: .utf8)
+        let target = try Self.installationRoot(in: root, ["run/systemd/system"])
         let bin = root.appendingPathComponent("bin"), pidFile = root.appendingPathComponent("manager.pid")
         try FileManager.default.createDirectory(at: bin, withIntermediateDirectories: true)
         for name in ["systemctl", "deb-systemd-invoke"] {
