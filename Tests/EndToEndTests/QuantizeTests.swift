@@ -71,6 +71,21 @@ struct QuantizeTests {
             "quantize", output.path, "--pictures", pictures.path, "-o", output.path, "--python", program(Self.copies),
         ])
         #expect(again.status == 1 && again.errors.contains("--force"), "\(again.errors)")
+        let forced = try ocelli([
+            "quantize", output.path, "--pictures", pictures.path, "-o", output.path, "--force", "--python",
+            program(Self.copies),
+        ])
+        #expect(forced.status == 0, "\(forced.errors)")
+        #expect(try ocelli(["check", output.path]).status == 0)
+        // What is not a bundle is never replaced.
+        let other = try ocelli([
+            "quantize", output.path, "--pictures", pictures.path, "-o", pictures.path, "--force", "--python",
+            program(Self.copies),
+        ])
+        #expect(other.status == 1 && other.errors.contains("is not a bundle"), "\(other.errors)")
+        #expect(FileManager.default.fileExists(atPath: pictures.path))
+        #expect(
+            try FileManager.default.contentsOfDirectory(atPath: output.deletingLastPathComponent().path) == ["colors8"])
         #expect(try leftovers().isEmpty)
     }
 

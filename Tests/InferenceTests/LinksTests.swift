@@ -20,7 +20,7 @@ import Testing
     private func repository(_ models: String = "models") async throws -> ModelRepository {
         var configuration = ModelConfiguration()
         configuration.engine = FakeEngine()
-        let path = folder.url.appendingPathComponent(models).path
+        let path = folder.url.path + "/" + models
         configuration.links = .within([path])
         let repository = ModelRepository(folders: [path], configuration: configuration)
         try repository.discover()
@@ -68,6 +68,12 @@ import Testing
         try link("models/n.bin", to: "../elsewhere/n.bin")
         let records = try await repository().records
         #expect(records.map(\.name) == ["m", "n", "v"] && records.allSatisfy { $0.state == .ready }, "\(records)")
+    }
+
+    @Test func theFolderOfModelsMayEndWithSlashes() async throws {
+        try folder.write(["elsewhere/m/model.json": Bundles.manifest(), "elsewhere/m/m.onnx": ""])
+        try link("models/m", to: "../elsewhere/m")
+        for end in ["/", "//"] { #expect(try await repository("models" + end).records.map(\.state) == [.ready]) }
     }
 
     /// What such a link leads to is the model, not what is beside it.

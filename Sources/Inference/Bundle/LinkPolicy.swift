@@ -22,9 +22,13 @@ public enum LinkPolicy: Sendable, Equatable {
     func admitting(_ path: String) -> LinkPolicy {
         guard case .within(let folders) = self else { return self }
         var all = folders
-        for folder in folders where path.hasPrefix(folder + "/") {
-            let rest = path.dropFirst(folder.count + 1).drop { $0 == "/" }
-            let entry = folder + "/" + rest.prefix { $0 != "/" }
+        for folder in folders {
+            // As it was given, maybe with a slash at its end.
+            let end = folder.lastIndex { $0 != "/" }.map { folder.index(after: $0) } ?? folder.startIndex
+            let base = folder[..<end] + "/"
+            guard path.hasPrefix(base) else { continue }
+            let rest = path.dropFirst(base.count).drop { $0 == "/" }
+            let entry = String(base + rest.prefix { $0 != "/" })
             var status = stat()
             guard lstat(entry, &status) == 0, status.st_mode & S_IFMT == S_IFLNK, let place = Self.place(of: entry),
                 stat(entry, &status) == 0

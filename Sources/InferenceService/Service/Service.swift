@@ -49,13 +49,14 @@ package final class Service: HTTPResponder {
     // MARK: HTTPResponder
 
     package func admit(_ head: RequestHead, requestID: String, listener: Int) -> BodyAdmission {
+        let live = live.withLock { $0 }
+        var label = "none"
         do throws(ServiceError) {
-            let route = try route(of: head, listener: listener)
-            let live = live.withLock { $0 }
+            let route = try route(of: head, listener: listener, &label)
             try live.access.check(head, route.accessClass)
             return try decide(route, head, live)
         } catch {
-            return .refuse(reporting(response(error, to: head, requestID: requestID)))
+            return .refuse(reporting(response(error, tag: label, requestID: requestID), live.settings))
         }
     }
 
@@ -74,7 +75,10 @@ package final class Service: HTTPResponder {
 
     // MARK: Routes
 
-    private func route(of head: RequestHead, listener: Int) throws(ServiceError) -> Route {
+    /// - Parameter label: becomes the route's, though the request may be refused.
+    private func route(
+        of head: RequestHead, listener: Int, _ label: inout String
+    ) throws(ServiceError) -> Route {
         guard let route = Route(path: head.target.path) else {
             throw ServiceError(
                 .notFound,
@@ -82,6 +86,7 @@ package final class Service: HTTPResponder {
                     + (NearestRoute.path(near: head.target.path).map { "did you mean \($0)?" }
                         ?? "/v1/models lists the models"))
         }
+        label = route.label
         try listenerRoutes.check(route, of: head, listener: listener)
         guard route.methods.contains(head.method) else {
             let allow = route.methods.map(\.rawValue).joined(separator: ", ")
@@ -104,12 +109,12 @@ package final class Service: HTTPResponder {
             do throws(ServiceError) {
                 var response = try await answer(request)
                 response.tag = route.label
-                return reporting(response)
+                return reporting(response, live.settings)
             } catch {
                 if error.status == .internalServerError {
                     log.error("request \(request.requestID): \(error.message)", repeating: error.label)
                 }
-                return reporting(response(error, to: request.head, requestID: request.requestID))
+                return reporting(response(error, tag: route.label, requestID: request.requestID), live.settings)
             }
         }
     }
@@ -268,8 +273,8 @@ package final class Service: HTTPResponder {
 
     /// An answer that tells balancers how busy the models are, where that is wanted: an ORCA report (xDS data model,
     /// `xds.data.orca.v3.OrcaLoadReport`) in its form for HTTP.
-    private func reporting(_ response: HTTPResponse) -> HTTPResponse {
-        guard live.withLock({ $0 }).settings.loadReports else { return response }
+    private func reporting(_ response: HTTPResponse, _ settings: Settings) -> HTTPResponse {
+        guard settings.loadReports else { return response }
         var response = response
         let utilization = Units.decimal(repository.utilization, places: 3)
         response.fields.append(("endpoint-load-metrics", "TEXT application_utilization=\(utilization)"))
@@ -280,14 +285,14 @@ package final class Service: HTTPResponder {
         HTTPResponse(status: .ok, fields: [("Content-Type", "application/json")], body: Array(json.utf8))
     }
 
-    private func response(_ error: ServiceError, to head: RequestHead? = nil, requestID: String) -> HTTPResponse {
+    /// - Parameter tag: the label of the route, for the metrics.
+    private func response(_ error: ServiceError, tag: String = "none", requestID: String) -> HTTPResponse {
         metrics.failed(error)
         var fields = [("Content-Type", "application/json")]
         if error.status == .unauthorized { fields.append(("WWW-Authenticate", "Bearer realm=\"ocelli\"")) }
         if let seconds = error.retryAfter { fields.append(("Retry-After", String(seconds))) }
         if let allow = error.allow { fields.append(("Allow", allow)) }
         return HTTPResponse(
-            status: error.status, fields: fields, body: error.json(requestID: requestID),
-            tag: head.flatMap { Route(path: $0.target.path)?.label } ?? "none")
+            status: error.status, fields: fields, body: error.json(requestID: requestID), tag: tag)
     }
 }

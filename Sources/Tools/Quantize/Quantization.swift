@@ -36,7 +36,8 @@ package struct Quantization: Sendable {
     private let settings: Settings
     private let progress: @Sendable (String) -> Void
     private let complain: @Sendable (String) -> Void
-    /// Beside the new bundle, so that it is moved there whole at the end.
+    /// Beside the new bundle, so that it is moved there whole at the end. Its name begins with a dot: a daemon that serves the folder
+    /// passes over it.
     private let work: String
 
     /// Does all of it.
@@ -47,12 +48,18 @@ package struct Quantization: Sendable {
     ) async throws -> (text: String, isWritten: Bool) {
         var output = request.output
         while output.count > 1, output.hasSuffix("/") { output.removeLast() }
-        guard request.overwrites || !FileManager.default.fileExists(atPath: output) else {
-            throw StartupError("\(output) already exists: use --force to replace it, or give another folder")
+        if FileManager.default.fileExists(atPath: output) {
+            guard request.overwrites else {
+                throw StartupError("\(output) already exists: use --force to replace it, or give another folder")
+            }
+            guard FileManager.default.fileExists(atPath: output + "/model.json") else {
+                throw StartupError("\(output) is not a bundle, it has no model.json: --force replaces bundles only")
+            }
         }
+        let name = output.split(separator: "/").last.map(String.init) ?? "bundle"
         let maker = Quantization(
             request: request, settings: settings, progress: progress, complain: complain,
-            work: output + ".quantizing-\(getpid())")
+            work: "\(output.dropLast(name.count)).\(name).quantizing-\(getpid())")
         let process = QuantizerProcess()
         try SignalReader.start(
             deliver: { signal in
@@ -127,9 +134,13 @@ package struct Quantization: Sendable {
                     + "before, less than --at-least \(Units.decimal(least, places: 3)). More pictures may help.")
             return (text, false)
         }
-        if request.overwrites { try? FileManager.default.removeItem(atPath: output) }
+        // The old bundle goes only when the new one is in its place.
+        let old = work + "/replaced"
+        let isReplaced = request.overwrites && rename(output, old) == 0
         guard rename(bundle, output) == 0 else {
-            throw StartupError("\(output) cannot be written: \(SystemError.words(errno))")
+            let reason = SystemError.words(errno)
+            if isReplaced { _ = rename(old, output) }
+            throw StartupError("\(output) cannot be written: \(reason)")
         }
         return (text, true)
     }
