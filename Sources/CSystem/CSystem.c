@@ -522,7 +522,7 @@ int csys_wait_child(int pid, int *signal, int *exit_status) {
     return 0;
 }
 
-int csys_kill(int pid) { return kill(pid, SIGKILL) < 0 ? -errno : 0; }
+int csys_kill_group(int pid) { return pid > 1 && kill(-pid, SIGKILL) < 0 ? -errno : 0; }
 
 int csys_confine(int parent, unsigned seconds, uint64_t memory) {
     int problem = 0;

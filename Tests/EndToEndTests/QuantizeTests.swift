@@ -112,17 +112,56 @@ struct QuantizeTests {
         #expect(try leftovers().isEmpty)
     }
 
+    @Test func anInterruptEndsTheQuantizerAndWhatItStarted() throws {
+        defer { try? FileManager.default.removeItem(at: work) }
+        let started = work.appendingPathComponent("started")
+        let text = """
+            import os, subprocess
+            child = subprocess.Popen(["sleep", "100"])
+            open("\(started.path).part", "w").write(str(child.pid))
+            os.rename("\(started.path).part", "\(started.path)")
+            child.wait()
+            """
+        let process = Process()
+        process.executableURL = Daemon.binary
+        process.arguments = [
+            "quantize", Self.model, "--pictures", pictures.path, "-o", work.appendingPathComponent("out").path,
+            "--python", try program(text),
+        ]
+        process.standardOutput = FileHandle.nullDevice
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        try #require(eventually { FileManager.default.fileExists(atPath: started.path) })
+        let child = try #require(Int32(String(contentsOf: started, encoding: .utf8)))
+        process.interrupt()
+        process.waitUntilExit()
+        #expect(process.terminationStatus == 130)
+        #expect(
+            eventually {
+                // What has ended and was not waited for yet is a zombie.
+                let state = try? String(contentsOfFile: "/proc/\(child)/stat", encoding: .utf8)
+                return state.map { $0.contains(") Z ") } ?? true
+            })
+        #expect(try leftovers().isEmpty)
+    }
+
+    private static let model = CoreMLTests.product.appendingPathComponent("colors.mlmodel").path
+
     @Test(arguments: [
         (["quantize"], "no model is given"), (["quantize", "m"], "--pictures DIR and -o BUNDLE are needed"),
         (["quantize", "m", "--pictures", "p", "-o", "o", "--at-least", "2"], "0 to 1"),
         (["quantize", "m", "--pictures", "p", "-o", "o", "--count", "1"], "8 to 100000"),
         (
-            ["quantize", "m", "--pictures", "/nowhere", "-o", "/nowhere/o", "--python", "/nowhere/python"],
+            ["quantize", Self.model, "--pictures", "/nowhere", "-o", "/nowhere/o", "--python", "/nowhere/python"],
             "is not a program"
         ),
         (
-            ["quantize", "m", "--pictures", "/nowhere", "-o", "/nowhere/o", "--python", "/bin/true"],
+            ["quantize", Self.model, "--pictures", "/nowhere", "-o", "/nowhere/o", "--python", "/bin/true"],
             "/nowhere cannot be read"
+        ),
+        (
+            ["quantize", "/nowhere/m.onnx", "--pictures", "/nowhere", "-o", "/nowhere/o", "--python", "/bin/true"],
+            "/nowhere/m.onnx"
         ),
     ])
     func wrongUseIsAnError(_ arguments: [String], _ words: String) throws {

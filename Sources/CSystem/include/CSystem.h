@@ -260,7 +260,8 @@ int csys_wait_readable(int fd, int milliseconds);
 static inline long csys_read(int fd, void *bytes, size_t count) { return CSYS_REPEAT(read(fd, bytes, count)); }
 /// Waits for a child's end; what wait(2) tells of it is put into `signal` (0 for none) and `exit_status`.
 int csys_wait_child(int pid, int *signal, int *exit_status);
-int csys_kill(int pid);
+/// Ends (SIGKILL) a process that csys_spawn started, and what it has started in its process group.
+int csys_kill_group(int pid);
 /// For a child that does something dangerous: it ends when its parent does, and after so many seconds (by SIGALRM), leaves no
 /// core, is the first that the kernel ends when memory runs out, and may have this much private memory (0: any). Returns the
 /// negated errno of what failed.

@@ -46,8 +46,8 @@ package struct ListenPlan: Sendable, Hashable {
         }
         if !notAddresses.isEmpty {
             problems.append(
-                "cannot listen on \(notAddresses.joined(separator: ", ")): expected HOST:PORT, [IPV6]:PORT, :PORT, unix:PATH or systemd, "
-                    + "and behind it ?routes=infer,read,admin or ?proxy=v2 (listen)")
+                "cannot listen on \(notAddresses.joined(separator: ", ")): expected HOST:PORT, [IPV6]:PORT, :PORT (PORT 0 to 65535), unix:PATH or "
+                    + "systemd, optionally followed by ?routes=infer,read,admin or ?proxy=v2 (listen)")
         }
         let isReplaced = !passed.sockets.isEmpty && !namesPassed
         if isReplaced, !withOptions.isEmpty {

@@ -81,11 +81,11 @@ struct ChildTrial: Sendable {
         while true {
             let left = end.nanoseconds(since: .now) / 1_000_000
             guard left > 0 else {
-                _ = csys_kill(process)
+                _ = csys_kill_group(process)
                 return (String(decoding: output, as: UTF8.self), .late)
             }
             if memory > 0, Self.ownMemory(of: process) > memory {
-                _ = csys_kill(process)
+                _ = csys_kill_group(process)
                 return (String(decoding: output, as: UTF8.self), .large)
             }
             guard csys_wait_readable(descriptor, Int32(clamping: min(left, Self.look))) != 0 else { continue }

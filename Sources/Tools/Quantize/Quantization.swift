@@ -3,6 +3,7 @@ internal import Glibc
 internal import Inference
 internal import InferenceService
 package import Settings
+internal import Synchronization
 internal import SystemSupport
 
 /// Makes a bundle whose model computes with whole numbers from one that computes with floats: what `ocelli quantize` does.
@@ -61,26 +62,37 @@ package struct Quantization: Sendable {
             request: request, settings: settings, progress: progress, complain: complain,
             work: "\(output.dropLast(name.count)).\(name).quantizing-\(getpid())")
         let process = QuantizerProcess()
-        try SignalReader.start(
-            deliver: { signal in
+        // Held for good by a signal: the run that it stops must not end the program first, nor remove the same files beside it.
+        let ending = Mutex(())
+        let ends: @Sendable (Int32) -> Void = { status in
+            ending.withLock { _ in
                 process.stop()
-                try? FileManager.default.removeItem(atPath: maker.work)
-                progress("")
-                Process.exit(128 + signal.number)
-            },
-            fail: { _ in
-                // Nothing could end it any more but SIGKILL.
-                process.stop()
-                Process.exit(1)
-            })
-        defer {
-            try? FileManager.default.removeItem(atPath: maker.work)
-            progress("")
+                maker.removeWork()
+                Process.exit(status)
+            }
         }
+        try SignalReader.start(
+            deliver: { ends(128 + $0.number) },
+            // Nothing could end it any more but SIGKILL.
+            fail: { _ in ends(1) })
+        defer { ending.withLock { _ in maker.removeWork() } }
         return try await maker.make(output, process)
     }
 
+    /// Removes the work folder. It is renamed first, so that nothing is written into it meanwhile.
+    private func removeWork() {
+        let ended = work + "-ended"
+        if rename(work, ended) == 0 { try? FileManager.default.removeItem(atPath: ended) }
+        progress("")
+    }
+
     private func make(_ output: String, _ process: QuantizerProcess) async throws -> (text: String, isWritten: Bool) {
+        // What is wrong with the model is said before the pictures are looked for.
+        do throws(InferenceError) {
+            _ = try ModelBundle(path: request.model)
+        } catch {
+            throw StartupError(error.message)
+        }
         let python = try QuantizerProcess.python(named: request.python)
         let pictures = try CalibrationPictures(folder: request.pictures)
         try OutputFile.makeFolder(work + "/tensors")

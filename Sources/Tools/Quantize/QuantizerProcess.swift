@@ -58,7 +58,7 @@ package final class QuantizerProcess: Sendable {
             if case .running(let process) = state { return process }
             return nil
         }
-        if let process { _ = csys_kill(process) }
+        if let process { _ = csys_kill_group(process) }
     }
 
     /// Runs the script. Blocks until it has ended.
