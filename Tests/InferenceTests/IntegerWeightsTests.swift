@@ -87,8 +87,19 @@ import Testing
             }
             #expect(report?.convolutions == one.convolutions, "\(name)")
             #expect(report?.inIntegers == one.convolutions - left[name, default: 0], "\(name)")
-            #expect(report.map { $0.copiedChannels > 0 } == true, "\(name)")
+            #expect(report.map { ($0.copiedChannels > 0) == (name != "silent") } == true, "\(name)")
         }
+    }
+
+    /// Weights of channels that are always zero need not fit, so depthwise convolutions where all others fit are in integers; one where
+    /// a channel that is not silent has such weights is not. Copies are for what is not silent, or not known to be (a concatenation).
+    @Test func silentChannelsNeedNoCopies() throws {
+        let silent = try #require(IntegerWeightsWriter.rewriting(try Self.file("silent"))).report
+        #expect(silent.depthwiseConvolutions == 3 && silent.depthwiseInIntegers == 2 && silent.copiedChannels == 0)
+        let kept = try #require(IntegerWeightsWriter.rewriting(try Self.file("silent_kept"))).report
+        #expect(kept.depthwiseConvolutions == 1 && kept.depthwiseInIntegers == 1 && kept.copiedChannels == 2)
+        let mobilenet = try #require(IntegerWeightsWriter.rewriting(try Self.file("mobilenet"))).report
+        #expect(mobilenet.depthwiseConvolutions == 4 && mobilenet.depthwiseInIntegers == 0)
     }
 
     @Test func whatIsRewrittenIsNotRewrittenAgain() throws {
@@ -163,6 +174,7 @@ import Testing
             rewritten += 1
             #expect(bytes.count <= 4 * file.count + (1 << 20) + 16)
             #expect(report.inIntegers <= report.convolutions)
+            #expect(report.depthwiseInIntegers <= report.depthwiseConvolutions)
         }
         #expect(rewritten > 30, "most of the bytes are weights")
     }

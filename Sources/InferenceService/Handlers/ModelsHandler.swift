@@ -102,6 +102,8 @@ struct ModelsHandler: Sendable {
             writer.object { writer in
                 for (key, value) in [
                     ("convolutions", weights.convolutions), ("in_integers", weights.inIntegers),
+                    ("depthwise_convolutions", weights.depthwiseConvolutions),
+                    ("depthwise_in_integers", weights.depthwiseInIntegers),
                     ("copied_channels", weights.copiedChannels),
                 ] {
                     writer.key(key)

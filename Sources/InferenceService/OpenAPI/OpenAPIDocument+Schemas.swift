@@ -72,6 +72,7 @@ extension OpenAPIDocument {
               "cached": {"type": "boolean"}, "memory_bytes": {"type": "integer"}, "predictions": {"type": "integer"}}}}},
           "integer_weights": {"type": "object", "description": "How 8-bit weights with zero points are computed with.",
             "properties": {"convolutions": {"type": "integer"}, "in_integers": {"type": "integer"},
+              "depthwise_convolutions": {"type": "integer"}, "depthwise_in_integers": {"type": "integer"},
               "copied_channels": {"type": "integer"}, "reason": {"type": "string"}}},
           "cached": {"type": "boolean"}, "instances": {"type": "integer"}, "in_flight": {"type": "object"},
           "options": {}}},

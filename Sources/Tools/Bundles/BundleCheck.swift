@@ -64,7 +64,8 @@ package enum BundleCheck {
         lines.append("  answers to \(routes.joined(separator: ", ")) and /v2")
         if let weights = model.loadReport.integerWeights {
             lines.append(
-                "  8-bit weights with zero points: \(weights.inIntegers) of \(weights.convolutions) convolutions run in integers"
+                "  8-bit weights with zero points: \(weights.inIntegers) of \(weights.convolutions) convolutions and "
+                    + "\(weights.depthwiseInIntegers) of \(weights.depthwiseConvolutions) depthwise ones run in integers"
                     + (weights.reason.map { ": \($0)" } ?? ""))
         }
         if let provenance = model.provenance { lines += ProvenanceAnswer.lines(provenance) }

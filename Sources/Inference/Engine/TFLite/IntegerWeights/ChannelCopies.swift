@@ -1,4 +1,5 @@
-/// Which channels of a graph's tensors are had twice, so that a weight that does not fit one signed byte can be the sum of two.
+/// Which channels of a graph's tensors are there twice, so that a weight that does not fit one signed byte can be the sum of two, and
+/// which are left out, since they are always zero.
 ///
 /// A convolution that needs a channel of its input twice has the one before give it twice: one more row of the same weights, so the
 /// copy is exact. Operators that keep channels apart (depthwise, pooling, sums of equal shapes) pass copies on; so all tensors that
@@ -13,6 +14,8 @@ struct ChannelCopies {
     private var concatenations: [Int: Int] = [:]
     /// The copies of each group, by the root.
     private var copies: [Int: [Int]] = [:]
+    /// The channels of each group that are left out, by the root.
+    private var removed: [Int: Set<Int>] = [:]
     /// The channels of each group after ``arrange()``, as numbers of the file's.
     private var layouts: [Int: [Int]] = [:]
 
@@ -127,6 +130,29 @@ struct ChannelCopies {
         return true
     }
 
+    /// Leaves out the channels that are always zero, where only convolutions take them.
+    mutating func remove(_ silent: SilentChannels, convolutions: [Int: QuantizedConvolution]) {
+        var users: [Int: [Int?]] = [:]
+        for (index, node) in graph.operators.enumerated() {
+            for input in node.inputs where input >= 0 {
+                users[input, default: []].append(convolutions[index]?.input == input ? index : nil)
+            }
+        }
+        for tensor in graph.tensors.indices where graph.tensors[tensor].shape.count == 4 && canCopy(tensor) {
+            let users = users[tensor] ?? [nil]
+            let group = root(tensor)
+            // A depthwise convolution gives the same channels, so its output decides.
+            let isLedOn = users.allSatisfy { user in user.flatMap { convolutions[$0]?.isDepthwise } ?? false }
+            if isLedOn { continue }
+            let channels = users.contains(nil) ? [] : Set(silent.channels(of: tensor))
+            removed[group] = removed[group]?.intersection(channels) ?? channels
+        }
+        // One is left, since no tensor may be empty.
+        for (group, channels) in removed where channels.count >= graph.tensors[group].shape[3] {
+            removed[group] = channels.subtracting([0])
+        }
+    }
+
     /// Works out the channels of all tensors, when all requests are made.
     mutating func arrange() {
         // Backwards: what a concatenation is asked for, its inputs have to give.
@@ -156,13 +182,14 @@ struct ChannelCopies {
     func layout(_ tensor: Int) -> [Int] {
         let group = root(tensor)
         if let layout = layouts[group] { return layout }
-        return Array(0..<(graph.tensors[tensor].shape.last ?? 0)) + (copies[group] ?? [])
+        let all = 0..<(graph.tensors[tensor].shape.last ?? 0)
+        return all.filter { removed[group]?.contains($0) != true } + (copies[group] ?? [])
     }
 
     /// Whether a tensor has other channels than in the file.
     func isChanged(_ tensor: Int) -> Bool {
         graph.tensors[tensor].shape.count == 4 && canCopy(tensor)
-            && layout(tensor).count != graph.tensors[tensor].shape[3]
+            && !layout(tensor).elementsEqual(0..<graph.tensors[tensor].shape[3])
     }
 
     /// How many channels are had twice, each group counted once.

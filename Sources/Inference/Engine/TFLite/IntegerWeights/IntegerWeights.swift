@@ -3,6 +3,8 @@ public struct IntegerWeights: Sendable, Hashable {
     /// Convolutions with unsigned 8-bit weights that have a zero point, without depthwise ones; and those of them that are computed in
     /// integers.
     public let convolutions: Int, inIntegers: Int
+    /// The same of depthwise convolutions.
+    public let depthwiseConvolutions: Int, depthwiseInIntegers: Int
     /// Channels that are had twice for it.
     public let copiedChannels: Int
     /// Why all of them are computed in floats; nil where they are not.
@@ -10,7 +12,10 @@ public struct IntegerWeights: Sendable, Hashable {
 
     /// The same weights where they stay as they are.
     func unused(because reason: String) -> IntegerWeights {
-        IntegerWeights(convolutions: convolutions, inIntegers: 0, copiedChannels: 0, reason: reason)
+        IntegerWeights(
+            convolutions: convolutions, inIntegers: 0, depthwiseConvolutions: depthwiseConvolutions,
+            depthwiseInIntegers: 0,
+            copiedChannels: 0, reason: reason)
     }
 }
 
@@ -18,8 +23,9 @@ public struct IntegerWeights: Sendable, Hashable {
 ///
 /// Older quantized models have unsigned weights with a scale and a zero point for the tensor. The engine computes such convolutions in
 /// floats: its integer kernels take signed bytes. Most weights `q - zero point` fit those, with the same scale; the few that do not
-/// become the sum of two, on two copies of their input channel (``ChannelCopies``). So every sum is what it was, to the last bit.
-/// Layers whose input cannot have copies stay as they are, and so do depthwise convolutions.
+/// become the sum of two, on two copies of their input channel (``ChannelCopies``), or belong to channels that are always zero
+/// (``SilentChannels``). So every sum is what it was, to the last bit. Layers whose input cannot have copies stay as they are, and so
+/// do depthwise convolutions with weights that do not fit.
 ///
 /// Two more changes keep results as near to TensorFlow Lite's as they can be: biases are floats, moved away from halves
 /// (``RoundingShift``); and a pooling of one pixel stands between a convolution and a sum, since the engine leaves out a rounding where
@@ -71,11 +77,17 @@ package struct IntegerWeightsWriter {
         guard convolutions.values.contains(where: { !$0.isDepthwise && $0.zeroPoint != centre }) else { return nil }
         self.convolutions = convolutions
         copies = ChannelCopies(graph, convolutions: convolutions)
+        let silent = SilentChannels(graph, convolutions: convolutions)
+        copies.remove(silent, convolutions: convolutions)
         for index in graph.operators.indices {
-            guard let convolution = convolutions[index], !convolution.isDepthwise,
-                let channels = convolution.channelsToSplit
+            guard let convolution = convolutions[index],
+                let wide = convolution.wideChannels(outputs: copies.layout(convolution.output))
             else { continue }
-            if copies.request(channels, of: convolution.input) {
+            let channels = Set(wide).subtracting(silent.channels(of: convolution.input)).sorted()
+            if convolution.isDepthwise {
+                // The rounded sum of two channels is not the sum of two rounded ones.
+                if channels.isEmpty { signed.insert(index) }
+            } else if copies.request(channels, of: convolution.input) {
                 signed.insert(index)
             } else if graph.inputs.contains(convolution.input), convolution.shape[3] <= 4 {
                 // A picture. Elsewhere such a copy of a tensor costs what integers save.
@@ -91,8 +103,11 @@ package struct IntegerWeightsWriter {
     }
 
     private var report: IntegerWeights {
-        IntegerWeights(
-            convolutions: convolutions.values.count { !$0.isDepthwise }, inIntegers: signed.count,
+        let depthwise = convolutions.filter { $0.value.isDepthwise }
+        let depthwiseInIntegers = depthwise.keys.count { signed.contains($0) }
+        return IntegerWeights(
+            convolutions: convolutions.count - depthwise.count, inIntegers: signed.count - depthwiseInIntegers,
+            depthwiseConvolutions: depthwise.count, depthwiseInIntegers: depthwiseInIntegers,
             copiedChannels: copies.count + gathered.values.reduce(0) { $0 + $1.count }, reason: nil)
     }
 
@@ -111,12 +126,14 @@ package struct IntegerWeightsWriter {
                     inputs[position] = try pool(input)
                 }
             }
-            guard inputs != node.inputs else {
+            let isGrouped = signed.contains(index) && convolutions[index]?.isDepthwise == true
+            guard inputs != node.inputs || isGrouped else {
                 operators.append(.old(node.table.place))
                 continue
             }
             var fields = try node.table.fields(Self.operatorFields)
             fields[1] = .integers(inputs)
+            if isGrouped { try writeGrouped(node, into: &fields) }
             operators.append(.table(fields))
         }
         var subgraph = try graph.subgraph.fields(Self.subgraphFields)
@@ -135,9 +152,11 @@ package struct IntegerWeightsWriter {
         let isSigned = signed.contains(index)
         if isSigned || copies.isChanged(convolution.input) || copies.isChanged(convolution.output) {
             var fields = try graph.tensors[convolution.weights].table.fields(Self.tensorFields)
-            var shape = convolution.shape
-            shape[3] = input.count
-            if !convolution.isDepthwise { shape[0] = output.count }
+            let (height, width) = (convolution.shape[1], convolution.shape[2])
+            let shape =
+                !convolution.isDepthwise
+                ? [output.count, height, width, input.count]
+                : isSigned ? [output.count, height, width, 1] : [1, height, width, output.count]
             fields[0] = .integers(shape)
             fields[7] = nil
             // Several weights may be the same bytes of the file.
@@ -160,6 +179,21 @@ package struct IntegerWeightsWriter {
         fields[4] = nil
         fields[7] = nil
         tensors[convolution.bias] = .table(fields)
+    }
+
+    /// Makes a depthwise convolution one with as many groups as channels: the engine computes only those in integers.
+    private mutating func writeGrouped(_ node: TFLiteGraph.Operator, into fields: inout [Int: Front.Value]) throws(Front
+        .Unsuitable)
+    {
+        guard var options = try node.options?.fields(Self.depthwiseFields) else { throw Front.Unsuitable() }
+        // Behind the steps stand the outputs of each channel, the activation and the dilations; Conv2DOptions has no first of them.
+        options[3] = options[4]
+        options[4] = options[5]
+        options[5] = options[6]
+        options[6] = nil
+        fields[0] = operatorCode(TFLiteGraph.Code.convolution)
+        fields[3] = .number(UInt8(1))
+        fields[4] = .offset(.table(options))
     }
 
     /// A new operator that takes the copies of a picture's channels.
@@ -248,6 +282,9 @@ package struct IntegerWeightsWriter {
         ]
     }
 
+    private static let depthwiseFields: [Front.Kind] = [
+        .number(1), .number(4), .number(4), .number(4), .number(1), .number(4), .number(4),
+    ]
     private static let modelFields: [Front.Kind] =
         [.number(4), .offset, .offset, .offset, .offset, .offset, .offset, .offset]
     private static let subgraphFields: [Front.Kind] = [.offset, .offset, .offset, .offset, .offset, .number(4)]

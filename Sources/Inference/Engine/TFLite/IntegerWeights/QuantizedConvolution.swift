@@ -8,6 +8,12 @@ struct QuantizedConvolution {
     let data: ArraySlice<UInt8>
     let zeroPoint: Int
     let biases: [Int32]
+    /// Of the tensors that it takes and gives.
+    let inputZeroPoint: Int, outputZeroPoint: Int
+    /// What a sum is multiplied by to be in steps of the output.
+    let multiplier: Double
+    /// Whether its activation cuts off what is below zero.
+    let cutsNegatives: Bool
     /// The step of its sums: the input's scale times that of the weights.
     let step: Double
     /// What is added to a sum so that the engine rounds it as TensorFlow Lite does, in the same unit as `step`.
@@ -25,7 +31,8 @@ struct QuantizedConvolution {
         let taken = tensors[input], given = tensors[output], filter = tensors[weights]
         guard taken.isUnsignedBytes, given.isUnsignedBytes, filter.isUnsignedBytes, taken.shape.count == 4,
             given.shape.count == 4, filter.shape.count == 4, let zero = filter.zeroPoint,
-            let outputZero = given.zeroPoint, let inputScale = taken.scale, let scale = filter.scale,
+            let inputZero = taken.zeroPoint, let outputZero = given.zeroPoint, let inputScale = taken.scale,
+            let scale = filter.scale,
             let outputScale = given.scale, let data = graph.constant(weights), let raw = graph.constant(bias),
             tensors[bias].type == TFLiteGraph.ElementCode.int32
         else { return nil }
@@ -45,8 +52,14 @@ struct QuantizedConvolution {
         else { return nil }
         let bytes = FlatBuffer(bytes: Array(raw))
         biases = (0..<channels).compactMap { bytes.read(4 * $0, as: Int32.self) }
+        inputZeroPoint = inputZero
+        outputZeroPoint = outputZero
+        // 1 is RELU, 3 is RELU6 (ActivationFunctionType); absent is none.
+        let activation = node.options?.integer(isDepthwise ? 4 : 3, as: Int8.self) ?? 0
+        cutsNegatives = activation == 1 || activation == 3
         step = Double(inputScale) * Double(scale)
         let multiplier = inputScale * scale / outputScale
+        self.multiplier = Double(multiplier)
         shift = RoundingShift.shift(multiplier: multiplier, zeroPoint: outputZero) * Double(outputScale)
         guard step.isFinite, shift.isFinite, multiplier > 0, multiplier.isFinite else { return nil }
     }
@@ -54,27 +67,33 @@ struct QuantizedConvolution {
     /// The channels of its output, and how many of its input's each of them is made of.
     var channels: Int { isDepthwise ? shape[3] : shape[0] }
     var depth: Int { isDepthwise ? 1 : shape[3] }
+    /// How many times the file's weights go through all channels of the input.
+    var rows: Int { isDepthwise ? 1 : shape[0] }
 
     /// The input channels with a weight that does not fit a signed byte; nil where one does not fit two either.
-    var channelsToSplit: [Int]? {
+    /// - Parameter outputs: the channels of its output that count.
+    func wideChannels(outputs: [Int]) -> [Int]? {
         guard zeroPoint > 0 else { return data.allSatisfy { $0 <= 127 } ? [] : nil }
         let largest = 127 + zeroPoint, least = zeroPoint - 128
-        var found = Set<Int>()
-        let depth = shape[3]
+        var isWide = [Bool](repeating: false, count: shape[3])
+        let depth = shape[3], length = data.count / rows
         data.withUnsafeBufferPointer { data in
-            var index = 0
-            while index < data.count {
-                let value = Int(data[index])
-                if value > largest || value < least { found.insert(index % depth) }
-                index += 1
+            for row in isDepthwise ? [0] : outputs {
+                var channel = 0
+                for place in row * length..<(row + 1) * length {
+                    let value = Int(data[place])
+                    if value > largest || value < least { isWide[channel] = true }
+                    channel = channel + 1 == depth ? 0 : channel + 1
+                }
             }
         }
-        return found.sorted()
+        return (isDepthwise ? outputs : Array(isWide.indices)).filter { isWide[$0] }
     }
 
     /// The weights for an input and an output whose channels are copies of the file's, named by their numbers.
     /// - Parameter signed: whether to write signed bytes. A weight that does not fit one is the sum of two then, of which the second
-    ///   copy of its channel takes the rest. Otherwise bytes with the file's zero point.
+    ///   copy of its channel takes the rest, where there is one. Otherwise bytes with the file's zero point. Signed weights of
+    ///   depthwise convolutions are `[channels, height, width, 1]`.
     func weights(input: [Int], output: [Int], signed: Bool) -> [UInt8] {
         // By how often a channel was there before, and by the file's byte.
         var bytes: [UInt8] = []
@@ -92,8 +111,13 @@ struct QuantizedConvolution {
             defer { copies[channel, default: 0] += 1 }
             return (table: isDepthwise ? 0 : 256 * min(2, copies[channel, default: 0]), channel: channel)
         }
-        let depth = shape[3], rows = isDepthwise ? [0] : output
-        let taps = data.count / depth / (isDepthwise ? 1 : shape[0])
+        let depth = shape[3], taps = data.count / depth / rows
+        if isDepthwise, signed {
+            return output.flatMap { channel in
+                (0..<taps).map { bytes[Int(data[data.startIndex + $0 * depth + channel])] }
+            }
+        }
+        let rows = isDepthwise ? [0] : output
         let size = rows.count * taps * taken.count
         return data.withUnsafeBufferPointer { data in
             [UInt8](unsafeUninitializedCapacity: size) { result, count in
