@@ -76,7 +76,8 @@ struct IntegerWeightsTests {
         let check = try Shell.run(Daemon.binary.path, ["check", folder.path + "/net"])
         #expect(check.status == 0, "\(check.text)")
         #expect(
-            check.text.contains("\(Self.hasVNNI ? 9 : 0) of 10 convolutions and 0 of 4 depthwise ones run in integers"), "\(check.text)")
+            check.text.contains("\(Self.hasVNNI ? 9 : 0) of 10 convolutions and 0 of 4 depthwise ones run in integers"),
+            "\(check.text)")
     }
 
     @Test func theBundleAndTheSettingSwitchItOff() throws {
