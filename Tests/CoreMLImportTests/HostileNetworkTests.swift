@@ -8,6 +8,7 @@ import Testing
     /// Layers of each kind that read most: windows, recurrent layers, quantized weights, a classifier with an image.
     static let files = [
         "classifier-rgb", "lstm-peephole", "weights-linear-3-3", "deconvolution-output-shape", "slice-static-squeeze",
+        "loop-interrupted",
     ]
 
     private static func bytes(_ name: String) throws -> [UInt8] {
@@ -150,6 +151,50 @@ import Testing
         let start = ContinuousClock.now
         let found = problems(model(layers, extents: [2048, 1, 1, 1, 1]))
         #expect(found.contains { $0.contains("operations") }, "\(found.first ?? "") after \(start.duration(to: .now))")
+    }
+
+    // MARK: Loops
+
+    /// A layer that holds networks, with neither inputs nor outputs.
+    private func control(_ kind: Int, _ body: [UInt8]) -> [UInt8] { text(1, "control") + field(kind, body) }
+
+    @Test func loopsAreBounded() {
+        let copy = layer(600, [], to: "y")
+        // Sixteen loops in one another, each of 4000 rounds.
+        var body = field(1, copy)
+        for _ in 0..<16 { body = field(1, control(615, number(1, 4000) + field(4, body))) }
+        let found = problems(model([control(615, number(1, 4000) + field(4, body))]))
+        #expect(found.first?.hasSuffix("the loops of the network run more than 200000 layers") == true, "\(found)")
+        #expect(
+            problems(model([copy, control(615, number(1, 5000) + field(4, field(1, copy)))])) == [
+                "layers[1] \"control\": the loop runs more than 4096 times"
+            ])
+    }
+
+    @Test func loopsOfUnknownLengthAndStrayBreaksAreProblems() {
+        let copy = layer(600, [], to: "y")
+        let condition = field(3, field(1, layer(600, [], to: "goes on"))) + text(2, "goes on")
+        #expect(
+            problems(model([copy, control(615, condition + field(4, field(1, copy)))])) == [
+                "layers[1] \"control\": how often the loop runs is known only when the network does: export the model with a fixed "
+                    + "length of its sequences, or without the loop"
+            ])
+        #expect(
+            problems(model([copy, control(620, [])])) == [
+                "layers: a loopBreak or loopContinue layer that is in no loop"
+            ])
+        // Layers of loops and branches have places of their own, and are counted with all others.
+        let custom = layer(500, [], to: "a")
+        #expect(
+            problems(model([copy, custom, control(615, number(1, 2) + field(4, field(1, custom)))])) == [
+                "layers[1] \"layer\": custom layers run code of the app that they were made for; export the network with layers of "
+                    + "its own (2 layers)"
+            ])
+        let unknown = layer(130, [], from: "nowhere", to: "z")
+        #expect(
+            problems(model([copy, control(615, number(1, 2) + field(4, field(1, unknown)))])) == [
+                "layers[1] \"control\".bodyNetwork.layers[0] \"layer\" (activation): no input and no layer before gives \"nowhere\""
+            ])
     }
 
     @Test func emptyAndForeignFilesAreProblems() {

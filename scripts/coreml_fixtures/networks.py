@@ -52,8 +52,9 @@ def make(fixtures):
     selections(exact)
     recurrent(old)
     weights(old)
-    from . import network_models
+    from . import network_control, network_models
 
+    network_control.make(exact)
     network_models.make(fixtures)
 
 

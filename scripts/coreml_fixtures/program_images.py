@@ -4,8 +4,8 @@
 import numpy as np
 from coremltools.converters.mil import Builder as mb
 
-from .program_cases import IOS16, IOS17, case, normal, uniform
-from .program_oracles import bilinear, grid, interpolate, nearest
+from .program_cases import IOS16, IOS17, as_float, case, normal, uniform
+from .program_oracles import bilinear, grid, interpolate, keep_boxes, nearest
 
 
 def images():
@@ -117,6 +117,38 @@ def images():
         return {"boxes_": pick([1, 0], 3, 4, "ALIGN_CORNERS"), "plain": pick([0, 1], 2, 2, "STRICT_ALIGN_CORNERS")}
 
     case("crop_resize_ios17", {"picture": picture}, build_crop17, expect_crop17, opset=IOS17)
+
+    # Three clusters of boxes; the second image has no box that scores high enough.
+    centers = np.repeat(np.float32([[10, 10], [14, 11], [40, 30]]), 4, 0)[None] + uniform(2, 12, 2, low=-3, high=3, seed=61)
+    frames = np.concatenate([centers, uniform(2, 12, 2, low=6, high=12, seed=62)], 2)
+    marks = uniform(2, 12, 3, seed=63) * np.float32([1, 0.4])[:, None, None]
+    for per_class in (False, True):
+        suffix = "_per_class" if per_class else ""
+
+        def build_nms(frames, marks, per_class=per_class):
+            names = ("chosen", "marks_", "places", "count")
+            found = mb.non_maximum_suppression(
+                boxes=frames, scores=marks, iou_threshold=0.3, score_threshold=0.5, max_boxes=7, per_class_suppression=per_class)
+            return dict(zip(names, [*found[:2], *(as_float(value) for value in found[2:])]))
+
+        def expect_nms(frames, marks, per_class=per_class):
+            found = [keep_boxes(b, s, 0.3, 0.5, 7, per_class) for b, s in zip(frames, marks)]
+            return dict(zip(("chosen", "marks_", "places", "count"), (np.stack(part).astype(np.float32) for part in zip(*found))))
+
+        case(f"non_maximum_suppression{suffix}", {"frames": frames, "marks": marks}, build_nms, expect_nms)
+
+        def build_nms17(frames, marks, per_class=per_class):
+            found = mb.non_maximum_suppression(
+                boxes=mb.transpose(x=frames, perm=[0, 2, 1]), scores=mb.transpose(x=marks, perm=[0, 2, 1]), iou_threshold=0.3,
+                max_boxes=7, per_class_suppression=per_class)
+            return dict(zip(("chosen", "marks_", "places"), [*found[:2], as_float(found[2])]))
+
+        def expect_nms17(frames, marks, per_class=per_class):
+            found = [keep_boxes(b, s, 0.3, -1, 7, per_class) for b, s in zip(frames, marks)]
+            chosen, scores, places, _ = (np.stack(part).astype(np.float32) for part in zip(*found))
+            return {"chosen": chosen.transpose(0, 2, 1), "marks_": scores.transpose(0, 2, 1), "places": places}
+
+        case(f"non_maximum_suppression_ios17{suffix}", {"frames": frames, "marks": marks}, build_nms17, expect_nms17, opset=IOS17)
 
     where = uniform(2, 3, 4, 2, low=-1.3, high=1.3, seed=5)
 

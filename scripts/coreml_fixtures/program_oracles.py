@@ -117,3 +117,27 @@ def lstm_steps(x, h, c, wi, wh, b, peephole=None, inner="sigmoid", cell="tanh", 
         h = o * gate(outer)(c)
         sequence.append(h)
     return np.stack(sequence), h, c
+
+
+def keep_boxes(boxes, scores, overlap, threshold, most, per_class):
+    """Non-maximum suppression as coremltools' own tests state it: boxes [n, 4] (center x, y, width, height), scores [n, classes].
+
+    Gives boxes [most, 4] and scores [most, classes] with zeros behind the last, places [most] with -1, and how many."""
+    best, owner = scores.max(1), scores.argmax(1)
+    low, high = boxes[:, :2] - boxes[:, 2:] / 2, boxes[:, :2] + boxes[:, 2:] / 2
+    kept = []
+    for place in np.argsort(-best, kind="stable"):
+        if best[place] <= threshold or len(kept) == most:
+            continue
+
+        def common(other):
+            sides = np.maximum(np.minimum(high[place], high[other]) - np.maximum(low[place], low[other]), 0)
+            return sides.prod() / (boxes[place, 2:].prod() + boxes[other, 2:].prod() - sides.prod())
+
+        if all(common(other) <= overlap for other in kept if not per_class or owner[other] == owner[place]):
+            kept.append(place)
+    kept = kept or [best.argmax()]
+    count = len(kept)
+    found = (np.zeros((most, 4), np.float32), np.zeros((most, scores.shape[1]), np.float32), np.full(most, -1), count)
+    found[0][:count], found[1][:count], found[2][:count] = boxes[kept], scores[kept], kept
+    return found

@@ -31,6 +31,8 @@ package struct Graph: Sendable {
         package let shape: [Int?]
 
         package var rank: Int { shape.count }
+        /// Whether both are the same output of the same node.
+        func isSame(as other: Value) -> Bool { node == other.node && port == other.port }
         /// The shape, where all of its extents are known.
         package var staticShape: [Int]? {
             let known = shape.compactMap { $0 }

@@ -6,6 +6,8 @@
 package final class GraphBuilder {
     package private(set) var graph = Graph()
     private var constants: [ConstantKey: Graph.Value] = [:]
+    /// What `numbers(of:)` found out of nodes; nil for those whose numbers are not known.
+    var knownNumbers: [Int: [Double]?] = [:]
     /// Where the file speaks of what is being added, for the names of nodes: engines' messages and profiles show them.
     package var place = ""
 

@@ -26,12 +26,15 @@ enum ConstantLayers {
             guard target.rank == 1, let rank = target.shape[0], rank <= 8 else {
                 throw Problem("the target shape is \(shapeText(target.shape)); a list is expected")
             }
+            let value = layer.graph.float(try layer.parameters.float(1))
+            if let known = layer.graph.integers(of: target), known.allSatisfy({ $0 >= 0 }) {
+                return [Blob(layer.graph.broadcast(value, to: known))]
+            }
             return [
                 Blob(
                     layer.graph.operation(
-                        "Broadcast", 3,
-                        [layer.graph.float(try layer.parameters.float(1)), layer.graph.convert(target, to: .i64)],
-                        ["mode": "numpy"], shape: [Int?](repeating: nil, count: rank)))
+                        "Broadcast", 3, [value, layer.graph.convert(target, to: .i64)], ["mode": "numpy"],
+                        shape: [Int?](repeating: nil, count: rank)))
             ]
         },
         LayerTranslator(635, "rangeStatic", range), LayerTranslator(640, "rangeDynamic", range),

@@ -18,7 +18,8 @@ enum LayerTable {
             ConvolutionLayers.table, PoolingLayers.table, ActivationLayers.table, ProductLayers.table,
             NormalizationLayers.table, ElementwiseLayers.table, UnaryLayers.table, ComparisonLayers.table,
             ReductionLayers.table, ShapeLayers.table, RearrangementLayers.table, SliceLayers.table, ResizeLayers.table,
-            ConstantLayers.table, SelectionLayers.table, ScatterLayers.table, RecurrentLayers.table, LSTMLayers.table,
+            ConstantLayers.table, SelectionLayers.table, ScatterLayers.table, BoxLayers.table, RecurrentLayers.table,
+            LSTMLayers.table,
         ]
         return Dictionary(families.joined().map { ($0.kind, $0) }, uniquingKeysWith: { first, _ in first })
     }()
@@ -28,19 +29,8 @@ enum LayerTable {
         switch kind {
         case 0: "the layer has no type"
         case 500: "custom layers run code of the app that they were made for; export the network with layers of its own"
-        case 605, 615, 620, 625: "branches and loops are not translated; export the network without control flow"
         case 1170...1230: "random layers are not translated: a prediction would not be the same twice"
-        case 1313: "whereNonZero is not translated: the size of what it gives depends on the values"
-        case 1400:
-            "nonMaximumSuppression is not translated within a network; export the detector as a pipeline that ends with it"
-        default: "layers of type \(unsupported[kind] ?? String(kind)) are not translated"
+        default: "layers of type \(kind) are not translated"
         }
-    }
-
-    /// Kinds that have a name and no translation.
-    private static let unsupported = [212: "cropResize"]
-
-    static func name(of kind: Int) -> String {
-        translators[kind]?.name ?? unsupported[kind] ?? (kind == 500 ? "custom" : "type \(kind)")
     }
 }

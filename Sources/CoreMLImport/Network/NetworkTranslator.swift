@@ -18,7 +18,9 @@ package enum NetworkTranslator {
     static let maximumRank = 8
 
     /// The layers that are translated, by their names in NeuralNetworkLayer.
-    package static var layerNames: [String] { LayerTable.translators.values.map(\.name).sorted() }
+    package static var layerNames: [String] {
+        (LayerTable.translators.values.map(\.name) + ControlLayers.names.values).sorted()
+    }
 
     /// Translates a network whose model has this description. Throws all problems at once.
     package static func translate(_ network: NeuralNetwork, _ description: ModelDescription) throws(ImportError)
@@ -36,7 +38,8 @@ package enum NetworkTranslator {
     }
 }
 
-private struct NetworkTranslation {
+/// One network while it is translated.
+struct NetworkTranslation {
     let network: NeuralNetwork
     let description: ModelDescription
     /// Extents that requests may choose are open. Else the default shapes are served.
@@ -46,6 +49,9 @@ private struct NetworkTranslation {
     /// `nil` for those that a layer with a problem would have given.
     var blobs: [String: Blob?] = [:]
     var scalers: [String: ImageScaler] = [:]
+    /// The network that is being translated, as places begin: empty, or the layer that holds it.
+    var scope = ""
+    var layerRuns = 0
     /// Characters of a layer's name in messages and in the graph.
     static let shownName = 100
 
@@ -66,7 +72,9 @@ private struct NetworkTranslation {
             _ = collect(at: "preprocessing[\(index)]") { (translation) throws(Problem) in try translation.apply(step) }
         }
         refuseUnknownLayers()
-        for (index, layer) in network.layers.enumerated() { translate(layer, index: index) }
+        if [.leavesRound, .leavesLoop].contains(translate(network.layers)) {
+            problems.add(Problem("a loopBreak or loopContinue layer that is in no loop", at: "layers"))
+        }
         let classifier = addResults()
         try problems.finish()
         return TranslatedNetwork(graph: graph.graph, scalers: scalers, classifier: classifier)
@@ -148,19 +156,32 @@ private struct NetworkTranslation {
 
     /// One problem for all layers of a kind that is not translated, with their number.
     private mutating func refuseUnknownLayers() {
-        var unknown: [Int: (count: Int, index: Int)] = [:]
-        for (index, layer) in network.layers.enumerated() where LayerTable.translators[layer.kind] == nil {
-            unknown[layer.kind, default: (0, index)].count += 1
-        }
-        for (kind, found) in unknown.sorted(by: { $0.value.index < $1.value.index }) {
+        var unknown: [Int: (count: Int, order: Int, place: String)] = [:]
+        collect(unknownLayersOf: network.layers, in: "", &unknown)
+        for (kind, found) in unknown.sorted(by: { $0.value.order < $1.value.order }) {
             let count = found.count == 1 ? "" : " (\(found.count) layers)"
-            problems.add(
-                Problem(LayerTable.refusal(of: kind) + count, at: place(of: network.layers[found.index], found.index)))
+            problems.add(Problem(LayerTable.refusal(of: kind) + count, at: found.place))
         }
     }
 
-    private mutating func translate(_ layer: NetworkLayer, index: Int) {
-        let place = place(of: layer, index)
+    private func collect(
+        unknownLayersOf layers: [NetworkLayer], in scope: String,
+        _ unknown: inout [Int: (count: Int, order: Int, place: String)]
+    ) {
+        for (index, layer) in layers.enumerated() where LayerTable.translators[layer.kind] == nil {
+            let place = scope + place(of: layer, index, in: "")
+            if ControlLayers.names[layer.kind] == nil {
+                let order = unknown.count
+                unknown[layer.kind, default: (0, order, place)].count += 1
+            }
+            // What is wrong with the networks that it holds, translating it tells.
+            for (name, network) in (try? ControlLayers.networks(in: layer)) ?? [] {
+                collect(unknownLayersOf: network.layers, in: "\(place).\(name).", &unknown)
+            }
+        }
+    }
+
+    mutating func translate(_ layer: NetworkLayer, at place: String) {
         var results: [Blob]?
         if let translator = LayerTable.translators[layer.kind] {
             results =
@@ -198,9 +219,9 @@ private struct NetworkTranslation {
         }
     }
 
-    private func place(of layer: NetworkLayer, _ index: Int) -> String {
-        layer.name.isEmpty
-            ? "layers[\(index)]" : "layers[\(index)] \"\(layer.name.prefix(Self.shownName))\""
+    func place(of layer: NetworkLayer, _ index: Int, in outer: String? = nil) -> String {
+        (outer ?? scope) + "layers[\(index)]"
+            + (layer.name.isEmpty ? "" : " \"\(layer.name.prefix(Self.shownName))\"")
     }
 
     // MARK: Outputs

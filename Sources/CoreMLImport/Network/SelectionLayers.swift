@@ -7,6 +7,13 @@ enum SelectionLayers {
         LayerTranslator(1025, "argMax") { (layer) throws(Problem) in try argument(layer, largest: true) },
         LayerTranslator(1461, "argSort", argSort), LayerTranslator(1450, "oneHot", oneHot),
         LayerTranslator(1455, "cumSum", cumSum),
+        LayerTranslator(1313, "whereNonZero") { (layer) throws(Problem) in
+            try layer.expectInputs(1...1)
+            let (value, graph) = (try layer.array(), layer.graph)
+            let places = graph.operation(
+                "NonZero", 3, [value], ["output_type": "i64"], type: .i64, shape: [value.rank, nil])
+            return [Blob(graph.convert(try graph.transpose(places, [1, 0]), to: .f32))]
+        },
         LayerTranslator(1315, "matrixBandPart") { (layer) throws(Problem) in
             let (lower, upper) = (try layer.parameters.integer(1), try layer.parameters.integer(2))
             return try masked(layer) { row, column in

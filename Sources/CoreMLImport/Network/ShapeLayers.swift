@@ -108,6 +108,9 @@ enum ShapeLayers {
         guard target.rank == 1, let rank = target.shape[0], rank <= 8 else {
             throw Problem("the target shape is \(shapeText(target.shape)); a list is expected")
         }
+        if let known = layer.graph.integers(of: target) {
+            return [Blob(try layer.graph.reshape(value, to: known))]
+        }
         let shape = [Int?](repeating: nil, count: rank)
         let reshaped = layer.graph.operation(
             "Reshape", 1, [value, layer.graph.convert(target, to: .i64)], ["special_zero": true], shape: shape)

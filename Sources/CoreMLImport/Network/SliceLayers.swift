@@ -79,6 +79,13 @@ enum SliceLayers {
         try layer.expectInputs(2...4)
         let (value, graph) = (try layer.array(), layer.graph)
         let rank = value.rank
+        // Known numbers give a known shape.
+        if layer.inputs.count < 4, let begins = graph.integers(of: try layer.array(1)),
+            let ends = layer.inputs.count > 2
+                ? graph.integers(of: try layer.array(2)) : try list(layer, 3, "endIds", rank, default: 0)
+        {
+            return [Blob(try slice(layer, value, begins: begins, ends: ends))]
+        }
         let begins = graph.convert(try layer.array(1), to: .i64)
         var ends = graph.integers(try list(layer, 3, "endIds", rank, default: 0))
         if layer.inputs.count > 2 { ends = graph.convert(try layer.array(2), to: .i64) }

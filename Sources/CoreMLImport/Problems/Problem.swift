@@ -38,6 +38,9 @@ package struct ProblemCollector {
 
     package init() {}
 
+    /// How many there are, those that are not listed among them.
+    package var count: Int { problems.count + omitted }
+
     package mutating func add(_ problem: Problem) {
         if problems.count < Self.limit { problems.append(problem) } else { omitted += 1 }
     }

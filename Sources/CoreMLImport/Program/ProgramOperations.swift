@@ -22,8 +22,6 @@ enum ProgramOperations {
             "state that lasts from one prediction to the next is not supported; export the model without it"
         case let type where type.hasPrefix("random"):
             "random numbers are not supported: the answers could not be repeated"
-        case "non_maximum_suppression":
-            "not supported in programs; export the detector without it, and leave it to the server"
         case "custom_layer", "custom": "custom operations need code that the file does not hold"
         default: "is not supported"
         }

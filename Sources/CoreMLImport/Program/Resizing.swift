@@ -34,61 +34,7 @@ extension ProgramOperations {
         },
     ]
 
-    /// Where the points of a new grid lie on the old one.
-    enum Sampling {
-        /// i · in / out.
-        case asymmetric
-        /// The first and last points coincide; a single point is the first.
-        case strict
-        /// The same; a single point is in the middle.
-        case aligned
-        /// Steps of max(1, in − 1) / out, the first half a step from the edge.
-        case offset
-        /// (i + ½) · in / out − ½.
-        case halfPixel
-
-        /// The places of `count` points on a line of `extent` elements.
-        func points(extent: Int, count: Int) -> [Double] {
-            let (size, steps) = (Double(extent), Double(count))
-            return (0..<count).map { index in
-                let place = Double(index)
-                let point =
-                    switch self {
-                    case .asymmetric: place * size / steps
-                    case .strict: count == 1 ? 0 : place * (size - 1) / (steps - 1)
-                    case .aligned: count == 1 ? (size - 1) / 2 : place * (size - 1) / (steps - 1)
-                    case .offset: (place + 0.5) * max(1, size - 1) / steps
-                    case .halfPixel: (place + 0.5) * size / steps - 0.5
-                    }
-                return min(max(point, 0), size - 1)
-            }
-        }
-
-        /// The nearest element of each point.
-        func nearest(extent: Int, count: Int) -> [Int32] {
-            points(extent: extent, count: count).enumerated().map { index, point in
-                let place =
-                    switch self {
-                    case .asymmetric: Double(index * extent / count)
-                    case .halfPixel: Double((2 * index + 1) * extent / (2 * count))
-                    default: (point + 0.5).rounded(.down)
-                    }
-                return Int32(clamping: Int(min(place, Double(extent - 1))))
-            }
-        }
-
-        /// What the engine calls it; `nil` for those that it does not have, or has otherwise for one point.
-        func engineName(counts: [Int]) -> GraphBuilder.Sampling? {
-            switch self {
-            case .asymmetric: .asymmetric
-            case .halfPixel: .halfPixel
-            case .strict, .aligned: counts.contains(1) ? nil : .alignCorners
-            case .offset: nil
-            }
-        }
-    }
-
-    static func sampling(_ call: ProgramCall) throws(Problem) -> Sampling {
+    static func sampling(_ call: ProgramCall) throws(Problem) -> GridSampling {
         try call.choice(
             "sampling_mode", default: "DEFAULT",
             of: [
@@ -101,7 +47,8 @@ extension ProgramOperations {
     /// The largest extent that an image is scaled to.
     private static let maximumExtent = 1 << 16
 
-    private static func upsample(_ call: ProgramCall, sampling: Sampling, linear: Bool) throws(Problem) -> [Graph.Value]
+    private static func upsample(_ call: ProgramCall, sampling: GridSampling, linear: Bool) throws(Problem) -> [Graph
+        .Value]
     {
         let x = try call.float("x")
         guard x.rank >= 3 else { throw Problem("a value of shape \(shapeText(x.shape))", at: "x") }
@@ -133,7 +80,7 @@ extension ProgramOperations {
 
     /// The last axes in new extents.
     private static func resized(
-        _ call: ProgramCall, _ x: Graph.Value, sizes: [Int], sampling: Sampling, linear: Bool
+        _ call: ProgramCall, _ x: Graph.Value, sizes: [Int], sampling: GridSampling, linear: Bool
     ) throws(Problem) -> Graph.Value {
         guard x.rank >= sizes.count, sizes.allSatisfy({ $0 > 0 && $0 <= maximumExtent }) else {
             throw Problem("a value of shape \(shapeText(x.shape)) cannot be scaled to \(sizes)")

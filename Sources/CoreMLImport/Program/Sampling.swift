@@ -2,12 +2,12 @@
 extension ProgramOperations {
     static let sampling: [String: Translator] = [
         "crop_resize": cropResize, "resample": resample, "affine": affine,
+        "non_maximum_suppression": nonMaximumSuppression,
     ]
 
     // MARK: Boxes
 
-    /// Boxes of an image, each scaled to one size. The weights of the pixels are computed as matrices, one a box and
-    /// direction: 1 − distance between point and pixel.
+    /// Boxes of an image, each scaled to one size.
     private static func cropResize(_ call: ProgramCall) throws(Problem) -> [Graph.Value] {
         let graph = call.graph
         let x = try call.float("x")
@@ -39,84 +39,36 @@ extension ProgramOperations {
                 boxes = try graph.slice(boxes, axes: [1], starts: [1], ends: [5], steps: [1])
             }
         }
-        let order: (places: [Int], isCentered: Bool) = try call.choice(
+        let sizes = [try call.integer("target_height", default: 1), try call.integer("target_width", default: 1)]
+        var cropping = try BoxCropping(height: sizes[0], width: sizes[1], sampling: sampling(call))
+        cropping.coordinates = try call.choice(
             "box_coordinate_mode", default: "CORNERS_HEIGHT_FIRST",
             of: [
-                "CORNERS_HEIGHT_FIRST": ([0, 1, 2, 3], false), "CORNERS_WIDTH_FIRST": ([1, 0, 3, 2], false),
-                "CENTER_SIZE_HEIGHT_FIRST": ([0, 1, 2, 3], true), "CENTER_SIZE_WIDTH_FIRST": ([1, 0, 3, 2], true),
+                "CORNERS_HEIGHT_FIRST": .cornersHeightFirst, "CORNERS_WIDTH_FIRST": .cornersWidthFirst,
+                "CENTER_SIZE_HEIGHT_FIRST": .centerHeightFirst, "CENTER_SIZE_WIDTH_FIRST": .centerWidthFirst,
             ])
-        let sizes = [try call.integer("target_height", default: 1), try call.integer("target_width", default: 1)]
-        guard sizes.allSatisfy({ $0 > 0 && $0 <= 1 << 14 }) else { throw Problem("a target of \(sizes)") }
-        let (isNormalized, scale) = (
-            try call.bool("normalized_coordinates"), try call.number("spatial_scale", default: 1)
-        )
-        let sampling = try sampling(call)
-        var weights: [Graph.Value] = []
-        var inside: [Graph.Value] = []
-        for direction in 0..<2 {
-            let last = try graph.shifted(
-                graph.convert(extent(graph, x, axis: 2 + direction), to: .f32), by: -1)
-            func coordinate(_ place: Int) throws(Problem) -> Graph.Value {
-                let column = try graph.gather(boxes, graph.integers([place]), axis: 1)
-                return try graph.scaled(isNormalized ? graph.multiply(column, last) : column, by: scale)
-            }
-            var (start, end) = (try coordinate(order.places[direction]), try coordinate(order.places[direction + 2]))
-            if order.isCentered {
-                let half = try graph.scaled(end, by: 0.5)
-                (start, end) = (try graph.subtract(start, half), try graph.add(start, half))
-            }
-            let points = try boxPoints(graph, start: start, end: end, count: sizes[direction], sampling)
-            let isInside = try graph.binary(
-                "LogicalAnd", 1, graph.binary("GreaterEqual", points, graph.float(0)),
-                graph.binary("LessEqual", points, last))
-            inside.append(graph.convert(isInside, to: .f32))
-            let pixels = graph.operation(
-                "Range", 4,
-                [graph.scalar(0), try scalar(graph, extent(graph, x, axis: 2 + direction)), graph.scalar(1)],
-                ["output_type": "f32"], type: .f32, shape: [x.shape[2 + direction]])
-            let distance = graph.unary("Abs", try graph.subtract(graph.unsqueeze(points, [2]), pixels))
-            weights.append(graph.unary("ReLU", try graph.subtract(graph.float(1), distance)))
-        }
-        // [boxes, images, channels, …]: one image where the box says which, else all.
-        let image: Graph.Value
-        if let images {
-            image = try graph.unsqueeze(graph.gather(x, images, axis: 0), [1])
-        } else {
-            image = try graph.unsqueeze(x, [0])
-        }
-        let rows = try graph.matmul(graph.unsqueeze(weights[0], [1, 2]), image)
-        var result = try graph.matmul(rows, graph.unsqueeze(weights[1], [1, 2]), transposesRight: true)
-        // Points outside of the image have a value of their own.
-        let mask = try graph.multiply(graph.unsqueeze(inside[0], [1, 2, 4]), graph.unsqueeze(inside[1], [1, 2, 3]))
-        let filler = try call.number("pad_value", default: 0)
-        result = try graph.shifted(
-            graph.multiply(graph.shifted(result, by: -filler), mask), by: filler)
+        cropping.isNormalized = try call.bool("normalized_coordinates")
+        cropping.scale = try call.number("spatial_scale", default: 1)
+        cropping.filler = try call.number("pad_value", default: 0)
+        let result = try graph.crops(of: x, boxes: boxes, images: images, cropping)
         return [isList ? try graph.squeeze(result, [1]) : result]
     }
 
-    /// The points of a box along one direction: [boxes, count].
-    private static func boxPoints(
-        _ graph: GraphBuilder, start: Graph.Value, end: Graph.Value, count: Int, _ sampling: Sampling
-    ) throws(Problem) -> Graph.Value {
-        let places = (0..<count).map { Float($0) }
-        let length = try graph.subtract(end, start)
-        switch sampling {
-        case .strict, .aligned:
-            let parts = count == 1 ? [sampling == .aligned ? 0.5 : 0] : places.map { $0 / Float(count - 1) }
-            return try graph.add(start, graph.multiply(length, graph.floats(parts)))
-        case .offset:
-            let delta = try graph.binary("Maximum", length, graph.float(1))
-            return try graph.add(start, graph.multiply(delta, graph.floats(places.map { ($0 + 0.5) / Float(count) })))
-        case .asymmetric, .halfPixel:
-            // As on a line of as many pixels as the box covers, both ends included.
-            let pixels = try graph.shifted(length, by: 1)
-            let isCentered = sampling == .halfPixel
-            let parts = places.map { ($0 + (isCentered ? 0.5 : 0)) / Float(count) }
-            let points = try graph.shifted(graph.multiply(pixels, graph.floats(parts)), by: isCentered ? -0.5 : 0)
-            let limited = try graph.binary(
-                "Minimum", 1, graph.binary("Maximum", points, graph.float(0)), length)
-            return try graph.add(start, limited)
-        }
+    /// From iOS 17 on there is no score to reach, the boxes are in the last axis, and their number is not given.
+    private static func nonMaximumSuppression(_ call: ProgramCall) throws(Problem) -> [Graph.Value] {
+        let graph = call.graph
+        let isNew = !call.isGiven("score_threshold")
+        var (boxes, scores) = (try call.float("boxes"), try call.float("scores"))
+        if isNew { (boxes, scores) = (try graph.transpose(boxes, [0, 2, 1]), try graph.transpose(scores, [0, 2, 1])) }
+        let score =
+            isNew ? graph.float(-Float.greatestFiniteMagnitude) : try scalar(graph, call.float("score_threshold"))
+        var suppression = try BoxSuppression(
+            most: call.integer("max_boxes"), overlap: scalar(graph, call.float("iou_threshold")), score: score)
+        suppression.isPerClass = try call.bool("per_class_suppression")
+        let kept = try graph.suppressed(boxes: boxes, scores: scores, suppression)
+        let (places, counts) = (graph.convert(kept[2], to: .i32), graph.convert(kept[3], to: .i32))
+        guard isNew else { return [kept[0], kept[1], places, counts] }
+        return [try graph.transpose(kept[0], [0, 2, 1]), try graph.transpose(kept[1], [0, 2, 1]), places]
     }
 
     // MARK: Grids

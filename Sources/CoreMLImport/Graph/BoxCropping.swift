@@ -1,0 +1,112 @@
+/// How boxes are cut out of images, each scaled to one size.
+struct BoxCropping {
+    let height: Int, width: Int
+    let sampling: GridSampling
+    var coordinates = Coordinates.cornersHeightFirst
+    /// Coordinates go from 0 to 1, rather than in pixels.
+    var isNormalized = false
+    /// What coordinates are multiplied by.
+    var scale: Float = 1
+    /// The value of points outside of the image.
+    var filler: Float = 0
+
+    /// What the four numbers of a box are.
+    enum Coordinates: Int {
+        case cornersHeightFirst, cornersWidthFirst, centerHeightFirst, centerWidthFirst
+
+        /// The places of the first coordinate (or the center) of rows and columns; the second (or the size) is two further.
+        fileprivate var places: [Int] {
+            switch self {
+            case .cornersHeightFirst, .centerHeightFirst: [0, 1]
+            case .cornersWidthFirst, .centerWidthFirst: [1, 0]
+            }
+        }
+        fileprivate var isCentered: Bool { self == .centerHeightFirst || self == .centerWidthFirst }
+    }
+
+    init(height: Int, width: Int, sampling: GridSampling) throws(Problem) {
+        guard [height, width].allSatisfy({ $0 > 0 && $0 <= 1 << 14 }) else {
+            throw Problem("a target of \([height, width])")
+        }
+        self.height = height
+        self.width = width
+        self.sampling = sampling
+    }
+}
+
+extension GraphBuilder {
+    /// Boxes [n, 4] of images [batch, C, H, W]: [n, 1, C, height, width] of the images whose numbers `images` [n] has, or without it
+    /// [n, batch, C, height, width].
+    ///
+    /// The weights of the pixels are computed as matrices, one a box and direction: 1 − distance between point and pixel.
+    func crops(of x: Graph.Value, boxes: Graph.Value, images: Graph.Value?, _ cropping: BoxCropping) throws(Problem)
+        -> Graph.Value
+    {
+        var weights: [Graph.Value] = []
+        var inside: [Graph.Value] = []
+        for (direction, count) in [cropping.height, cropping.width].enumerated() {
+            let size: Graph.Value
+            if let known = x.shape[2 + direction] {
+                size = scalar(known)
+            } else {
+                size = try gather(shape(of: x), scalar(2 + direction), axis: 0)
+            }
+            let last = try shifted(convert(size, to: .f32), by: -1)
+            func coordinate(_ place: Int) throws(Problem) -> Graph.Value {
+                let column = try gather(boxes, integers([place]), axis: 1)
+                return try scaled(cropping.isNormalized ? multiply(column, last) : column, by: cropping.scale)
+            }
+            let place = cropping.coordinates.places[direction]
+            var (start, end) = (try coordinate(place), try coordinate(place + 2))
+            if cropping.coordinates.isCentered {
+                let half = try scaled(end, by: 0.5)
+                (start, end) = (try subtract(start, half), try add(start, half))
+            }
+            let points = try boxPoints(start: start, end: end, count: count, cropping.sampling)
+            let isInside = try binary(
+                "LogicalAnd", 1, binary("GreaterEqual", points, float(0)), binary("LessEqual", points, last))
+            inside.append(convert(isInside, to: .f32))
+            let pixels = operation(
+                "Range", 4, [scalar(0), size, scalar(1)], ["output_type": "f32"], type: .f32,
+                shape: [x.shape[2 + direction]])
+            let distance = unary("Abs", try subtract(unsqueeze(points, [2]), pixels))
+            weights.append(unary("ReLU", try subtract(float(1), distance)))
+        }
+        // [boxes, images, channels, …]: one image where the box says which, else all.
+        let image: Graph.Value
+        if let images {
+            image = try unsqueeze(gather(x, images, axis: 0), [1])
+        } else {
+            image = try unsqueeze(x, [0])
+        }
+        let rows = try matmul(unsqueeze(weights[0], [1, 2]), image)
+        let result = try matmul(rows, unsqueeze(weights[1], [1, 2]), transposesRight: true)
+        // Points outside of the image have a value of their own.
+        let mask = try multiply(unsqueeze(inside[0], [1, 2, 4]), unsqueeze(inside[1], [1, 2, 3]))
+        return try shifted(multiply(shifted(result, by: -cropping.filler), mask), by: cropping.filler)
+    }
+
+    /// The points of a box along one direction: [boxes, count].
+    private func boxPoints(
+        start: Graph.Value, end: Graph.Value, count: Int, _ sampling: GridSampling
+    ) throws(Problem) -> Graph.Value {
+        let places = (0..<count).map { Float($0) }
+        let length = try subtract(end, start)
+        switch sampling {
+        case .strict, .aligned:
+            let parts = count == 1 ? [sampling == .aligned ? 0.5 : 0] : places.map { $0 / Float(count - 1) }
+            return try add(start, multiply(length, floats(parts)))
+        case .offset:
+            let delta = try binary("Maximum", length, float(1))
+            return try add(start, multiply(delta, floats(places.map { ($0 + 0.5) / Float(count) })))
+        case .asymmetric, .halfPixel:
+            // As on a line of as many pixels as the box covers, both ends included.
+            let pixels = try shifted(length, by: 1)
+            let isCentered = sampling == .halfPixel
+            let parts = places.map { ($0 + (isCentered ? 0.5 : 0)) / Float(count) }
+            let points = try shifted(multiply(pixels, floats(parts)), by: isCentered ? -0.5 : 0)
+            let limited = try binary("Minimum", 1, binary("Maximum", points, float(0)), length)
+            return try add(start, limited)
+        }
+    }
+}

@@ -1,0 +1,145 @@
+/// Small numbers that the graph computes from constants alone: counters of loops, conditions, shapes.
+///
+/// The engine folds them as well, but too late for what has to be known while the graph is built: how often a loop runs, or
+/// which extents a shape has.
+extension GraphBuilder {
+    /// As many numbers are computed here; more are the engine's work.
+    private static let mostNumbers = 64
+    /// Longer chains of operations are left to the engine. What was computed once is remembered, so that a counter of many rounds is
+    /// no such chain.
+    private static let deepestChain = 64
+
+    /// The elements of a value, where they are few and follow from constants; nil elsewhere.
+    package func numbers(of value: Graph.Value) -> [Double]? { numbers(of: value, depth: 0) }
+
+    /// The same, for a shape or a list of places: numbers that a 32-bit integer holds.
+    package func integers(of value: Graph.Value) -> [Int]? {
+        guard let numbers = numbers(of: value) else { return nil }
+        let integers = numbers.compactMap { Int32(exactly: $0.rounded(.towardZero)).map(Int.init) }
+        return integers.count == numbers.count ? integers : nil
+    }
+
+    private func numbers(of value: Graph.Value, depth: Int) -> [Double]? {
+        guard value.port == 0, let shape = value.staticShape, let count = elementCount(shape),
+            count <= Self.mostNumbers
+        else { return nil }
+        if let known = knownNumbers[value.node] { return known }
+        guard depth < Self.deepestChain else { return nil }
+        var numbers = computed(graph.nodes[value.node], value, depth: depth)
+        if numbers?.count != count { numbers = nil }
+        knownNumbers[value.node] = .some(numbers)
+        return numbers
+    }
+
+    private func computed(_ node: Graph.Node, _ value: Graph.Value, depth: Int) -> [Double]? {
+        func input(_ index: Int) -> [Double]? {
+            index < node.inputs.count ? numbers(of: node.inputs[index], depth: depth + 1) : nil
+        }
+        if let fold = Self.binaryFolds[node.type] {
+            guard let left = input(0), let right = input(1), node.inputs.count == 2 else { return nil }
+            return Self.combined(left, right) { Self.rounded(fold($0, $1), as: value.type) }
+        }
+        if let fold = Self.unaryFolds[node.type] {
+            return input(0).map { $0.map { Self.rounded(fold($0), as: value.type) } }
+        }
+        if let fold = Self.reductions[node.type] {
+            // Of all axes: one number.
+            return value.staticShape.flatMap(elementCount) == 1 ? input(0).map { [fold($0)] } : nil
+        }
+        switch node.type {
+        case "Const": return node.data.flatMap { Self.elements($0, value.type) }
+        case "Convert": return input(0)?.map { Self.converted($0, to: value.type) }
+        case "Reshape", "Squeeze", "Unsqueeze": return input(0)
+        case "ShapeOf": return node.inputs.first?.staticShape?.map(Double.init)
+        case "Concat":
+            guard value.rank == 1 else { return nil }
+            var joined: [Double] = []
+            for index in node.inputs.indices {
+                guard let part = input(index) else { return nil }
+                joined += part
+            }
+            return joined
+        case "Gather":
+            guard node.inputs.first?.rank == 1, let list = input(0), let places = input(1) else { return nil }
+            var picked: [Double] = []
+            for place in places {
+                guard let index = Int(exactly: place < 0 ? place + Double(list.count) : place),
+                    list.indices.contains(index)
+                else { return nil }
+                picked.append(list[index])
+            }
+            return picked
+        case "Slice":
+            guard node.inputs.first?.rank == 1, let list = input(0), let start = input(1)?.first,
+                let step = input(3)?.first, step >= 1, let count = value.shape[0], count >= 0
+            else { return nil }
+            let first = start < 0 ? start + Double(list.count) : start
+            var picked: [Double] = []
+            for place in 0..<count {
+                guard let index = Int(exactly: first + Double(place) * step), list.indices.contains(index) else {
+                    return nil
+                }
+                picked.append(list[index])
+            }
+            return picked
+        case "Select":
+            guard let condition = input(0), condition.count == 1 else { return nil }
+            return input(condition[0] != 0 ? 1 : 2)
+        case "Broadcast":
+            guard let one = input(0), one.count == 1, let count = value.staticShape.flatMap(elementCount) else {
+                return nil
+            }
+            return Array(repeating: one[0], count: count)
+        default: return nil
+        }
+    }
+
+    // MARK: Arithmetic
+
+    private static let binaryFolds: [String: @Sendable (Double, Double) -> Double] = [
+        "Add": (+), "Subtract": (-), "Multiply": (*), "Divide": (/),
+        "Maximum": { max($0, $1) }, "Minimum": { min($0, $1) },
+        "FloorMod": { $0 - ($0 / $1).rounded(.down) * $1 },
+        "Less": { $0 < $1 ? 1 : 0 }, "LessEqual": { $0 <= $1 ? 1 : 0 },
+        "Greater": { $0 > $1 ? 1 : 0 }, "GreaterEqual": { $0 >= $1 ? 1 : 0 },
+        "Equal": { $0 == $1 ? 1 : 0 }, "NotEqual": { $0 != $1 ? 1 : 0 },
+        "LogicalAnd": { $0 != 0 && $1 != 0 ? 1 : 0 }, "LogicalOr": { $0 != 0 || $1 != 0 ? 1 : 0 },
+        "LogicalXor": { ($0 != 0) != ($1 != 0) ? 1 : 0 },
+    ]
+    private static let unaryFolds: [String: @Sendable (Double) -> Double] = [
+        "LogicalNot": { $0 == 0 ? 1 : 0 }, "Abs": { abs($0) }, "Negative": { -$0 }, "Floor": { $0.rounded(.down) },
+        "Ceiling": { $0.rounded(.up) },
+    ]
+    private static let reductions: [String: @Sendable ([Double]) -> Double] = [
+        "ReduceSum": { $0.reduce(0, +) }, "ReduceProd": { $0.reduce(1, *) },
+        "ReduceMax": { $0.max() ?? 0 }, "ReduceMin": { $0.min() ?? 0 },
+    ]
+
+    /// Both of one length, or one of them a single number; nil for what would have to be broadcast otherwise.
+    private static func combined(_ left: [Double], _ right: [Double], _ body: (Double, Double) -> Double) -> [Double]? {
+        if left.count == right.count { return zip(left, right).map(body) }
+        if right.count == 1 { return left.map { body($0, right[0]) } }
+        if left.count == 1 { return right.map { body(left[0], $0) } }
+        return nil
+    }
+
+    /// A result as the engine computes it: in 32 bits, or as an integer.
+    private static func rounded(_ value: Double, as type: Graph.ElementType) -> Double {
+        type.isFloat ? Double(Float(value)) : value.rounded(.towardZero)
+    }
+
+    private static func converted(_ value: Double, to type: Graph.ElementType) -> Double {
+        type == .boolean ? (value != 0 ? 1 : 0) : rounded(value, as: type)
+    }
+
+    private static func elements(_ bytes: Bytes, _ type: Graph.ElementType) -> [Double]? {
+        switch type {
+        case .f32: bytes.elements(Float.self).map(Double.init)
+        case .f16: bytes.elements(UInt16.self).map { Double(Float16(bitPattern: $0)) }
+        case .i32: bytes.elements(Int32.self).map(Double.init)
+        case .i64: bytes.elements(Int64.self).map(Double.init)
+        case .boolean, .u8: bytes.elements(UInt8.self).map(Double.init)
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,214 @@
+/// Layers that hold networks of their own: branch and loop, with loopBreak and loopContinue.
+///
+/// A graph has neither. Of a branch that is known when the file is read, one side is translated; of another both, and the
+/// values of one are selected. The rounds of a loop are written out one after the other: how many there are must be known.
+enum ControlLayers {
+    static let names = [605: "branch", 615: "loop", 620: "loopBreak", 625: "loopContinue"]
+
+    /// Rounds of one loop.
+    static let maximumRounds = 4096
+    /// Layers that are translated, those in loops once for every round. Copies add nothing to the graph, and still take time.
+    static let maximumLayerRuns = 200_000
+
+    /// The networks that a layer holds, with their names: for what has to be looked for in all layers.
+    static func networks(in layer: NetworkLayer) throws(Problem) -> [(name: String, network: NeuralNetwork)] {
+        let fields: [(Int, String)] =
+            switch layer.kind {
+            case 605: [(1, "ifBranch"), (2, "elseBranch")]
+            case 615: [(3, "conditionNetwork"), (4, "bodyNetwork")]
+            default: []
+            }
+        var networks: [(name: String, network: NeuralNetwork)] = []
+        guard !fields.isEmpty else { return [] }
+        let parameters = try layer.parameters()
+        for (field, name) in fields {
+            networks.append((name, try network(parameters, field, name)))
+        }
+        return networks
+    }
+
+    /// A network of a layer; one without layers where it is not given.
+    static func network(_ parameters: Message, _ field: Int, _ name: String) throws(Problem) -> NeuralNetwork {
+        try located(name) { () throws(Problem) in
+            try NeuralNetwork(parameters.last(field)?.reader() ?? MessageReader(.empty))
+        }
+    }
+
+    /// How the layers of a network end.
+    enum Flow {
+        case next
+        case leavesRound
+        case leavesLoop
+        /// A layer has a problem, which is listed.
+        case failed
+    }
+}
+
+extension NetworkTranslation {
+    /// Translates the layers of a network in their order.
+    mutating func translate(_ layers: [NetworkLayer]) -> ControlLayers.Flow {
+        for (index, layer) in layers.enumerated() {
+            let place = place(of: layer, index)
+            layerRuns += 1
+            guard layerRuns <= ControlLayers.maximumLayerRuns else {
+                problems.add(
+                    Problem(
+                        "the loops of the network run more than \(ControlLayers.maximumLayerRuns) layers", at: place))
+                return .failed
+            }
+            var flow = ControlLayers.Flow.next
+            switch layer.kind {
+            case 605:
+                flow = control(layer, place) { (translation) throws(Problem) in try translation.branch(layer, place) }
+            case 615:
+                flow = control(layer, place) { (translation) throws(Problem) in try translation.loop(layer, place) }
+            case 620: flow = .leavesLoop
+            case 625: flow = .leavesRound
+            default: translate(layer, at: place)
+            }
+            // The layers behind one with a problem are looked at as well.
+            if flow == .leavesLoop || flow == .leavesRound { return flow }
+        }
+        return .next
+    }
+
+    private mutating func control(
+        _ layer: NetworkLayer, _ place: String,
+        _ body: (inout NetworkTranslation) throws(Problem) -> ControlLayers.Flow
+    ) -> ControlLayers.Flow {
+        do throws(Problem) {
+            let flow = try body(&self)
+            if flow != .failed { return flow }
+        } catch {
+            problems.add(error.inside(place))
+        }
+        withholdOutputs(of: layer)
+        return .failed
+    }
+
+    /// Marks what a layer's networks give as what a layer with a problem would have given.
+    private mutating func withholdOutputs(of layer: NetworkLayer) {
+        for (_, network) in (try? ControlLayers.networks(in: layer)) ?? [] {
+            for inner in network.layers {
+                for name in inner.outputs { blobs[name] = .some(nil) }
+                withholdOutputs(of: inner)
+            }
+        }
+    }
+
+    /// Reading a layer's networks counts as translating them: a loop around it reads them in every round.
+    private mutating func network(_ parameters: Message, _ field: Int, _ name: String) throws(Problem) -> NeuralNetwork
+    {
+        let network = try ControlLayers.network(parameters, field, name)
+        layerRuns += network.layers.count
+        return network
+    }
+
+    /// Translates a network that a layer holds; what its layers give is known to the layers behind it as well.
+    private mutating func translate(_ network: NeuralNetwork, in place: String) -> ControlLayers.Flow {
+        let (outer, before) = (scope, problems.count)
+        scope = "\(place)."
+        let flow = translate(network.layers)
+        scope = outer
+        return problems.count > before ? .failed : flow
+    }
+
+    // MARK: Branches
+
+    private mutating func branch(_ layer: NetworkLayer, _ place: String) throws(Problem) -> ControlLayers.Flow {
+        guard layer.inputs.count == 1 else { throw Problem("\(layer.inputs.count) inputs; 1 is expected") }
+        guard let condition = try blob(named: layer.inputs[0]) else { return .failed }
+        let parameters = try layer.parameters()
+        let yes = try network(parameters, 1, "ifBranch")
+        let no = try network(parameters, 2, "elseBranch")
+        if let known = graph.numbers(of: condition.value)?.first {
+            return abs(known) > 1e-6
+                ? translate(yes, in: "\(place).ifBranch") : translate(no, in: "\(place).elseBranch")
+        }
+        let before = blobs
+        let first = translate(yes, in: "\(place).ifBranch")
+        let one = blobs
+        blobs = before
+        let second = translate(no, in: "\(place).elseBranch")
+        let other = blobs
+        if first == .failed || second == .failed { return .failed }
+        guard first == .next, second == .next else {
+            throw Problem("whether a loop goes on is known only when the network runs: export it without the branch")
+        }
+        graph.place = ""
+        let holds = try graph.binary(
+            "Greater", 1, graph.unary("Abs", graph.reshape(condition.value, to: [])), graph.float(1e-6))
+        // What only one side gives belongs to it.
+        blobs = before
+        for (name, blob) in one {
+            guard let counterpart = other[name] else { continue }
+            guard let blob, let counterpart else {
+                blobs[name] = .some(nil)
+                continue
+            }
+            blobs[name] = try located("\"\(name)\"") { () throws(Problem) in try selected(holds, blob, counterpart) }
+        }
+        return .next
+    }
+
+    /// The blob of one side of a branch or of the other.
+    private func selected(_ holds: Graph.Value, _ yes: Blob, _ no: Blob) throws(Problem) -> Blob {
+        if yes.value.isSame(as: no.value) { return yes }
+        let layer = Layer(graph: graph, parameters: .empty, inputs: [yes, no], outputCount: 1)
+        let (values, isFolded) = try layer.alike()
+        guard values[0].shape == values[1].shape else {
+            throw Problem("the sides of the branch give the shapes \(shapeText(yes.shape)) and \(shapeText(no.shape))")
+        }
+        return Blob(try graph.select(holds, values[0], values[1]), isFolded: isFolded)
+    }
+
+    // MARK: Loops
+
+    private mutating func loop(_ layer: NetworkLayer, _ place: String) throws(Problem) -> ControlLayers.Flow {
+        let parameters = try layer.parameters()
+        let condition = try network(parameters, 3, "conditionNetwork")
+        let body = try network(parameters, 4, "bodyNetwork")
+        let variable = try parameters.string(2)
+        let given = try parameters.integer(1)
+        var most = given
+        if let name = layer.inputs.first {
+            guard let blob = try blob(named: name) else { return .failed }
+            guard let known = graph.numbers(of: blob.value)?.first.flatMap({ Int(exactly: $0) }) else {
+                throw unknownRounds
+            }
+            most = known
+        }
+        let hasCondition = !condition.layers.isEmpty
+        let isLimited = !hasCondition || given > 0 || !layer.inputs.isEmpty
+        var round = 0
+        while !isLimited || round < most {
+            if hasCondition {
+                guard translate(condition, in: "\(place).conditionNetwork") == .next else { return .failed }
+                guard let blob = try blob(named: variable) else { return .failed }
+                guard let known = graph.numbers(of: blob.value)?.first else { throw unknownRounds }
+                if abs(known) <= 1e-6 { return .next }
+            }
+            guard round < ControlLayers.maximumRounds else {
+                throw Problem("the loop runs more than \(ControlLayers.maximumRounds) times")
+            }
+            switch translate(body, in: "\(place).bodyNetwork") {
+            case .next, .leavesRound: round += 1
+            case .leavesLoop: return .next
+            case .failed: return .failed
+            }
+        }
+        return .next
+    }
+
+    private var unknownRounds: Problem {
+        Problem(
+            "how often the loop runs is known only when the network does: export the model with a fixed length of its sequences, "
+                + "or without the loop")
+    }
+
+    /// A blob that a layer takes; nil where the layer that would have given it has a problem.
+    private func blob(named name: String) throws(Problem) -> Blob? {
+        guard let blob = blobs[name] else { throw Problem("no input and no layer before gives \"\(name)\"") }
+        return blob
+    }
+}
