@@ -4,11 +4,11 @@ public import SystemSupport
 /// Bounds how many requests are in work at once; the others wait in a queue, or are refused.
 ///
 /// ```swift
-/// let permit = try await limiter.acquire(deadline: .now + .seconds(1))
-/// defer { permit.release() }
+/// let slot = try await limiter.acquire(deadline: .now + .seconds(1))
+/// defer { slot.release() }
 /// ```
 ///
-/// A request takes a permit before it costs anything (before its picture is decoded) and gives it back when it costs
+/// A request takes a slot before it costs anything (before its picture is decoded) and gives it back when it costs
 /// nothing any more. All methods may be called from any thread; none blocks but for the lock, which is held for well
 /// under a microsecond and never while other code runs.
 ///
@@ -42,9 +42,9 @@ public final class InFlightLimiter: Sendable {
         state.withLock { $0.timer?.cancel() }
     }
 
-    // MARK: Permits
+    // MARK: Slots
 
-    /// A permit, at once where a slot is free, else after a wait, as the policy says.
+    /// A slot: at once where one is free, else after a wait, as the policy says.
     ///
     /// - Parameter deadline: when the answer must be there. The wait ends with it, and does not begin where the wait
     ///   predicted and the time that a slot is held lately do not fit before it.
@@ -52,7 +52,7 @@ public final class InFlightLimiter: Sendable {
     ///   moment in which it gets a slot may get it nevertheless.
     public nonisolated(nonsending) func acquire(
         deadline: MonotonicInstant? = nil
-    ) async throws(AdmissionError) -> Permit {
+    ) async throws(AdmissionError) -> Slot {
         if Task.isCancelled {
             state.withLock { $0.machine.arriveCancelled() }
             throw .cancelled
@@ -61,17 +61,17 @@ public final class InFlightLimiter: Sendable {
         let (arrival, effects) = state.withLock { $0.machine.arrive(at: now, deadline: deadline) }
         perform(effects)
         switch arrival {
-        case .admitted(let grant): return Permit(limiter: self, grant: grant)
+        case .admitted(let grant): return Slot(limiter: self, grant: grant)
         case .refused(let error): throw error
-        case .waiting(let ticket): return Permit(limiter: self, grant: try await wait(ticket).get())
+        case .waiting(let ticket): return Slot(limiter: self, grant: try await wait(ticket).get())
         }
     }
 
-    /// A permit if a slot is free, without waiting. A refusal is not counted.
-    public func tryAcquire() -> Permit? {
+    /// A slot if one is free, without waiting. A refusal is not counted.
+    public func tryAcquire() -> Slot? {
         let now = clock.now()
         guard let grant = state.withLock({ $0.machine.tryArrive(at: now) }) else { return nil }
-        return Permit(limiter: self, grant: grant)
+        return Slot(limiter: self, grant: grant)
     }
 
     /// A request's head is here, and its body is not: why it is refused before the body is sent, or nil where `acquire`
@@ -98,7 +98,7 @@ public final class InFlightLimiter: Sendable {
         }
     }
 
-    /// A permit's slot comes back.
+    /// A slot comes back.
     func finish(_ grant: Grant) {
         let now = clock.now()
         perform(state.withLock { $0.machine.finish(grant, at: now) })
@@ -106,7 +106,7 @@ public final class InFlightLimiter: Sendable {
 
     // MARK: Bounds
 
-    /// Changes the bounds that are given. More slots go to waiters at once; a lower limit takes effect as permits come
+    /// Changes the bounds that are given. More slots go to waiters at once; a lower limit takes effect as slots come
     /// back; waiters over a smaller queue are displaced; a new longest wait is for those who come from now on.
     public func resize(
         limit: Int? = nil, queueCapacity: Int? = nil, maxWait: Duration? = nil, policy: OverloadPolicy? = nil,
@@ -152,7 +152,7 @@ public final class InFlightLimiter: Sendable {
         perform(state.withLock { $0.machine.beginDraining(refusingWaiters: refusingWaiters, at: now) })
     }
 
-    /// Returns once draining has begun and the last permit came back, or when the calling task is cancelled.
+    /// Returns once draining has begun and the last slot came back, or when the calling task is cancelled.
     public nonisolated(nonsending) func drained() async {
         let id = state.withLock { state in
             state.drainWaiterCount &+= 1

@@ -2,7 +2,7 @@
 ///
 /// Values outside a range are moved to its nearer end: a limiter cannot be made that admits nothing or overflows.
 public struct LimiterConfiguration: Sendable, Hashable {
-    /// How many permits are out at most: 1 to 1,000,000.
+    /// How many slots are out at most: 1 to 1,000,000.
     public let limit: Int
 
     /// How many requests wait at most: 0 to 1,000,000. Not used by `drop_newest`, under which nothing waits.

@@ -34,7 +34,7 @@ public struct LimiterCounters: Sendable, Hashable {
     /// Left the queue, or came already so: the task was cancelled.
     public package(set) var leftCancelled: UInt64 = 0
 
-    /// The most permits that were out at one time.
+    /// The most slots that were out at one time.
     public package(set) var mostInFlight = 0
     /// The most requests that waited at one time.
     public package(set) var mostWaiting = 0

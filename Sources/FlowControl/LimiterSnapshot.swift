@@ -1,6 +1,6 @@
 /// An `InFlightLimiter` at one moment: all values belong together.
 public struct LimiterSnapshot: Sendable, Hashable {
-    /// Permits out. More than `limit` only for a while after the limit was lowered.
+    /// Slots out. More than `limit` only for a while after the limit was lowered.
     public let inFlight: Int
     /// Requests waiting.
     public let waiting: Int
@@ -17,7 +17,7 @@ public struct LimiterSnapshot: Sendable, Hashable {
     /// How long a request that came now would wait: 0 while a slot is free, never above an hour.
     public let predictedWait: Duration
 
-    /// The most permits out at one time.
+    /// The most slots out at one time.
     public var limit: Int { configuration.limit }
     /// How many may wait.
     public var queueCapacity: Int { configuration.queueCapacity }

@@ -3,7 +3,7 @@ import Foundation
 import SystemSupport
 import Testing
 
-/// What a permit costs. Prints, and asserts nothing: `OCELLI_BENCH=1 swift test -c release --filter AcquireBenchmark`.
+/// What a slot costs. Prints, and asserts nothing: `OCELLI_BENCH=1 swift test -c release --filter AcquireBenchmark`.
 @Suite(.serialized, .enabled(if: ProcessInfo.processInfo.environment["OCELLI_BENCH"] != nil))
 struct AcquireBenchmark {
     private let rounds = 1_000_000
@@ -53,13 +53,13 @@ struct AcquireBenchmark {
 
     @Test func refused() async throws {
         let limiter = InFlightLimiter(configuration: LimiterConfiguration(limit: 1, policy: .dropNewest))
-        let permit = try await limiter.acquire()
+        let slot = try await limiter.acquire()
         await report("a refusal", per: rounds) {
             for _ in 0..<rounds {
                 _ = await failure { () async throws(AdmissionError) in _ = try await limiter.acquire() }
             }
         }
-        permit.release()
+        slot.release()
     }
 
     @Test func queued() async throws {
@@ -67,23 +67,23 @@ struct AcquireBenchmark {
         let limiter = InFlightLimiter(
             configuration: LimiterConfiguration(limit: 1, queueCapacity: count, maxWait: .seconds(3600)))
         try await report("a task that waits its turn in a queue of 100,000, in all", per: count) {
-            let permit = try await limiter.acquire()
+            let slot = try await limiter.acquire()
             try await withThrowingTaskGroup { group in
                 for _ in 0..<count { group.addTask { try await limiter.acquire().release() } }
                 await eventually { limiter.snapshot.waiting == count }
-                permit.release()
+                slot.release()
                 try await group.waitForAll()
             }
         }
         await report("a task cancelled out of a queue of 100,000, in all", per: count) {
-            let permit = limiter.tryAcquire()
+            let slot = limiter.tryAcquire()
             await withTaskGroup { group in
                 for _ in 0..<count { group.addTask { _ = try? await limiter.acquire() } }
                 await eventually { limiter.snapshot.waiting == count }
                 group.cancelAll()
                 await group.waitForAll()
             }
-            permit?.release()
+            slot?.release()
         }
     }
 }

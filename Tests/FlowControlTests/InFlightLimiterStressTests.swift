@@ -28,23 +28,23 @@ import Testing
         }
     }
 
-    /// One request: takes a permit, works for a few turns, and gives it back in one of the ways there are.
+    /// One request: takes a slot, works for a few turns, and gives it back in one of the ways there are.
     private static func request(
         _ limiter: InFlightLimiter, _ tally: Tally, deadline: Duration?, turns: Int, way: Int
     ) async {
         do throws(AdmissionError) {
-            let permit = try await limiter.acquire(deadline: deadline.map { .now + $0 })
+            let slot = try await limiter.acquire(deadline: deadline.map { .now + $0 })
             tally.enter()
             for _ in 0..<turns { await Task.yield() }
             tally.leave()
             switch way {
-            case 0: permit.release()
+            case 0: slot.release()
             case 1: break
             default:
                 // As an engine's callback would: from elsewhere, twice, and later.
                 Task.detached {
-                    permit.release()
-                    permit.release()
+                    slot.release()
+                    slot.release()
                 }
             }
         } catch { tally.refuse(error) }
@@ -148,13 +148,13 @@ import Testing
         }
     }
 
-    /// A permit is held until the engine is done with it, whatever happens to the task that asked for it.
+    /// A slot is held until the engine is done with it, whatever happens to the task that asked for it.
     @Test func aCancelledTaskKeepsItsSlotUntilTheWorkIsOver() async throws {
         let limiter = InFlightLimiter(configuration: LimiterConfiguration(limit: 1))
-        let callback = Mutex<Permit?>(nil)
+        let callback = Mutex<Slot?>(nil)
         let task = Task {
-            let permit = try await limiter.acquire()
-            callback.withLock { $0 = permit }
+            let slot = try await limiter.acquire()
+            callback.withLock { $0 = slot }
         }
         try await task.value
         task.cancel()

@@ -20,9 +20,9 @@ func eventually(_ condition: () -> Bool) async {
         await eventually { limiter.snapshot.waiting == 1 }
         first.release()
         first.release()
-        let permit = try await third
+        let slot = try await third
         #expect(limiter.snapshot.inFlight == 2)
-        permit.release()
+        slot.release()
         second.release()
         #expect(limiter.snapshot.inFlight == 0)
         #expect(limiter.snapshot.counters.released == 3)
@@ -39,7 +39,7 @@ func eventually(_ condition: () -> Bool) async {
 
     @Test func cancellingAWaiterRemovesItFromTheQueue() async throws {
         let limiter = InFlightLimiter(configuration: LimiterConfiguration(limit: 1))
-        let permit = try await limiter.acquire()
+        let slot = try await limiter.acquire()
         let waiter = Task { () -> AdmissionError? in
             do throws(AdmissionError) {
                 _ = try await limiter.acquire()
@@ -50,7 +50,7 @@ func eventually(_ condition: () -> Bool) async {
         waiter.cancel()
         #expect(await waiter.value == .cancelled)
         #expect(limiter.snapshot.waiting == 0)
-        permit.release()
+        slot.release()
         #expect(limiter.snapshot.inFlight == 0)
     }
 
@@ -71,26 +71,26 @@ func eventually(_ condition: () -> Bool) async {
         let time = ManualClock()
         let limiter = InFlightLimiter(
             configuration: LimiterConfiguration(limit: 1, maxWait: .seconds(3)), clock: time.clock)
-        let permit = try await limiter.acquire()
+        let slot = try await limiter.acquire()
         async let error = failure { () async throws(AdmissionError) in _ = try await limiter.acquire() }
         await eventually { time.sleepers == 1 }
         time.advance(by: .seconds(2))
         #expect(limiter.snapshot.waiting == 1)
         time.advance(by: .seconds(1))
         #expect(await error == .waitTimedOut(.seconds(3)))
-        permit.release()
+        slot.release()
     }
 
     @Test func drainingLetsTheWaitersFinish() async throws {
         let limiter = InFlightLimiter(configuration: LimiterConfiguration(limit: 1))
-        let permit = try await limiter.acquire()
+        let slot = try await limiter.acquire()
         async let second = limiter.acquire()
         await eventually { limiter.snapshot.waiting == 1 }
         limiter.beginDraining()
         #expect(await failure { () async throws(AdmissionError) in _ = try await limiter.acquire() } == .draining)
         #expect(limiter.tryAcquire() == nil)
         async let end: Void = limiter.drained()
-        permit.release()
+        slot.release()
         try await second.release()
         await end
         await limiter.drained()
@@ -101,7 +101,7 @@ func eventually(_ condition: () -> Bool) async {
     @Test(arguments: [true, false])
     func drainedReturnsToATaskThatIsCancelled(beforeItAsks: Bool) async throws {
         let limiter = InFlightLimiter(configuration: LimiterConfiguration(limit: 1))
-        let permit = try await limiter.acquire()
+        let slot = try await limiter.acquire()
         limiter.beginDraining()
         let asks = Mutex(false)
         let returned = Mutex(false)
@@ -117,7 +117,7 @@ func eventually(_ condition: () -> Bool) async {
         if !beforeItAsks { task.cancel() }
         await eventually { returned.withLock { $0 } }
         #expect(returned.withLock { $0 })
-        permit.release()
+        slot.release()
     }
 
     @Test func newBoundsLeaveTheOthersAsTheyAre() {

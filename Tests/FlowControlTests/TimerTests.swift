@@ -27,7 +27,7 @@ import Testing
     @Test func aHundredWaitersShareOneTimer() async throws {
         let time = ManualClock()
         let limiter = limiter(time)
-        let permit = try await limiter.acquire()
+        let slot = try await limiter.acquire()
         var tasks: [Task<AdmissionError?, Never>] = []
         for count in 1...100 {
             tasks.append(acquire(limiter))
@@ -35,7 +35,7 @@ import Testing
             time.advance(by: .milliseconds(1))
         }
         await eventually { time.sleepers == 1 }
-        permit.release()
+        slot.release()
         for task in tasks { #expect(await task.value == nil) }
         #expect(time.sleepsBegun == 1)
     }
@@ -43,7 +43,7 @@ import Testing
     @Test func anEarlierDeadlineReplacesTheTimer() async throws {
         let time = ManualClock()
         let limiter = limiter(time)
-        let permit = try await limiter.acquire()
+        let slot = try await limiter.acquire()
         let patient = acquire(limiter)
         await eventually { time.sleepers == 1 }
         let hurried = acquire(limiter, by: time.now + .seconds(4))
@@ -54,7 +54,7 @@ import Testing
         time.advance(by: .seconds(6))
         #expect(await patient.value == .waitTimedOut(.seconds(10)))
         #expect(time.sleepers == 0)
-        permit.release()
+        slot.release()
     }
 
     @Test func itEndsWithTheLimiter() async throws {
@@ -63,10 +63,10 @@ import Testing
         do {
             let limiter = limiter(time)
             gone = limiter
-            let permit = try await limiter.acquire()
+            let slot = try await limiter.acquire()
             let waiter = acquire(limiter)
             await eventually { time.sleepers == 1 }
-            permit.release()
+            slot.release()
             #expect(await waiter.value == nil)
         }
         // The waiter's task may hold the limiter for a moment after its value is there.
@@ -76,28 +76,28 @@ import Testing
 
     @Test func aPermitKeepsTheLimiterUntilItIsGone() async throws {
         weak var gone: InFlightLimiter?
-        var permit: Permit?
+        var slot: Slot?
         do {
             let limiter = InFlightLimiter(configuration: LimiterConfiguration(limit: 1))
             gone = limiter
-            permit = try await limiter.acquire()
+            slot = try await limiter.acquire()
         }
         #expect(gone != nil)
-        permit?.release()
-        permit = nil
+        slot?.release()
+        slot = nil
         #expect(gone == nil)
     }
 
     @Test func theSystemClockWakesAWaiter() async throws {
         let limiter = InFlightLimiter(configuration: LimiterConfiguration(limit: 1, maxWait: .milliseconds(20)))
-        let permit = try await limiter.acquire()
+        let slot = try await limiter.acquire()
         let error = await acquire(limiter).value
         guard case .waitTimedOut(let waited) = error else {
             Issue.record("ended with \(String(describing: error))")
             return
         }
         #expect(waited >= .milliseconds(20))
-        permit.release()
+        slot.release()
     }
 
     @Test func theSystemClockAndSwiftsOwnRunTogether() {

@@ -9,7 +9,7 @@ import Testing
     private func predict(_ model: Model) async throws -> Prediction {
         let array = try MultiArray(shape: [1, 4], floats: [0, 0, 0, 0])
         return try await model.prediction(
-            from: DictionaryFeatureProvider([("x", .multiArray(array))]), permit: nil)
+            from: DictionaryFeatureProvider([("x", .multiArray(array))]), slot: nil)
     }
 
     private func load(

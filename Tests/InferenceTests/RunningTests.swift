@@ -136,7 +136,7 @@ import Testing
         let model = try await Model.load(contentsOf: path, configuration: configuration)
         let bad: DictionaryFeatureProvider = ["x": .double(1)]
         let results = await model.predictions(
-            together: [try input, bad, try input], options: PredictionOptions(), permit: nil)
+            together: [try input, bad, try input], options: PredictionOptions(), slot: nil)
         let shares = results.compactMap { try? $0.get().times.inference }
         #expect(shares.count == 2 && shares.first == shares.last)
         let batch = try #require(model.statistics.batches.first { $0.size == 3 })

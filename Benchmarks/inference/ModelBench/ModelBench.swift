@@ -134,7 +134,7 @@ enum ModelBench {
                     group.addTask {
                         var count = 0
                         while MonotonicInstant.now < end {
-                            _ = try await model.prediction(from: features, permit: nil)
+                            _ = try await model.prediction(from: features, slot: nil)
                             count += 1
                         }
                         return count

@@ -17,11 +17,11 @@ extension Model {
     /// Classifies pictures in one inference; no more than ``batchLimit``. One picture's failure is that picture's alone. They
     /// hold one slot together.
     package func classifications(
-        together images: [EncodedImage], top: Int, threshold: Float, options: PredictionOptions, permit: Permit
+        together images: [EncodedImage], top: Int, threshold: Float, options: PredictionOptions, slot: Slot
     ) async -> [Result<ClassificationResult, InferenceError>] {
         do throws(InferenceError) {
             let reader = try ClassificationReader(self, top: top, threshold: threshold)
-            return try await runTogether(images.count, options: options, permit: permit) {
+            return try await runTogether(images.count, options: options, slot: slot) {
                 (item, _) throws(InferenceError) in
                 .image(images[item])
             } read: { (outputs, info, times) throws(InferenceError) in
@@ -32,27 +32,27 @@ extension Model {
         }
     }
 
-    /// Predictions in one inference; see ``classifications(together:top:threshold:options:permit:)``.
+    /// Predictions in one inference; see ``classifications(together:top:threshold:options:slot:)``.
     package func predictions(
-        together items: [any FeatureProvider], options: PredictionOptions, permit: Permit?
+        together items: [any FeatureProvider], options: PredictionOptions, slot: Slot?
     ) async -> [Result<Prediction, InferenceError>] {
-        await run(together: items, options: options, permit: permit) {
+        await run(together: items, options: options, slot: slot) {
             (outputs, info, times) throws(InferenceError) in
             try prediction(in: outputs, image: info, times: times)
         }
     }
 
     /// The engine's own tensors for several items in one inference; see
-    /// ``tensors(from:options:permit:read:)`` and ``classifications(together:top:threshold:options:permit:)``.
+    /// ``tensors(from:options:slot:read:)`` and ``classifications(together:top:threshold:options:slot:)``.
     /// - Parameter read: called for each item with its part of the outputs, while the infer request is held: it should only
     ///   copy.
     package func tensors<R: Sendable>(
-        together items: [any FeatureProvider], options: PredictionOptions, permit: Permit?,
+        together items: [any FeatureProvider], options: PredictionOptions, slot: Slot?,
         read: ([TensorView], StageTimes) throws(InferenceError) -> R
     ) async -> [Result<R, InferenceError>] {
         var options = options
         options.usesTensors = true
-        return await run(together: items, options: options, permit: permit) {
+        return await run(together: items, options: options, slot: slot) {
             (outputs, _, times) throws(InferenceError) in
             try Self.views(plan.outputs[...], of: outputs, []) { (views) throws(InferenceError) -> R in
                 try read(views, times)
@@ -61,11 +61,11 @@ extension Model {
     }
 
     private func run<R: Sendable>(
-        together items: [any FeatureProvider], options: PredictionOptions, permit: Permit?,
+        together items: [any FeatureProvider], options: PredictionOptions, slot: Slot?,
         read: (any EngineOutputs, ImageInfo?, StageTimes) throws(InferenceError) -> R
     ) async -> [Result<R, InferenceError>] {
         do throws(InferenceError) {
-            return try await runTogether(items.count, options: options, permit: permit) {
+            return try await runTogether(items.count, options: options, slot: slot) {
                 (item, input) throws(InferenceError) in
                 try Self.value(of: input, in: AnyFeatureProvider(base: items[item]))
             } check: { (item) throws(InferenceError) in
@@ -109,7 +109,7 @@ extension Model {
     private func outcome(
         of chunk: Range<Int>, of items: [any FeatureProvider], options: PredictionOptions
     ) async -> ChunkOutcome {
-        let results = await predictions(together: Array(items[chunk]), options: options, permit: nil)
+        let results = await predictions(together: Array(items[chunk]), options: options, slot: nil)
         return ChunkOutcome(start: chunk.lowerBound, results: results)
     }
 
@@ -118,7 +118,7 @@ extension Model {
     /// The way of several items through one inference: as `run`, with the items' failures apart.
     /// - Throws: what befell all of them.
     func runTogether<R: Sendable>(
-        _ count: Int, options: PredictionOptions, permit given: Permit?,
+        _ count: Int, options: PredictionOptions, slot given: Slot?,
         value: (Int, InputPlan) throws(InferenceError) -> FeatureValue?,
         check: (Int) throws(InferenceError) -> Void = { _ in },
         read: (any EngineOutputs, ImageInfo?, StageTimes) throws(InferenceError) -> R
@@ -145,8 +145,8 @@ extension Model {
                 for _ in succeeded.count..<max(count, succeeded.count) { $0.failed(total: total, at: now.nanoseconds) }
             }
         }
-        let permit = try await admit(given, until: options.deadline)
-        defer { leave(permit, given: given) }
+        let slot = try await admit(given, until: options.deadline)
+        defer { leave(slot, given: given) }
         PredictionsUnderWay.begin()
         defer { PredictionsUnderWay.end() }
         var queue = MonotonicInstant.now.nanoseconds(since: arrived)

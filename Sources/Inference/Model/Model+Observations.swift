@@ -13,14 +13,14 @@ extension Model {
     /// Finds in one picture what a request asks for.
     /// - Parameters:
     ///   - image: the encoded picture.
-    ///   - permit: a slot that the caller already holds; nil takes one for the time of the call.
+    ///   - slot: a slot that the caller already holds; nil takes one for the time of the call.
     /// - Throws: `unsupported` where the model does not do that; ``InferenceError`` as for predictions.
     package func observations(
         of image: EncodedImage, request: ObservationRequest, options: PredictionOptions = PredictionOptions(),
-        permit: Permit? = nil
+        slot: Slot? = nil
     ) async throws(InferenceError) -> ObservationResult {
         let reader = try ObservationReader(self, request: request, options: options)
-        return try await run(options: options, permit: permit, shapes: [:]) { (_, _) throws(InferenceError) in
+        return try await run(options: options, slot: slot, shapes: [:]) { (_, _) throws(InferenceError) in
             .image(image)
         } read: { (outputs, info, times) throws(InferenceError) -> ObservationResult in
             try reader.result(in: outputs, image: info, times: times)
@@ -29,11 +29,11 @@ extension Model {
 
     /// The same for several pictures in one inference; no more than ``batchLimit``. One picture's failure is that picture's alone.
     package func observations(
-        together images: [EncodedImage], request: ObservationRequest, options: PredictionOptions, permit: Permit
+        together images: [EncodedImage], request: ObservationRequest, options: PredictionOptions, slot: Slot
     ) async -> [Result<ObservationResult, InferenceError>] {
         do throws(InferenceError) {
             let reader = try ObservationReader(self, request: request, options: options)
-            return try await runTogether(images.count, options: options, permit: permit) {
+            return try await runTogether(images.count, options: options, slot: slot) {
                 (item, _) throws(InferenceError) in
                 .image(images[item])
             } read: { (outputs, info, times) throws(InferenceError) in

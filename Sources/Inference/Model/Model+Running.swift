@@ -6,7 +6,7 @@ internal import SystemSupport
 /// The way of one prediction: a slot, the inputs, an infer request, the engine, the outputs.
 extension Model {
     /// A place among what runs at once: the caller's own, or the next that is free before the deadline.
-    func admit(_ given: Permit?, until deadline: MonotonicInstant?) async throws(InferenceError) -> Permit {
+    func admit(_ given: Slot?, until deadline: MonotonicInstant?) async throws(InferenceError) -> Slot {
         if let given { return given }
         do throws(AdmissionError) {
             return try await limiter.acquire(deadline: deadline)
@@ -17,14 +17,14 @@ extension Model {
     }
 
     /// The end of what ``admit(_:until:)`` began: a place that is the caller's stays with the caller.
-    func leave(_ permit: Permit, given: Permit?) {
+    func leave(_ slot: Slot, given: Slot?) {
         lastUse.store(MonotonicInstant.now.nanoseconds, ordering: .relaxed)
-        if given == nil { permit.release() }
+        if given == nil { slot.release() }
     }
 
     func run<R: Sendable>(
         options: PredictionOptions,
-        permit given: Permit?,
+        slot given: Slot?,
         shapes: [Int: Shape],
         value: (Int, InputPlan) throws(InferenceError) -> FeatureValue?,
         read: (any EngineOutputs, ImageInfo?, StageTimes) throws(InferenceError) -> R
@@ -45,8 +45,8 @@ extension Model {
                 }
             }
         }
-        let permit = try await admit(given, until: options.deadline)
-        defer { leave(permit, given: given) }
+        let slot = try await admit(given, until: options.deadline)
+        defer { leave(slot, given: given) }
         try await check(shapes, deadline: options.deadline)
         PredictionsUnderWay.begin()
         defer { PredictionsUnderWay.end() }

@@ -132,13 +132,13 @@ public final class Model: Sendable {
     /// Waits for a slot, prepares the inputs, and runs the engine; cancelling the task stops whichever it is at.
     /// - Parameters:
     ///   - features: a value for each input, by name.
-    ///   - permit: a slot that the caller already holds; nil takes one for the time of the call.
+    ///   - slot: a slot that the caller already holds; nil takes one for the time of the call.
     /// - Throws: ``InferenceError`` for inputs that do not fit, refusals, cancellation and engine failures.
     public func prediction(
-        from features: some FeatureProvider, options: PredictionOptions = PredictionOptions(), permit: Permit? = nil
+        from features: some FeatureProvider, options: PredictionOptions = PredictionOptions(), slot: Slot? = nil
     ) async throws(InferenceError) -> Prediction {
         try checkNames(features)
-        return try await run(options: options, permit: permit, shapes: dynamicShapes(features)) {
+        return try await run(options: options, slot: slot, shapes: dynamicShapes(features)) {
             (_, input) throws(InferenceError) in
             try Self.value(of: input, in: features)
         } read: { (outputs, image, times) throws(InferenceError) -> Prediction in
@@ -168,14 +168,14 @@ public final class Model: Sendable {
     /// the engine's own tensors, without the bundle's transforms.
     /// - Parameter read: called while the infer request is held: it should only copy.
     package func tensors<R: Sendable>(
-        from features: some FeatureProvider, options: PredictionOptions, permit: Permit?,
+        from features: some FeatureProvider, options: PredictionOptions, slot: Slot?,
         read: ([TensorView], StageTimes) throws(InferenceError) -> R
     ) async throws(InferenceError) -> R {
         let plan = plan
         var options = options
         options.usesTensors = true
         try checkNames(features)
-        return try await run(options: options, permit: permit, shapes: dynamicShapes(features)) {
+        return try await run(options: options, slot: slot, shapes: dynamicShapes(features)) {
             (_, input) throws(InferenceError) in
             try Self.value(of: input, in: features)
         } read: { (request, _, times) throws(InferenceError) -> R in
@@ -208,13 +208,13 @@ public final class Model: Sendable {
     ///   - image: the encoded picture.
     ///   - top: how many classes to tell, 1 or more.
     ///   - threshold: the minimum confidence of a class in the result.
-    ///   - permit: a slot that the caller already holds; nil takes one for the time of the call.
+    ///   - slot: a slot that the caller already holds; nil takes one for the time of the call.
     public func classification(
         of image: EncodedImage, top: Int, threshold: Float = 0, options: PredictionOptions = PredictionOptions(),
-        permit: Permit? = nil
+        slot: Slot? = nil
     ) async throws(InferenceError) -> ClassificationResult {
         let reader = try ClassificationReader(self, top: top, threshold: threshold)
-        return try await run(options: options, permit: permit, shapes: [:]) { (_, _) throws(InferenceError) in
+        return try await run(options: options, slot: slot, shapes: [:]) { (_, _) throws(InferenceError) in
             .image(image)
         } read: { (outputs, info, times) throws(InferenceError) -> ClassificationResult in
             try reader.result(in: outputs, image: info, times: times)
@@ -229,7 +229,7 @@ public final class Model: Sendable {
         let box = BlockingResult<Prediction>()
         Task.detached {
             do throws(InferenceError) {
-                box.set(.success(try await self.prediction(from: features, options: options, permit: nil)))
+                box.set(.success(try await self.prediction(from: features, options: options, slot: nil)))
             } catch {
                 box.set(.failure(error))
             }

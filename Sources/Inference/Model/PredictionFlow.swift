@@ -6,7 +6,7 @@ final class PredictionFlow: Sendable {
     /// A result, and the place that it takes until somebody has taken it.
     struct Item: Sendable {
         fileprivate let result: Result<Prediction, InferenceError>
-        fileprivate let place: Permit
+        fileprivate let place: Slot
 
         /// The result: its place is another's now.
         func take() -> Result<Prediction, InferenceError> {

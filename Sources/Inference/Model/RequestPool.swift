@@ -23,30 +23,30 @@ final class RequestPool: Sendable {
     /// A request for one inference; give it back with ``PooledRequest/release()``.
     /// - Throws: when the task is cancelled or the deadline passes meanwhile.
     func acquire(deadline: MonotonicInstant?) async throws(AdmissionError) -> PooledRequest {
-        let permit = try await turns.acquire(deadline: deadline)
+        let slot = try await turns.acquire(deadline: deadline)
         guard let request = idle.withLock({ $0.popLast() }) else {
-            // Permits and idle requests are equal in number; the permit's end is all that is needed if they ever were not.
-            permit.release()
+            // Slots and idle requests are equal in number; the slot's end is all that is needed if they ever were not.
+            slot.release()
             throw .cancelled
         }
-        return PooledRequest(request: request, permit: permit, pool: self)
+        return PooledRequest(request: request, slot: slot, pool: self)
     }
 
     /// A request if one is free, without waiting.
     func tryAcquire() -> PooledRequest? {
-        guard let permit = turns.tryAcquire() else { return nil }
+        guard let slot = turns.tryAcquire() else { return nil }
         guard let request = idle.withLock({ $0.popLast() }) else {
             // As above.
-            permit.release()
+            slot.release()
             return nil
         }
-        return PooledRequest(request: request, permit: permit, pool: self)
+        return PooledRequest(request: request, slot: slot, pool: self)
     }
 
     /// A request that is somebody's until it is given back.
     struct PooledRequest: Sendable {
         let request: any InferRequest
-        fileprivate let permit: Permit
+        fileprivate let slot: Slot
         fileprivate let pool: RequestPool
 
         /// The engine's threads of a lone prediction; nil for all others.
@@ -55,7 +55,7 @@ final class RequestPool: Sendable {
         /// Gives the request back.
         func release() {
             pool.idle.withLock { $0.append(request) }
-            permit.release()
+            slot.release()
         }
     }
 }

@@ -35,13 +35,13 @@ final class ShapeTrials: Sendable {
     /// Returns when the shapes are known to be right. A caller that is cancelled, or whose deadline passes, stops waiting for its turn.
     func check(_ shapes: [Int: Shape], deadline: MonotonicInstant?) async throws(Failure) {
         guard !isKnown(shapes) else { return }
-        let permit: Permit
+        let slot: Slot
         do throws(AdmissionError) {
-            permit = try await turns.acquire(deadline: deadline)
+            slot = try await turns.acquire(deadline: deadline)
         } catch {
             throw .wait(error)
         }
-        defer { permit.release() }
+        defer { slot.release() }
         // Somebody before may have brought the same.
         guard !isKnown(shapes) else { return }
         do throws(EngineError) {

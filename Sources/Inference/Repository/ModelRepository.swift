@@ -40,11 +40,11 @@ public final class ModelRepository: Sendable {
     private let plan: Mutex<Plan>
     private let onEvent: @Sendable (Event) -> Void
     private let scanner: RepositoryScanner
-    private let slots = Mutex<[String: [ModelSlot]]>([:])
+    private let items = Mutex<[String: [ModelVersion]]>([:])
     /// What `classify` without a name means, once that has been settled.
     private let settledDefault = Mutex<String?>(nil)
-    /// Held while the folders are looked through: of two that do so at once, the later one would put its own slot in the
-    /// place of a slot that the other has just made and begun to load.
+    /// Held while the folders are looked through: of two that do so at once, the later one would put its own version in the
+    /// place of one that the other has just made and begun to load.
     private let discovering = Mutex(())
 
     /// A repository of the models in some folders; nothing is read before ``discover()``.
@@ -90,8 +90,8 @@ public final class ModelRepository: Sendable {
         try discover(among: nil, leavingAlone: [], by: next) {
             self.gate.use(limit: loadsAtOnce)
             self.plan.withLock { $0 = next }
-            for slot in self.slots.withLock({ Array($0.values.joined()) }) {
-                slot.use(configuration, defaultPolicy: defaultPolicy)
+            for item in self.items.withLock({ Array($0.values.joined()) }) {
+                item.use(configuration, defaultPolicy: defaultPolicy)
             }
         }
     }
@@ -135,7 +135,7 @@ public final class ModelRepository: Sendable {
     /// A folder of models that has become a bundle, because a model.json was put into it, would drop all that is served from
     /// it, though nothing of that is gone.
     private func refuseTakeOver(_ found: [RepositoryScanner.Found], of plan: Plan) throws(RepositoryError) {
-        let known = slots.withLock { Array($0.values.joined()) }
+        let known = items.withLock { Array($0.values.joined()) }
         // What `model` names may become a bundle: its name stays the same.
         let named = Set(plan.named.map(\.name))
         for entry in found where entry.path == entry.folder && !named.contains(entry.name) {
@@ -157,7 +157,7 @@ public final class ModelRepository: Sendable {
         _ found: [RepositoryScanner.Found], among paths: Set<String>?, leavingAlone others: Set<String>
     ) {
         let plan = plan.withLock { $0 }
-        var look = RepositoryLook(known: slots.withLock { $0 })
+        var look = RepositoryLook(known: items.withLock { $0 })
         let named = Set(plan.named.map(\.name))
         for entry in found where !look.keep(entry) {
             guard !others.contains(entry.path) else { continue }
@@ -165,21 +165,21 @@ public final class ModelRepository: Sendable {
             let isAwaited = named.contains(entry.name) && !look.answers(entry.name)
             guard paths == nil || isAwaited || isWhole(entry) else { continue }
             look.add(
-                new: ModelSlot(
+                new: ModelVersion(
                     found: entry, configuration: plan.configuration, defaultPolicy: plan.defaultPolicy, gate: gate))
         }
         let there = Set(found.map(\.path))
         for path in others where !there.contains(path) { look.keep(at: path) }
         look.keepUntilReplaced()
         for name in named { look.keepIfNone(named: name) }
-        slots.withLock { $0 = look.slots }
-        for slot in look.dropped where slot.unload() {
-            onEvent(.unloaded(name: slot.name, version: slot.version, why: "its files are gone"))
+        items.withLock { $0 = look.items }
+        for item in look.dropped where item.unload() {
+            onEvent(.unloaded(name: item.name, version: item.version, why: "its files are gone"))
         }
         // What bundles say of themselves may have changed too, but for those that are being copied.
-        for slot in look.slots.values.joined().filter({ !$0.isLeaving })
-        where paths?.contains(slot.path) ?? true && !others.contains(slot.path) && slot.unreadable == nil {
-            slot.readFacts()
+        for item in look.items.values.joined().filter({ !$0.isLeaving })
+        where paths?.contains(item.path) ?? true && !others.contains(item.path) && item.unreadable == nil {
+            item.readFacts()
         }
     }
 
@@ -250,9 +250,9 @@ public final class ModelRepository: Sendable {
 
     /// Loads every model whose policy is `eager` and that is not loaded; failures are reported as events and states.
     public func loadEager() async {
-        for slot in slots.withLock({ Array($0.values.joined()) }).sorted(by: { $0.name < $1.name })
-        where !isOutOfReach(slot) && slot.policy == .eager && slot.isHighest(among: versions(of: slot.name)) {
-            _ = try? await load(slot)
+        for item in items.withLock({ Array($0.values.joined()) }).sorted(by: { $0.name < $1.name })
+        where !isOutOfReach(item) && item.policy == .eager && item.isHighest(among: versions(of: item.name)) {
+            _ = try? await load(item)
         }
     }
 
@@ -265,9 +265,9 @@ public final class ModelRepository: Sendable {
     public func model(
         named name: String, version: String? = nil, deadline: MonotonicInstant? = nil
     ) async throws(InferenceError) -> Model {
-        let slot = try find(name, version: version)
-        if let model = slot.readyModel { return model }
-        return try await load(slot, deadline: deadline)
+        let item = try find(name, version: version)
+        if let model = item.readyModel { return model }
+        return try await load(item, deadline: deadline)
     }
 
     /// A model if it is ready now; never waits.
@@ -290,11 +290,11 @@ public final class ModelRepository: Sendable {
     }
 
     /// The first by name that has a version that fits.
-    private func first(_ fits: (ModelSlot) -> Bool) -> String? {
-        slots.withLock { slots in
+    private func first(_ fits: (ModelVersion) -> Bool) -> String? {
+        items.withLock { items in
             // Asked by every request that names no model: no table is built for the answer.
             var first: String?
-            for (name, versions) in slots where first.map({ name < $0 }) ?? true {
+            for (name, versions) in items where first.map({ name < $0 }) ?? true {
                 if versions.contains(where: fits) { first = name }
             }
             return first
@@ -303,8 +303,8 @@ public final class ModelRepository: Sendable {
 
     /// Whether a model may be the one that `classify` without a name means.
     private func isDefault(_ name: String) -> Bool {
-        slots.withLock { slots in
-            slots[name]?.contains {
+        items.withLock { items in
+            items[name]?.contains {
                 $0.readyModel?.isImageClassifier ?? false || $0.facts.classifiesPictures && $0.isToCome
             } ?? false
         }
@@ -323,13 +323,13 @@ public final class ModelRepository: Sendable {
 
     /// Every version of every model, by name, versions ascending.
     public var records: [ModelRecord] {
-        slots.withLock { Array($0.values.joined()) }
+        items.withLock { Array($0.values.joined()) }
             .sorted { ($0.name, $0.order) < ($1.name, $1.order) }
             .map(\.record)
     }
 
     /// The names of all models.
-    public var names: [String] { slots.withLock { $0.keys.sorted() } }
+    public var names: [String] { items.withLock { $0.keys.sorted() } }
 
     /// Whether the models that must be ready are: ``missing(for:)`` is empty.
     public func isReady(when condition: ReadyCondition = .all) -> Bool { missing(for: condition).isEmpty }
@@ -347,13 +347,13 @@ public final class ModelRepository: Sendable {
     /// A lazy model that has not failed is ready: the first request loads it. A model that a client has unloaded is not waited
     /// for, unless the condition names it.
     public func missing(for condition: ReadyCondition) -> [Missing] {
-        slots.withLock { slots in
-            func highest(_ name: String) -> ModelSlot? {
-                slots[name]?.filter { !$0.isLeaving }.max { $0.order < $1.order }
+        items.withLock { items in
+            func highest(_ name: String) -> ModelVersion? {
+                items[name]?.filter { !$0.isLeaving }.max { $0.order < $1.order }
             }
             func isServing(_ name: String) -> Bool {
                 guard let highest = highest(name) else { return false }
-                return slots[name]?.contains { $0.readyModel != nil } ?? false
+                return items[name]?.contains { $0.readyModel != nil } ?? false
                     || highest.policy == .lazy && highest.isToCome
             }
             /// With the condition `all` the highest version counts. While it loads in the place of one whose files are gone, that
@@ -361,12 +361,12 @@ public final class ModelRepository: Sendable {
             func isUpToDate(_ name: String) -> Bool {
                 guard let highest = highest(name) else { return true }
                 return highest.policy == .lazy || highest.readyModel != nil || highest.isHeldBack
-                    || slots[name]?.contains { $0.isLeaving && $0.readyModel != nil } ?? false
+                    || items[name]?.contains { $0.isLeaving && $0.readyModel != nil } ?? false
             }
             let missing: [String] =
                 switch condition {
-                case .all: slots.keys.filter { !isUpToDate($0) }
-                case .any: slots.keys.contains(where: isServing) ? [] : Array(slots.keys)
+                case .all: items.keys.filter { !isUpToDate($0) }
+                case .any: items.keys.contains(where: isServing) ? [] : Array(items.keys)
                 case .models(let names): names.filter { !isServing($0) }
                 }
             return missing.sorted().map { Missing(name: $0, state: highest($0)?.record.state) }
@@ -375,7 +375,7 @@ public final class ModelRepository: Sendable {
 
     /// How busy the busiest model is: predictions that hold a slot or wait for one, over its slots. 0 where no model is ready.
     package var utilization: Double {
-        let models = slots.withLock { $0.values.joined().compactMap(\.readyModel) }
+        let models = items.withLock { $0.values.joined().compactMap(\.readyModel) }
         return models.map { model in
             let limiter = model.limiter.snapshot
             return Double(limiter.inFlight + limiter.waiting) / Double(max(1, limiter.limit))
@@ -389,7 +389,7 @@ public final class ModelRepository: Sendable {
     public func reload(_ name: String) async throws(InferenceError) {
         // Not the one that answers: where the highest has failed, it is the one to be tried again.
         let highest = try highest(of: name)
-        for slot in versions(of: name) { slot.release() }
+        for item in versions(of: name) { item.release() }
         _ = try await load(highest, again: true, bringsBack: true)
     }
 
@@ -400,43 +400,43 @@ public final class ModelRepository: Sendable {
 
     /// The same for the versions at some places; those that are already loaded are not reported.
     func reload(at paths: Set<String>) async {
-        await reload(tellsUnchanged: false) { slot in
-            paths.contains(slot.path) || slot.unreadable.map { paths.contains($0.path) } ?? false
+        await reload(tellsUnchanged: false) { item in
+            paths.contains(item.path) || item.unreadable.map { paths.contains($0.path) } ?? false
         }
     }
 
-    private func reload(tellsUnchanged: Bool = true, where isMeant: (ModelSlot) -> Bool) async {
+    private func reload(tellsUnchanged: Bool = true, where isMeant: (ModelVersion) -> Bool) async {
         for name in names {
             let versions = versions(of: name)
-            for slot in versions where isMeant(slot) {
-                if slot.isHeldBack {
-                    if tellsUnchanged { onEvent(.heldBack(name: name, version: slot.version)) }
+            for item in versions where isMeant(item) {
+                if item.isHeldBack {
+                    if tellsUnchanged { onEvent(.heldBack(name: name, version: item.version)) }
                     continue
                 }
-                if isOutOfReach(slot) { continue }
-                guard slot.readyModel != nil || slot.policy == .eager && slot.isHighest(among: versions) else {
-                    slot.forgetFailure()
+                if isOutOfReach(item) { continue }
+                guard item.readyModel != nil || item.policy == .eager && item.isHighest(among: versions) else {
+                    item.forgetFailure()
                     continue
                 }
-                if await slot.isCurrent {
-                    if tellsUnchanged { onEvent(.unchanged(name: name, version: slot.version)) }
+                if await item.isCurrent {
+                    if tellsUnchanged { onEvent(.unchanged(name: name, version: item.version)) }
                 } else {
                     // A failure is an event, and the old model keeps serving.
-                    _ = try? await load(slot, again: true)
+                    _ = try? await load(item, again: true)
                 }
             }
         }
     }
 
     /// Whether nothing can be loaded or reloaded because the files cannot be read, which is an event.
-    private func isOutOfReach(_ slot: ModelSlot) -> Bool {
-        guard let reason = slot.unreadable?.reason else { return false }
-        if slot.readyModel != nil {
-            onEvent(.leftAsItIs(name: slot.name, version: slot.version, why: reason))
-        } else if slot.standsForUnreadable, !slot.isHeldBack {
-            onEvent(.failed(name: slot.name, version: slot.version, reason: reason, problems: []))
+    private func isOutOfReach(_ item: ModelVersion) -> Bool {
+        guard let reason = item.unreadable?.reason else { return false }
+        if item.readyModel != nil {
+            onEvent(.leftAsItIs(name: item.name, version: item.version, why: reason))
+        } else if item.standsForUnreadable, !item.isHeldBack {
+            onEvent(.failed(name: item.name, version: item.version, reason: reason, problems: []))
         } else {
-            return slot.standsForUnreadable
+            return item.standsForUnreadable
         }
         return true
     }
@@ -444,37 +444,37 @@ public final class ModelRepository: Sendable {
     /// Unloads all versions of a model: requests that it has accepted are finished, later ones are refused until it is
     /// loaded again.
     public func unload(_ name: String) throws(InferenceError) {
-        let versions = slots.withLock { $0[name] ?? [] }
+        let versions = items.withLock { $0[name] ?? [] }
         guard !versions.isEmpty else { throw .modelNotFound(name: name, known: names) }
-        for slot in versions where slot.unload(holdsBack: true) {
-            onEvent(.unloaded(name: slot.name, version: slot.version, why: "on request"))
+        for item in versions where item.unload(holdsBack: true) {
+            onEvent(.unloaded(name: item.name, version: item.version, why: "on request"))
         }
     }
 
     /// Unloads lazy models that have had nothing to do for longer than they are kept; they are loaded again when they
     /// are asked for. Releases variants for lone predictions where none come. To be called now and then.
     public func unloadIdle() {
-        for slot in slots.withLock({ Array($0.values.joined()) }) {
-            if slot.isIdle, slot.unload() {
-                onEvent(.unloaded(name: slot.name, version: slot.version, why: "it was idle"))
+        for item in items.withLock({ Array($0.values.joined()) }) {
+            if item.isIdle, item.unload() {
+                onEvent(.unloaded(name: item.name, version: item.version, why: "it was idle"))
             }
-            slot.readyModel?.releaseUnusedVariant()
+            item.readyModel?.releaseUnusedVariant()
         }
     }
 
     /// How often ``unloadIdle()`` is worth a call: a process at rest should sleep.
     package var idleInterval: Duration {
-        slots.withLock { Array($0.values.joined()) }.contains(where: \.mayIdleOut) ? .seconds(1) : .seconds(10)
+        items.withLock { Array($0.values.joined()) }.contains(where: \.mayIdleOut) ? .seconds(1) : .seconds(10)
     }
 
     /// When any model last ended a prediction or was loaded; nil where none is loaded.
     package var lastActivity: MonotonicInstant? {
-        slots.withLock { Array($0.values.joined()) }.compactMap { $0.readyModel?.lastActivity }.max()
+        items.withLock { Array($0.values.joined()) }.compactMap { $0.readyModel?.lastActivity }.max()
     }
 
     /// Releases what models keep for the next predictions: for when none come.
     package func releaseMemory() {
-        for slot in slots.withLock({ Array($0.values.joined()) }) { slot.readyModel?.releaseMemory() }
+        for item in items.withLock({ Array($0.values.joined()) }) { item.readyModel?.releaseMemory() }
     }
 
     /// Where the highest version of a model is: its folder or file.
@@ -483,15 +483,15 @@ public final class ModelRepository: Sendable {
     }
 
     /// The versions of a model, without those that only answer until they are replaced.
-    private func versions(of name: String) -> [ModelSlot] {
-        slots.withLock { $0[name]?.filter { !$0.isLeaving } ?? [] }
+    private func versions(of name: String) -> [ModelVersion] {
+        items.withLock { $0[name]?.filter { !$0.isLeaving } ?? [] }
     }
 
     /// Unloads the versions that answered until this one was ready.
-    private func dropReplaced(by slot: ModelSlot) {
-        let replaced = slots.withLock { slots -> [ModelSlot] in
-            guard let versions = slots[slot.name], versions.contains(where: { $0 === slot }) else { return [] }
-            slots[slot.name] = versions.filter { !$0.isLeaving }
+    private func dropReplaced(by item: ModelVersion) {
+        let replaced = items.withLock { items -> [ModelVersion] in
+            guard let versions = items[item.name], versions.contains(where: { $0 === item }) else { return [] }
+            items[item.name] = versions.filter { !$0.isLeaving }
             return versions.filter(\.isLeaving)
         }
         for old in replaced where old.unload() {
@@ -499,15 +499,15 @@ public final class ModelRepository: Sendable {
         }
     }
 
-    private func highest(of name: String) throws(InferenceError) -> ModelSlot {
+    private func highest(of name: String) throws(InferenceError) -> ModelVersion {
         guard let highest = versions(of: name).max(by: { $0.order < $1.order }) else {
             throw .modelNotFound(name: name, known: names)
         }
         return highest
     }
 
-    private func find(_ name: String, version: String?) throws(InferenceError) -> ModelSlot {
-        let versions = slots.withLock { $0[name] ?? [] }
+    private func find(_ name: String, version: String?) throws(InferenceError) -> ModelVersion {
+        let versions = items.withLock { $0[name] ?? [] }
         let highest = try highest(of: name)
         guard let version else {
             // The highest version that answers: one that failed to load leaves the older ones serving.
@@ -517,45 +517,45 @@ public final class ModelRepository: Sendable {
         }
         // Two may tell the same version while one replaces the other.
         let same = versions.filter { $0.version == version }
-        guard let slot = same.first(where: { $0.readyModel != nil }) ?? same.first else {
+        guard let item = same.first(where: { $0.readyModel != nil }) ?? same.first else {
             throw .versionNotFound(name: name, version: version, known: versions.map(\.version))
         }
-        return slot
+        return item
     }
 
     @discardableResult
     private func load(
-        _ slot: ModelSlot, again: Bool = false, bringsBack: Bool = false, deadline: MonotonicInstant? = nil
+        _ item: ModelVersion, again: Bool = false, bringsBack: Bool = false, deadline: MonotonicInstant? = nil
     ) async throws(InferenceError) -> Model {
         // The load itself reports how it went, not those who wait for it: all of them may be gone by then.
-        let outcome = try await slot.load(again: again, bringsBack: bringsBack, deadline: deadline) {
-            self.report($0, of: slot)
+        let outcome = try await item.load(again: again, bringsBack: bringsBack, deadline: deadline) {
+            self.report($0, of: item)
         }
         switch outcome.result {
         case .success(let model): return model
         case .failure(.modelNotReady(let name, let reason)): throw .modelNotReady(name: name, reason: reason)
-        case .failure(let error): throw .modelNotReady(name: slot.name, reason: slot.shown(error.message))
+        case .failure(let error): throw .modelNotReady(name: item.name, reason: item.shown(error.message))
         }
     }
 
-    private func report(_ outcome: ModelSlot.Outcome, of slot: ModelSlot) {
+    private func report(_ outcome: ModelVersion.Outcome, of item: ModelVersion) {
         switch outcome.result {
         case .success(let model):
-            let (name, version, onEvent) = (slot.name, slot.version, onEvent)
+            let (name, version, onEvent) = (item.name, item.version, onEvent)
             model.lone.whenChanged { onEvent(.loneVariant(name: name, version: version, report: $0)) }
-            onEvent(.loaded(name: slot.name, version: slot.version, report: model.loadReport))
-            model.scoreWatch.listen { [onEvent, name = slot.name, version = slot.version] text in
+            onEvent(.loaded(name: item.name, version: item.version, report: model.loadReport))
+            model.scoreWatch.listen { [onEvent, name = item.name, version = item.version] text in
                 onEvent(.advice(name: name, version: version, text: text))
             }
-            if outcome.isKept { dropReplaced(by: slot) }
+            if outcome.isKept { dropReplaced(by: item) }
             if !outcome.isKept {
                 let why = "it was unloaded while it was loading"
-                onEvent(.unloaded(name: slot.name, version: slot.version, why: why))
+                onEvent(.unloaded(name: item.name, version: item.version, why: why))
             }
         case .failure(let error):
             var problems: [BundleProblem] = []
             if case .invalidBundle(_, let all) = error { problems = all }
-            onEvent(.failed(name: slot.name, version: slot.version, reason: error.message, problems: problems))
+            onEvent(.failed(name: item.name, version: item.version, reason: error.message, problems: problems))
         }
     }
 }

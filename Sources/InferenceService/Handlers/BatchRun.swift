@@ -13,10 +13,10 @@ struct BatchRun: Sendable {
     ///   - together: runs several items in a slot, in one inference. Gives as many results.
     func outcomes<Item: Sendable, Value>(
         of items: [Item], stopsAtFailure: Bool = false,
-        alone: @escaping @Sendable (Item, Slot) async throws(ServiceError) -> Value,
-        together: @escaping @Sendable ([Item], Slot) async -> [Result<Value, ServiceError>]
+        alone: @escaping @Sendable (Item, RequestSlot) async throws(ServiceError) -> Value,
+        together: @escaping @Sendable ([Item], RequestSlot) async -> [Result<Value, ServiceError>]
     ) async -> [ItemOutcome<Value>] {
-        let run: @Sendable (Range<Int>, Slot) async -> [Result<Value, ServiceError>] = { chunk, slot in
+        let run: @Sendable (Range<Int>, RequestSlot) async -> [Result<Value, ServiceError>] = { chunk, slot in
             guard chunk.count == 1 else { return await together(Array(items[chunk]), slot) }
             do throws(ServiceError) {
                 return [.success(try await alone(items[chunk.lowerBound], slot))]
@@ -45,11 +45,11 @@ struct BatchRun: Sendable {
     }
 
     private func outcomes<Value>(
-        of chunk: Range<Int>, _ run: @Sendable (Range<Int>, Slot) async -> [Result<Value, ServiceError>]
+        of chunk: Range<Int>, _ run: @Sendable (Range<Int>, RequestSlot) async -> [Result<Value, ServiceError>]
     ) async -> [ItemOutcome<Value>] {
-        let slot: Slot
+        let slot: RequestSlot
         do throws(ServiceError) {
-            slot = try await Slot(of: model, options: options, metrics: metrics)
+            slot = try await RequestSlot(of: model, options: options, metrics: metrics)
         } catch {
             return chunk.map { ItemOutcome(index: $0, result: .failure(error)) }
         }

@@ -58,7 +58,7 @@ struct ClassifyHandler: Sendable {
     // MARK: One picture
 
     private func single(_ job: ClassifyJob, image: EncodedImage) async throws(ServiceError) -> HTTPResponse {
-        let slot = try await Slot(of: job.model, options: job.options, metrics: metrics)
+        let slot = try await RequestSlot(of: job.model, options: job.options, metrics: metrics)
         defer { slot.release() }
         let result = try await classify(image, job: job, in: slot)
         let encoding = MonotonicInstant.now
@@ -78,12 +78,12 @@ struct ClassifyHandler: Sendable {
     }
 
     private func classify(
-        _ image: EncodedImage, job: ClassifyJob, in slot: Slot
+        _ image: EncodedImage, job: ClassifyJob, in slot: RequestSlot
     ) async throws(ServiceError) -> ClassificationResult {
         do throws(InferenceError) {
-            let result = try await slot.run(metrics: metrics) { (permit) throws(InferenceError) in
+            let result = try await slot.run(metrics: metrics) { (held) throws(InferenceError) in
                 try await job.model.classification(
-                    of: image, top: job.top, threshold: job.threshold, options: job.options, permit: permit)
+                    of: image, top: job.top, threshold: job.threshold, options: job.options, slot: held)
             }
             return result.adding(queue: slot.waited)
         } catch {
@@ -96,7 +96,7 @@ struct ClassifyHandler: Sendable {
     private func explain(
         _ job: ClassifyJob, image: EncodedImage, form: ClassifyQuery.Explanation
     ) async throws(ServiceError) -> HTTPResponse {
-        let slot = try await Slot(of: job.model, options: job.options, metrics: metrics)
+        let slot = try await RequestSlot(of: job.model, options: job.options, metrics: metrics)
         defer { slot.release() }
         let result: PreprocessedImage
         do throws(InferenceError) {
@@ -122,12 +122,12 @@ struct ClassifyHandler: Sendable {
 
     /// Classifies some of the pictures in a slot, in one inference.
     private func classify(
-        together images: [EncodedImage], job: ClassifyJob, in slot: Slot
+        together images: [EncodedImage], job: ClassifyJob, in slot: RequestSlot
     ) async -> [Result<ClassificationResult, ServiceError>] {
-        let results = await slot.runTogether(metrics: metrics) { permit in
+        let results = await slot.runTogether(metrics: metrics) { held in
             await job.model.classifications(
                 together: images, top: job.top, threshold: job.threshold, options: job.options,
-                permit: permit)
+                slot: held)
         }
         return results.map { $0.map { $0.adding(queue: slot.waited) }.mapError { ServiceError($0) } }
     }

@@ -40,7 +40,7 @@ struct ObservationHandler: Sendable {
     // MARK: One picture
 
     private func single(_ job: ObservationJob, image: EncodedImage) async throws(ServiceError) -> HTTPResponse {
-        let slot = try await Slot(of: job.model, options: job.options, metrics: metrics)
+        let slot = try await RequestSlot(of: job.model, options: job.options, metrics: metrics)
         // Held until the answer is encoded: a mask is a picture again.
         defer { slot.release() }
         let result = try await observe(image, job: job, in: slot)
@@ -100,12 +100,12 @@ struct ObservationHandler: Sendable {
     }
 
     private func observe(
-        _ image: EncodedImage, job: ObservationJob, in slot: Slot
+        _ image: EncodedImage, job: ObservationJob, in slot: RequestSlot
     ) async throws(ServiceError) -> ObservationResult {
         do throws(InferenceError) {
-            var result = try await slot.run(metrics: metrics) { (permit) throws(InferenceError) in
+            var result = try await slot.run(metrics: metrics) { (held) throws(InferenceError) in
                 try await job.model.observations(
-                    of: image, request: job.query.request, options: job.options, permit: permit)
+                    of: image, request: job.query.request, options: job.options, slot: held)
             }
             result.times.queue &+= slot.waited
             return result
@@ -125,11 +125,11 @@ struct ObservationHandler: Sendable {
     }
 
     private func observe(
-        together images: [EncodedImage], job: ObservationJob, in slot: Slot
+        together images: [EncodedImage], job: ObservationJob, in slot: RequestSlot
     ) async -> [Result<Written, ServiceError>] {
-        let found = await slot.runTogether(metrics: metrics) { permit in
+        let found = await slot.runTogether(metrics: metrics) { held in
             await job.model.observations(
-                together: images, request: job.query.request, options: job.options, permit: permit)
+                together: images, request: job.query.request, options: job.options, slot: held)
         }
         return found.map { result in
             switch result {

@@ -32,10 +32,10 @@ struct InferHandler: Sendable {
         var options = PredictionOptions()
         // A short text is read at once, as it may say how long the request may wait for its slot. Reading a long one takes as long as a
         // prediction does: that is done in a slot.
-        let slot: Slot?
+        let slot: RequestSlot?
         if reader.headerLength > Self.longestUnslotted {
             options.deadline = received + .seconds(settings.deadline)
-            slot = try await Slot(of: model, options: options, metrics: metrics)
+            slot = try await RequestSlot(of: model, options: options, metrics: metrics)
         } else {
             slot = nil
         }
@@ -86,13 +86,13 @@ struct InferHandler: Sendable {
 
     /// - Parameter taken: the slot that the request has, if it has one; it is released.
     private func single(
-        _ item: DictionaryFeatureProvider, _ job: Job, in taken: Slot?
+        _ item: DictionaryFeatureProvider, _ job: Job, in taken: RequestSlot?
     ) async throws(ServiceError) -> HTTPResponse {
-        let slot: Slot
+        let slot: RequestSlot
         if let taken {
             slot = taken
         } else {
-            slot = try await Slot(of: job.model, options: job.options, metrics: metrics)
+            slot = try await RequestSlot(of: job.model, options: job.options, metrics: metrics)
         }
         defer { slot.release() }
         let answer = job.answer
@@ -104,11 +104,11 @@ struct InferHandler: Sendable {
     }
 
     private func run<R: Sendable>(
-        _ item: DictionaryFeatureProvider, _ job: Job, _ slot: Slot, read: ([TensorView]) -> R
+        _ item: DictionaryFeatureProvider, _ job: Job, _ slot: RequestSlot, read: ([TensorView]) -> R
     ) async throws(ServiceError) -> R {
         do throws(InferenceError) {
-            var (result, times) = try await slot.run(metrics: metrics) { (permit) throws(InferenceError) in
-                try await job.model.tensors(from: item, options: job.options, permit: permit) {
+            var (result, times) = try await slot.run(metrics: metrics) { (held) throws(InferenceError) in
+                try await job.model.tensors(from: item, options: job.options, slot: held) {
                     (views, times) throws(InferenceError) in (read(views), times)
                 }
             }
@@ -124,10 +124,10 @@ struct InferHandler: Sendable {
 
     /// Runs some of the items in a slot, in one inference: more than one where the bundle asks for it (`runtime.batch`).
     private func run(
-        together items: [DictionaryFeatureProvider], _ job: Job, _ slot: Slot
+        together items: [DictionaryFeatureProvider], _ job: Job, _ slot: RequestSlot
     ) async -> [Result<CopiedOutputs, ServiceError>] {
-        let results = await slot.runTogether(metrics: metrics) { permit in
-            await job.model.tensors(together: items, options: job.options, permit: permit) {
+        let results = await slot.runTogether(metrics: metrics) { held in
+            await job.model.tensors(together: items, options: job.options, slot: held) {
                 (views, times) throws(InferenceError) in
                 var times = times
                 times.queue &+= slot.waited

@@ -51,7 +51,7 @@ struct PredictHandler: Sendable {
     /// Reads the values, and runs a single prediction. In a slot: reading millions of numbers takes as long as a prediction does,
     /// and as much memory.
     private func json(_ job: PredictJob, body: HTTPBody) async throws(ServiceError) -> Outcome {
-        let slot = try await Slot(of: job.model, options: job.options, metrics: metrics)
+        let slot = try await RequestSlot(of: job.model, options: job.options, metrics: metrics)
         defer { slot.release() }
         let read: PredictBody
         do throws(JSONError) {
@@ -95,11 +95,11 @@ struct PredictHandler: Sendable {
     }
 
     private func predict(
-        _ item: DictionaryFeatureProvider, _ job: PredictJob, in slot: Slot
+        _ item: DictionaryFeatureProvider, _ job: PredictJob, in slot: RequestSlot
     ) async throws(ServiceError) -> Done {
         do throws(InferenceError) {
-            let prediction = try await slot.run(metrics: metrics) { (permit) throws(InferenceError) in
-                try await job.model.prediction(from: item, options: job.options, permit: permit)
+            let prediction = try await slot.run(metrics: metrics) { (held) throws(InferenceError) in
+                try await job.model.prediction(from: item, options: job.options, slot: held)
             }
             return Done(prediction: prediction, waited: slot.waited)
         } catch {
@@ -108,13 +108,13 @@ struct PredictHandler: Sendable {
     }
 
     private func single(_ job: PredictJob, item: DictionaryFeatureProvider) async throws(ServiceError) -> HTTPResponse {
-        let slot = try await Slot(of: job.model, options: job.options, metrics: metrics)
+        let slot = try await RequestSlot(of: job.model, options: job.options, metrics: metrics)
         defer { slot.release() }
         return try await single(job, item: item, in: slot)
     }
 
     private func single(
-        _ job: PredictJob, item: DictionaryFeatureProvider, in slot: Slot
+        _ job: PredictJob, item: DictionaryFeatureProvider, in slot: RequestSlot
     ) async throws(ServiceError) -> HTTPResponse {
         let done = try await predict(item, job, in: slot)
         let encoding = MonotonicInstant.now
@@ -153,10 +153,10 @@ struct PredictHandler: Sendable {
 
     /// Predicts some of the items in a slot, in one inference.
     private func predict(
-        together items: [DictionaryFeatureProvider], _ job: PredictJob, in slot: Slot
+        together items: [DictionaryFeatureProvider], _ job: PredictJob, in slot: RequestSlot
     ) async -> [Result<Done, ServiceError>] {
-        let results = await slot.runTogether(metrics: metrics) { permit in
-            await job.model.predictions(together: items, options: job.options, permit: permit)
+        let results = await slot.runTogether(metrics: metrics) { held in
+            await job.model.predictions(together: items, options: job.options, slot: held)
         }
         return results.map { result in
             result.map { Done(prediction: $0, waited: slot.waited) }.mapError { ServiceError(ofInput: $0) }

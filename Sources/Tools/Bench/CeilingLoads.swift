@@ -27,7 +27,7 @@ struct CeilingLoads: Sendable {
             return try await repeated(max(1, model.limiter.snapshot.limit), seconds: seconds) { _ in
                 var options = PredictionOptions()
                 options.usesTensors = true
-                try await model.tensors(from: tensors, options: options, permit: nil) { _, _ in }
+                try await model.tensors(from: tensors, options: options, slot: nil) { _, _ in }
             }
         case .decode:
             return try await repeated(threads, seconds: seconds) { index in

@@ -235,7 +235,7 @@ package struct Quantization: Sendable {
         var options = PredictionOptions()
         options.usesTensors = true
         let result = try await model.prediction(
-            from: DictionaryFeatureProvider([(input.name, .image(image))]), options: options, permit: nil)
+            from: DictionaryFeatureProvider([(input.name, .image(image))]), options: options, slot: nil)
         for name in result.featureNames {
             if case .multiArray(let array)? = result.featureValue(for: name) { answer.values += array.doubles }
         }

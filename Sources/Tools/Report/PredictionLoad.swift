@@ -51,7 +51,7 @@ struct PredictionLoad: Sendable {
                     var latencies: [UInt64] = []
                     while MonotonicInstant.now < end || latencies.count < 3 {
                         let begun = MonotonicInstant.now
-                        _ = try await model.prediction(from: features, permit: nil)
+                        _ = try await model.prediction(from: features, slot: nil)
                         latencies.append(MonotonicInstant.now.nanoseconds(since: begun))
                     }
                     return latencies

@@ -3,8 +3,8 @@ internal import Inference
 internal import SystemSupport
 
 /// A slot of a model, taken for one prediction. What becomes of those who wait for one is counted here, for every route.
-struct Slot: Sendable {
-    private let permit: Permit
+struct RequestSlot: Sendable {
+    private let slot: Slot
     /// Nanoseconds that were waited for it.
     let waited: UInt64
 
@@ -12,7 +12,7 @@ struct Slot: Sendable {
     init(of model: Model, options: PredictionOptions, metrics: ServiceMetrics) async throws(ServiceError) {
         let arrived = MonotonicInstant.now
         do throws(AdmissionError) {
-            permit = try await model.limiter.acquire(deadline: options.deadline)
+            slot = try await model.limiter.acquire(deadline: options.deadline)
         } catch {
             if case .cancelled = error { metrics.cancelled(.queue) }
             throw ServiceError(error)
@@ -20,14 +20,14 @@ struct Slot: Sendable {
         waited = MonotonicInstant.now.nanoseconds(since: arrived)
     }
 
-    func release() { permit.release() }
+    func release() { slot.release() }
 
     /// Runs a prediction in the slot; counts it where it is cancelled. The slot stays the caller's to release.
     func run<R>(
-        metrics: ServiceMetrics, _ predict: (Permit) async throws(InferenceError) -> R
+        metrics: ServiceMetrics, _ predict: (Slot) async throws(InferenceError) -> R
     ) async throws(InferenceError) -> R {
         do throws(InferenceError) {
-            return try await predict(permit)
+            return try await predict(slot)
         } catch {
             if case .cancelled(let stage) = error { metrics.cancelled(stage) }
             throw error
@@ -36,9 +36,9 @@ struct Slot: Sendable {
 
     /// The same for several predictions in one inference.
     func runTogether<R>(
-        metrics: ServiceMetrics, _ predict: (Permit) async -> [Result<R, InferenceError>]
+        metrics: ServiceMetrics, _ predict: (Slot) async -> [Result<R, InferenceError>]
     ) async -> [Result<R, InferenceError>] {
-        let results = await predict(permit)
+        let results = await predict(slot)
         for case .failure(.cancelled(let stage)) in results { metrics.cancelled(stage) }
         return results
     }

@@ -12,7 +12,7 @@ internal import SystemSupport
 ///    ▲                 │ failure          │ unload
 ///    └──── failed ◀────┘                  └──▶ unloaded
 /// ```
-final class ModelSlot: Sendable {
+final class ModelVersion: Sendable {
     let name: String
     let path: String
     /// The folder of models that it is in.
@@ -136,7 +136,7 @@ final class ModelSlot: Sendable {
         static func < (a: Order, b: Order) -> Bool { (a.number, a.text) < (b.number, b.text) }
     }
 
-    func isHighest(among versions: [ModelSlot]) -> Bool { versions.allSatisfy { $0.order <= order } }
+    func isHighest(among versions: [ModelVersion]) -> Bool { versions.allSatisfy { $0.order <= order } }
 
     var readyModel: Model? { state.withLock { $0.ready } }
 
@@ -179,7 +179,7 @@ final class ModelSlot: Sendable {
     /// How a load went.
     struct Outcome: Sendable {
         let result: Result<Model, InferenceError>
-        /// Whether the model was handed to the slot: not where it was unloaded while it was loading.
+        /// Whether the model was handed to the version: not where it was unloaded while it was loading.
         let isKept: Bool
     }
 
@@ -255,7 +255,7 @@ final class ModelSlot: Sendable {
                     return .failure(error)
                 }
             }
-            // Here, not by who asked: whoever waited finds the slot as it then is.
+            // Here, not by who asked: whoever waited finds the version as it then is.
             let outcome = Outcome(result: result, isKept: self.settle(result, configuration))
             onEnd(outcome)
             load.fulfil(outcome)

@@ -4,9 +4,9 @@ public import SystemSupport
 /// One slot of an `InFlightLimiter`.
 ///
 /// Hold it for as long as the work costs anything, which may be longer than the caller's interest in it: a cancelled
-/// inference keeps its permit until the engine's callback has come. It may be handed from task to task; the slot comes
+/// inference keeps its slot until the engine's callback has come. It may be handed from task to task; the slot comes
 /// back at `release()` or with the last reference, whichever is first, and only once.
-public final class Permit: Sendable {
+public final class Slot: Sendable {
     private let limiter: InFlightLimiter
     private let grant: Grant
     private let isReleased = Atomic(false)
