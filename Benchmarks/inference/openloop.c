@@ -117,7 +117,7 @@ static int finish(struct connection *c, uint64_t time) {
             late += (uint64_t)measured;
         else if (time >= window_start && time <= window_end)
             good_in_time++;
-    } else if (status == 503) {
+    } else if (status == 503 || status == 429) {
         if (measured) add(&refused, time - c->due);
         char *field = strcasestr(c->response, "\r\nretry-after:");
         if (field != NULL) {
@@ -216,10 +216,10 @@ int main(int argc, char **argv) {
     fseek(file, 0, SEEK_END);
     long size = ftell(file);
     rewind(file);
-    request = malloc((size_t)size + 1024);
+    const char *fields = argc > 11 ? argv[11] : "Content-Type: image/jpeg";
+    request = malloc((size_t)size + strlen(argv[3]) + strlen(fields) + 1024);
     request_size = (size_t)sprintf(
-        request, "POST %s HTTP/1.1\r\nHost: %s\r\nContent-Type: image/jpeg\r\nContent-Length: %ld\r\n\r\n", argv[3], argv[1],
-        size);
+        request, "POST %s HTTP/1.1\r\nHost: %s\r\n%s\r\nContent-Length: %ld\r\n\r\n", argv[3], argv[1], fields, size);
     request_size += fread(request + request_size, 1, (size_t)size, file);
     address.sin_family = AF_INET;
     address.sin_port = htons((uint16_t)atoi(argv[2]));

@@ -7,6 +7,7 @@ from classifier import THREADS, Classifier
 from fastapi import FastAPI, Request
 
 WORKERS = int(os.environ.get("OTHERS_WORKERS", 1))
+LIMIT = int(os.environ.get("OTHERS_LIMIT", 0))
 app = FastAPI()
 
 
@@ -25,4 +26,4 @@ async def classify(request: Request):
 if __name__ == "__main__":
     uvicorn.run(
         "fastapi_app:app", app_dir=os.path.dirname(os.path.abspath(__file__)), host="127.0.0.1",
-        port=int(os.environ["OTHERS_PORT"]), workers=WORKERS, log_level="warning", access_log=False)
+        port=int(os.environ["OTHERS_PORT"]), workers=WORKERS, limit_concurrency=LIMIT // WORKERS or None, log_level="warning", access_log=False)

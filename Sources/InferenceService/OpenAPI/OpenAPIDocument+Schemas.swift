@@ -2,8 +2,10 @@ extension OpenAPIDocument {
     static let schemas: String = """
         {
         "error": {"type": "object", "required": ["error", "code", "request_id"], "properties": {
-          "error": {"type": "string"}, "code": {"type": "string", "pattern": "^[a-z_]+$"},
+          "error": {"type": "string"}, "code": {"$ref": "#/components/schemas/error_code"},
           "request_id": {"type": "string"}}},
+        "error_code": {"type": "string", "description": "What is wrong; docs/http-api.md says what to do about each.",
+          "enum": [\(ErrorCode.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ", "))]},
         "status": {"type": "object", "required": ["status"], "properties": {"status": {"type": "string"}}},
         "class": {"type": "object", "required": ["index", "label", "confidence"], "properties": {
           "index": {"type": "integer", "minimum": 0}, "label": {"type": "string"}, "confidence": {"type": "number"}}},
@@ -22,7 +24,7 @@ extension OpenAPIDocument {
           "classifications": {"type": "array", "items": {"$ref": "#/components/schemas/class"}},
           "image": {"$ref": "#/components/schemas/image"}, "timing_ms": {"$ref": "#/components/schemas/timing"}}},
         "part_error": {"type": "object", "required": ["error", "code"], "properties": {
-          "error": {"type": "string"}, "code": {"type": "string"}, "part": {"type": "integer"},
+          "error": {"type": "string"}, "code": {"$ref": "#/components/schemas/error_code"}, "part": {"type": "integer"},
           "item": {"type": "integer"}}},
         "classification_batch": {"type": "object", "required": ["results"], "properties": {
           "results": {"type": "array", "items": {"anyOf": [
