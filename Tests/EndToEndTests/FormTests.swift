@@ -50,6 +50,25 @@ struct FormTests {
             #expect(answer.status == 400 && answer.code == "bad_request", "\(answer.text)")
             #expect(answer.error.contains(words), "\(answer.error)")
         }
+        // What urllib3 1.x sends for a name beyond ASCII.
+        let form = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-form-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: form) }
+        var body = Data("--x\r\nContent-Disposition: form-data; name=upload; filename*=utf-8''%C3%A9.png\r\n\r\n".utf8)
+        body += try Data(contentsOf: BadInputTests.seven)
+        try (body + Data("\r\n--x--\r\n".utf8)).write(to: form)
+        let extended = try Curl.run(
+            daemon.url + "/v1/classify",
+            ["--data-binary", "@\(form.path)", "-H", "Content-Type: multipart/form-data; boundary=x"])
+        #expect(extended.topLabel == "7", "\(extended.text)")
+        // No content coding is none, and every field of the name counts.
+        let image = "image=@\(Self.picture)"
+        for (codings, status) in [
+            ([""], 200), (["identity"], 200), (["", "Identity"], 200), (["identity", "gzip"], 415),
+            (["identity, br"], 415),
+        ] {
+            let fields = codings.flatMap { ["-H", $0.isEmpty ? "Content-Encoding;" : "Content-Encoding: \($0)"] }
+            #expect(try Curl.run(daemon.url + "/v1/classify", ["-F", image] + fields).status == status, "\(codings)")
+        }
         #expect(daemon.stop() == 0)
     }
 }

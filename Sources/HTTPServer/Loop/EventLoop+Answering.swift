@@ -44,6 +44,12 @@ extension EventLoop {
         return identifiers.next()
     }
 
+    /// The identifier of a request whose head is refused, from what has come of it.
+    private func identifier(ofRefused head: UnsafeRawBufferPointer) -> String {
+        if let given = RefusedHead.value(of: "x-request-id", in: head), RequestIdentifier.isSane(given) { return given }
+        return identifiers.next()
+    }
+
     /// The request is whole: its handler is started, as a task of its own.
     private func startHandler(_ connection: Connection) {
         guard var exchange = connection.exchange, let handler = exchange.handler else { return }
@@ -116,12 +122,17 @@ extension EventLoop {
     }
 
     /// Answers a fault of the client's; what follows it on the connection is not looked at.
-    func answerFault(_ connection: Connection, _ error: WireError, isTimeout: Bool = false) {
+    /// - Parameter head: what has come of the head, where that is at fault; nil: what the connection keeps of it.
+    func answerFault(
+        _ connection: Connection, _ error: WireError, isTimeout: Bool = false, head: UnsafeRawBufferPointer? = nil
+    ) {
         let exchange = connection.exchange
         connection.machine.headFailed(isHead: connection.parser?.isHead ?? false)
         connection.exchange = nil
         connection.parser = nil
-        let requestID = exchange?.requestID ?? identifiers.next()
+        let requestID =
+            exchange?.requestID ?? head.map(identifier(ofRefused:))
+            ?? connection.leftover.withUnsafeBytes(identifier(ofRefused:))
         let response = context.responder.errorResponse(error, requestID: requestID)
         countFault(error.label, isTimeout: isTimeout)
         let plan = connection.machine.answered(

@@ -162,7 +162,7 @@ extension EventLoop {
                 }
             } catch {
                 offset = count
-                answerFault(connection, error)
+                answerFault(connection, error, head: bytes)
             }
         }
         keep(connection, from: offset, to: count, isNew: !starving)

@@ -2,6 +2,8 @@
 struct PartHeaderParser: Sendable {
     private var name: String?
     private var filename: String?
+    /// The value of `filename*` as it stands.
+    private var extendedFilename: String?
     private var contentType: String?
     private(set) var lines = 0
 
@@ -32,7 +34,7 @@ struct PartHeaderParser: Sendable {
     /// At the empty line that ends the header.
     func end() throws(WireError) -> PartHeaders {
         guard let name else { throw WireError(.multipartDisposition, "there is none") }
-        return PartHeaders(name: name, filename: filename, contentType: contentType)
+        return PartHeaders(name: name, filename: filename ?? extendedFilename, contentType: contentType)
     }
 
     private mutating func takeDisposition(_ value: ByteSlice) throws(WireError) {
@@ -48,6 +50,8 @@ struct PartHeaderParser: Sendable {
             } else if parameter.equals(lowercase: "filename") {
                 guard filename == nil else { throw WireError(.multipartDisposition, "filename is given twice") }
                 filename = String(decoding: value, as: UTF8.self)
+            } else if parameter.equals(lowercase: "filename*") {
+                extendedFilename = extendedFilename ?? String(decoding: value, as: UTF8.self)
             }
         }
         guard name != nil else { throw WireError(.multipartDisposition, "it has no name") }

@@ -80,8 +80,10 @@ extension RequestParser {
         case let byte: throw WireError(.targetByte, ASCII.describe(byte))
         }
         let check = TargetCheck(target: ByteSlice(bytes: bytes, start: targetStart, end: position), origin: start)
+        let method = ByteSlice(bytes: bytes, start: start, end: methodEnd)
+        // HTTP/2's preface, "PRI * HTTP/2.0" (RFC 9113 section 3.4): its fault is the version, which follows.
         target = try check.run(
-            isOptions: ByteSlice(bytes: bytes, start: start, end: methodEnd).equalsExactly("OPTIONS"))
+            isOptions: method.equalsExactly("OPTIONS"), isPreface: method.equalsExactly("PRI"))
         position &+= 1
         phase = .version
         return true

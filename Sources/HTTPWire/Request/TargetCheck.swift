@@ -5,14 +5,19 @@ struct TargetCheck {
     /// The offset of the head's first byte in the buffer: the layout counts from there.
     let origin: Int
 
-    func run(isOptions: Bool) throws(WireError) -> TargetLayout {
+    /// - Parameters:
+    ///   - isOptions: whether the method is OPTIONS, which alone takes `*`.
+    ///   - isPreface: whether the method is the one that HTTP/2's preface begins with.
+    func run(isOptions: Bool, isPreface: Bool) throws(WireError) -> TargetLayout {
         var layout = TargetLayout()
         layout.start = offset(target.start)
         layout.end = offset(target.end)
         if target[0] == ASCII.slash {
             try checkPathAndQuery(from: target.start, into: &layout)
         } else if target.count == 1 && target[0] == ASCII.asterisk {
-            guard isOptions else { throw WireError(.targetForm, "'*' came with another method than OPTIONS") }
+            guard isOptions || isPreface else {
+                throw WireError(.targetForm, "'*' came with another method than OPTIONS")
+            }
             layout.form = .asterisk
         } else {
             try checkAbsolute(isOptions: isOptions, into: &layout)

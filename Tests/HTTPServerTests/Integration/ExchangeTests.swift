@@ -25,6 +25,43 @@ struct ExchangeTests {
         try probe.expectRest()
     }
 
+    @Test(
+        "answers a request that is refused with its own identifier too",
+        arguments: [
+            ("POST /task HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip\r\nID\r\n", 501),
+            ("POST /task HTTP/1.1\r\nHost: x\r\nExpect: tea\r\nID\r\n", 417),
+            ("GET / HTTP/1.1\r\nID\r\n", 400), ("\r\nGET x HTTP/1.1\r\nID\r\n", 400),
+            ("GET / HTTP/2.0\r\nHost: x\r\nID\r\n", 505), ("GET / HTTP/1.1\r\nid: x\r\nID\r\nbad\r\n\r\n", 400),
+            ("GET / HTTP/1.1\r\nID" + String(repeating: "X: y\r\n", count: 120) + "\r\n", 431),
+        ])
+    func refusedIdentifier(text: String, status: Int) throws {
+        let probe = try Probe()
+        let client = try RawClient(port: probe.port)
+        try client.send(text.replacing("ID", with: "x-REQUEST-id: \t my-id.1 \r\n"))
+        let response = try client.response()
+        #expect(response.status == status)
+        #expect(response.fields["x-request-id"] == "my-id.1")
+        #expect(client.isEnded())
+        try probe.expectRest()
+    }
+
+    @Test(
+        "answers a refused request whose identifier is not sane, or is in its body, with one of its own",
+        arguments: [
+            "GET x HTTP/1.1\r\nX-Request-ID: a b\r\n\r\n", "GET x HTTP/1.1\r\n\r\nX-Request-ID: abc\r\n\r\n",
+            "GET x HTTP/1.1\r\nX-Request-ID: abc", "X-Request-ID: abc\r\n\r\n",
+        ])
+    func refusedWithoutIdentifier(text: String) throws {
+        let probe = try Probe()
+        let client = try RawClient(port: probe.port)
+        try client.send(text)
+        let response = try client.response()
+        #expect(response.status == 400)
+        #expect(response.fields["x-request-id"]?.count == 15)
+        #expect(client.isEnded())
+        try probe.expectRest()
+    }
+
     @Test("answers pipelined requests in order, immediate and waiting ones mixed")
     func pipelining() throws {
         let probe = try Probe()
