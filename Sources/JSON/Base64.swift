@@ -1,20 +1,29 @@
 /// Base64 (RFC 4648).
 package enum Base64 {
-    /// The bytes of base64 text, or nil where it is none. Both alphabets are read (`+/` and `-_`), padding may be missing, and
-    /// backslashes before a slash are passed over, as some JSON writers put them there.
+    /// The bytes of base64 text in a JSON string, or nil where it is none. Both alphabets are read (`+/` and `-_`), and padding may be
+    /// missing. Passed over are backslashes before a slash, as some JSON writers put them there, and escaped line breaks, which
+    /// base64(1) and MIME put between lines.
     package static func decode(_ text: UnsafeRawBufferPointer) -> [UInt8]? {
-        var count = text.count
+        var end = text.count
+        while end >= 2, isLineBreak(text, at: end - 2) { end -= 2 }
+        var count = end
         while count > 0, text[count - 1] == UInt8(ascii: "=") { count -= 1 }
-        guard text.count - count <= 2 else { return nil }
+        guard end - count <= 2 else { return nil }
         var failed = false
         let bytes = values.withUnsafeBufferPointer { values in
             [UInt8](unsafeUninitializedCapacity: count / 4 * 3 + 3) { buffer, initialized in
                 var bits: UInt32 = 0, held = 0, written = 0
-                for index in 0..<count {
+                var index = 0
+                while index < count {
                     let value = values[Int(text[index])]
+                    index += 1
                     guard value < 64 else {
-                        if text[index] == UInt8(ascii: "\\"), index + 1 < count, text[index + 1] == UInt8(ascii: "/") {
-                            continue
+                        if text[index - 1] == UInt8(ascii: "\\"), index < count {
+                            if text[index] == UInt8(ascii: "/") { continue }
+                            if isLineBreak(text, at: index - 1) {
+                                index += 1
+                                continue
+                            }
                         }
                         failed = true
                         return
@@ -32,6 +41,12 @@ package enum Base64 {
             }
         }
         return failed ? nil : bytes
+    }
+
+    /// Whether `\n` or `\r` stands there, as JSON writes them.
+    private static func isLineBreak(_ text: UnsafeRawBufferPointer, at index: Int) -> Bool {
+        text[index] == UInt8(ascii: "\\")
+            && (text[index + 1] == UInt8(ascii: "n") || text[index + 1] == UInt8(ascii: "r"))
     }
 
     /// Appends base64 text, padded.

@@ -71,8 +71,18 @@ struct JSONMistake {
                 if failure == nil, !take(","), !peek("]") { fail("\",\" or \"]\"") }
             }
         case "\"", "'": string()
-        default: word("a value")
+        default:
+            let start = position
+            word("a value")
+            if failure == nil, isText(text[start..<position]) { fail("a value, and text in quotes", at: start) }
         }
+    }
+
+    /// Whether a word without quotes is neither a number nor one of the words that are values.
+    private func isText(_ word: ArraySlice<UInt8>) -> Bool {
+        let word = word.drop { $0 == UInt8(ascii: "+") || $0 == UInt8(ascii: "-") }
+        guard let first = word.first, !(48...57).contains(first), first != UInt8(ascii: ".") else { return false }
+        return !["true", "false", "null", "NaN", "Infinity"].contains { word.elementsEqual($0.utf8) }
     }
 
     private mutating func object(_ depth: Int) {

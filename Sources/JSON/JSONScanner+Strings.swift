@@ -91,9 +91,14 @@ extension JSONScanner {
         return value
     }
 
-    /// The bytes that a base64 string (RFC 4648 section 4 or 5) stands for, or nil where it is none.
-    package mutating func base64() throws(JSONError) -> [UInt8]? {
+    /// The bytes that a base64 string (RFC 4648 section 4 or 5) stands for.
+    /// - Parameter mistake: the error where it is none, from what was found instead.
+    package mutating func base64(_ mistake: (_ found: String) -> JSONError) throws(JSONError) -> [UInt8] {
         let raw = try rawString()
-        return Base64.decode(UnsafeRawBufferPointer(rebasing: text[raw.range]))
+        let string = UnsafeRawBufferPointer(rebasing: text[raw.range])
+        if let bytes = Base64.decode(string) { return bytes }
+        throw mistake(
+            string.starts(with: "data:".utf8)
+                ? "a data: URL: send only what follows its comma" : "a string that is not base64")
     }
 }

@@ -1,16 +1,23 @@
 /// Finds the known name that is nearest to an unknown one.
 package enum Spelling {
-    /// `; did you mean "NAME"?`, to be put behind a message; empty when no name is near.
+    /// ` (did you mean "NAME"?)`, to be put behind a word in a message; empty when no name is near.
     package static func hint(for word: String, among names: some Sequence<String>) -> String {
-        nearest(to: word, among: names).map { "; did you mean \"\($0)\"?" } ?? ""
+        nearest(to: word, among: names).map { " (did you mean \"\($0)\"?)" } ?? ""
     }
 
-    /// The name that is nearest to `word`, or nil when none is near.
+    /// The name that is nearest to `word` in any case, or nil when none is near: a third of the letters may differ, two at least, but
+    /// not more than half. The dashes before flags do not count.
     package static func nearest(to word: String, among names: some Sequence<String>) -> String? {
-        let ranked = names.map { (name: $0, distance: distance(Array(word.utf8), Array($0.utf8))) }
+        let letters = letters(of: word)
+        let ranked = names.map { (name: $0, distance: distance(letters, Self.letters(of: $0))) }
             .min { ($0.distance, $0.name) < ($1.distance, $1.name) }
         guard let ranked, ranked.distance <= max(2, word.utf8.count / 3) else { return nil }
-        return ranked.name
+        let longer = max(letters.count, Self.letters(of: ranked.name).count)
+        return ranked.distance <= 1 || 2 * ranked.distance <= longer ? ranked.name : nil
+    }
+
+    private static func letters(of word: String) -> [UInt8] {
+        word.utf8.drop { $0 == UInt8(ascii: "-") }.prefix(64).map { (65...90).contains($0) ? $0 + 32 : $0 }
     }
 
     /// The edit distance (insert, delete, replace, exchange two neighbours), row by row. Words are cut at 64 bytes: names are short.

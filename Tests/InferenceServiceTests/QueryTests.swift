@@ -30,7 +30,7 @@ import Testing
 
     @Test(arguments: [
         "top=1", "top=1000000", "threshold=0", "threshold=1", "threshold=1e-3", "timeout_ms=1", "timeout_ms=2000",
-        "crop=center", "crop=fit", "explain=png", "explain=preprocess",
+        "crop=center", "crop=fit", "top=3&top=3", "threshold=.5", "threshold=5E-1", "explain=png", "explain=preprocess",
     ])
     func isTaken(_ query: String) throws { _ = try read(query).get() }
 
@@ -38,7 +38,9 @@ import Testing
         ("top=0", "a whole number of 1 or more, found \"0\""), ("top=-1", "\"top\""), ("top=1.5", "\"top\""),
         ("top=", "\"top\""),
         ("threshold=1.01", "a number from 0 to 1"), ("threshold=-0.01", "\"threshold\""),
-        ("threshold=nan", "\"threshold\""),
+        ("threshold=nan", "\"threshold\""), ("threshold=0x1p-1", "found \"0x1p-1\""),
+        ("threshold=0X1", "\"threshold\""),
+        ("top=3&crop=fit&top=4", "query parameter \"top\" is given twice: \"3\" and \"4\""),
         ("timeout_ms=0", "from 1 to 2000"), ("timeout_ms=2001", "from 1 to 2000"), ("crop=middle", "\"center\""),
         ("orientation=yes", "\"apply\""), ("explain=all", "\"preprocess\""), ("tpo=3", "did you mean \"top\"?"),
         ("x=1", "unknown query parameter \"x\""),
@@ -56,5 +58,7 @@ import Testing
         #expect(try read("top=3", form: [("top", "many")]).get().top == 3)
         let error = #expect(throws: ServiceError.self) { try read("", form: [("top", "0")]).get() }
         #expect(error?.message.hasPrefix("form field \"top\"") == true)
+        let twice = #expect(throws: ServiceError.self) { try read("", form: [("top", "1"), ("top", "2")]).get() }
+        #expect(twice?.message == "form field \"top\" is given twice: \"1\" and \"2\"")
     }
 }

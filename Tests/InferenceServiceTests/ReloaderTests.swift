@@ -189,12 +189,26 @@ import Testing
     }
 
     @Test(arguments: [
-        ("application/json", true), ("text/html, Application/JSON;q=0.5", true), ("application/json; q=0", false),
-        ("application/json;q=0.0", false), ("*/*", false), ("application/jsonx", false), ("", false),
-        ("text/html\nAccept: application/json", true),
+        ("image/png", true), ("text/html, Image/PNG;q=0.5", true), ("image/png; q=0", false),
+        ("image/png;q=0.0", false),
+        ("*/*", false), ("image/pngx", false), ("", false), ("text/html\nAccept: image/png", true),
+        ("image/png, application/json", true), ("application/json, image/png;q=0.9", false), ("image/jpeg", false),
+        ("image/png;q=0.9, */*;q=0.1", true), ("image/png;q=0.1, */*", true), ("image/png;q=0.1, application/*", false),
+        ("image/*;q=0.5, */*", false),
+        ("image/*", true), ("image/*, application/json", false), ("image/avif, image/*;q=0.8, */*;q=0.5", true),
+        ("image/*, image/png;q=0", false),
     ])
-    func acceptNamesAType(_ accept: String, _ expected: Bool) throws {
+    func acceptAsksForAPicture(_ accept: String, _ expected: Bool) throws {
         let request = try Requests.request("POST / HTTP/1.1\nHost: x\nAccept: \(accept)")
-        #expect(request.accepts("application/json") == expected)
+        #expect(request.accepts("image/png") == expected)
+    }
+
+    @Test(arguments: [
+        ("application/octet-stream", true), ("application/*", false), ("application/octet-stream, */*", true),
+        ("application/octet-stream;q=0.5, application/json", false), ("application/*, application/json;q=0.5", true),
+    ])
+    func acceptAsksForBytes(_ accept: String, _ expected: Bool) throws {
+        let request = try Requests.request("POST / HTTP/1.1\nHost: x\nAccept: \(accept)")
+        #expect(request.accepts("application/octet-stream") == expected)
     }
 }

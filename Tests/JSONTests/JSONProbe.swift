@@ -13,8 +13,9 @@ enum JSONProbe {
     }
 
     /// The text as base64.
-    static func base64(_ text: [UInt8]) throws(JSONError) -> [UInt8]? {
-        try read(text) { (scanner: inout JSONScanner) throws(JSONError) in try scanner.base64() }
+    static func base64(_ text: [UInt8]) throws(JSONError) -> [UInt8] {
+        try read(text) { (scanner: inout JSONScanner) throws(JSONError) in try scanner.base64 { .value("found \($0)") }
+        }
     }
 
     /// The text as numbers of any nesting: their extents and their number.

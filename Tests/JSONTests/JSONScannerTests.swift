@@ -211,15 +211,27 @@ import Testing
     @Test(
         arguments: [
             ("", []), ("AA==", [0]), ("AAE=", [0, 1]), ("AAEC", [0, 1, 2]), ("AAE", [0, 1]), ("-_8", [0xFB, 0xFF]),
-            ("+\\/8=", [0xFB, 0xFF]),
+            ("+\\/8=", [0xFB, 0xFF]), ("AA\\nE=", [0, 1]), ("\\r\\nAAE=\\r\\n", [0, 1]), ("AA\\n==\\n", [0]),
+            ("\\n", []),
         ] as [(String, [UInt8])])
     func base64IsRead(_ text: String, _ bytes: [UInt8]) throws {
         #expect(try JSONProbe.base64(Array("\"\(text)\"".utf8)) == bytes)
     }
 
-    @Test(arguments: ["A", "AA===", "A A=", "AAE*", "====", "AAAAA"])
+    @Test(arguments: [
+        "A", "AA===", "A A=", "AAE*", "====", "AAAAA", "AA\\tE=", "AA\\\\nE=", "AAE=\\\\n", "AA==\\nAA==",
+        "AA\\u000aE=",
+    ])
     func noBase64(_ text: String) throws {
-        #expect(try JSONProbe.base64(Array("\"\(text)\"".utf8)) == nil)
+        #expect(throws: JSONError.value("found a string that is not base64")) {
+            _ = try JSONProbe.base64(Array("\"\(text)\"".utf8))
+        }
+    }
+
+    @Test func aDataURLIsNamed() throws {
+        #expect(throws: JSONError.value("found a data: URL: send only what follows its comma")) {
+            _ = try JSONProbe.base64(Array("\"data:image/png;base64,AAE=\"".utf8))
+        }
     }
 
     /// Texts of millions of values: whoever asked for them may be gone.

@@ -97,6 +97,9 @@ import Testing
         ("{\n  \"a\": 1\n  \"b\": 2\n}", "line 3, column 3: expected \",\" or \"}\", found \"\"b\": 2\""),
         ("[1 2]", "line 1, column 4: expected \",\" or \"]\", found \"2]\""),
         ("{\"a\" 1}", "line 1, column 6: expected \":\", found \"1}\""),
+        ("hello", "line 1, column 1: expected a value, and text in quotes, found \"hello\""),
+        ("{\n  listen: localhost\n}", "line 2, column 11: expected a value, and text in quotes, found \"localhost\""),
+        ("[-x]", "line 1, column 2: expected a value, and text in quotes, found \"-x]\""),
         ("[1] x", "line 1, column 5: expected nothing more, found \"x\""),
         ("/* a", "line 1, column 1: expected the comment's end, found \"/* a\""),
         ("[\"a", "line 1, column 4: expected the string's closing quote, found the end of the file"),
@@ -125,15 +128,26 @@ import Testing
 
     @Test func ofTwoThatAreAsNearTheFirstByName() {
         #expect(Spelling.nearest(to: "cat", among: ["hat", "bat"]) == "bat")
-        #expect(Spelling.hint(for: "cat", among: ["bat"]) == "; did you mean \"bat\"?")
+        #expect(Spelling.hint(for: "cat", among: ["bat"]) == " (did you mean \"bat\"?)")
         #expect(Spelling.hint(for: "elephant", among: ["bat"]) == "")
     }
 
-    /// A third of the word, two at least.
+    /// A third of the word, two at least, but not more than half of it.
     @Test func howFarIsNear() {
         #expect(Spelling.nearest(to: "abcdefghi", among: ["abcdefxyz"]) == "abcdefxyz")
         #expect(Spelling.nearest(to: "abcdefghi", among: ["abcdewxyz"]) == nil)
-        #expect(Spelling.nearest(to: "abc", among: ["axy"]) == "axy")
-        #expect(Spelling.nearest(to: "abc", among: ["xyz"]) == nil)
+        #expect(Spelling.nearest(to: "abcd", among: ["abxy"]) == "abxy")
+        #expect(Spelling.nearest(to: "abcd", among: ["axyz"]) == nil)
+        #expect(Spelling.nearest(to: "abcdef", among: ["abcxyz"]) == nil)
+        #expect(Spelling.nearest(to: "foo", among: ["top", "iou"]) == nil)
+        #expect(Spelling.nearest(to: "y", among: ["x"]) == "x")
+        #expect(Spelling.nearest(to: String(repeating: "a", count: 1000), among: ["inputs"]) == nil)
+    }
+
+    @Test func capitalsAndDashesDoNotCount() {
+        #expect(Spelling.nearest(to: "TOP", among: ["top"]) == "top")
+        #expect(Spelling.nearest(to: "Grey", among: ["GRAY"]) == "GRAY")
+        #expect(Spelling.nearest(to: "-models", among: ["--models"]) == "--models")
+        #expect(Spelling.nearest(to: "--foo", among: ["--top"]) == nil)
     }
 }

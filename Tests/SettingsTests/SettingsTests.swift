@@ -48,7 +48,7 @@ import Testing
     }
 
     @Test func mistakesInTheFileAreAllNamed() {
-        #expect(problems("{ max_bodi: 1 }") == ["test: \"max_bodi\" is not a setting; did you mean \"max_body\"?"])
+        #expect(problems("{ max_bodi: 1 }") == ["test: \"max_bodi\" is not a setting (did you mean \"max_body\"?)"])
         #expect(problems("{ top: \"many\", listen: 7 }").count == 2)
         #expect(problems("{ top: 0 }").first?.contains("from 1 to") == true)
         #expect(problems("{ overload_policy: \"wait\" }").first?.contains("\"drop_oldest\"") == true)

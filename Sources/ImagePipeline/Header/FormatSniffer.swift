@@ -100,7 +100,7 @@ enum FormatSniffer {
         if start.hasPrefix("data:") { return "a data: URL: send the picture's bytes" }
         if start.hasPrefix("http://") || start.hasPrefix("https://") { return "a URL: send the picture's bytes" }
         if start.hasPrefix("{") || start.hasPrefix("[") { return "JSON" }
-        if start.hasPrefix("--") { return "a multipart body: declare its Content-Type with the boundary" }
+        if start.hasPrefix("--") { return "a multipart body: declare it as multipart/form-data, with its boundary" }
         let isPrintable = start.utf8.allSatisfy { $0 >= 0x20 || (0x09...0x0D).contains($0) }
         return isPrintable && start.utf8.count >= min(24, max(1, reader.count - offset)) ? "text" : nil
     }

@@ -60,12 +60,18 @@ extension HTTPRequest {
         return bodyReceived + time
     }
 
-    /// Whether an `Accept` field (RFC 9110 section 12.5.1) names a media type, with any weight but 0.
+    /// Whether `Accept` (RFC 9110 section 12.5.1) asks for a media type rather than for JSON, which every route has: it names the type, with
+    /// no less weight than JSON where it names that too, or all types of its kind (`image/*`) with more weight than JSON.
     package func accepts(_ type: String) -> Bool {
-        head.values(of: "accept").joined(separator: ",").split(separator: ",").contains { range in
+        let ranges = head.values(of: "accept").joined(separator: ",").split(separator: ",").map { range in
             let parts = range.split(separator: ";").map { $0.filter { $0 != " " && $0 != "\t" }.lowercased() }
-            return parts.first == type && !parts.contains { $0.hasPrefix("q=") && Double($0.dropFirst(2)) == 0 }
+            let weight = parts.dropFirst().first { $0.hasPrefix("q=") }.flatMap { Double($0.dropFirst(2)) }
+            return (name: parts.first ?? "", weight: weight ?? 1)
         }
+        func weight(_ name: String) -> Double? { ranges.first { $0.name == name }?.weight }
+        let json = weight("application/json") ?? weight("application/*") ?? 0
+        if let named = weight(type) { return named > 0 && named >= json }
+        return weight(type.prefix { $0 != "/" } + "/*").map { $0 > max(json, weight("*/*") ?? 0) } ?? false
     }
 
     /// Nanoseconds from the first byte to the last.

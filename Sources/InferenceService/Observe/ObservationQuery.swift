@@ -23,11 +23,11 @@ struct ObservationQuery: Sendable {
         _ target: RequestTarget, form: [(name: String, value: String)] = [], task: ObservationTask, settings: Settings
     ) throws(ServiceError) {
         request = ObservationRequest(task: task)
-        for parameter in RequestParameter.all(target, form: form) {
+        for parameter in try RequestParameter.all(target, form: form) {
             let name = parameter.name, value = parameter.value
             switch name {
-            case "threshold": request.threshold = try Self.share(parameter)
-            case "iou": request.iou = try Self.share(parameter)
+            case "threshold": request.threshold = try parameter.share()
+            case "iou": request.iou = try parameter.share()
             case "top":
                 guard let count = Int(value), count >= 1 else {
                     throw parameter.mistake("a whole number of 1 or more")
@@ -82,13 +82,6 @@ struct ObservationQuery: Sendable {
         return .badRequest(
             "unknown \(parameter.place) \"\(parameter.name.prefix(60))\"\(hint); known: "
                 + known.joined(separator: ", "))
-    }
-
-    private static func share(_ parameter: RequestParameter) throws(ServiceError) -> Float {
-        guard let number = Float(parameter.value), (0...1).contains(number) else {
-            throw parameter.mistake("a number from 0 to 1")
-        }
-        return number
     }
 
     private static func choice<T: RawRepresentable & CaseIterable>(

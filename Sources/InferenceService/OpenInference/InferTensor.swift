@@ -70,9 +70,7 @@ struct InferTensor {
                 try collect(&scanner, into: &pictures, count: count)
             }
         case .string:
-            guard let bytes = try scanner.base64() else {
-                throw mistake("pictures as base64 (or as binary data)", "a string that is not base64")
-            }
+            let bytes = try scanner.base64 { mistake("pictures as base64 (or as binary data)", $0) }
             guard pictures.count < count else { throw wrongCount(count, "more") }
             pictures.append(EncodedImage(bytes))
         case let kind: throw mistake("pictures as base64 strings", kind.rawValue)

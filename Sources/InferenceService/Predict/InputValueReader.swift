@@ -49,8 +49,7 @@ struct InputValueReader {
         case .object: return .image(EncodedImage(try encoded(&scanner, expected)))
         case .string:
             // The text alone is as clear.
-            guard let bytes = try scanner.base64() else { throw mistake(expected, "a string that is not base64") }
-            return .image(EncodedImage(bytes))
+            return .image(EncodedImage(try scanner.base64 { mistake(expected, $0) }))
         case let kind: throw mistake(expected, kind.rawValue)
         }
     }
@@ -61,8 +60,7 @@ struct InputValueReader {
         try scanner.object { (key, scanner) throws(JSONError) in
             guard key == "b64" else { throw mistake(expected, "the member \"\(key.prefix(60))\"") }
             try scanner.expect(.string, "input \"\(input.name)\": \"b64\"")
-            guard let decoded = try scanner.base64() else { throw mistake(expected, "a string that is not base64") }
-            bytes = decoded
+            bytes = try scanner.base64 { mistake(expected, $0) }
         }
         guard let bytes else { throw mistake(expected, "an empty object") }
         return bytes

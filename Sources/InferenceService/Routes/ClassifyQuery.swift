@@ -38,7 +38,7 @@ package struct ClassifyQuery: Sendable {
     package init(
         _ target: RequestTarget, form: [(name: String, value: String)] = [], settings: Settings
     ) throws(ServiceError) {
-        for parameter in RequestParameter.all(target, form: form) { try take(parameter, settings: settings) }
+        for parameter in try RequestParameter.all(target, form: form) { try take(parameter, settings: settings) }
     }
 
     /// The query with the parameters of a form beside it; the query wins.
@@ -58,10 +58,7 @@ package struct ClassifyQuery: Sendable {
             }
             top = count
         case "threshold":
-            guard let number = Float(value), (0...1).contains(number) else {
-                throw parameter.mistake("a number from 0 to 1")
-            }
-            threshold = number
+            threshold = try parameter.share()
             hasThreshold = true
         case "crop":
             guard let option = CropAndScale(rawValue: value) else {

@@ -8,12 +8,32 @@ struct RequestParameter {
     let place: String
 
     /// The parameters of a request: those of a form that the query does not have, and those of the query, which wins.
-    static func all(_ target: RequestTarget, form: [(name: String, value: String)]) -> [RequestParameter] {
+    /// One that is given twice with different values is refused.
+    static func all(
+        _ target: RequestTarget, form: [(name: String, value: String)]
+    ) throws(ServiceError) -> [RequestParameter] {
         let query = target.queryItems().map {
             RequestParameter(name: $0.name, value: $0.value, place: "query parameter")
         }
         let others = form.filter { field in !query.contains { $0.name == field.name } }
-        return others.map { RequestParameter(name: $0.name, value: $0.value, place: "form field") } + query
+        let all = others.map { RequestParameter(name: $0.name, value: $0.value, place: "form field") } + query
+        var values: [String: String] = [:]
+        for parameter in all {
+            guard let other = values.updateValue(parameter.value, forKey: parameter.name), other != parameter.value
+            else { continue }
+            throw .badRequest(
+                "\(parameter.place) \"\(parameter.name.prefix(60))\" is given twice: \"\(other.prefix(60))\" and "
+                    + "\"\(parameter.value.prefix(60))\"")
+        }
+        return all
+    }
+
+    /// The value as a number from 0 to 1, in decimal digits.
+    func share() throws(ServiceError) -> Float {
+        // Swift reads hexadecimal numbers too.
+        guard !value.contains(where: { $0 == "x" || $0 == "X" }), let number = Float(value), (0...1).contains(number)
+        else { throw mistake("a number from 0 to 1") }
+        return number
     }
 
     /// The error for a value that does not fit.
