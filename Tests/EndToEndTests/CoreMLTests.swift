@@ -289,6 +289,14 @@ struct CoreMLTests {
         #expect(unknown.status == 400)
         #expect(unknown.code == "invalid_input")
         #expect(unknown.error.contains("\"feast\"") && unknown.error.contains("\"weekday\""), "\(unknown.text)")
+        for (body, words) in [
+            ("{}", "input \"day\": is missing"), ("{\"distance\": null}", "input \"day\": is missing"),
+            ("{\"inputs\": {\"day\": \"weekday\"}, \"day\": \"weekend\"}", "input \"day\" stands beside \"inputs\""),
+            ("{\"distance\": 3, \"items\": [{\"day\": \"weekday\"}]}", "input \"distance\" stands beside \"items\""),
+        ] {
+            let answer = try predict(daemon, "tickets", body)
+            #expect(answer.status == 400 && answer.error.contains(words), "\(body): \(answer.text)")
+        }
         let number = try predict(daemon, "tickets", "{\"day\": 3}")
         #expect(number.status == 400)
         #expect(number.error.contains("\"day\": expected a string"), "\(number.text)")

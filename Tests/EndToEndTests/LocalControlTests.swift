@@ -42,6 +42,20 @@ struct LocalControlTests {
         #expect(daemon.stop() == 0)
     }
 
+    /// A route without a model's name: there is a model for it, and a client comes back later.
+    @Test func theOnlyClassifierIsNotReadyAfterItWasUnloaded() throws {
+        let daemon = try Daemon()
+        #expect(try unload(daemon, []).status == 200)
+        let answer = try Curl.post(BadInputTests.seven, to: daemon.url + "/v1/classify")
+        #expect(answer.status == 503 && answer.code == "model_not_ready", "\(answer.text)")
+        #expect(answer.error.contains("\"digits\"") && answer.headers["retry-after"] != nil, "\(answer.text)")
+        let detect = try Curl.post(BadInputTests.seven, to: daemon.url + "/v1/detect")
+        #expect(detect.status == 404 && detect.code == "model_not_found", "\(detect.text)")
+        #expect(try Curl.run(daemon.url + "/v2/repository/models/digits/load", ["--data", "{}"]).status == 200)
+        #expect(try Curl.post(BadInputTests.seven, to: daemon.url + "/v1/classify").topLabel == "7")
+        #expect(daemon.stop() == 0)
+    }
+
     @Test func namesOfThisMachineAreConfigured() throws {
         let daemon = try Daemon(["--host-names", "vision.example"])
         #expect(try unload(daemon, ["Host: vision.example"]).status == 200)

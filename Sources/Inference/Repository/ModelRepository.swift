@@ -289,6 +289,12 @@ public final class ModelRepository: Sendable {
         first { $0.readyModel?.tasks.contains(task) ?? false } ?? first { $0.facts.tasks.contains(task) && $0.isToCome }
     }
 
+    /// Of the image classifiers that cannot be asked, because they were unloaded or failed, the first by name.
+    package var unavailableClassifier: String? { first { $0.facts.classifiesPictures } }
+
+    /// The same for models that find things.
+    package func unavailableModel(for task: ObservationTask) -> String? { first { $0.facts.tasks.contains(task) } }
+
     /// The first by name that has a version that fits.
     private func first(_ fits: (ModelVersion) -> Bool) -> String? {
         items.withLock { items in

@@ -61,7 +61,13 @@ struct PredictBody {
                             + "; expected {\"inputs\": {\"NAME\": VALUE}} with \(reader.names)")
                 }
             }
-            if !flat.isEmpty, single == nil, several == nil { single = try flat.item() }
+            if single == nil, several == nil {
+                if reader.isFlat { single = try flat.item() }
+            } else if let name = flat.first {
+                throw .value(
+                    "input \"\(name.prefix(60))\" stands beside \"\(single == nil ? "items" : "inputs")\": give all inputs in one place"
+                )
+            }
             guard (single == nil) != (several == nil) else {
                 throw .value(
                     "expected one of \"inputs\" and \"items\", found \(single == nil ? "neither" : "both")")
@@ -83,8 +89,8 @@ struct PredictBody {
 private struct NamedValues {
     private let inputs: [FeatureDescription]
     private var values: [FeatureValue?]
-    /// Whether nothing has come so far.
-    private(set) var isEmpty = true
+    /// The name of the first that has a value; nil where none has.
+    var first: String? { zip(inputs, values).first { $0.1 != nil }?.0.name }
 
     init(_ inputs: [FeatureDescription]) {
         self.inputs = inputs
@@ -93,7 +99,6 @@ private struct NamedValues {
 
     /// Reads the value of a name.
     mutating func read(_ key: String, _ scanner: inout JSONScanner) throws(JSONError) {
-        isEmpty = false
         guard let index = inputs.firstIndex(where: { $0.name == key }) else {
             let hint = Spelling.hint(for: key, among: inputs.map(\.name))
             throw .value(

@@ -249,20 +249,24 @@ package final class Service: HTTPResponder {
         return Self.ready
     }
 
-    /// The model that a route means: its own name, or the default model's.
+    /// The model that a route means: its own name, or the default model's. Where no classifier can be asked, one that is unloaded or has
+    /// failed, so that the answer is a 503 that says so.
     private func modelName(_ name: String?, _ settings: Settings) throws(ServiceError) -> String {
         if let name { return name }
         if !settings.defaultModel.isEmpty { return settings.defaultModel }
-        if let name = repository.defaultClassifier { return name }
+        if let name = repository.defaultClassifier ?? repository.unavailableClassifier { return name }
         throw ServiceError(
             .modelNotFound,
-            "no image classifier is ready: name a model in the path, /v1/models/{name}/classify; /v1/models lists the models"
+            "no model is an image classifier (one image input, one output with labels): name a model in the path, "
+                + "/v1/models/{name}/predict; /v1/models lists the models"
         )
     }
 
     /// The same for the routes that find things. A default model that does something else stands back for one that does this.
     private func modelName(_ name: String?, for task: ObservationTask) throws(ServiceError) -> String {
-        if let name = name ?? repository.defaultModel(for: task) { return name }
+        if let name = name ?? repository.defaultModel(for: task) ?? repository.unavailableModel(for: task) {
+            return name
+        }
         throw ServiceError(
             .modelNotFound,
             "no model gives \(task.gives): a bundle declares it by an output of type \"\(task.outputType)\"; "
