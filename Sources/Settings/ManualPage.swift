@@ -94,19 +94,19 @@ package enum ManualPage {
             .SH EXIT STATUS
             .TP
             .B 0
-            Everything that was accepted has been answered.
+            Success. Of serve: everything that was accepted has been answered.
             .TP
             .B 1
-            A failure, which standard error explains.
+            A failure, which standard error explains; or a file, a model or an answer that is not good.
             .TP
             .B 2
-            The command line is wrong.
+            The command line or the configuration is wrong.
             .TP
             .B 3
-            The drain's time was up before everything was answered.
+            The time for a drain of serve was up before everything was answered.
             .TP
             .B 130
-            A second signal ended a drain.
+            A second signal ended a drain of serve.
             .SH ENVIRONMENT
             .TP
             .B OCELLI_CONFIG

@@ -67,6 +67,11 @@ struct BundleCommandsTests {
             let none = try ocelli(["check", digits.path + "/labels.txt"])
             #expect(none.status == 1 && none.errors.contains("is not a model file"), "\(none.errors)")
             #expect(none.errors.split(separator: "\n").count == 2, "only our own words: \(none.errors)")
+            let empty = folder.appendingPathComponent("empty")
+            try FileManager.default.createDirectory(at: empty, withIntermediateDirectories: true)
+            let nothing = try ocelli(["check", empty.path])
+            #expect(nothing.status == 1, "\(nothing.errors)")
+            #expect(nothing.errors.contains("model.json: is missing, and the folder itself has no model file"))
         }
     }
 

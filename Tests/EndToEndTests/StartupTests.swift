@@ -50,6 +50,18 @@ struct StartupTests {
         }
     }
 
+    @Test func theExitStatusIsWhatTheHelpSays() throws {
+        #expect(try ocelli("help").text.contains("0 for success, 1 for a failure"))
+        for (arguments, status) in [
+            (["help"], 0), (["limits"], 0), (["classify", "/nonexistent.png"], 1), (["check", "/nonexistent"], 1),
+            (["init", "/nonexistent"], 1), (["ready", "http://127.0.0.1:1"], 1), (["report", "nothing"], 1), ([], 2),
+            (["classify"], 2), (["classify", "--top", "many", "x"], 2), (["serve", "--config", "/nonexistent"], 2),
+            (["help", "nothing"], 2), (["check", "--nothing"], 2), (["ready", "--timeout", "soon"], 2),
+        ] as [([String], Int32)] {
+            #expect(try Shell.run(Daemon.binary.path, arguments).status == status, "\(arguments)")
+        }
+    }
+
     /// Log lines must not end up in whatever is opened first.
     @Test func closedStandardDescriptorsAreTaken() throws {
         let shell = Process()

@@ -73,4 +73,22 @@ struct UnreadableFolderTests {
         #expect(!daemon.log.contains("was unloaded"), "\(daemon.log)")
         #expect(daemon.stop() == 0)
     }
+
+    /// OpenVINO looks for its plugins in the current folder, and would end the process there.
+    @Test func aCurrentFolderThatMayNotBeEnteredIsNamed() throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer {
+            try? Self.permit(0o755, folder)
+            try? FileManager.default.removeItem(at: folder)
+        }
+        let models = SharedData.packageRoot.appendingPathComponent("models")
+        let result = try Shell.run(
+            "/bin/sh",
+            ["-c", "cd \"$0\" && chmod 000 . && exec \"$@\"", folder.path] + Self.launcher
+                + [Daemon.binary.path, "classify", "--models", models.path, BadInputTests.seven.path])
+        #expect(result.status == 1, "\(result.text)\(result.errors)")
+        #expect(result.errors.contains("this user may not enter the current folder"), "\(result.errors)")
+        #expect(result.errors.split(separator: "\n").count == 1, "only our own words: \(result.errors)")
+    }
 }

@@ -144,7 +144,9 @@ package struct ModelBundle: Sendable {
     /// Why model.json cannot be read.
     private static func absence(of json: String) -> String {
         if case .failure(let problem) = BundleFile.read(json, most: BundleFile.largestManifest) {
-            return problem.reason
+            return problem.reason == "is missing"
+                ? "is missing, and the folder itself has no model file (\(fileExtensions.joined(separator: ", ")))"
+                : problem.reason
         }
         return "appeared while the folder was read: load it again"
     }

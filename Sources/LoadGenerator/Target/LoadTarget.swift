@@ -33,7 +33,8 @@ package struct LoadTarget: Sendable, Hashable {
             let scheme = text[..<range.lowerBound].lowercased()
             guard scheme == "http" else {
                 throw LoadError(
-                    "\"\(text)\": \(scheme) is not supported, only http; measure behind the proxy that terminates TLS")
+                    "\"\(text)\": \(scheme) is not supported, only http: give the address that the proxy for TLS forwards to"
+                )
             }
             rest = text[range.upperBound...]
         }

@@ -33,7 +33,7 @@ package enum ModelCompilation {
         var entries = (places.isEmpty ? plan.named : places).flatMap { ModelRepository.entries(of: $0) }
         if places.isEmpty { entries += plan.folders.flatMap { ModelRepository.entries(of: $0) } }
         guard !entries.isEmpty else { throw StartupError("no models in \(plan.places)") }
-        var areAllGood = true
+        var areAllGood = true, isAnyGood = false
         var seen: Set<String> = []
         for path in entries where seen.insert(path).inserted {
             do throws(InferenceError) {
@@ -43,12 +43,13 @@ package enum ModelCompilation {
                     report.isCached
                     ? "was in the cache" : "compiled in \(Units.decimal(Double(report.total) / 1e6, places: 0)) ms"
                 output("\(path): \(how)")
+                isAnyGood = true
             } catch {
                 areAllGood = false
                 complain("\(path): \(error.message)")
             }
         }
-        output("compiled models are in \(cache)")
+        if isAnyGood { output("compiled models are in \(cache)") }
         return areAllGood
     }
 

@@ -45,7 +45,10 @@ enum HelpCommand: Command {
         }
         return text + """
 
-            `ocelli help COMMAND` explains one. To begin:
+            `ocelli help COMMAND` explains one. The exit status is 0 for success, 1 for a failure, which standard error
+            explains, and 2 for a wrong command line or configuration.
+
+            To begin:
 
               ocelli serve                                                     serve the model that came with Ocelli
               curl --data-binary @seven.png localhost:8080/v1/classify         ask it

@@ -31,6 +31,12 @@ public final class OpenVINOEngine: Engine {
 
     /// Starts an engine.
     public init() throws(EngineError) {
+        // OpenVINO looks for its plugins there too, and ends the process where it may not.
+        guard access(".", X_OK) == 0 || errno != EACCES else {
+            throw EngineError(
+                kind: .failure, operation: "start",
+                detail: "this user may not enter the current folder: change to another one first, such as cd /")
+        }
         core = try .make("start", free: ov_core_free) { ov_core_create(&$0) }
         var version = ov_version_t()
         try checked("tell its version") { ov_get_openvino_version(&version) }
