@@ -141,7 +141,7 @@ cjpeg_decoder *cjpeg_create(void) {
 }
 
 // Libjpeg's own state is created for each picture (half a microsecond): jpeg_abort_decompress would keep the tables, and a
-// picture that lacks some, as a camera's MJPEG frames do, would be decoded by those of whoever was served before.
+// picture that lacks some, as a camera's MJPEG frames do, would be decoded by those of the request before.
 static void begin(cjpeg_decoder *decoder) {
     jpeg_create_decompress(&decoder->info);
     decoder->info.src = &decoder->source;

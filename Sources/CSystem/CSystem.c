@@ -175,7 +175,7 @@ int csys_unix_probe(const char *path) {
     if (fd < 0) return fd;
     int result = connect(fd, (struct sockaddr *)&address, sizeof address) < 0 ? -errno : 0;
     close(fd);
-    return result == -EAGAIN ? 0 : result;  // EAGAIN: somebody listens, and the backlog is full
+    return result == -EAGAIN ? 0 : result;  // EAGAIN: a process listens, and the backlog is full
 }
 
 int csys_is_listening(int fd) {
@@ -289,7 +289,7 @@ int csys_socket_error(int fd) {
     return -error;
 }
 
-/// Whether somebody accepts at this address in this time.
+/// Whether a server accepts at this address in this time.
 static int try_server(const struct csys_address *address, int milliseconds) {
     int fd = csys_connect(address);
     if (fd < 0) return fd;
@@ -527,9 +527,9 @@ int csys_kill_group(int pid) { return pid > 1 && kill(-pid, SIGKILL) < 0 ? -errn
 int csys_confine(int parent, unsigned seconds, uint64_t memory) {
     int problem = 0;
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0) problem = -errno;
-    // The parent may have ended before the line above: then nobody would tell.
+    // The parent may have ended before the line above: then no signal would come.
     if (getppid() != parent) _exit(1);
-    // Ends the process whatever it does then, should nobody else. Who started it may have left the signal blocked.
+    // Ends the process whatever it does then, if nothing else does. Its parent may have left the signal blocked.
     sigset_t alarms;
     sigemptyset(&alarms);
     sigaddset(&alarms, SIGALRM);

@@ -87,7 +87,7 @@ public final class InFlightLimiter: Sendable {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 // The slot, a refusal or the cancellation may have come since the lock was released: then there is an
-                // outcome, and nobody else has seen the continuation.
+                // outcome, and no other code has seen the continuation.
                 if let outcome = state.withLock({ $0.machine.suspend(ticket, as: continuation) }) {
                     continuation.resume(returning: outcome)
                 }

@@ -26,7 +26,7 @@ package struct JSONError: Error, Sendable, Hashable {
     /// The text is JSON, but holds another value than was expected.
     package static func value(_ message: String) -> JSONError { JSONError(.value, message) }
 
-    /// The task that reads was cancelled: nobody wants the values any more.
+    /// The task that reads was cancelled: the values are not wanted any more.
     package static let cancelled = JSONError(.cancelled, "reading was cancelled")
 
     /// The same with words before its sentence.

@@ -22,7 +22,7 @@ public struct MonotonicClock: Sendable {
     }
 
     /// `CLOCK_MONOTONIC`: the clock of `HTTPServer`'s time stamps and of `SuspendingClock` on Linux. It stands still
-    /// while the machine sleeps, which is what a deadline wants: nobody was served or waited for meanwhile.
+    /// while the machine sleeps, which is what a deadline wants: no request was served meanwhile.
     public static let system = MonotonicClock(
         now: { .now },
         sleep: { instant in

@@ -9,7 +9,7 @@ enum Terminal {
     /// Whether a line of progress stands there, and why standard output could not be written to (0: it could).
     private static let state = Mutex<(progress: Bool, failure: Int32)>((false, 0))
 
-    /// Makes sure that 0, 1 and 2 are taken. Whoever started this process may have closed them: the next things to be opened,
+    /// Makes sure that 0, 1 and 2 are taken. The parent process may have closed them: the next things to be opened,
     /// a client's connection maybe, would be taken for the terminal, and log lines written to it.
     static func holdDescriptors() {
         for descriptor: Int32 in 0...2 where fcntl(descriptor, F_GETFD) < 0 && errno == EBADF {
@@ -75,7 +75,7 @@ enum Terminal {
             if count > 0 {
                 sent += count
             } else if error == EAGAIN {
-                // Somebody has made the terminal or pipe non-blocking: its reader will get to it.
+                // Another program has made the terminal or pipe non-blocking: its reader will get to it.
                 var wanted = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
                 _ = poll(&wanted, 1, 1000)
             } else if error != EINTR {

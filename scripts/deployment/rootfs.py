@@ -121,7 +121,7 @@ def program(folder, binary):
     if run.returncode:
         raise SystemExit(f"image: scripts/install failed:\n{run.stderr}")
     installed = root.folder / "usr/bin/ocelli"
-    # The tables of symbols are half of it, and nobody debugs in there.
+    # The tables of symbols are half of it, which nothing in there needs.
     subprocess.run(["strip", "--strip-unneeded", str(installed)], check=True)
     # What is read on a host: units, manual, completion, dashboards, examples, the notes for `make uninstall`.
     for name in ("lib/systemd", "share/man", "share/bash-completion", "share/doc/ocelli/docs", "share/ocelli/examples",

@@ -81,7 +81,7 @@ def main():
         os.dup2(listener.fileno(), LISTENER)
     problems, kills = [], []
 
-    # Nobody is there yet: who asks now is answered by the first daemon.
+    # No daemon runs yet: a request now is answered by the first one.
     early = [wire.Connection(port, timeout=60) for _ in range(20)]
     picture, digit = daemon.pictures()[0]
     for connection in early:

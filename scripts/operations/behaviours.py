@@ -18,7 +18,7 @@ class Wrong(Exception):
 
 
 def expect(answer, *statuses):
-    # 503 with Retry-After is an honest answer of a full server, or of a model that somebody has just unloaded.
+    # 503 with Retry-After is an honest answer of a full server, or of a model that was just unloaded.
     if answer.status == 503 and "retry-after" in answer.fields:
         if answer.json.get("code") in ("overloaded", "model_not_ready"):
             return False

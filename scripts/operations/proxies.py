@@ -28,7 +28,7 @@ CLIENTS = 8
 
 
 def free_ports(count):
-    """Ports that nobody has now. Between this and their use somebody may take them: then the start fails, and says so."""
+    """Ports that are free now. Between this and their use another process may take them: then the start fails, and says so."""
     sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
     ports = [s.getsockname()[1] for s in sockets]
     for s in sockets:

@@ -175,7 +175,7 @@ def faults(front_name, seed, folder):
     try:
         manifest = kubelet.deployment("base")
         sources = {"models": kubelet.models_volume(folder / f"faults-image-{front_name}", daemon.ROOT / "models")}
-        # No room for a third: a proxy that knows of an address where nobody is asks there too.
+        # No room for a third: a proxy that knows of an address where no pod is asks there too.
         deployment = kubelet.Deployment(manifest["spec"], folder / f"faults-{front_name}", sources, slots=2)
         stoppable.append(deployment)
 

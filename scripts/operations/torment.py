@@ -60,7 +60,7 @@ class Tormentor(threading.Thread):
         self.done["pins"] += 1
 
     def starve_a_thread(self):
-        """One of its threads has the processor only when nobody else wants it: what others wait for it for comes late."""
+        """One of its threads has the processor only when nothing else wants it: what others wait for it for comes late."""
         tasks = self._tasks()
         victims = self.random.sample(tasks, min(len(tasks), self.random.choice([1, 1, 2, 5])))
         for task in victims:

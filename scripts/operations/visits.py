@@ -316,7 +316,7 @@ def goes_away(c):
 def look_around(c):
     path = c.random.choice(["/v1/models", "/v1/models/digits", "/v2/models/digits", "/healthz", "/readyz", "/metrics", "/"])
     answer = c.ask(c.random.choice(["GET", "GET", "HEAD"]), path)
-    # Not ready while a model that somebody has unloaded is loaded again.
+    # Not ready while a model that was unloaded is loaded again.
     if answer.status not in ((200, 503) if path == "/readyz" else (200,)):
         raise Wrong(f"{path}: {answer.status}")
 

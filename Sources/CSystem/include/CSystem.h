@@ -147,7 +147,7 @@ enum csys_sharing { CSYS_SHARING_NONE, CSYS_SHARING_FIRST, CSYS_SHARING_NEXT };
 int csys_listen_tcp(const char *host, uint16_t port, int backlog, enum csys_sharing sharing);
 /// Binds and listens on a Unix-domain socket whose file has `mode` from its first moment on (never a wider one).
 int csys_listen_unix(const char *path, uint32_t mode, int backlog);
-/// 0 when somebody accepts connections on that path, else the negated errno: -ECONNREFUSED for a left-over file.
+/// 0 when a process accepts connections on that path, else the negated errno: -ECONNREFUSED for a left-over file.
 int csys_unix_probe(const char *path);
 /// 1 for a listening stream socket, 0 for another socket, or the negated errno.
 int csys_is_listening(int fd);
@@ -173,7 +173,7 @@ bool csys_address_is_loopback(const struct csys_address *address);
 /// Writes "127.0.0.1:80", "[::1]:80" or "unix" and returns its length (no NUL counted).
 int csys_address_format(const struct csys_address *address, char *text, int capacity);
 
-/// Resolves `host` and fills in the first of its addresses on which somebody accepts a connection within `milliseconds`
+/// Resolves `host` and fills in the first of its addresses that accepts a connection within `milliseconds`
 /// (one is opened and closed to find out). Blocks. Returns 0 or the negated errno; -ENOENT for an unknown name.
 int csys_find_server(const char *host, uint16_t port, int milliseconds, struct csys_address *address);
 /// The same for the path of a Unix-domain socket.

@@ -22,7 +22,7 @@ package struct StepRun: Sendable {
     package var table: FeatureTable { tables.last ?? [:] }
 
     /// Goes on until the engine is needed, or all is done.
-    /// - Parameter isCancelled: asked between models; whoever cancels looks at no result.
+    /// - Parameter isCancelled: asked between models; a caller that cancels ignores the result.
     package mutating func advance(isCancelled: () -> Bool = { false }) throws(EvaluationError) -> Next {
         while position < steps.steps.count, !isCancelled() {
             let step = steps.steps[position]

@@ -1,7 +1,7 @@
 /// A network as a graph, and what is to know about its inputs and outputs.
 package struct TranslatedNetwork: Sendable {
     /// Its parameters have the names and shapes of the description's inputs; images are [1, C, H, W] of values 0 to 255 with
-    /// their scale and bias applied, which is left to whoever fills them in. Its results have the names of the description's
+    /// their scale and bias applied, which is left to the caller that fills them in. Its results have the names of the description's
     /// outputs.
     package var graph: Graph
     /// What must be applied to images before they are handed to the graph, by input. A mean image is part of the graph.

@@ -33,7 +33,7 @@ package struct ImportError: Error, Hashable, Sendable, CustomStringConvertible {
 package struct ProblemCollector {
     package private(set) var problems: [Problem] = []
     private var omitted = 0
-    /// A damaged file can have one problem for each of its layers; nobody reads more than this many.
+    /// A damaged file can have one problem for each of its layers; more than this many are of no use.
     private static let limit = 100
 
     package init() {}

@@ -27,7 +27,7 @@ package struct Bytes: Sendable {
         self.count = count
     }
 
-    /// Memory that the caller lends: nobody may write to it until `release` is called, which may happen on any thread.
+    /// Memory that the caller lends: it must not be written to until `release` is called, which may happen on any thread.
     package init(
         lending memory: UnsafeRawBufferPointer, release: @escaping @Sendable (UnsafeRawBufferPointer) -> Void
     ) {

@@ -19,7 +19,7 @@ package import SystemSupport
 ///                                                          └────────────────────────────────┘
 ///
 /// What holds after every event (`invariantViolation` checks it):
-/// - somebody waits only while no slot is free: a free slot is given to a waiter in the same event, to the oldest (or to the
+/// - a request waits only while no slot is free: a free slot is given to a waiter in the same event, to the oldest (or to the
 ///   newest while more come than are done and the oldest is late: see ``OverloadDetector``);
 /// - a slot is given only while fewer than `limit` are out (a lowered limit takes none back);
 /// - no more wait than the queue's capacity, in order of arrival, and none past its expiry;
@@ -230,7 +230,7 @@ package struct LimiterStateMachine<Waiter> {
     /// overdue, it may come at any moment; but once none has come for longer than s, every slot that is out has been
     /// held for too long, and is expected to be held for about as long again as it is overdue. So a hung engine shows as
     /// a growing wait, and not as the cheerful one of its last good minute; a hiccup is not taken for the new normal.
-    /// With nothing measured and nothing expected, nothing is predicted, and nobody refused for it.
+    /// With nothing measured and nothing expected, nothing is predicted, and no request refused for it.
     private func predictedWaitNanoseconds(ahead: Int, at now: MonotonicInstant) -> UInt64 {
         guard inFlight >= configuration.limit, service.nanoseconds > 0 else { return 0 }
         let slots = Double(configuration.limit)

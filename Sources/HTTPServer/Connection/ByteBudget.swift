@@ -6,7 +6,7 @@ internal import SystemSupport
 /// Bodies take room as their bytes arrive. That alone could end with every byte of the budget held by bodies that are not
 /// whole and wait for more. So one body at a time, the first that found no room, may go on into a reserve that holds one
 /// body of the largest size: it can always be completed, is then handled, and gives its bytes back. The bound is strict,
-/// and somebody always makes progress, provided that who sends too slowly does not keep the reserve: see
+/// and one connection always makes progress, provided that a slow sender does not keep the reserve: see
 /// `EventLoop.relieve`.
 ///
 /// A quarter of the rest is kept for small bodies, so that a few large ones do not shut out the many.
@@ -62,10 +62,10 @@ package final class ByteBudget: Sendable {
     /// Whether more than half of it is taken. Asked for each head: without the lock.
     package var isHalfTaken: Bool { halfTaken.load(ordering: .relaxed) }
 
-    /// Whether somebody was refused since room was last given back.
+    /// Whether a connection was refused since room was last given back.
     package var isShort: Bool { state.withLock { $0.isShort } }
 
-    /// How often room was given back while somebody wanted it: whether things move.
+    /// How often room was given back while it was wanted: whether things move.
     package var releases: Int { state.withLock { $0.releases } }
 
     /// Takes `bytes` for a body that has `held` already. False: there is no room now; those who listen are called, unless
@@ -96,7 +96,7 @@ package final class ByteBudget: Sendable {
         case half
         /// All of it.
         case whole
-        /// More than there is: whoever was admitted goes on.
+        /// More than there is: what was admitted goes on.
         case unbounded
     }
 
@@ -130,8 +130,8 @@ package final class ByteBudget: Sendable {
         giveBack(bytes, endOf: body)
     }
 
-    /// Calls `release`, from any thread, whenever there is room again after somebody was refused, and `shortage` when
-    /// somebody is refused for the first time since.
+    /// Calls `release`, from any thread, whenever there is room again after a refusal, and `shortage` when
+    /// a connection is refused for the first time since.
     package func listen(
         shortage: @escaping @Sendable () -> Void = {}, release: @escaping @Sendable () -> Void
     ) {

@@ -52,7 +52,7 @@ struct Listener: Sendable {
         return perLoop
     }
 
-    /// From now on nobody new can knock; who has begun to is still let in. Before `close`, so that nobody is reset.
+    /// From now on no new connection can begin; one that has begun is still accepted. Before `close`, so that none is reset.
     static func stopHandshakes(_ perLoop: [[Listener]]) {
         for listener in perLoop.joined() where !listener.isPassed {
             listener.file?.remove()
@@ -60,7 +60,7 @@ struct Listener: Sendable {
         }
     }
 
-    /// Whether handshakes may be under way that nobody here can see. The kernel tells a process of a handshake only when it
+    /// Whether handshakes may be under way that cannot be seen here. The kernel tells a process of a handshake only when it
     /// is over; between two hosts it lasts a round trip. On the loopback interface, and for a Unix-domain socket, it is over
     /// before `connect` returns, and a passed socket stays open for the next process.
     static func mayHaveHandshakes(_ perLoop: [[Listener]]) -> Bool {

@@ -41,7 +41,7 @@ extension EventLoop {
         }
         for turn in 0..<64 {
             if openCount >= context.connectionLimit.perLoop {
-                // One connection is known to wait, no more: nobody is closed for one that may not exist.
+                // One connection is known to wait, no more: none is closed for one that may not exist.
                 guard turn == 0 else { return false }
                 guard evictOne() else {
                     pauseAccepting(until: mayEvictLater ? now &+ 100_000_000 : nil, isFull: true)

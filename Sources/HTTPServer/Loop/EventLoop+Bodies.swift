@@ -118,7 +118,7 @@ extension EventLoop {
     }
 
     /// There is room again: those who wait go on in the order in which they came. One who finds too little waits on, at the
-    /// end: nobody gets more than a turn before the others had theirs. Many are asked, for the one who may overdraw may be
+    /// end: no connection gets more than a turn before the others had theirs. Many are asked, for the one that may overdraw may be
     /// any of them, and where there is no room for a large body there may be for a small one.
     func feedStarved() {
         guard toFeed > 0 else { return }

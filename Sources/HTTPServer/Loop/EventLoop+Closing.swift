@@ -137,7 +137,7 @@ extension EventLoop {
 
     // MARK: Shutdown
 
-    /// Accepts those who have connected already, and nobody after them.
+    /// Accepts those that have connected already, and none after them.
     func stopAccepting() {
         guard !isDraining else { return }
         acceptAll()

@@ -5,7 +5,7 @@ import HTTPWire
 extension EventLoop {
     /// How long a body may find no room before slower ones are given up for it, in nanoseconds.
     static let patience: UInt64 = 500_000_000
-    /// Nobody is slow who has brought, or taken, this many bytes ...
+    /// A client is not slow that has sent, or taken, this many bytes ...
     private static let piece = 16 << 10
     /// ... within this time, in nanoseconds.
     private static let slowAfter: UInt64 = 1_000_000_000
@@ -40,7 +40,7 @@ extension EventLoop {
 
     // MARK: The byte budget
 
-    /// While there is no room for bodies, the slowest are given up, a few at a time. Where nothing comes free though nobody is
+    /// While there is no room for bodies, the slowest are given up, a few at a time. Where nothing comes free though none is
     /// slow, all wait for each other, and the one goes that has waited longest with bytes of its own.
     func relieve() {
         guard let time = reliefAt, now >= time else { return }
@@ -90,7 +90,7 @@ extension EventLoop {
 
     /// Closes a connection that is worth less than a new one: who has been answered and only sends on; else the one that is
     /// idle for longest; else the one that has been sending a head for longest; else a body that hardly comes, or a reader
-    /// that takes nothing. Where there are such bodies or readers, nobody is closed who came, or was answered, within the last
+    /// that takes nothing. Where there are such bodies or readers, no connection is closed that began, or was answered, within the last
     /// second: the next request may be on its way. Tells whether there was one.
     func evictOne() -> Bool {
         if let id = leaving.first, let connection = connections[Int(id)] {
@@ -129,7 +129,7 @@ extension EventLoop {
         return nil
     }
 
-    /// Whether waiting may bring somebody whom `evictOne` can close.
+    /// Whether waiting may bring a connection that `evictOne` can close.
     var mayEvictLater: Bool { bodies.count + readers.count > 0 }
 
     private func evict(_ connection: Connection) {

@@ -2,7 +2,7 @@
 enum LoopMessage: Sendable {
     /// A handler's task is done.
     case completed(descriptor: Int32, registration: UInt32, HTTPResponse, at: UInt64)
-    /// Bodies gave budget back while somebody waited for it.
+    /// Bodies gave budget back while others waited for it.
     case budgetFreed
     /// A body has found no room in the budget.
     case budgetShort

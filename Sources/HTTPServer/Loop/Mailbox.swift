@@ -5,7 +5,7 @@ import SystemSupport
 /// The queue of messages to an event loop, and the eventfd that wakes it.
 ///
 /// The eventfd is written only if the loop is asleep or about to be, and a turn of the loop without mail takes no lock:
-/// whoever posts counts first and looks at `asleep` then, and the loop sets `asleep` first and looks at the count then
+/// a thread that posts counts first and looks at `asleep` then, and the loop sets `asleep` first and looks at the count then
 /// (both sequentially consistent), so that at least one of them sees the other.
 final class Mailbox: Sendable {
     private let messages = Guarded<[LoopMessage]>([])

@@ -132,7 +132,7 @@ public final class HTTPServer: Sendable {
             return (state.stopped ? [] : state.loops, state.listeners)
         }
         let group = LoopGroup(loops)
-        // A socket that is closed resets everybody whom the kernel has let in and the server has not: so nobody new is let
+        // Closing a socket resets every connection that the kernel has accepted and the server has not: so no new one is let
         // in first, and who is on the way has a moment to arrive with the first request.
         let start = ContinuousClock.now
         Listener.stopHandshakes(listeners)

@@ -8,7 +8,7 @@ struct LoopGroup: Sendable {
         self.loops = loops
     }
 
-    /// Waits for those who are on their way: who is in a handshake, which nobody can see, for all of the time; who has
+    /// Waits for those who are on their way: clients in a handshake, which cannot be seen, for all of the time; who has
     /// connected and has not asked for anything yet, until they have, or until the time is up.
     /// - Parameter atOnce: whether there can be no handshakes.
     func letArrive(within time: Duration, atOnce: Bool) async {

@@ -36,7 +36,7 @@ public struct ChunkedDecoder: Sendable {
     public var isDone: Bool { phase == .done }
 
     /// Bytes of data that the current chunk has still to bring, as far as its size has come: it can only become more until
-    /// the data begins. Whoever bounds the body refuses by this, before the data comes.
+    /// the data begins. The limit of the body is checked with this, before the data comes.
     public var announced: UInt64 {
         switch phase {
         case .data, .size, .sizeFeed, .extensionBlank, .extensionNameStart, .extensionName, .extensionNameEnd,

@@ -6,7 +6,7 @@ public struct TrustedProxies: Sendable, Hashable {
     private let networks: [IPNetwork]
     private let isUnixTrusted: Bool
 
-    /// Nobody.
+    /// None.
     public static let none = TrustedProxies(networks: [], isUnixTrusted: false)
 
     private init(networks: [IPNetwork], isUnixTrusted: Bool) {
@@ -25,7 +25,7 @@ public struct TrustedProxies: Sendable, Hashable {
         self.init(networks: networks, isUnixTrusted: texts.contains("unix"))
     }
 
-    /// Whether nobody is trusted.
+    /// Whether no proxy is trusted.
     public var isEmpty: Bool { networks.isEmpty && !isUnixTrusted }
 
     /// Whether a peer is trusted: `127.0.0.1:4242`, `[::1]:4242` or `unix`.

@@ -62,7 +62,7 @@ struct FieldSemantics: Sendable {
             guard ASCII.isDigit(byte) else {
                 throw WireError(.contentLengthInvalid, "\(ASCII.describe(byte)) is not a digit")
             }
-            // At most Int64.max, so that whoever adds lengths up need not think of signs.
+            // At most Int64.max, so that adding lengths up needs no care about signs.
             guard length < 922_337_203_685_477_580 else {
                 isTooLarge = true
                 continue

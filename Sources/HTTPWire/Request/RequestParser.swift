@@ -1,6 +1,6 @@
 /// Parses the heads of the requests of one connection, one after the other (RFC 9112 sections 2 to 6).
 ///
-/// It works on the receive buffer in place: whoever reads the socket hands over all bytes that are not consumed yet, from
+/// It works on the receive buffer in place: the reader of the socket hands over all bytes that are not consumed yet, from
 /// the same start each time, and the parser goes on where it stopped. No byte is looked at twice for having come early.
 /// What it answers does not depend on how the bytes were cut into reads.
 ///

@@ -104,7 +104,7 @@ struct TargetCheck {
             guard ByteSet.query.contains(byte) else { throw WireError(.targetByte, ASCII.describe(byte)) }
             if byte == ASCII.percent {
                 let value = try escaped(at: index)
-                // A value may hold line breaks (text that somebody typed), but nothing that ends a C string.
+                // A value may hold line breaks (typed text), but nothing that ends a C string.
                 guard value != 0 else { throw WireError(.targetControl) }
                 hasHighBytes = hasHighBytes || value >= 0x80
                 index &+= 3

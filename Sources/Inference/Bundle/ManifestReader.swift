@@ -113,7 +113,7 @@ struct ManifestObject {
     }
 
     /// To be called when all known keys have been asked for: every other key is a problem, and the nearest known one is
-    /// named. Keys that begin with `$` or `_` are remarks of whoever wrote the file.
+    /// named. Keys that begin with `$` or `_` are remarks of the file's author.
     func refuseUnknownKeys() {
         for key in members.keys.sorted() where !known.names.contains(key) && !key.hasPrefix("$") && !key.hasPrefix("_")
         {

@@ -41,7 +41,7 @@ struct ModelPlanner {
             checkType(layer, port: port, quantized: manifest.quantized)
             return outputPlan(layer, index: index, port: port)
         }
-        // Detectors often have outputs that nobody reads: they are served as tensors.
+        // Detectors often have outputs that are not needed: they are served as tensors.
         if !manifest.observations.isEmpty {
             for (index, port) in file.outputs.enumerated() where !outputPorts.contains(index) {
                 outputs.append(plainOutput(port, index))

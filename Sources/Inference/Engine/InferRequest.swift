@@ -12,7 +12,7 @@ extension EngineOutputs {
     public func feature(_ index: Int) -> FeatureValue? { nil }
 }
 
-/// The room for one inference at a time. Whoever took it from its pool owns it alone until it is given back.
+/// The room for one inference at a time. The holder owns it alone until it is given back to its pool.
 public protocol InferRequest: AnyObject, EngineOutputs {
     /// Takes a tensor as an input, without copying it.
     func setInput(_ index: Int, to tensor: any EngineTensor) throws(EngineError)

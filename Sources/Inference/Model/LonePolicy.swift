@@ -13,7 +13,7 @@ public enum LonePolicy: Sendable, Hashable {
     /// With so many threads, for every model, from the first lone prediction on.
     case always(threads: Int)
 
-    /// What a number that somebody has set means: with 0 there is no variant.
+    /// What a number that was set means: with 0 there is no variant.
     package init(threads: Int) { self = threads > 0 ? .always(threads: threads) : .never }
 
     /// Threads of a lone prediction; nil for no variant.

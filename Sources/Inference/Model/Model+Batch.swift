@@ -255,7 +255,7 @@ extension Model {
                     throw Task.isCancelled ? .cancelled(stage: .decode) : .deadlineExceeded(stage: .decode)
                 }
                 result.failure = error
-                // Nobody reads what becomes of it; but numbers that were never written make slow arithmetic.
+                // The result is not read; but numbers that were never written make slow arithmetic.
                 part.zero()
             }
         }

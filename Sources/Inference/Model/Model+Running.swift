@@ -154,7 +154,7 @@ extension Model {
         try request.finish()
     }
 
-    /// Runs the model on values that nobody chose. That it refuses them as no client may send them shows that it works.
+    /// Runs the model on made-up values. That it refuses them as no client may send them shows that it works.
     static func inferAnything(_ request: any InferRequest) async throws(EngineError) {
         do throws(EngineError) {
             try await infer(request)

@@ -3,7 +3,7 @@ internal import Synchronization
 
 /// Predictions of a sequence's elements: made in parallel, delivered in order.
 final class PredictionFlow: Sendable {
-    /// A result, and the place that it takes until somebody has taken it.
+    /// A result, and the place that it takes until it is read.
     struct Item: Sendable {
         fileprivate let result: Result<Prediction, InferenceError>
         fileprivate let place: Slot
@@ -34,14 +34,14 @@ final class PredictionFlow: Sendable {
     ///   - concurrency: elements that are worked on, or wait to be taken; at least 1.
     ///   - endsAtFailure: whether the first failure is the last result.
     init(concurrency: Int, endsAtFailure: Bool = false) {
-        // Whoever takes the results may take a hundred years for it.
+        // The reader of the results may be as slow as it likes.
         places = InFlightLimiter(
             configuration: LimiterConfiguration(
                 limit: concurrency, queueCapacity: 1, maxWait: .seconds(3_153_600_000), policy: .defer))
         self.endsAtFailure = endsAtFailure
     }
 
-    /// Begins. Once. The work ends when nobody holds or iterates over the results any more.
+    /// Begins. Once. The work ends when the results are neither held nor iterated over any more.
     func start<Source: AsyncSequence & Sendable>(
         _ source: Source, model: Model, options: PredictionOptions
     ) -> Results where Source.Element: FeatureProvider {
@@ -88,7 +88,7 @@ final class PredictionFlow: Sendable {
         continuation.finish(throwing: failure)
     }
 
-    /// Hands on what is next, and whatever has waited for it. Under the lock, so that the order holds: it wakes whoever waits,
+    /// Hands on what is next, and whatever has waited for it. Under the lock, so that the order holds: it wakes the task that waits,
     /// and runs nothing of theirs.
     private func put(_ item: Item, _ index: Int, into continuation: Results.Continuation) {
         let isEnd = state.withLock { state in

@@ -1,7 +1,7 @@
 /// Predictions over a sequence of inputs, in the three kinds that Core ML's Combine operators have.
 ///
 /// Each is handed on as soon as it, and those before it, are there: what comes next from the source is not waited for. Nor is
-/// the source read further than `concurrency` elements ahead of whoever iterates over the results. A stream that is dropped,
+/// the source read further than `concurrency` elements ahead of the code that iterates over the results. A stream that is dropped,
 /// or whose iterating task is cancelled, stops the work.
 extension AsyncSequence where Self: Sendable, Element: FeatureProvider {
     /// A result for each element, in order: a failure is an element like any other. Failures of the source end the

@@ -43,7 +43,7 @@ final class RequestPool: Sendable {
         return PooledRequest(request: request, slot: slot, pool: self)
     }
 
-    /// A request that is somebody's until it is given back.
+    /// A request that belongs to its holder until it is given back.
     struct PooledRequest: Sendable {
         let request: any InferRequest
         fileprivate let slot: Slot

@@ -3,7 +3,7 @@ internal import Synchronization
 internal import SystemSupport
 
 /// The shapes that callers bring to inputs of open axes, tried before the engine meets them: one set at a time, each on a thread that
-/// ends with it. A try takes milliseconds, and a request's thread is for requests; whoever brings shapes that were tried before does
+/// ends with it. A try takes milliseconds, and a request's thread is for requests; a request with shapes that were tried before does
 /// not wait for it.
 final class ShapeTrials: Sendable {
     /// Shapes that the model takes, by the index of the input.
@@ -42,7 +42,7 @@ final class ShapeTrials: Sendable {
             throw .wait(error)
         }
         defer { slot.release() }
-        // Somebody before may have brought the same.
+        // An earlier request may have had the same.
         guard !isKnown(shapes) else { return }
         do throws(EngineError) {
             try await LoaderThread.run { [attempt] in attempt(shapes) }.get()

@@ -276,7 +276,7 @@ public final class ModelRepository: Sendable {
     }
 
     /// The name of the model that `classify` without a name means: of the image classifiers that are ready, the first by
-    /// name, until it is settled. Where none is ready, the first that is being loaded or would be for a request: whoever asks first waits for
+    /// name, until it is settled. Where none is ready, the first that is being loaded or would be for a request: the first request waits for
     /// it. Nil where there is none of these either.
     public var defaultClassifier: String? {
         if let settled = settledDefault.withLock({ $0 }), isDefault(settled) { return settled }

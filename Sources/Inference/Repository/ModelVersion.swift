@@ -195,7 +195,7 @@ final class ModelVersion: Sendable {
         case impossible(String)
     }
 
-    /// Loads the model, or waits for a load that is under way. Whoever asks wants the model: one that was unloaded while it
+    /// Loads the model, or waits for a load that is under way. The caller wants the model: one that was unloaded while it
     /// was loading is kept then.
     /// - Parameters:
     ///   - again: whether files and configuration count as they are now, which those of a load under way may not be.
@@ -255,7 +255,7 @@ final class ModelVersion: Sendable {
                     return .failure(error)
                 }
             }
-            // Here, not by who asked: whoever waited finds the version as it then is.
+            // Here, not by the caller: every task that waited finds the version as it then is.
             let outcome = Outcome(result: result, isKept: self.settle(result, configuration))
             onEnd(outcome)
             load.fulfil(outcome)
@@ -282,7 +282,7 @@ final class ModelVersion: Sendable {
                 return (false, nil)
             }
         }
-        // A model that nobody uses any more ends here and not under the lock: an engine takes its time to release one, and
+        // A model that is no longer used ends here and not under the lock: an engine takes its time to release one, and
         // every request asks for the lock.
         withExtendedLifetime(replaced) {}
         return isKept

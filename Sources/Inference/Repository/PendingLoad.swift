@@ -2,7 +2,7 @@ internal import FlowControl
 internal import Synchronization
 internal import SystemSupport
 
-/// What a load will give, for any number who wait for it. Whoever gives up waiting leaves nothing behind, however long the load
+/// What a load will give, for any number who wait for it. A task that gives up waiting leaves nothing behind, however long the load
 /// takes and however many come and go meanwhile.
 final class PendingLoad<Value: Sendable>: Sendable {
     private struct State {

@@ -40,7 +40,7 @@ struct RepositoryScanner: Sendable {
         return names.filter { !Self.isPassedOver($0) }.flatMap { found(at: $0, in: folder) }
     }
 
-    /// A folder with model.json is one bundle. With other bundles in it, which would not be served, somebody has put that file in the
+    /// A folder with model.json is one bundle. With other bundles in it, which would not be served, that file was put in the
     /// wrong place.
     private func refuseBundles(in folder: String, names: [String]) throws(RepositoryError) {
         guard names.contains("model.json") else { return }

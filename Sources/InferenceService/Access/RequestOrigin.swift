@@ -38,7 +38,7 @@ package struct RequestOrigin {
     ///   - names: names of this machine, beside `localhost`.
     ///   - listen: the addresses that are listened on: what stands for a host in them is one of this machine too.
     package func objection(names: [String], listen: [String]) -> String? {
-        // Also where the header names nobody, or this machine: whoever is behind the proxy is not known to be here.
+        // Also where the header names no address, or this machine: the client behind the proxy is not known to be here.
         if isProxied { return "the connection was forwarded by a proxy (PROXY protocol)" }
         guard isFromLoopback else { return "\(remote) is not on this machine" }
         if let field = forwardingField {

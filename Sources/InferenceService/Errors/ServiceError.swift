@@ -55,7 +55,7 @@ package struct ServiceError: Error, Sendable {
         case .refused(let error): self.init(error)
         case .deadlineExceeded: self.init(.deadlineExceeded, message)
         case .cancelled(let stage):
-            // Nobody reads this answer: the client is gone, or the daemon ends.
+            // This answer is not read: the client is gone, or the daemon ends.
             self.init(.shuttingDown, message, retryAfter: 1, label: "cancelled_\(stage.rawValue)")
         case .engine: self.init(.internal, message, label: "engine")
         }
@@ -84,7 +84,7 @@ package struct ServiceError: Error, Sendable {
             case .empty, .truncated, .corrupt, .tooManyScans: .invalidImage
             case .tooLarge, .sideTooLong, .tooMuchMemory: .imageTooLarge
             case .invalidSpec, .wrongSize, .outOfMemory: .internal
-            // Nobody reads this answer, as below.
+            // This answer is not read, as below.
             case .cancelled: .shuttingDown
             }
         self.init(code, error.message, label: error.label)

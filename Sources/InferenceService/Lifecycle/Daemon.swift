@@ -39,7 +39,7 @@ package enum Daemon {
         return ending.status
     }
 
-    /// How long the last log lines may take to be written: nobody may be reading them.
+    /// How long the last log lines may take to be written: there may be no reader.
     static let flushTime = Duration.seconds(1)
 
     /// How the daemon ends.

@@ -1,6 +1,6 @@
 internal import Settings
 
-/// The time between SIGTERM and SIGKILL, where whoever runs the daemon states it: a manifest sets OCELLI_GRACE beside its
+/// The time between SIGTERM and SIGKILL, where it is stated: a manifest sets OCELLI_GRACE beside its
 /// `terminationGracePeriodSeconds`.
 enum GracePeriod {
     /// The variable.

@@ -40,7 +40,7 @@ package struct LifecycleMachine: Sendable {
         case reload(Scope)
         /// Answer what was accepted; ``Event/drained(_:)`` ends it.
         case drain
-        /// End in good order with a status. Where models are being loaded nobody waits for the engine.
+        /// End in good order with a status. Where models are being loaded, the end does not wait for the engine.
         case end(Int32, isLoading: Bool)
         /// End because of a failure.
         case fail(String, isLoading: Bool)

@@ -3,7 +3,7 @@ internal import Settings
 
 /// Where the daemon listens, and what is served there: on what `listen` says, or on the sockets that a service manager has passed.
 ///
-/// Passed sockets take the place of `listen` unless `listen` itself speaks of them: whoever activates the daemon by a socket
+/// Passed sockets take the place of `listen` unless `listen` itself names them: an administrator who activates the daemon by a socket
 /// has said there where it is to be reached, and its address could not be bound a second time. So the packaged
 /// configuration serves with ocelli.socket and without it.
 package struct ListenPlan: Sendable, Hashable {

@@ -66,7 +66,7 @@ package struct Reloader: Sendable {
         return settings
     }
 
-    /// Follows limits that have changed. Blocks nobody: models whose threads or queues are others now are loaded beside those that
+    /// Follows limits that have changed. Blocks no request: models whose threads or queues are others now are loaded beside those that
     /// serve.
     func followLimits(with settings: Settings) async {
         let result: Result<ServicePlan, StartupError> = await LoaderThread.run {

@@ -6,7 +6,7 @@ internal import SystemSupport
 ///
 /// Messages are datagrams of `NAME=value` lines to the socket that `$NOTIFY_SOCKET` names. Where there is none, nothing is
 /// sent; where sending fails, the daemon goes on: it serves with and without a service manager. Nor does it wait for long
-/// where nobody takes the messages in, whose queue in the kernel holds only so many.
+/// where the receiver does not read, whose queue in the kernel holds only so many.
 struct ServiceManager: Sendable {
     /// The socket's path, or nil; a leading `@` stands for the abstract namespace.
     private let socketPath: String?

@@ -6,7 +6,7 @@ internal import SystemSupport
 ///
 /// The signals are blocked in every thread and keep their dispositions: one that comes at any moment stays pending in the
 /// kernel until it is read, and none is lost. Signals of one kind do not queue: several that come before the first is read
-/// are one. Handlers and libdispatch's signal sources, which are made of them, have moments in which a signal finds nobody.
+/// are one. Handlers and libdispatch's signal sources, which are made of them, have moments in which a signal has no receiver.
 package final class SignalReader: Sendable {
     package enum Signal: Sendable, CaseIterable {
         case terminate, interrupt, hangUp

@@ -47,7 +47,7 @@ package final class Log: Sendable {
         form.use(format)
     }
 
-    /// Lines that were lost because nobody read the log.
+    /// Lines that were lost because the log was not read.
     package var lostLines: UInt64 { writer.lostLines }
 
     /// Lines that were left out because they repeated.

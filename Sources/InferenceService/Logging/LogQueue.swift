@@ -7,7 +7,7 @@
 ///    └──────────────────────────┴───────────────────────────┘ (wake)
 /// ```
 ///
-/// Lingering is what makes lines cheap under load: many are written at once, and nobody is woken for each.
+/// Lingering is what makes lines cheap under load: many are written at once, and the writer is not woken for each.
 package struct LogQueue: Sendable {
     /// What the writer does next.
     package enum Step: Sendable, Hashable {

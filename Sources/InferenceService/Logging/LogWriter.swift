@@ -48,11 +48,11 @@ package final class LogWriter: Sendable {
                 switch written {
                 case 0...: rest = rest.dropFirst(written)
                 case -Int(EAGAIN):
-                    // Somebody else has made it non-blocking: it may be shared with other programs.
+                    // Another program has made it non-blocking: it may be shared.
                     var wanted = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
                     poll(&wanted, 1, -1)
                 default:
-                    // Nobody reads any more. There is no other place to say so than the metrics.
+                    // The reader is gone. There is no other place to say so than the metrics.
                     let lines = rest.count { $0 == UInt8(ascii: "\n") }
                     return queue.withLock { $0.couldNotWrite(lines: lines) }
                 }
@@ -92,7 +92,7 @@ package final class LogWriter: Sendable {
     /// Lines that were lost so far.
     package var lostLines: UInt64 { core.queue.withLock { $0.lost } }
 
-    /// Returns when everything is written, or when the time is up: nobody may be reading.
+    /// Returns when everything is written, or when the time is up: there may be no reader.
     package func flush(within time: Duration) async {
         let end = MonotonicInstant.now + time
         while !core.queue.withLock({ $0.isWritten }), MonotonicInstant.now < end {

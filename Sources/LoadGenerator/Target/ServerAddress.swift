@@ -6,7 +6,7 @@ internal import SystemSupport
 package struct ServerAddress: Sendable {
     private let address: csys_address
 
-    /// Resolves the target and makes sure that somebody accepts there. Blocks, for at most some seconds.
+    /// Resolves the target and makes sure that a server accepts there. Blocks, for at most some seconds.
     package init(of target: LoadTarget) throws(LoadError) {
         var address = csys_address()
         let result =

@@ -18,7 +18,7 @@ package struct BulkClassification {
     package var resume: String?
     package var settings: Settings
     package var output: (String) -> Void
-    /// Whether nobody reads `output` any more.
+    /// Whether `output` is no longer read.
     package var isOutputLost: () -> Bool
     package var progress: (String) -> Void
 

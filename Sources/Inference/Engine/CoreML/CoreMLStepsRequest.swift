@@ -114,7 +114,7 @@ final class CoreMLStepsRequest: InferRequest, @unchecked Sendable {
                     values.append($1)
                 }
                 if case .double = feature.type {
-                    // Left out: whoever takes it decides what a missing number is.
+                    // Left out: the next step decides what a missing number is.
                     guard let value = values.first, !feature.isOptional || !value.isNaN else { continue }
                     table[feature.name] = .double(value)
                 } else {

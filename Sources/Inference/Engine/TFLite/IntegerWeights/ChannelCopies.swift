@@ -118,7 +118,7 @@ struct ChannelCopies {
 
     private func canCopy(_ tensor: Int) -> Bool { !fixed.contains(root(tensor)) }
 
-    /// Asks for channels of a tensor to be had twice. False where they cannot, or where its group would grow by more than a quarter
+    /// Asks for channels of a tensor to be duplicated. False where they cannot, or where its group would grow by more than a quarter
     /// (or four channels): nothing is copied then.
     mutating func request(_ channels: [Int], of tensor: Int) -> Bool {
         if channels.isEmpty { return true }
@@ -192,6 +192,6 @@ struct ChannelCopies {
             && !layout(tensor).elementsEqual(0..<graph.tensors[tensor].shape[3])
     }
 
-    /// How many channels are had twice, each group counted once.
+    /// How many channels are duplicated, each group counted once.
     var count: Int { copies.values.reduce(0) { $0 + $1.count } }
 }

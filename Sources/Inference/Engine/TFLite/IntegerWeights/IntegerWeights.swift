@@ -5,7 +5,7 @@ public struct IntegerWeights: Sendable, Hashable {
     public let convolutions: Int, inIntegers: Int
     /// The same of depthwise convolutions.
     public let depthwiseConvolutions: Int, depthwiseInIntegers: Int
-    /// Channels that are had twice for it.
+    /// Channels that are duplicated for it.
     public let copiedChannels: Int
     /// Why all of them are computed in floats; nil where they are not.
     public let reason: String?
