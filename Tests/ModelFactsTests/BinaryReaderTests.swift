@@ -92,6 +92,36 @@ import Testing
         #expect(problems.contains(words), "\(problems)")
     }
 
+    // MARK: TensorFlow
+
+    /// The signature's output, through the functions that a model is put into.
+    @Test(arguments: [
+        ("Softmax", GraphEnding.softmax), ("Sigmoid", .sigmoid), ("BiasAdd", GraphEnding.none), ("Exp", nil),
+    ])
+    func aSavedModelTellsWhatItEndsIn(_ operation: String, _ ending: GraphEnding?) {
+        let sheet = TensorFlowReader.savedModel(
+            ByteSource(FuzzSeeds.savedModel(FuzzSeeds.graph(operation))), name: "saved_model.pb")
+        #expect(sheet.problems.isEmpty, "\(sheet.problems)")
+        #expect(sheet.endings.map(\.output) == (ending == nil ? [] : ["probabilities"]))
+        #expect(sheet.ending?.value == ending)
+        let frozen = TensorFlowReader.frozenGraph(ByteSource(FuzzSeeds.graph(operation)), name: "m.pb")
+        #expect(frozen.ending?.value == ending && frozen.endings.map(\.output) == (ending == nil ? [] : ["id"]))
+    }
+
+    @Test func brokenSavedModels() {
+        let whole = FuzzSeeds.savedModel(FuzzSeeds.graph("Softmax"))
+        for count in 0..<whole.count {
+            #expect(TensorFlowReader.savedModel(ByteSource(Array(whole.prefix(count))), name: "m").ending == nil)
+        }
+        // A function that calls itself, and one that is not there.
+        for name in ["outer2", "inner"] {
+            _ = TensorFlowReader.savedModel(
+                ByteSource(FuzzSeeds.savedModel(FuzzSeeds.graph("Softmax", calls: name))), name: "m")
+        }
+        let loop = FuzzSeeds.graph("StatefulPartitionedCall")
+        #expect(TensorFlowReader.savedModel(ByteSource(FuzzSeeds.savedModel(loop)), name: "m").ending == nil)
+    }
+
     // MARK: TensorFlow Lite
 
     static func tflite(_ name: String) throws -> [UInt8] {
@@ -130,6 +160,20 @@ import Testing
         #expect(sheet.labels?.value == ["cat", "dog"] && sheet.ending?.value == .softmax)
         #expect(sheet.outputQuantization?.value == TensorQuantization(scale: 0.00390625, zeroPoint: -128))
         #expect(sheet.name?.value == "small" && sheet.framing?.value == PictureFraming(.stretch))
+    }
+
+    /// The labels without a locale count; with translations only, the first.
+    @Test func translatedLabels() throws {
+        func sheet(_ name: String) throws -> FactSheet {
+            let file = SharedData.packageRoot.appendingPathComponent("Tests/ModelFactsTests/Fixtures/\(name)")
+            return TFLiteReader.read(ByteSource([UInt8](try Data(contentsOf: file))), name: "m.tflite")
+        }
+        let locales = try sheet("locales.tflite")
+        #expect(locales.problems.isEmpty, "\(locales.problems)")
+        #expect(locales.labels?.value == ["cat", "dog"] && locales.outputs.first?.file == "labels.txt")
+        #expect(
+            locales.confidence == Fact(0.25, source: "TFLITE_METADATA of m.tflite", key: "ScoreThresholdingOptions"))
+        #expect(try sheet("translated.tflite").labels?.value == ["Katze", "Hund"])
     }
 
     @Test func aTFLiteFileThatIsNoneIsRefused() {
@@ -189,7 +233,7 @@ import Testing
     }
 
     /// Seeded changes of every format: nothing crashes. scripts/fuzz-facts runs 100,000 of each under AddressSanitizer.
-    @Test(arguments: ["onnx", "tflite", "xml", "zip"])
+    @Test(arguments: ["onnx", "tflite", "xml", "zip", "savedmodel", "graph"])
     func mutations(_ format: String) throws {
         let runs = ProcessInfo.processInfo.environment["OCELLI_FUZZ_RUNS"].flatMap(Int.init) ?? 300
         let seed = ProcessInfo.processInfo.environment["OCELLI_FUZZ_SEED"].flatMap(UInt64.init) ?? 2_026
@@ -204,6 +248,8 @@ import Testing
                 switch format {
                 case "onnx": ONNXReader.read(ByteSource(bytes), name: "m.onnx")
                 case "xml": OpenVINOReader.read(bytes, name: "m.xml")
+                case "savedmodel": TensorFlowReader.savedModel(ByteSource(bytes), name: "saved_model.pb")
+                case "graph": TensorFlowReader.frozenGraph(ByteSource(bytes), name: "m.pb")
                 default: TFLiteReader.read(ByteSource(bytes), name: "m.tflite")
                 }
             // What was read is within bounds whatever the bytes are.
@@ -225,9 +271,44 @@ enum FuzzSeeds {
                 to-layer="1" to-port="0"/></edges><rt_info><model_info><labels value="a &quot;b&#65;"/><mean_values value="1 2 3"/>
                 <scale_values value="255"/><resize_type value="crop"/></model_info></rt_info></net>
                 """.utf8)
+        case "savedmodel": return savedModel(graph("Softmax"))
+        case "graph": return graph("Softmax")
         case "zip": return try fixture("labels.zip")
         default: return try fixture("metadata.tflite")
         }
+    }
+
+    /// A field of a protobuf message with a length.
+    private static func field(_ number: Int, _ bytes: [UInt8]) -> [UInt8] {
+        [UInt8(number << 3 | 2), UInt8(bytes.count & 127 | 128), UInt8(bytes.count >> 7)] + bytes
+    }
+
+    private static func text(_ number: Int, _ text: String) -> [UInt8] { field(number, [UInt8](text.utf8)) }
+
+    /// A graph that calls a function whose result another function makes, which ends in an operator.
+    static func graph(_ operation: String, calls: String = "outer") -> [UInt8] {
+        func node(_ name: String, _ operation: String, _ input: String, calls function: String? = nil) -> [UInt8] {
+            let attribute = function.map { field(5, text(1, "f") + field(2, field(10, text(1, $0)))) } ?? []
+            return text(1, name) + text(2, operation) + text(3, "^control") + text(3, input) + attribute
+        }
+        func function(_ name: String, _ nodes: [[UInt8]], result: String) -> [UInt8] {
+            let signature = text(1, name) + field(3, text(1, "first")) + field(3, text(1, "out"))
+            return field(1, signature) + nodes.flatMap { field(3, $0) } + field(4, text(1, "out") + text(2, result))
+        }
+        let inner = function(
+            "inner", [node("last", operation, "x"), node("id", "Identity", "last:y:0")], result: "id:output:0")
+        let outer = function("outer", [node("call", "PartitionedCall", "x", calls: "inner")], result: "call:output:1")
+        let graph =
+            field(1, node("call", "StatefulPartitionedCall", "x", calls: calls))
+            + field(1, node("id", "Identity", "call:1"))
+        return graph + field(2, field(1, inner) + field(1, outer))
+    }
+
+    /// A SavedModel whose signature gives `probabilities`.
+    static func savedModel(_ graph: [UInt8]) -> [UInt8] {
+        let info = text(1, "probabilities") + field(2, text(1, "id:0"))
+        let signature = text(1, "serving_default") + field(2, field(2, info))
+        return [8, 1] + field(2, field(2, graph) + field(5, signature))
     }
 
     private static func fixture(_ name: String) throws -> [UInt8] {

@@ -91,7 +91,9 @@ import Testing
     @Test(arguments: [
         (#"{"image_processor_type": "ViTImageProcessor", "size": {"longest_edge": 224}}"#, "longest_edge"),
         (#"{"image_processor_type": "DPTImageProcessor", "keep_aspect_ratio": true}"#, "keep_aspect_ratio"),
-        (#"{"image_processor_type": "ViTImageProcessor", "do_pad": true}"#, "do_pad"),
+        (#"{"image_processor_type": "CLIPImageProcessor", "do_pad": true}"#, "do_pad"),
+        (#"{"image_processor_type": "GLPNImageProcessor", "do_resize": true, "size_divisor": 32}"#, "size_divisor"),
+        (#"{"image_processor_type": "DetrFeatureExtractor", "size": 800, "max_size": 1333}"#, "max_size"),
         (#"{"image_processor_type": "CLIPImageProcessor", "do_center_crop": false}"#, "any size"),
         (#"{"image_processor_type": "BrandNewImageProcessor"}"#, "not an image processor"),
     ])
@@ -174,9 +176,12 @@ import Testing
         let squash = sheet(#", "crop_mode": "squash""#, input: 224)
         #expect(squash.framing?.value == PictureFraming(.exact(square(248)), crop: square(224), floors: false))
         let border = sheet(#", "crop_mode": "border", "mean": [0.5, 0.25, 1]"#, input: 288)
-        #expect(border.framing?.value == PictureFraming(.letterbox(square(288), topLeft: false), floors: false))
+        #expect(border.framing?.value == PictureFraming(.contain(square(288)), crop: square(288), floors: false))
         #expect(border.fill?.value == [128, 64, 255])
-        #expect(sheet(#", "crop_mode": "border""#, input: 224).unsupported.count == 1)
+        // More than the input's size: the border is cut off again.
+        let cut = sheet(#", "crop_mode": "border""#, input: 224)
+        #expect(cut.framing?.value == PictureFraming(.contain(square(248)), crop: square(224), floors: false))
+        #expect(cut.unsupported.isEmpty)
         #expect(sheet("", input: 224).normalization?.value.std == [0.229, 0.224, 0.225])
     }
 

@@ -29,6 +29,8 @@ public struct ImageTensorSpec: Sendable, Hashable, Codable {
     public var resizeShorterSide: Int?
     /// With `centerCrop`: scale both sides to this size, whatever the picture's shape, then cut the tensor's size from the middle.
     public var resizeExactly: ImageSize?
+    /// With `centerCrop`: scale both sides by one factor, by a size, then cut the tensor's from the middle.
+    public var resizeKeepingShape: ProportionalResize?
     /// With `centerCrop`: cut the tensor's size from the middle of the picture as it is.
     public var keepsSize: Bool
     /// Where an odd pixel goes when something is centred: a crop, or what `scaleFit` leaves free.
@@ -68,6 +70,7 @@ public struct ImageTensorSpec: Sendable, Hashable, Codable {
         self.fill = fill
         normalization = nil
         resizeExactly = nil
+        resizeKeepingShape = nil
         keepsSize = false
         centering = .halfEven
         alignment = .center
@@ -109,7 +112,7 @@ public struct ImageTensorSpec: Sendable, Hashable, Codable {
                 throw .invalidSpec("the normalization has a value that is not finite")
             }
         }
-        if let size = resizeExactly {
+        for size in [resizeExactly, resizeKeepingShape?.size].compactMap({ $0 }) {
             for (name, side) in [("width", size.width), ("height", size.height)]
             where !(1...Self.maximumSide).contains(side) {
                 throw .invalidSpec("the scaled \(name) is \(side), expected 1 to \(Self.maximumSide)")
@@ -119,5 +122,19 @@ public struct ImageTensorSpec: Sendable, Hashable, Codable {
         if let side = resizeShorterSide, !(1...Self.maximumSide).contains(side) {
             throw .invalidSpec("the shorter side is \(side), expected 1 to \(Self.maximumSide)")
         }
+    }
+}
+
+/// A resize that keeps the picture's shape, as timm's `ResizeKeepRatio`: both sides are rounded, halves to even.
+public struct ProportionalResize: Sendable, Hashable, Codable {
+    /// The size that decides.
+    public var size: ImageSize
+    /// Whether the picture covers the size; otherwise it lies within it.
+    public var covers: Bool
+
+    /// A resize by a size.
+    public init(_ size: ImageSize, covers: Bool) {
+        self.size = size
+        self.covers = covers
     }
 }

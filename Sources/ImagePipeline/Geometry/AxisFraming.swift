@@ -49,6 +49,12 @@ struct Framing: Hashable {
     private static func scaledSize(width: Int, height: Int, spec: ImageTensorSpec) -> ImageSize? {
         if spec.keepsSize { return ImageSize(width: width, height: height) }
         if let size = spec.resizeExactly { return size }
+        if let resize = spec.resizeKeepingShape {
+            let down = Double(height) / Double(resize.size.height), across = Double(width) / Double(resize.size.width)
+            let ratio = resize.covers ? min(down, across) : max(down, across)
+            func side(_ length: Int) -> Int { max(1, Int((Double(length) / ratio).rounded(.toNearestOrEven))) }
+            return ImageSize(width: side(width), height: side(height))
+        }
         guard let side = spec.resizeShorterSide else { return nil }
         // torchvision, timm and Hugging Face: the longer side is rounded down.
         return ImageSize(

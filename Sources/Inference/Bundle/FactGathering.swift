@@ -30,7 +30,11 @@ package struct GatheredFacts: Sendable {
                 sheets.append(HuggingFaceReader.preprocessor(text, config: config))
             }
             if let config { sheets.append(HuggingFaceReader.config(config)) }
-            if layout.metadata, let text = read(folder, "metadata.yaml") { sheets.append(UltralyticsReader.yaml(text)) }
+            if layout.metadata {
+                if let text = read(folder, "metadata.yaml") { sheets.append(UltralyticsReader.yaml(text)) }
+            } else {
+                namesake(folder, name)
+            }
             for file in layout.labelFiles {
                 guard let text = read(folder, file, most: LabelFile.mostBytes) else { continue }
                 do throws(FactError) {
@@ -58,11 +62,28 @@ package struct GatheredFacts: Sendable {
         sheet = .merged(all)
     }
 
+    /// YOLOv5 writes its metadata under the model's own name: `yolov5s.yaml` beside `yolov5s.xml`. Any other file of such a name is nothing.
+    private mutating func namesake(_ folder: String, _ model: String) {
+        let file = ModelBundle.servedName(of: model) + ".yaml"
+        guard case .success(let data) = BundleFile.read(folder + "/" + file, most: Self.largestConfiguration) else {
+            return
+        }
+        let sheet = UltralyticsReader.yaml([UInt8](data), source: file)
+        if sheet.head != nil || sheet.task != nil { sheets.append(sheet) }
+    }
+
     private mutating func embedded(_ path: String, _ name: String) {
         if path.hasSuffix(".onnx") {
             if let source = source(path, name) { sheets.append(ONNXReader.read(source, name: name)) }
         } else if path.hasSuffix(".tflite") {
             if let source = source(path, name) { sheets.append(TFLiteReader.read(source, name: name)) }
+        } else if ModelBundle.isSavedModel(path) {
+            let file = "saved_model.pb"
+            if let source = source(path + "/" + file, file) {
+                sheets.append(TensorFlowReader.savedModel(source, name: file))
+            }
+        } else if path.hasSuffix(".pb") {
+            if let source = source(path, name) { sheets.append(TensorFlowReader.frozenGraph(source, name: name)) }
         } else if path.hasSuffix(".xml") {
             switch BundleFile.read(path, most: OpenVINOReader.mostBytes) {
             case .success(let data): sheets.append(OpenVINOReader.read([UInt8](data), name: name))

@@ -82,6 +82,8 @@ package struct ModelManifest: Sendable {
         package var resizeShorterSide: Int?
         /// Scale both sides to this before the crop.
         package var resizeExactly: ImageSize?
+        /// Both sides by one factor, so that the picture lies within a size or covers it.
+        package var resizeKeepingShape: ProportionalResize?
         /// Crop the picture as it is.
         package var keepsSize = false
         package var centering = Centering.halfEven

@@ -187,6 +187,7 @@ struct ModelPlanner {
         spec.normalization = layer.linear == nil ? image.normalization : nil
         spec.resizeShorterSide = image.resizeShorterSide
         spec.resizeExactly = image.resizeExactly
+        spec.resizeKeepingShape = image.resizeKeepingShape
         spec.keepsSize = image.keepsSize
         spec.centering = image.centering
         spec.alignment = image.alignment

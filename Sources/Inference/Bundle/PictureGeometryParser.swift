@@ -20,19 +20,13 @@ struct PictureGeometryParser {
         if let alignment = object.choice("fit_alignment", FitAlignment.self) { image.alignment = alignment }
         image.keepsSize = object.choice("resize", Resize.self) == Resize.none
         if let share = object.number("crop_pct") { cropShare(share, of: &image) }
-        if let elements = object.elements("resize_exactly") {
-            let sizes = elements.compactMap { element -> Int? in
-                if case .integer(let side) = element, sides.contains(side) { side } else { nil }
-            }
-            if sizes.count == 2, elements.count == 2 {
-                image.resizeExactly = ImageSize(width: sizes[1], height: sizes[0])
-            } else {
-                problems.add(
-                    object.path(of: "resize_exactly"),
-                    "expected [height, width], both from 1 to \(ImageTensorSpec.maximumSide)")
-            }
+        image.resizeExactly = size("resize_exactly")
+        for (key, covers) in [("resize_contain", false), ("resize_cover", true)] {
+            if let size = size(key) { image.resizeKeepingShape = ProportionalResize(size, covers: covers) }
         }
-        let given = ["resize_shorter_side", "crop_pct", "resize_exactly", "resize"].filter(object.has)
+        let given = [
+            "resize_shorter_side", "crop_pct", "resize_exactly", "resize_contain", "resize_cover", "resize",
+        ].filter(object.has)
         if given.count > 1 {
             problems.add(
                 object.path(of: given[1]), "cannot be combined with \"\(given[0])\": one of them says how to scale")
@@ -47,6 +41,20 @@ struct PictureGeometryParser {
                 object.path(of: "fit_alignment"),
                 "is for \"crop_and_scale\": \"fit\"; with \"\(image.cropAndScale.rawValue)\" nothing is left free")
         }
+    }
+
+    /// `[height, width]`.
+    private func size(_ key: String) -> ImageSize? {
+        guard let elements = object.elements(key) else { return nil }
+        let sizes = elements.compactMap { element -> Int? in
+            if case .integer(let side) = element, (1...ImageTensorSpec.maximumSide).contains(side) { side } else { nil }
+        }
+        guard sizes.count == 2, elements.count == 2 else {
+            problems.add(
+                object.path(of: key), "expected [height, width], both from 1 to \(ImageTensorSpec.maximumSide)")
+            return nil
+        }
+        return ImageSize(width: sizes[1], height: sizes[0])
     }
 
     /// timm's and torchvision's way to write the size before the crop: the crop's size divided by a share, rounded down.

@@ -26,7 +26,7 @@ package struct BundleDerivation: Sendable {
         self.folder = folder
         self.file = file
         let isFolder = (try? FolderReader.disk.kind(folder + "/" + file)) == .folder
-        let model = file.isEmpty ? folder : folder + "/" + file
+        let model = file == "saved_model.pb" ? folder : folder + "/" + file
         outline = try ModelOutline(path: model)
         // A SavedModel's neighbours are in its own folder, or around it.
         let facts = GatheredFacts(
@@ -54,10 +54,10 @@ package struct BundleDerivation: Sendable {
 
     /// The bundle's folder, and the model file in it: `onnx/model.onnx` where the configuration lies a folder higher.
     private static func place(of path: String) -> (folder: String, file: String) {
-        if (try? FolderReader.disk.kind(path)) == .folder, let layout = BundleLayout(folder: path),
-            !layout.model.isEmpty
-        {
-            return (path, layout.model)
+        if (try? FolderReader.disk.kind(path)) == .folder, let layout = BundleLayout(folder: path) {
+            if !layout.model.isEmpty { return (path, layout.model) }
+            // A SavedModel with files beside it is a bundle; one alone is a model file, and its bundle lies around it.
+            if layout.config || layout.preprocessor || layout.metadata { return (path, "saved_model.pb") }
         }
         let parts = path.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
         let file = parts.last ?? path

@@ -47,11 +47,19 @@ struct FactPlanner {
             _ = outputLayers(facts.sheet, &provenance, &result)
             result.provenance.lines = provenance.lines
             result.provenance.remarks = remarks(facts.sheet) + provenance.remarks
+            // A file that nobody says anything about may be one of numbers.
+            if facts.sheet.framing != nil || facts.sheet.labels != nil || facts.sheet.task != nil {
+                result.provenance.leaveOpen("inputs", whyNoPicture())
+            }
             return result
         }
         let known =
             picture.height > 0 && picture.width > 0 ? FactSize(height: picture.height, width: picture.width) : nil
-        let sheet = facts.sheet(input: known)
+        var sheet = facts.sheet(input: known)
+        if let head = sheet.head, head.value == .untoldYOLO, sheet.framing == nil {
+            let findsThings = outputs.contains { $0.shape.dimensions.count == 3 }
+            sheet = .merged([sheet, UltralyticsReader.untold(head, findsThings: findsThings)])
+        }
         var provenance = ModelProvenance()
         provenance.remarks = remarks(sheet)
         var manifest = ModelManifest()
@@ -65,13 +73,21 @@ struct FactPlanner {
 
         let input = inputLayer(picture, sheet, &provenance)
         let outputs: [ModelManifest.Layer]
-        if let found = ObservationFacts(sheet, outputs: self.outputs, file: file) {
-            result.labels = found.labels
+        switch ObservationFacts.find(sheet, outputs: self.outputs, labels: labels(sheet), input: known, file: file) {
+        case .observation(let found):
+            result.labels = found.labels?.value
+            if let source = found.labels?.source, facts.labelFiles.contains(where: { $0.file == source }) {
+                result.labelFile = source
+            }
             result.observed = found.output.name
             provenance.lines += found.lines
+            provenance.remarks += found.remarks
             manifest.observations = [found.output]
             outputs = found.output.layers
-        } else {
+        case .unread(let reason):
+            provenance.leaveOpen("outputs", reason)
+            outputs = plainLayers()
+        case .nothing:
             outputs = outputLayers(sheet, &provenance, &result)
         }
         result.provenance = provenance
@@ -87,7 +103,22 @@ struct FactPlanner {
             + sheet.unsupported.map { "\($0.source), \($0.key): \($0.value)" }
     }
 
+    /// Lists of names, the likeliest first.
+    private func labels(_ sheet: FactSheet) -> [Fact<[String]>] {
+        [sheet.labels].compactMap { $0 }
+            + facts.labelFiles.map { Fact($0.labels, source: $0.file, key: "one name a line") }
+            + [sheet.placeholderLabels].compactMap { $0 }
+    }
+
     // MARK: The picture
+
+    /// Why no input is a picture's.
+    private func whyNoPicture() -> String {
+        let text = inputs.map { "\"\($0.name)\" \($0.shape)" }.joined(separator: ", ")
+        return inputs.count == 1
+            ? "how its input is made of one picture: \(text)"
+            : "how its \(inputs.count) inputs are made of one picture: \(text)"
+    }
 
     /// The one input, if its shape is a picture's: channels first or last, and the two other axes larger or open.
     private func picturePort() -> PicturePort? {
@@ -196,6 +227,10 @@ struct FactPlanner {
         case .exact(let size):
             guard framing.crop != nil else { return mismatch(size) }
             image.resizeExactly = ImageSize(width: size.width, height: size.height)
+        case .contain(let size), .cover(let size):
+            let covers = if case .cover = framing.resize { true } else { false }
+            image.resizeKeepingShape = ProportionalResize(
+                ImageSize(width: size.width, height: size.height), covers: covers)
         case .shortest(let side): image.resizeShorterSide = side
         case .none: image.keepsSize = true
         case .largest: image.centering = .halfEven
@@ -215,10 +250,16 @@ struct FactPlanner {
         if let size = image.resizeExactly {
             note("resize_exactly", "[\(size.height), \(size.width)]", fact.source, fact.key)
         }
+        if let resize = image.resizeKeepingShape {
+            note(
+                resize.covers ? "resize_cover" : "resize_contain", "[\(resize.size.height), \(resize.size.width)]",
+                fact.source, fact.key)
+        }
         if image.keepsSize { note("resize", "\"none\"", fact.source, fact.key) }
         if image.alignment == .topLeft { note("fit_alignment", "\"top_left\"", fact.source, fact.key) }
         if mode != .scaleFill, image.centering == .floor { note("centering", "\"floor\"", fact.source, fact.key) }
-        if let fill = sheet.fill, mode == .scaleFit, let first = fill.value.first {
+        let leavesRoom = mode == .scaleFit || image.resizeKeepingShape?.covers == false
+        if let fill = sheet.fill, leavesRoom, let first = fill.value.first {
             image.fillColor = (0..<3).map { UInt8(clamping: $0 < fill.value.count ? fill.value[$0] : first) }
             note("fill_color", "\"\(Self.hexadecimal(image.fillColor))\"", fill.source, fill.key)
         }
@@ -272,14 +313,19 @@ struct FactPlanner {
 
     // MARK: Outputs
 
-    private func outputLayers(
-        _ sheet: FactSheet, _ provenance: inout ModelProvenance, _ result: inout Result
-    ) -> [ModelManifest.Layer] {
-        var layers = outputs.enumerated().map { index, port in
+    /// The tensors as they are.
+    private func plainLayers() -> [ModelManifest.Layer] {
+        outputs.enumerated().map { index, port in
             ModelManifest.Layer(
                 path: "outputs[\(index)]", name: port.name.isEmpty ? "output_\(index)" : port.name, kind: .array,
                 elementType: port.elementType, shape: port.shape)
         }
+    }
+
+    private func outputLayers(
+        _ sheet: FactSheet, _ provenance: inout ModelProvenance, _ result: inout Result
+    ) -> [ModelManifest.Layer] {
+        var layers = plainLayers()
         // One value for each class, and nothing else but axes of 1.
         func classes(_ port: TensorPort) -> Int? {
             let extents = port.shape.dimensions.dropFirst(port.shape.dimensions.count > 1 ? 1 : 0).filter { $0 != 1 }
@@ -292,12 +338,11 @@ struct FactPlanner {
         var labels: Fact<[String]>?
         var place: Int?
         var wrong: [String] = []
-        let files = facts.labelFiles.map { Fact($0.labels, source: $0.file, key: "one name a line") }
-        for fact in [sheet.labels].compactMap({ $0 }) + files + [sheet.placeholderLabels].compactMap({ $0 })
-        where labels == nil || fact != sheet.placeholderLabels {
+        let files = Set(facts.labelFiles.map(\.file))
+        for fact in self.labels(sheet) where labels == nil || fact != sheet.placeholderLabels {
             if let index = candidates.first(where: { classes(outputs[$0]) == fact.value.count }) {
                 (labels, place) = (labels ?? fact, place ?? index)
-                if labels?.source == fact.source, files.contains(fact) { result.labelFile = fact.source }
+                if labels?.source == fact.source, files.contains(fact.source) { result.labelFile = fact.source }
                 if let labels, labels.source != fact.source, labels.value != fact.value {
                     provenance.remarks.append(
                         "labels: \(labels.source) and \(fact.source) name the classes differently; \(labels.source) wins"
@@ -344,6 +389,11 @@ struct FactPlanner {
             return layers
         }
         layers[place].labels = labels.value
+        if let confidence = sheet.confidence {
+            provenance.remarks.append(
+                "threshold: \(confidence.source) (\(confidence.key)) says \(confidence.value); /classify has the query's \"threshold\", 0 unless it is asked for"
+            )
+        }
         if ending.value == .none {
             let isMulti = sheet.multiLabel?.value ?? false
             layers[place].activation = isMulti ? .sigmoid : .softmax
@@ -361,7 +411,8 @@ struct FactPlanner {
 
     /// How the labelled output ends: by the graph, or by the name that Hugging Face's exporters give it.
     private func ending(_ sheet: FactSheet, _ port: TensorPort) -> Fact<GraphEnding>? {
-        if let ending = sheet.ending { return ending }
+        let known = sheet.endings.first { $0.output.split(separator: ",").contains { $0 == port.name } }
+        if let ending = known?.fact ?? (outputs.count == 1 ? sheet.ending : nil) { return ending }
         if port.name == "logits" || port.name.hasSuffix("/logits") {
             return Fact(.none, source: file, key: "the output's name \"\(port.name)\"")
         }

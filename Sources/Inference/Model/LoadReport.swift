@@ -18,6 +18,8 @@ public struct LoadReport: Sendable, Hashable {
     public var advice: [String] = []
     /// What is done to pixels and scores, by input and output.
     public var treatment: [String] = []
+    /// Where what is known of a model without model.json was read; nil where there is a model.json.
+    public var provenance: ModelProvenance?
     /// The devices that it runs on.
     public var device = ""
     /// How it runs there, in the engine's words.

@@ -71,13 +71,19 @@ extension Model {
         } catch {
             throw .engine(error)
         }
-        // What was derived and does not fit is no mistake of the bundle's: the model is served as tensors.
+        // What was derived and does not fit is no mistake of the bundle's: the model is served as tensors, and says why.
+        var provenance = derived?.provenance
         let observationProblems = bundle.manifest == nil ? ProblemList() : planner.problems
         let observations = (manifest?.observations ?? []).compactMap {
             ObservationPlan($0, plan: plan, compiled: compiled, problems: observationProblems)
         }
         guard planner.problems.problems.isEmpty else {
             throw .invalidBundle(name: bundle.name, problems: planner.problems.problems)
+        }
+        if bundle.manifest == nil {
+            for problem in observationProblems.problems {
+                provenance?.leaveOpen("outputs", "outputs that fit: \(problem.reason)")
+            }
         }
         let batch = try BatchVariant(
             limit: bundle.manifest?.runtime.batch ?? 1, bundle: bundle, plan: plan, engine: engine,
@@ -106,8 +112,9 @@ extension Model {
         report.advice = plan.advice
         report.execution = compiled.execution
         report.integerWeights = planner.file.integerWeights
+        report.provenance = provenance
         let model = try Model(
-            bundle: bundle, manifest: manifest, provenance: derived?.provenance, version: version, plan: plan,
+            bundle: bundle, manifest: manifest, provenance: provenance, version: version, plan: plan,
             observations: observations, compiled: compiled, batch: batch,
             lone: LoneVariant.Recipe(
                 configuration.lone, source: configuration.source(bundle.source), stamp: bundle.stamp, engine: engine,

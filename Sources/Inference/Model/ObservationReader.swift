@@ -95,6 +95,10 @@ struct ObservationReader: Sendable {
     private func content(
         _ tensors: [String: [OutputTensor]], in picture: PictureMap
     ) throws(ObservationError) -> ObservationResult.Content {
+        // Models that suppress boxes themselves may have tensors without rows.
+        if case .boxes = plan.output.kind, tensors.values.joined().contains(where: \.values.isEmpty) {
+            return .detections([])
+        }
         let decoder: ObservationPlan.Decoder
         if let known = plan.decoder {
             decoder = known

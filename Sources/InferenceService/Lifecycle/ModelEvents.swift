@@ -15,6 +15,7 @@ enum ModelEvents {
                     + (report.wasTried ? ", \(trial) ms of it a trial in a separate process" : "")
                     + ") on \(report.device)" + report.treatment.map { "; \($0)" }.joined()
             )
+            if let provenance = report.provenance { self.log(provenance, of: "\(name) version \(version)", to: log) }
             for advice in report.advice { log.warning("model \(name) version \(version): \(advice)") }
             if let problem = report.trialProblem {
                 log.warning("model \(name) was loaded without a trial in a separate process: \(problem)")
@@ -39,6 +40,19 @@ enum ModelEvents {
             log.warning("model \(name) is not retried until its files change: \(reason)")
         case .unloaded(let name, let version, let why):
             log.notice("model \(name) version \(version) was unloaded: \(why)")
+        }
+    }
+
+    /// What was derived and from where, and what could not be.
+    private static func log(_ provenance: ModelProvenance, of model: String, to log: Log) {
+        if !provenance.lines.isEmpty {
+            let facts = provenance.lines.map { "\($0.name) \($0.value) from \($0.source) (\($0.key))" }
+            log.info("model \(model) has no model.json: \(facts.joined(separator: "; "))")
+        }
+        for remark in provenance.remarks { log.notice("model \(model): \(remark)") }
+        // A file of numbers has nothing to say of pictures.
+        if !provenance.lines.isEmpty, let explanation = provenance.explanation {
+            log.notice("model \(model) is served as tensors: \(explanation)")
         }
     }
 

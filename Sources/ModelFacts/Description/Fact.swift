@@ -35,6 +35,9 @@ package struct PictureFraming: Sendable, Hashable {
         case stretch
         /// The shorter side to a length; the longer in proportion, rounded down.
         case shortest(Int)
+        /// Both sides by one factor, so that the picture lies within a size, or covers it; sides are rounded, halves to even.
+        case contain(FactSize)
+        case cover(FactSize)
         /// The whole picture into a size (nil: the model's own input), the rest filled.
         case letterbox(FactSize?, topLeft: Bool)
         /// The largest part of the input's shape, from the middle.
@@ -111,6 +114,37 @@ package enum GraphEnding: String, Sendable, Hashable {
     case sigmoid
     /// Anything else: logits, where it classifies.
     case none
+}
+
+/// What the outputs of a model mean, by the library that decodes them.
+package enum ModelHead: String, Sendable, Hashable {
+    /// Ultralytics' exports of a named task.
+    case ultralytics = "Ultralytics"
+    /// Exports of Ultralytics that name classes but no task: YOLOv5's, and YOLOv8's first ones.
+    case untoldYOLO = "YOLO"
+    /// transformers: logits with a class for nothing at the end, and centre boxes.
+    case detr = "DETR"
+    /// transformers: logits of which each stands alone, and centre boxes.
+    case focalDETR = "RT-DETR"
+    /// transformers: logits for each place.
+    case semanticMap = "semantic segmentation"
+    /// transformers: a distance for each place.
+    case depthMap = "depth estimation"
+    /// timm: a model without its classifier.
+    case features
+    /// OpenVINO Model API: final detections, in one tensor or several.
+    case modelAPISSD = "SSD of Model API"
+    /// OpenVINO Model API: what Ultralytics exports.
+    case modelAPIYOLO = "YOLO of Model API"
+    /// OpenVINO Model API: YOLOX.
+    case modelAPIYOLOX = "YOLOX of Model API"
+    /// OpenVINO Model API: scores for each place, the first class of which has no label.
+    case modelAPISegmentation = "segmentation of Model API"
+    /// Something that is not decoded here.
+    case other
+
+    /// Whether it is what Ultralytics exports, by whatever name.
+    package var isYOLO: Bool { self == .ultralytics || self == .untoldYOLO || self == .modelAPIYOLO }
 }
 
 /// How a tensor of integers stands for real numbers: `(value - zeroPoint) * scale`.

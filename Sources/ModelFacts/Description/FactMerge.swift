@@ -13,8 +13,8 @@ extension FactSheet {
         merge(\.task, other, "task") { $0 }
         merge(\.inputSize, other, "input size") { "\($0.height)x\($0.width)" }
         merge(\.labels, other, "labels") { $0.summary }
-        merge(\.ending, other, "last operation") { $0.rawValue }
         merge(\.multiLabel, other, "several labels at once") { $0 ? "yes" : "no" }
+        merge(\.head, other, "meaning of the outputs", same: { $0 == $1 || $0.isYOLO && $1.isYOLO }) { $0.rawValue }
         merge(\.stride, other, "stride") { "\($0)" }
         merge(\.keypoints, other, "keypoints") { "\($0)" }
         merge(\.confidence, other, "confidence threshold") { "\($0)" }
@@ -30,6 +30,7 @@ extension FactSheet {
         license = license ?? other.license
         version = version ?? other.version
         if outputs.isEmpty { outputs = other.outputs }
+        if endings.isEmpty { endings = other.endings }
         unsupported += other.unsupported
         problems += other.problems
         disagreements += other.disagreements
@@ -60,6 +61,8 @@ extension PictureFraming: CustomStringConvertible {
             case .exact(let size): "scaled to \(size.height)x\(size.width)"
             case .stretch: "scaled to the input's size"
             case .shortest(let side): "shorter side to \(side)"
+            case .contain(let size): "within \(size.height)x\(size.width)"
+            case .cover(let size): "over \(size.height)x\(size.width)"
             case .letterbox(let size, let topLeft):
                 "letterbox\(size.map { " of \($0.height)x\($0.width)" } ?? "")\(topLeft ? ", top left" : "")"
             case .largest: "the largest part of the input's shape"

@@ -13,7 +13,8 @@ package struct FactSheet: Sendable, Hashable {
     package var task: Fact<String>?
     package var inputSize: Fact<FactSize>?
     package var labels: Fact<[String]>?
-    package var ending: Fact<GraphEnding>?
+    /// What makes the outputs, in the file's order, as far as that can be told.
+    package var endings: [OutputEnding] = []
     /// How such models end by their exporter's convention, where the graph itself was not read.
     package var usualEnding: Fact<GraphEnding>?
     /// `LABEL_0`, `LABEL_1`, …: what a configuration has that was made without labels.
@@ -24,6 +25,8 @@ package struct FactSheet: Sendable, Hashable {
     package var multiLabel: Fact<Bool>?
     package var stride: Fact<Int>?
     package var keypoints: Fact<[Int]>?
+    /// What the outputs mean, where the source names what decodes them.
+    package var head: Fact<ModelHead>?
     package var confidence: Fact<Double>?, iou: Fact<Double>?
 
     // What people want to know of it.
@@ -42,8 +45,23 @@ package struct FactSheet: Sendable, Hashable {
 
     package init() {}
 
+    /// How the only output ends.
+    package var ending: Fact<GraphEnding>? { endings.count == 1 ? endings.first?.fact : nil }
+
     /// Whether nothing at all was said.
     package var isEmpty: Bool { self == FactSheet() }
+}
+
+/// How one output of a graph ends.
+package struct OutputEnding: Sendable, Hashable {
+    /// The output's name in the file; empty where the format gives it none.
+    package let output: String
+    package let fact: Fact<GraphEnding>
+
+    package init(output: String, fact: Fact<GraphEnding>) {
+        self.output = output
+        self.fact = fact
+    }
 }
 
 /// What a file says about one output.

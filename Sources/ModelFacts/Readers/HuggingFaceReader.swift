@@ -24,9 +24,10 @@ package enum HuggingFaceReader {
             sheet.multiLabel = fact(problem == "multi_label_classification", "problem_type")
         }
         if case .array(let names)? = node.value("architectures"), case .string(let name)? = names.first,
-            let task = task(ofArchitecture: name)
+            let (task, head) = meaning(ofArchitecture: name)
         {
             sheet.task = fact(task, "architectures")
+            sheet.head = head.map { Fact($0, source: source, key: "architectures: \(name)") }
         }
         sheet.name = fact(node.text("_name_or_path").flatMap { $0.isEmpty ? nil : $0 }, "_name_or_path")
         // The size that positions were trained for: what the processor makes is another matter (DINOv2: 518 and 224).
@@ -38,11 +39,26 @@ package enum HuggingFaceReader {
         labels.indices.allSatisfy { labels[$0] == "LABEL_\($0)" }
     }
 
-    private static func task(ofArchitecture name: String) -> String? {
-        for (suffix, task) in [
-            ("ForImageClassification", "classify"), ("ForImageClassificationWithTeacher", "classify"),
-            ("ForObjectDetection", "detect"), ("ForSemanticSegmentation", "segment"), ("ForDepthEstimation", "depth"),
-        ] where name.hasSuffix(suffix) { return task }
+    /// Detectors of transformers whose scores stand each alone: `post_process_object_detection` of their processors takes the sigmoid of each
+    /// and the best of all queries and classes.
+    private static let focal = [
+        "RTDetr", "RTDetrV2", "DFine", "DeformableDetr", "ConditionalDetr", "DabDetr", "LwDetr", "RfDetr",
+    ]
+    /// Those with one distribution for each query, the last class of which is nothing.
+    private static let plain = ["Detr", "Yolos", "TableTransformer"]
+
+    private static func meaning(ofArchitecture name: String) -> (task: String, head: ModelHead?)? {
+        func has(_ suffix: String) -> Bool { name.hasSuffix(suffix) }
+        if has("ForImageClassification") || has("ForImageClassificationWithTeacher") { return ("classify", nil) }
+        if has("ForObjectDetection") {
+            let family = String(name.dropLast("ForObjectDetection".count))
+            if focal.contains(family) { return ("detect", .focalDETR) }
+            return ("detect", plain.contains(family) ? .detr : .other)
+        }
+        if has("ForSemanticSegmentation") { return ("segment", .semanticMap) }
+        if has("ForDepthEstimation") { return ("depth", .depthMap) }
+        for suffix in ["ForUniversalSegmentation", "ForInstanceSegmentation", "ForSegmentation", "ForPoseEstimation"]
+        where has(suffix) { return (name, .other) }
         return nil
     }
 
@@ -113,8 +129,16 @@ private struct PreprocessorReading {
         let key = node.has("do_flip_channel_order") ? "do_flip_channel_order" : "do_flip_channels"
         sheet.order = Fact(
             flips ? .bgr : .rgb, source: node.source, key: node.has(key) ? node.at(key) : "RGB, as all processors")
+        if let divisor = node.number("size_divisor"), divisor > 1 {
+            refuse(&sheet, "size_divisor", "\"size_divisor\": a size that depends on the picture is not done here")
+        }
+        // Nothing is left to pad where every picture has the same size.
+        let isExact = if case .exact? = sheet.framing?.value.resize { !node.has("pad_size") } else { false }
+        if !isExact, node.flag("do_pad") == true {
+            refuse(
+                &sheet, "do_pad", "\"do_pad\": padding to a size that depends on the picture is not done here")
+        }
         for (key, reason) in [
-            ("do_pad", "padding to a size that depends on the picture"),
             ("do_thumbnail", "a thumbnail that depends on the picture"),
             ("do_align_long_axis", "turning the picture by its longer side"),
             ("apply_ocr", "reading text before the model"),
@@ -198,6 +222,11 @@ private struct PreprocessorReading {
             case nil: return nil
             }
         }
+        // transformers' older way to write the longest edge.
+        if node.has("max_size") {
+            refuse(&sheet, "max_size", "\"max_size\": the size depends on the picture, which is not done here")
+            return nil
+        }
         guard case .object = value, let object = node.object("size") else {
             guard let sides = node.size("size") else { return nil }
             // A number alone: both sides, or the shorter one, by the class.
@@ -224,8 +253,9 @@ private struct PreprocessorReading {
             }
             return .exact(FactSize(height: height, width: width))
         }
-        if object.has("longest_edge") {
-            refuse(&sheet, "size", "\"longest_edge\": the size depends on the picture, which is not done here")
+        if object.has("longest_edge") || object.has("max_height") {
+            let key = object.has("longest_edge") ? "longest_edge" : "max_height"
+            refuse(&sheet, "size", "\"\(key)\": the size depends on the picture, which is not done here")
             return nil
         }
         guard object.has("shortest_edge") else {

@@ -15,7 +15,9 @@ package enum ONNXReader {
             while let field = try walk.next(&source) {
                 guard case .bytes(let range) = field.value else { continue }
                 if field.number == modelGraph {
-                    sheet.ending = try ending(range, &source).map { Fact($0, source: name, key: "the last operator") }
+                    sheet.endings = try endings(range, &source).map {
+                        OutputEnding(output: $0.0, fact: Fact($0.1, source: name, key: "the last operator"))
+                    }
                 } else if field.number == modelProperties, properties.count < mostProperties {
                     let (key, value) = try property(range, &source)
                     properties[key] = value
@@ -80,19 +82,12 @@ package enum ONNXReader {
         return (key, value)
     }
 
-    private struct Node {
-        var inputs: [String] = []
-        var outputs: [String] = []
-        var operation = ""
-    }
+    private static let mostOutputs = 64
 
-    /// Operators that change how values are held, not the values.
-    private static let transparent: Set<String> = [
-        "Identity", "Cast", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "DequantizeLinear", "QuantizeLinear",
-    ]
-
-    private static func ending(_ graph: Range<Int>, _ source: inout ByteSource) throws(FactError) -> GraphEnding? {
-        var makers: [String: Node] = [:]
+    private static func endings(
+        _ graph: Range<Int>, _ source: inout ByteSource
+    ) throws(FactError) -> [(String, GraphEnding)] {
+        var trace = GraphTrace()
         var outputs: [String] = []
         var walk = ProtobufWalk(graph)
         var count = 0
@@ -101,39 +96,34 @@ package enum ONNXReader {
             if field.number == graphNode {
                 count += 1
                 guard count <= mostNodes else { throw FactError("has more than \(mostNodes) nodes") }
-                let node = try self.node(range, &source)
-                for output in node.outputs { makers[output] = node }
-            } else if field.number == graphOutput {
+                let (node, made) = try self.node(range, &source)
+                for output in made { trace.makers[output] = node }
+            } else if field.number == graphOutput, outputs.count < mostOutputs {
                 var inner = ProtobufWalk(range)
                 while let part = try inner.next(&source) {
                     if part.number == 1, case .bytes(let name) = part.value { outputs.append(try text(name, &source)) }
                 }
             }
         }
-        guard outputs.count == 1 else { return nil }
-        var wanted = outputs[0]
-        for _ in 0..<32 {
-            guard let node = makers[wanted] else { return nil }
-            if node.operation == "Softmax" { return .softmax }
-            if node.operation == "Sigmoid" { return .sigmoid }
-            guard transparent.contains(node.operation), let first = node.inputs.first else { return GraphEnding.none }
-            wanted = first
-        }
-        return nil
+        return outputs.compactMap { name in trace.ending(of: name).map { (name, $0) } }
     }
 
-    private static func node(_ range: Range<Int>, _ source: inout ByteSource) throws(FactError) -> Node {
-        var node = Node()
+    /// A node, and the tensors that it makes.
+    private static func node(
+        _ range: Range<Int>, _ source: inout ByteSource
+    ) throws(FactError) -> (GraphTrace.Node, outputs: [String]) {
+        var node = GraphTrace.Node()
+        var outputs: [String] = []
         var walk = ProtobufWalk(range)
         while let field = try walk.next(&source) {
             guard case .bytes(let part) = field.value, part.count <= 65_536 else { continue }
             switch field.number {
             case nodeInput: if node.inputs.count < 1_024 { node.inputs.append(try text(part, &source)) }
-            case nodeOutput: if node.outputs.count < 1_024 { node.outputs.append(try text(part, &source)) }
+            case nodeOutput: if outputs.count < 1_024 { outputs.append(try text(part, &source)) }
             case nodeOperator: node.operation = try text(part, &source)
             default: break
             }
         }
-        return node
+        return (node, outputs)
     }
 }

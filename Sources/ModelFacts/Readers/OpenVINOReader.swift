@@ -12,7 +12,9 @@ package enum OpenVINOReader {
                 modelInfo(found.info, source: "model_info of \(name)"),
                 UltralyticsReader.properties(found.framework, source: "rt_info/framework of \(name)"),
             ])
-            if let ending = found.ending { sheet.ending = Fact(ending, source: name, key: "the last layer") }
+            sheet.endings = found.endings.map {
+                OutputEnding(output: $0.0, fact: Fact($0.1, source: name, key: "the last layer"))
+            }
         } catch {
             sheet.problems.append(FactProblem(source: name, reason: error.reason))
         }
@@ -24,7 +26,31 @@ package enum OpenVINOReader {
         var info: [String: String] = [:]
         /// `net/rt_info/framework`, where exporters of frameworks put theirs.
         var framework: [String: String] = [:]
-        var ending: GraphEnding?
+        /// The names of each output, with commas, and how it ends.
+        var endings: [(String, GraphEnding)] = []
+    }
+
+    /// What of the graph is needed to see what its outputs end in.
+    private struct Graph {
+        var types: [Int: String] = [:]
+        /// Where each layer's inputs come from, by port.
+        var sources: [Int: [Int: (layer: Int, port: Int)]] = [:]
+        /// The names of tensors, by layer and port.
+        var names: [Int: [Int: String]] = [:]
+        var results: [Int] = []
+
+        func endings() -> [(String, GraphEnding)] {
+            var trace = GraphTrace()
+            for (layer, type) in types {
+                let inputs = (sources[layer] ?? [:]).sorted { $0.key < $1.key }.map { "\($0.value.layer)" }
+                trace.makers["\(layer)"] = GraphTrace.Node(operation: type, inputs: inputs)
+            }
+            return results.prefix(64).compactMap { result in
+                let maker = sources[result]?[0]
+                let names = maker.flatMap { self.names[$0.layer]?[$0.port] } ?? ""
+                return trace.ending(of: "\(result)").map { (names, $0) }
+            }
+        }
     }
 
     private static func walk(_ text: [UInt8]) throws(FactError) -> Found {
@@ -32,9 +58,8 @@ package enum OpenVINOReader {
         var walk = XMLWalk(text)
         var found = Found()
         var path: [String] = []
-        var types: [Int: String] = [:]
-        var sources: [Int: Int] = [:]
-        var results: [Int] = []
+        var graph = Graph()
+        var layer = -1
         while let event = try walk.next() {
             switch event {
             case .close(let name):
@@ -52,16 +77,26 @@ package enum OpenVINOReader {
                 guard path.count <= mostDepth else {
                     throw FactError("is nested more than \(mostDepth) deep at byte \(walk.place)")
                 }
-                if name == "layer", let id = attributes["id"].flatMap({ Int($0) }), let type = attributes["type"] {
-                    guard types.count < mostLayers else { throw FactError("has more than \(mostLayers) layers") }
-                    types[id] = type
-                    if type == "Result" { results.append(id) }
+                // Graphs within layers (loops, conditions) have layers of their own.
+                if name == "layer", path.count == 3, let id = attributes["id"].flatMap({ Int($0) }),
+                    let type = attributes["type"]
+                {
+                    guard graph.types.count < mostLayers else { throw FactError("has more than \(mostLayers) layers") }
+                    graph.types[id] = type
+                    layer = id
+                    if type == "Result" { graph.results.append(id) }
                 }
-                if name == "edge", attributes["to-port"] == "0",
+                if name == "port", path.count == 5, path[3] == "output", let id = attributes["id"].flatMap({ Int($0) }),
+                    let names = attributes["names"]
+                {
+                    graph.names[layer, default: [:]][id] = names
+                }
+                if name == "edge", path.count == 3, let port = attributes["to-port"].flatMap({ Int($0) }),
                     let from = attributes["from-layer"].flatMap({ Int($0) }),
                     let to = attributes["to-layer"].flatMap({ Int($0) })
                 {
-                    sources[to] = from
+                    let fromPort = attributes["from-port"].flatMap { Int($0) } ?? 0
+                    graph.sources[to, default: [:]][port] = (from, fromPort)
                 }
                 if path.count > 3, path[1] == "rt_info", let value = attributes["value"] {
                     let key = path[3...].joined(separator: ".")
@@ -72,26 +107,50 @@ package enum OpenVINOReader {
             }
         }
         guard path.isEmpty else { throw FactError("ends within \"\(path.last ?? "")\"") }
-        if results.count == 1 { found.ending = ending(results[0], types, sources) }
+        found.endings = graph.endings()
         return found
     }
 
-    private static let transparent: Set<String> = ["Convert", "Reshape", "Squeeze", "Unsqueeze", "Result"]
+    // MARK: model_info
 
-    private static func ending(_ result: Int, _ types: [Int: String], _ sources: [Int: Int]) -> GraphEnding? {
-        var layer = result
-        for _ in 0..<32 {
-            guard let type = types[layer] else { return nil }
-            if type == "SoftMax" || type == "Softmax" { return .softmax }
-            if type == "Sigmoid" { return .sigmoid }
-            guard transparent.contains(type) else { return GraphEnding.none }
-            guard let source = sources[layer] else { return nil }
-            layer = source
+    /// What Model API's class for a type takes where `model_info` leaves a key out.
+    private struct Usual {
+        /// Nil where the type says nothing of it.
+        var resize: String? = "standard"
+        var reverses = "NO", pad: String?, scale = 1.0
+        var confidence: Double?, iou: Double?
+
+        init(_ type: String) {
+            guard type.hasPrefix("yolo") else {
+                confidence = type == "ssd" ? 0.5 : nil
+                return
+            }
+            pad = "114"
+            guard type != "yolox" else {
+                (resize, confidence, iou) = ("fit_to_window", 0.5, 0.65)
+                return
+            }
+            // Ultralytics writes "YOLO" for every task, for classifiers too.
+            resize = type == "yolo" ? nil : "fit_to_window_letterbox"
+            (reverses, scale, iou) = ("YES", 255, 0.7)
+            confidence = type == "yolo" ? nil : 0.25
         }
-        return nil
     }
 
-    // MARK: model_info
+    /// What a type of Model API does, and what reads its outputs. The type is in lower case, without `_` and `-`.
+    private static func meaning(of type: String) -> (task: String?, head: ModelHead?) {
+        switch type {
+        case "classification": ("classify", nil)
+        case "segmentation": ("segment", .modelAPISegmentation)
+        case "ssd": ("detect", .modelAPISSD)
+        case "yolox": ("detect", .modelAPIYOLOX)
+        case "yolo": (nil, .modelAPIYOLO)
+        case "yolov5", "yolov8", "yolov9", "yolov10", "yolo11", "yolov11", "yolo12", "yolov12", "yolo26":
+            ("detect", .modelAPIYOLO)
+        case "keypointdetection": ("pose", .other)
+        default: (nil, .other)
+        }
+    }
 
     private static func modelInfo(_ info: [String: String], source: String) -> FactSheet {
         var sheet = FactSheet()
@@ -119,18 +178,24 @@ package enum OpenVINOReader {
             let names = text.split(separator: " ").map(String.init)
             if !names.isEmpty, names.count <= LabelTable.mostLabels { sheet.labels = fact(names, "labels") }
         }
-        if let type = info["model_type"] {
-            let tasks = ["classification": "classify", "segmentation": "segment", "keypoint_detection": "pose"]
-            sheet.task = fact(
-                tasks[type.lowercased()]
-                    ?? (type.lowercased().contains("yolo") || type.lowercased() == "ssd" ? "detect" : type),
-                "model_type")
+        let type = info["model_type"].map { $0.lowercased().filter { $0 != "_" && $0 != "-" } } ?? ""
+        let usual = Usual(type)
+        if let written = info["model_type"] {
+            let (task, head) = meaning(of: type)
+            sheet.task = task.map { fact($0, "model_type") } ?? (head == .other ? fact(written, "model_type") : nil)
+            sheet.head = head.map { fact($0, "model_type") }
+        }
+        for (key, reason) in [
+            ("embedded_processing", "the file prepares pictures of any size itself, which is not done here"),
+            ("hierarchical", "classes within classes are not put together here"),
+        ] where flag(info[key]) == true {
+            sheet.unsupported.append(fact("\"\(key)\": \(reason)", key))
         }
         if let flag = flag(info["multilabel"]) { sheet.multiLabel = fact(flag, "multilabel") }
-        if let threshold = info["confidence_threshold"].flatMap({ Double($0) }), threshold.isFinite {
+        if let threshold = info["confidence_threshold"].map({ Double($0) }) ?? usual.confidence, threshold.isFinite {
             sheet.confidence = fact(threshold, "confidence_threshold")
         }
-        if let threshold = info["iou_threshold"].flatMap({ Double($0) }), threshold.isFinite {
+        if let threshold = info["iou_threshold"].map({ Double($0) }) ?? usual.iou, threshold.isFinite {
             sheet.iou = fact(threshold, "iou_threshold")
         }
         // Without a word about pictures it is not a wrapper's model, and Model API's defaults are not meant.
@@ -138,19 +203,20 @@ package enum OpenVINOReader {
             "resize_type", "reverse_input_channels", "mean_values", "scale_values", "pad_value", "model_type",
         ]
         guard aboutPictures.contains(where: { info[$0] != nil }) else { return sheet }
-        if let reverses = flag(info["reverse_input_channels"] ?? "NO") {
+        if let reverses = flag(info["reverse_input_channels"] ?? usual.reverses) {
             // Model API's pictures are OpenCV's, blue first: reversed, the model gets red first.
             sheet.order = fact(reverses ? .rgb : .bgr, "reverse_input_channels")
         } else {
             note("reverse_input_channels", "expected YES or NO, found \"\(info["reverse_input_channels"] ?? "")\"")
         }
-        switch info["resize_type"] ?? "standard" {
+        switch info["resize_type"] ?? usual.resize {
         case "standard": sheet.framing = fact(PictureFraming(.stretch), "resize_type")
         case "fit_to_window": sheet.framing = fact(PictureFraming(.letterbox(nil, topLeft: true)), "resize_type")
         case "fit_to_window_letterbox":
             sheet.framing = fact(PictureFraming(.letterbox(nil, topLeft: false)), "resize_type")
         case "crop": sheet.framing = fact(PictureFraming(.largest), "resize_type")
-        case let type:
+        case nil: break
+        case let type?:
             note(
                 "resize_type",
                 "expected standard, fit_to_window, fit_to_window_letterbox or crop, found \"\(type.prefix(60))\"")
@@ -159,7 +225,7 @@ package enum OpenVINOReader {
         if let filter = filters[info["interpolation_type"] ?? "LINEAR"] {
             sheet.filter = fact(filter, "interpolation_type")
         }
-        if let text = info["pad_value"] {
+        if let text = info["pad_value"] ?? usual.pad {
             if let level = Int(text), (0...255).contains(level) {
                 sheet.fill = fact([level], "pad_value")
             } else {
@@ -168,7 +234,7 @@ package enum OpenVINOReader {
         }
         // In levels of 0 to 255, by channel of the tensor.
         var form = PictureNormalization()
-        let mean = numbers("mean_values") ?? [0], scale = numbers("scale_values") ?? [1]
+        let mean = numbers("mean_values") ?? [0], scale = numbers("scale_values") ?? [usual.scale]
         guard scale.allSatisfy({ $0 > 0 }) else {
             note("scale_values", "expected numbers greater than 0")
             return sheet

@@ -17,7 +17,9 @@ package enum TFLiteReader {
         do throws(FactError) {
             var model = try FlatBuffer(source, range: 0..<source.count, identifier: "TFL3")
             let root = try model.root()
-            sheet.ending = try ending(&model, root).map { Fact($0, source: name, key: "the last operator") }
+            sheet.endings = try endings(&model, root).map {
+                OutputEnding(output: $0.0, fact: Fact($0.1, source: name, key: "the last operator"))
+            }
             sheet.inputQuantization = try quantization(&model, root, 1).map {
                 Fact($0, source: name, key: "the input's quantization")
             }
@@ -39,7 +41,7 @@ package enum TFLiteReader {
         }
         // Ultralytics puts its YAML into the archive, under one name or another.
         for (file, text) in files.sorted(by: { $0.key < $1.key })
-        where file == "metadata.yaml" || file.hasSuffix(".json") || file == "temp_meta.txt" {
+        where file == "metadata.yaml" || file.hasSuffix(".json") || file.hasSuffix("meta.txt") {
             let isLiteral = text.first == UInt8(ascii: "{")
             guard isLiteral else {
                 if file == "metadata.yaml" {
@@ -49,7 +51,9 @@ package enum TFLiteReader {
             }
             // Older versions write Python's notation.
             let value = (try? JSONTree.read(text)) ?? (try? PythonLiteral.read(String(decoding: text, as: UTF8.self)))
-            guard case .object(let members)? = value, members["task"] != nil else { continue }
+            guard case .object(let members)? = value,
+                members["task"] != nil || members["names"] != nil && members["stride"] != nil
+            else { continue }
             sheet = .merged([sheet, UltralyticsReader.tree(.object(members), source: "\(file) of \(name)")])
         }
         return sheet
@@ -97,12 +101,27 @@ package enum TFLiteReader {
     private static let softmax = 25, logistic = 14
     /// Operators that change how values are held, not the values: DEQUANTIZE, RESHAPE, QUANTIZE, SQUEEZE, CAST.
     private static let transparent: Set<Int> = [6, 22, 114, 43, 53]
+    /// Operators after which values can be probabilities as well as anything else: CONCATENATION, DIV, SUB, EXP, TANH, CUSTOM, ARG_MAX,
+    /// TOPK_V2, SUM, MAXIMUM, MINIMUM.
+    private static let unclear: Set<Int> = [2, 42, 41, 47, 28, 32, 56, 48, 74, 55, 57]
 
-    private static func ending(_ model: inout FlatBuffer, _ root: FlatBuffer.Table) throws(FactError) -> GraphEnding? {
-        guard let graph = try model.element(root, 2, 0) else { return nil }
-        let outputs = try model.integers(graph, 2) ?? []
-        guard outputs.count == 1 else { return nil }
-        var wanted = outputs[0]
+    private static func endings(
+        _ model: inout FlatBuffer, _ root: FlatBuffer.Table
+    ) throws(FactError) -> [(String, GraphEnding)] {
+        guard let graph = try model.element(root, 2, 0) else { return [] }
+        var endings: [(String, GraphEnding)] = []
+        for output in (try model.integers(graph, 2) ?? []).prefix(16) {
+            guard let tensor = try model.element(graph, 0, output) else { continue }
+            let name = try model.text(tensor, 3) ?? ""
+            if let ending = try ending(of: output, &model, root, graph) { endings.append((name, ending)) }
+        }
+        return endings
+    }
+
+    private static func ending(
+        of output: Int, _ model: inout FlatBuffer, _ root: FlatBuffer.Table, _ graph: FlatBuffer.Table
+    ) throws(FactError) -> GraphEnding? {
+        var wanted = output
         let count = try model.count(graph, 3)
         for index in stride(from: count - 1, through: max(0, count - 200), by: -1) {
             guard let node = try model.element(graph, 3, index), (try model.integers(node, 2) ?? []).contains(wanted)
@@ -116,7 +135,7 @@ package enum TFLiteReader {
             if kind == softmax { return .softmax }
             if kind == logistic { return .sigmoid }
             guard transparent.contains(kind), let first = (try model.integers(node, 1) ?? []).first else {
-                return GraphEnding.none
+                return unclear.contains(kind) ? nil : GraphEnding.none
             }
             wanted = first
         }
@@ -216,6 +235,8 @@ private struct MetadataReading {
             default: break
             }
         }
+        // Translations of the labels have a locale: the file without one comes first.
+        var candidates: [(name: String, kind: Int8, isTranslation: Bool)] = []
         for file in try buffer.elements(table, 6, most: 256) {
             let kind = try buffer.number(file, 2, Int8.self) ?? 0
             guard kind == 2 || kind == 3, let name = try buffer.text(file, 0) else {
@@ -227,8 +248,10 @@ private struct MetadataReading {
                 }
                 continue
             }
-            // Translations of the labels have a locale.
-            if let locale = try buffer.text(file, 3), !locale.isEmpty, output.file.isEmpty == false { continue }
+            candidates.append((name, kind, try buffer.text(file, 3).map { !$0.isEmpty } ?? false))
+        }
+        let ordered = candidates.filter { !$0.isTranslation } + candidates.filter(\.isTranslation)
+        for (name, kind, _) in ordered where kind == 2 ? output.axisLabels == nil : output.valueLabels == nil {
             guard let text = files[name] else {
                 sheet.problems.append(
                     FactProblem(

@@ -26,8 +26,10 @@ package enum TimmReader {
             sheet.name = Fact(name + tag, source: source, key: "architecture")
         }
         if let license = node.text("license") { sheet.license = Fact(license, source: source, key: node.at("license")) }
-        if (root.integer("num_classes", in: 0...LabelTable.mostLabels) ?? 0) > 0 {
-            sheet.task = Fact("classify", source: source, key: "num_classes")
+        switch root.integer("num_classes", in: 0...LabelTable.mostLabels) {
+        case 0?: sheet.head = Fact(.features, source: source, key: "num_classes")
+        case _?: sheet.task = Fact("classify", source: source, key: "num_classes")
+        case nil: break
         }
         sheet.problems += root.problems
         return sheet
@@ -65,22 +67,15 @@ package enum TimmReader {
         switch node.text("crop_mode") ?? "center" {
         case "squash": sheet.framing = fact(PictureFraming(.exact(both), crop: size, floors: false), "crop_mode")
         case "border":
-            guard share == 1 else {
-                sheet.unsupported.append(
-                    fact(
-                        "\"crop_mode\": \"border\" with \"crop_pct\" \(share), where a border is cropped again, is not done here",
-                        "crop_mode"))
-                return
-            }
-            sheet.framing = fact(PictureFraming(.letterbox(size, topLeft: false), floors: false), "crop_mode")
+            // Where the picture is scaled to more than the input's size, its border is cut off again.
+            sheet.framing = fact(PictureFraming(.contain(both), crop: size, floors: false), "crop_mode")
             sheet.fill = fact(mean.map { Int((max(0, min(1, $0)) * 255).rounded(.toNearestOrEven)) }, "mean")
         case "center":
-            guard size.height == size.width else {
-                sheet.unsupported.append(
-                    fact(
-                        "\"crop_mode\": \"center\" of an input of \(size.height)x\(size.width), which is not square, is not done here",
-                        "input_size"))
-                return
+            guard both.height == both.width else {
+                // timm scales these bilinearly, whatever "interpolation" says.
+                sheet.framing = fact(PictureFraming(.cover(both), crop: size, floors: false), shareKey)
+                sheet.filter = Fact(.bilinear, source: node.source, key: "timm's ResizeKeepRatio")
+                break
             }
             sheet.framing = fact(PictureFraming(.shortest(both.height), crop: size, floors: false), shareKey)
         case let mode:
@@ -90,7 +85,9 @@ package enum TimmReader {
             sheet.unsupported.append(fact("\"crop_border_pixels\" is not done here", "crop_border_pixels"))
         }
         let name = node.text("interpolation") ?? "bicubic"
-        if let filter = PictureFilter(rawValue: name == "lanczos4" ? "lanczos" : name), filter != .linear,
+        if sheet.filter != nil {
+            // Settled already.
+        } else if let filter = PictureFilter(rawValue: name == "lanczos4" ? "lanczos" : name), filter != .linear,
             filter != .area
         {
             sheet.filter = fact(filter, "interpolation")

@@ -4,7 +4,7 @@ internal import JSON
 /// files' `metadata_props`.
 ///
 /// `detect`, `segment`, `pose` and `obb` letterbox with 114; `classify` scales the shorter side and crops the middle. All take RGB
-/// divided by 255.
+/// divided by 255. YOLOv5's exports, and YOLOv8's first ones, name classes and stride but no task: the outputs tell it.
 package enum UltralyticsReader {
     package static func yaml(_ text: [UInt8], source: String = "metadata.yaml") -> FactSheet {
         var sheet = FactSheet()
@@ -82,24 +82,62 @@ package enum UltralyticsReader {
             sheet.unsupported.append(
                 Fact("\(channels) channels are not picture", source: node.source, key: "channels"))
         }
-        guard let task = node.text("task") else { return }
+        guard let task = node.text("task") else {
+            if sheet.labels != nil, sheet.stride != nil {
+                sheet.head = Fact(.untoldYOLO, source: node.source, key: "names, stride")
+            }
+            return
+        }
         sheet.task = fact(task, "task")
         let known = ["classify", "detect", "segment", "pose", "obb"]
         guard known.contains(task) else {
             return node.note("task", "expected one of \(known.joined(separator: ", ")), found \"\(task)\"")
         }
+        if task != "classify" { sheet.head = fact(.ultralytics, "task") }
+        pictures(task: task, size: size, &sheet, node.source)
+    }
+
+    /// How pictures are prepared for a task.
+    private static func pictures(task: String, size: FactSize?, _ sheet: inout FactSheet, _ source: String) {
+        let convention = "Ultralytics' convention"
         if task == "classify" {
-            sheet.usualEnding = Fact(.softmax, source: node.source, key: "Ultralytics' convention")
+            sheet.usualEnding = Fact(.softmax, source: source, key: convention)
             // Of a size that is not square, torchvision would scale the shorter side to the smaller one.
             let side = size.map { min($0.height, $0.width) }
-            sheet.framing = fact(
-                side.map { PictureFraming(.shortest($0), crop: size) } ?? PictureFraming(.largest), "task")
+            sheet.framing = Fact(
+                side.map { PictureFraming(.shortest($0), crop: size) } ?? PictureFraming(.largest), source: source,
+                key: "task")
         } else {
-            sheet.framing = fact(PictureFraming(.letterbox(size, topLeft: false)), "task")
-            sheet.fill = Fact([114], source: node.source, key: "Ultralytics' convention")
+            sheet.framing = Fact(PictureFraming(.letterbox(size, topLeft: false)), source: source, key: "task")
+            sheet.fill = Fact([114], source: source, key: convention)
         }
-        sheet.filter = Fact(.bilinear, source: node.source, key: "Ultralytics' convention")
-        sheet.order = Fact(.rgb, source: node.source, key: "Ultralytics' convention")
-        sheet.normalization = Fact(PictureNormalization(), source: node.source, key: "Ultralytics' convention")
+        sheet.filter = Fact(.bilinear, source: source, key: convention)
+        sheet.order = Fact(.rgb, source: source, key: convention)
+        sheet.normalization = Fact(PictureNormalization(), source: source, key: convention)
+    }
+
+    /// What an export without a task is taken for, by its outputs.
+    /// - Parameters:
+    ///   - head: where its names and stride were read.
+    ///   - findsThings: whether its first output is a table of boxes; otherwise one score for each name.
+    package static func untold(_ head: Fact<ModelHead>, findsThings: Bool) -> FactSheet {
+        var sheet = FactSheet()
+        guard findsThings else {
+            // YOLOv5's classifiers: the middle, OpenCV's linear resize, ImageNet's mean and deviation.
+            let convention = "YOLOv5's convention for classifiers"
+            func fact<Value>(_ value: Value) -> Fact<Value> { Fact(value, source: head.source, key: convention) }
+            sheet.task = Fact("classify", source: head.source, key: "the output's shape")
+            sheet.framing = fact(PictureFraming(.largest))
+            sheet.filter = fact(.linear)
+            sheet.order = fact(.rgb)
+            var form = PictureNormalization()
+            form.mean = [0.485, 0.456, 0.406]
+            form.std = [0.229, 0.224, 0.225]
+            sheet.normalization = fact(form)
+            return sheet
+        }
+        pictures(task: "detect", size: nil, &sheet, head.source)
+        sheet.framing = sheet.framing.map { Fact($0.value, source: $0.source, key: "the output's shape") }
+        return sheet
     }
 }

@@ -102,7 +102,10 @@ package struct BoxDecoder: Sendable {
     ) throws(ObservationError) -> [Detection] {
         let levels = try bind(tensors)
         var candidates = Candidates(most: Self.mostCandidates)
-        let wanted = options.classes.map { wanted in (0..<min(classes, 1 << 20)).map(wanted.contains) }
+        // What is past the end is not wanted.
+        let wanted = options.classes.map { wanted in
+            (0..<min(classes, 1 << 20, (wanted.max() ?? -1) + 1)).map(wanted.contains)
+        }
         let scan = ScoreScan(decoding, threshold: options.threshold ?? decoding.threshold, wanted: wanted)
         var firstRow = 0
         for level in levels {
@@ -110,11 +113,12 @@ package struct BoxDecoder: Sendable {
                 let rows = min(level.rows, count(in: tensors))
                 let least = options.threshold ?? decoding.threshold
                 for row in 0..<rows {
+                    if let end = level.end, end[row, 0] < 0 { break }
                     let score = level.scores[row, 0], index = label[row, 0].rounded()
                     // Rows of zeros are room that was not needed.
                     guard score >= least, score > 0, index >= 0, index < Float(classes), let place = Int(exactly: index)
                     else { continue }
-                    if let wanted, !wanted[place] { continue }
+                    if let wanted, place >= wanted.count || !wanted[place] { continue }
                     candidates.add(score, row: firstRow + row, label: place)
                 }
             } else {
@@ -132,7 +136,7 @@ package struct BoxDecoder: Sendable {
     private struct Bound {
         let rows: Int
         let boxes: Plane, scores: Plane
-        let objectness: Plane?, extras: Plane?, label: Plane?
+        let objectness: Plane?, extras: Plane?, label: Plane?, end: Plane?
         let firstPrior: Int, priorStep: Int
     }
 
@@ -147,14 +151,15 @@ package struct BoxDecoder: Sendable {
                 }
                 return plane
             }
-            var objectness: Plane?, extras: Plane?, label: Plane?
+            var objectness: Plane?, extras: Plane?, label: Plane?, end: Plane?
             if let field = level.objectness { objectness = try plane(field) }
             if let field = level.extras { extras = try plane(field) }
             if let field = level.label { label = try plane(field) }
+            if let field = level.end { end = try plane(field) }
             bound.append(
                 Bound(
                     rows: level.rows, boxes: try plane(level.boxes), scores: try plane(level.scores),
-                    objectness: objectness, extras: extras, label: label, firstPrior: level.firstPrior,
+                    objectness: objectness, extras: extras, label: label, end: end, firstPrior: level.firstPrior,
                     priorStep: level.priorStep))
         }
         return bound

@@ -58,6 +58,13 @@ package struct BoxDecoding: Sendable, Hashable {
             form = .cornersYX
             units = .fractions
             suppression = .none
+        case .detectionOutput:
+            form = .corners
+            units = .fractions
+            suppression = .none
+        case .scoredBoxes:
+            form = .corners
+            suppression = .none
         case .corners:
             form = .corners
             units = .fractions
@@ -99,6 +106,11 @@ package enum BoxLayout: String, Sendable, CaseIterable {
     case ssd
     /// Final detections in four tensors: boxes, classes, scores, and their number (TFLite_Detection_PostProcess).
     case tfliteDetection = "tflite-detection"
+    /// Final detections in one tensor of OpenVINO's DetectionOutput: `[1, 1, n, 7]`, rows of picture, class, score, corners. A picture
+    /// below 0 ends them.
+    case detectionOutput = "detection-output"
+    /// Final detections `[1, n, 5]`, rows of corners and score, and the class of each `[1, n]` (OpenVINO Training Extensions).
+    case scoredBoxes = "scored-boxes"
     /// Logits `[1, n, classes]` and boxes `[1, n, 4]`, one row for a query.
     case detr
     /// Scores and offsets from anchors, level by level or concatenated.
@@ -111,7 +123,8 @@ package enum BoxLayout: String, Sendable, CaseIterable {
     /// The tensors that it reads, as `tensors` in model.json names them; the optional ones apart.
     package var roles: (required: [String], optional: [String]) {
         switch self {
-        case .yolov5, .yolov8, .endToEnd, .yolox: (["output"], [])
+        case .yolov5, .yolov8, .endToEnd, .yolox, .detectionOutput: (["output"], [])
+        case .scoredBoxes: (["boxes"], ["classes"])
         case .ssd: (["boxes", "scores"], ["priors"])
         case .tfliteDetection: (["boxes", "classes", "scores"], ["count"])
         case .detr, .corners, .retinanet: (["boxes", "scores"], [])

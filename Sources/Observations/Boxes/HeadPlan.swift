@@ -18,8 +18,10 @@ struct HeadPlan: Sendable {
         let scores: Field
         var objectness: Field?
         var extras: Field?
-        /// The row's own class, where the model names one (`yolo-end-to-end`, `tflite-detection`).
+        /// The row's own class, where the model names one (`yolo-end-to-end`, `tflite-detection` and their kin).
         var label: Field?
+        /// A value below 0 marks the row behind the last one (`detection-output`).
+        var end: Field?
         /// The prior of row r is `firstPrior + r * priorStep`.
         var firstPrior = 0
         var priorStep = 1
@@ -48,8 +50,10 @@ struct HeadPlan: Sendable {
         switch decoding.layout {
         case .yolov5, .yolox: try single(decoding, shapes, objectness: 1, classes: classes)
         case .yolov8: try single(decoding, shapes, objectness: 0, classes: classes)
-        case .endToEnd: try finished(decoding, shapes, classes: classes)
-        case .tfliteDetection: try apart(shapes, classes: classes)
+        case .endToEnd: try finished(decoding, shapes)
+        case .tfliteDetection: try apart(shapes)
+        case .detectionOutput: try detectionOutput(shapes)
+        case .scoredBoxes: try scoredBoxes(shapes, classes: classes)
         case .ssd, .detr, .corners, .retinanet, .fcos:
             try pairs(decoding, shapes, width: width, height: height, classes: classes)
         }
@@ -107,7 +111,7 @@ struct HeadPlan: Sendable {
     }
 
     private mutating func finished(
-        _ decoding: BoxDecoding, _ shapes: [String: [[Int]]], classes: Int?
+        _ decoding: BoxDecoding, _ shapes: [String: [[Int]]]
     ) throws(ObservationError) {
         let shape = Self.shape(shapes, "output", rank: 2)
         let values = 6 + decoding.extras
@@ -121,19 +125,36 @@ struct HeadPlan: Sendable {
         func field(_ offset: Int, _ count: Int) -> Field {
             Field(role: "output", offset: offset, rowStride: values, step: 1, count: count)
         }
-        self.classes = classes ?? Self.mostClasses
+        self.classes = Self.mostClasses
         var level = Level(rows: rows, boxes: field(0, 4), scores: field(4, 1))
         level.label = field(5, 1)
         if decoding.extras > 0 { level.extras = field(6, decoding.extras) }
         levels = [level]
     }
 
-    /// Class numbers that models put out themselves and that no labels bound.
+    private mutating func detectionOutput(_ shapes: [String: [[Int]]]) throws(ObservationError) {
+        let shape = Self.shape(shapes, "output", rank: 2)
+        guard shape.count == 2, let rows = shape.first, rows > 0, shape.last == 7 else {
+            throw .unexpected(
+                role: "output", expected: "[1, 1, rows, 7] (picture, class, score, 4 box)",
+                found: "\(shapes["output"]?.first ?? [])")
+        }
+        func field(_ offset: Int, _ count: Int) -> Field {
+            Field(role: "output", offset: offset, rowStride: 7, step: 1, count: count)
+        }
+        classes = Self.mostClasses
+        var level = Level(rows: rows, boxes: field(3, 4), scores: field(2, 1))
+        level.label = field(1, 1)
+        level.end = field(0, 1)
+        levels = [level]
+    }
+
+    /// The classes that models put out as numbers may be more than there are labels: the number then stands for the label.
     private static let mostClasses = 1 << 20
 
     // MARK: Several tensors
 
-    private mutating func apart(_ shapes: [String: [[Int]]], classes: Int?) throws(ObservationError) {
+    private mutating func apart(_ shapes: [String: [[Int]]]) throws(ObservationError) {
         let boxes = Self.shape(shapes, "boxes", rank: 2)
         guard boxes.count == 2, let rows = boxes.first, rows > 0, boxes.last == 4 else {
             throw .unexpected(role: "boxes", expected: "[1, rows, 4]", found: "\(shapes["boxes"]?.first ?? [])")
@@ -144,11 +165,33 @@ struct HeadPlan: Sendable {
         if let count = shapes["count"]?.first, OutputTensor.count(of: count) != 1 {
             throw .unexpected(role: "count", expected: "one number", found: "\(count)")
         }
-        self.classes = classes ?? Self.mostClasses
+        self.classes = Self.mostClasses
         var level = Level(
             rows: rows, boxes: Field(role: "boxes", rowStride: 4, step: 1, count: 4),
             scores: Field(role: "scores", rowStride: 1, step: 1, count: 1))
         level.label = Field(role: "classes", rowStride: 1, step: 1, count: 1)
+        levels = [level]
+    }
+
+    private mutating func scoredBoxes(_ shapes: [String: [[Int]]], classes: Int?) throws(ObservationError) {
+        let boxes = Self.shape(shapes, "boxes", rank: 2)
+        guard boxes.count == 2, let rows = boxes.first, rows > 0, boxes.last == 5 else {
+            throw .unexpected(
+                role: "boxes", expected: "[1, rows, 5] (4 box, score)", found: "\(shapes["boxes"]?.first ?? [])")
+        }
+        var level = Level(
+            rows: rows, boxes: Field(role: "boxes", rowStride: 5, step: 1, count: 4),
+            scores: Field(role: "boxes", offset: 4, rowStride: 5, step: 1, count: 1))
+        // Without a tensor of classes all boxes are of the first one.
+        self.classes = classes ?? 1
+        if shapes["classes"]?.isEmpty == false {
+            guard Self.shape(shapes, "classes", rank: 1) == [rows] else {
+                throw .unexpected(
+                    role: "classes", expected: "[1, \(rows)]", found: "\(shapes["classes"]?.first ?? [])")
+            }
+            self.classes = Self.mostClasses
+            level.label = Field(role: "classes", rowStride: 1, step: 1, count: 1)
+        }
         levels = [level]
     }
 

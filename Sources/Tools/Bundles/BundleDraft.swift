@@ -115,8 +115,10 @@ package struct BundleDraft {
     /// Other model files of the folder: they would no longer be served by themselves.
     private static func otherModels(in folder: String, than file: String) -> [String] {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+        // Parts of a SavedModel.
+        let parts = ["saved_model.pb", "fingerprint.pb", "keras_metadata.pb"]
         return names.sorted().filter { name in
-            name != file && ModelBundle.fileExtensions.contains { name.hasSuffix($0) }
+            name != file && !parts.contains(name) && ModelBundle.fileExtensions.contains { name.hasSuffix($0) }
         }
     }
 

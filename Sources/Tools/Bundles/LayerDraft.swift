@@ -108,7 +108,10 @@ struct LayerDraft {
         normalization(port, &members, &open)
         if let mode = known("crop_and_scale") {
             members.append(mode)
-            for key in ["resize_shorter_side", "resize_exactly", "resize", "fit_alignment", "centering", "fill_color"] {
+            for key in [
+                "resize_shorter_side", "resize_exactly", "resize_contain", "resize_cover", "resize", "fit_alignment",
+                "centering", "fill_color",
+            ] {
                 if let member = known(key) { members.append(member) }
             }
         } else {
@@ -174,6 +177,14 @@ struct LayerDraft {
             Member(key: "dtype", value: DraftText.quoted(port.elementType.rawValue)),
             Member(key: "shape", value: DraftText.list(Self.arrayShape(port.shape, &open))),
         ]
+        if index == 0 {
+            for (key, sentence) in zip(facts.provenance.undecidedKeys, facts.provenance.missing) where key == "outputs"
+            {
+                open.append(sentence)
+            }
+        }
+        // Beside the output with the labels, others are numbers.
+        if facts.labelledOutput.map({ $0 != index }) ?? false { return Self.finish(members, path, open, &notes) }
         if let picture = Self.picture(port.shape) {
             let layout = picture.isNCHW ? "layout \"NCHW\", " : ""
             open.append(

@@ -14,6 +14,7 @@ enum PreprocessingVariants {
             Variant(words: words) { spec in
                 spec.resizeShorterSide = nil
                 spec.resizeExactly = nil
+                spec.resizeKeepingShape = nil
                 spec.keepsSize = false
                 spec.cropAndScale = .centerCrop
                 spec.centering = .floor

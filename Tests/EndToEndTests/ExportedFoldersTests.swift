@@ -1,0 +1,149 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Folders in the forms in which libraries export models (`Tests/Fixtures/exports`, made by `scripts/make-export-fixtures`): what is served
+/// without a model.json, and with the one that `ocelli init` writes.
+@Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
+struct ExportedFoldersTests {
+    private static let folder = SharedData.packageRoot.appendingPathComponent("Tests/Fixtures/exports")
+
+    private static func cases() throws -> [(name: String, expected: [String: Any])] {
+        let text = try Data(contentsOf: folder.appendingPathComponent("expected.json"))
+        let all = try #require(try JSONSerialization.jsonObject(with: text) as? [String: [String: Any]])
+        return all.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+    }
+
+    @Test func everyExportIsServedAsItSays() throws {
+        let daemon = try Daemon(["--models", Self.folder.path])
+        defer { daemon.stop() }
+        for (name, expected) in try Self.cases() {
+            let described = try Curl.run(daemon.url + "/v1/models/\(name)", [])
+            #expect(described.json["state"] as? String == "ready", "\(name): \(described.text.prefix(600))")
+            let facts = described.json["facts"] as? [String: [String: Any]] ?? [:]
+            for (key, source) in expected["facts"] as? [String: String] ?? [:] {
+                #expect(facts[key]?["from"] as? String == source, "\(name), \(key): \(described.text)")
+            }
+            let missing = described.json["missing"] as? [String] ?? [],
+                remarks = described.json["remarks"] as? [String] ?? []
+            if let remark = expected["remark"] as? String {
+                #expect(remarks.contains { $0.contains(remark) }, "\(name): \(remarks)")
+            } else if expected["what"] as? String != "tensors" {
+                #expect(remarks.isEmpty, "\(name): \(remarks)")
+            }
+            guard expected["what"] as? String == "tensors" else {
+                #expect(missing.isEmpty, "\(name): \(missing)")
+                try check(name, expected, daemon)
+                continue
+            }
+            let words = try #require(expected["missing"] as? String)
+            #expect(missing.contains { $0.contains(words) }, "\(name): \(missing)")
+            let picture = Self.folder.appendingPathComponent("picture.png")
+            for route in ["classify", "detect"] {
+                #expect(try Curl.post(picture, to: daemon.url + "/v1/models/\(name)/\(route)").status == 400, "\(name)")
+            }
+        }
+        // The log has the same: each value with its source, and why a model is served as tensors.
+        #expect(daemon.log.contains("model rt_detr version 1 has no model.json: "), "\(daemon.log)")
+        #expect(
+            daemon.log.contains("outputs.layout \"detr\" from config.json (architectures: RTDetrV2ForObjectDetection)"))
+        #expect(daemon.log.contains("model yolo_obb version 1 is served as tensors: it has no model.json, and"))
+    }
+
+    /// The same answers by the model.json that `init` writes, which has a source on each line and leaves nothing to decide.
+    @Test func initWritesWhatIsServed() throws {
+        let models = FileManager.default.temporaryDirectory.appendingPathComponent(
+            "ocelli-exports-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: models) }
+        try FileManager.default.createDirectory(at: models, withIntermediateDirectories: true)
+        let cases = try Self.cases().filter { $0.expected["what"] as? String != "tensors" }
+        for (name, _) in cases {
+            let bundle = models.appendingPathComponent(name)
+            try FileManager.default.copyItem(at: Self.folder.appendingPathComponent(name), to: bundle)
+            let drafted = try Shell.run(Daemon.binary.path, ["init", bundle.path])
+            #expect(drafted.status == 0, "\(name): \(drafted.errors)")
+            let text = try String(contentsOf: bundle.appendingPathComponent("model.json"), encoding: .utf8)
+            #expect(!text.contains("$decide") && text.contains("// from "), "\(name): \(text)")
+        }
+        let daemon = try Daemon(["--models", models.path])
+        defer { daemon.stop() }
+        for (name, expected) in cases {
+            let described = try Curl.run(daemon.url + "/v1/models/\(name)", [])
+            #expect(described.json["state"] as? String == "ready", "\(name): \(described.text.prefix(600))")
+            try check(name, expected, daemon)
+        }
+        let checked = try Shell.run(
+            Daemon.binary.path, ["check", models.path], environment: ["XDG_CACHE_HOME": Daemon.cache.path])
+        #expect(checked.status == 0, "\(checked.text)\(checked.errors)")
+    }
+
+    private func check(_ name: String, _ expected: [String: Any], _ daemon: Daemon) throws {
+        let route = try #require(expected["what"] as? String), model = daemon.url + "/v1/models/\(name)/"
+        if route == "pixels" { return try pixels(name, expected, model) }
+        let answer = try Curl.post(Self.folder.appendingPathComponent("picture.png"), to: model + route)
+        #expect(answer.status == 200, "\(name): \(answer.text)")
+        switch route {
+        case "classify":
+            let top = try #require(expected["top"] as? [Any])
+            #expect(answer.topLabel == top[0] as? String, "\(name): \(answer.text)")
+            #expect(abs(answer.topConfidence - (top[1] as? Double ?? 0)) < 1e-4, "\(name): \(answer.text)")
+        case "detect":
+            let found = try #require(answer.json["detections"] as? [[String: Any]])
+            let wanted = try #require(expected["found"] as? [[String: Any]])
+            #expect(found.count == wanted.count, "\(name): \(answer.text)")
+            for (one, other) in zip(found, wanted) {
+                #expect(one["label"] as? String == other["label"] as? String, "\(name): \(answer.text)")
+                let confidence = other["confidence"] as? Double ?? -1
+                #expect(abs((one["confidence"] as? Double ?? 0) - confidence) < 1e-4, "\(name): \(answer.text)")
+                let box = try #require(one["box"] as? [String: Double]), sides = try #require(other["box"] as? [Double])
+                for (key, side) in zip(["x", "y", "width", "height"], sides) {
+                    #expect(abs((box[key] ?? -1) - side) < 1e-2, "\(name): \(answer.text)")
+                }
+                if let points = expected["points"] as? [[Double]] {
+                    let keypoints = try #require(one["keypoints"] as? [[String: Any]], "\(name)")
+                    #expect(
+                        keypoints.map { [$0["x"] as? Double ?? -1, $0["y"] as? Double ?? -1] } == points, "\(name)")
+                }
+                if expected["masks"] != nil { #expect(one["mask"] != nil, "\(name): \(answer.text)") }
+            }
+        case "segment":
+            let segments = try #require(answer.json["segments"] as? [[String: Any]])
+            let areas = try #require(expected["areas"] as? [String: Double])
+            #expect(Set(segments.compactMap { $0["label"] as? String }) == Set(areas.keys), "\(name): \(segments)")
+            for segment in segments {
+                let area = areas[segment["label"] as? String ?? ""] ?? 0
+                // The edge between two columns of cells is half a cell wide.
+                #expect(abs((segment["area"] as? Double ?? 0) - area) <= area * 0.02, "\(name): \(segments)")
+            }
+        default:
+            let vector = try #require(answer.json["embedding"] as? [Double]),
+                wanted = expected["embedding"] as? [Double] ?? []
+            #expect(vector.count == wanted.count, "\(name)")
+            for (one, other) in zip(vector, wanted) { #expect(abs(one - other) < 1e-5, "\(name)") }
+        }
+    }
+
+    /// The tensor is what timm's transforms made of the picture with Pillow.
+    private func pixels(_ name: String, _ expected: [String: Any], _ model: String) throws {
+        let mean = try #require(expected["mean"] as? [Double]), count = try #require(expected["pictures"] as? Int)
+        let original = [UInt8](try Data(contentsOf: Self.folder.appendingPathComponent("\(name)/expected.rgb")))
+        for place in 0..<count {
+            let shown = try Curl.post(
+                Self.folder.appendingPathComponent("wave\(place).png"), to: model + "classify?explain=npy")
+            #expect(shown.status == 200, "\(name): \(shown.text.prefix(300))")
+            let header = Int(shown.body[8]) | Int(shown.body[9]) << 8
+            let values = Data(shown.body[(10 + header)...]).withUnsafeBytes { bytes in
+                (0..<bytes.count / 4).map { bytes.loadUnaligned(fromByteOffset: $0 * 4, as: Float.self) }
+            }
+            let plane = values.count / 3, start = place * values.count
+            #expect(original.count == values.count * count, "\(name)")
+            var worst = 0.0
+            for index in values.indices {
+                let level = (Double(values[index]) + mean[index / plane]) * 255
+                let wanted = original[start + (index % plane) * 3 + index / plane]
+                worst = max(worst, abs(level - Double(wanted)))
+            }
+            #expect(worst < 0.01, "\(name), picture \(place): \(worst)")
+        }
+    }
+}
