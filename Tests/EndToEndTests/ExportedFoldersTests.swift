@@ -91,13 +91,15 @@ struct ExportedFoldersTests {
             let found = try #require(answer.json["detections"] as? [[String: Any]])
             let wanted = try #require(expected["found"] as? [[String: Any]])
             #expect(found.count == wanted.count, "\(name): \(answer.text)")
+            // Of boxes in pixels of the picture, and of confidences.
+            let tolerance = expected["tolerance"] as? [Double] ?? [1e-2, 1e-4]
             for (one, other) in zip(found, wanted) {
                 #expect(one["label"] as? String == other["label"] as? String, "\(name): \(answer.text)")
                 let confidence = other["confidence"] as? Double ?? -1
-                #expect(abs((one["confidence"] as? Double ?? 0) - confidence) < 1e-4, "\(name): \(answer.text)")
+                #expect(abs((one["confidence"] as? Double ?? 0) - confidence) < tolerance[1], "\(name): \(answer.text)")
                 let box = try #require(one["box"] as? [String: Double]), sides = try #require(other["box"] as? [Double])
                 for (key, side) in zip(["x", "y", "width", "height"], sides) {
-                    #expect(abs((box[key] ?? -1) - side) < 1e-2, "\(name): \(answer.text)")
+                    #expect(abs((box[key] ?? -1) - side) < tolerance[0], "\(name): \(answer.text)")
                 }
                 if let points = expected["points"] as? [[Double]] {
                     let keypoints = try #require(one["keypoints"] as? [[String: Any]], "\(name)")

@@ -37,6 +37,8 @@ import Testing
         case .ssd: return ["boxes": [[1, rows, 4]], "scores": [[1, rows, 4]], "priors": [[1, 2, rows * 4]]]
         case .tfliteDetection:
             return ["boxes": [[1, rows, 4]], "classes": [[1, rows]], "scores": [[1, rows]], "count": [[1]]]
+        case .detectionOutput: return ["output": [[1, 1, rows, 7]]]
+        case .scoredBoxes: return ["boxes": [[1, rows, 5]], "classes": [[1, rows]]]
         case .detr: return ["boxes": [[1, rows, 4]], "scores": [[1, rows, 4]]]
         case .corners: return ["boxes": [[1, rows, 4]], "scores": [[1, rows, 3]]]
         case .retinanet:
@@ -79,7 +81,8 @@ import Testing
                 x: AxisMap(scale: 2.5, origin: -7, length: 60, seen: 0...60),
                 y: AxisMap(scale: 1.5, origin: 3, length: 50, seen: 3...50))
             for one in found {
-                #expect((0...1).contains(one.confidence) && (0..<3).contains(one.index))
+                // Classes that a model puts out as numbers are bounded by the number alone.
+                #expect((0...1).contains(one.confidence) && (0..<decoder.classes).contains(one.index))
                 guard let box = map.rectangle(one.box) else { continue }
                 #expect(box.x >= 0 && box.width > 0 && box.x + box.width <= 60.0001)
                 #expect(box.y >= 0 && box.height > 0 && box.y + box.height <= 50.0001)

@@ -36,7 +36,8 @@ struct ObservationFacts {
         do throws(HeadProblem) {
             reading = try HeadReading.find(sheet, ports)
         } catch {
-            return .unread(error.reason)
+            // Whatever the source calls it: a score for each name is a classifier's.
+            return ports.isClassifier ? .nothing : .unread(error.reason)
         }
         guard let reading else { return .nothing }
         guard outputs.allSatisfy({ !$0.name.isEmpty }) else {
@@ -108,6 +109,14 @@ struct OutputPorts {
 
     /// Those with so many axes.
     func ranked(_ rank: Int) -> [TensorPort] { all.filter { $0.shape.dimensions.count == rank } }
+
+    /// Whether an output has one number for each name.
+    var isClassifier: Bool {
+        all.contains { port in
+            let extents = port.shape.dimensions.dropFirst().filter { $0 != 1 }
+            return extents.count == 1 && extents[0] > 1 && labels(count: extents[0]) != nil
+        }
+    }
 
     func labels(count: Int) -> Fact<[String]>? { labels.first { $0.value.count == count } }
 

@@ -163,7 +163,7 @@ package struct ObservationWriter {
             throw .cancelled
         }
         func label(_ index: Int) -> String { labels.flatMap { index < $0.count ? $0[index] : nil } ?? "\(index)" }
-        var present = areas.indices.filter { areas[$0] > 0 && $0 != Int(mask.unseen) }
+        var present = areas.indices.filter { areas[$0] > 0 }
         if let classes { present = present.filter { classes.contains(label($0)) || classes.contains("\($0)") } }
         present.sort { (areas[$1], $0) < (areas[$0], $1) }
         if let most { present = Array(present.prefix(most)) }

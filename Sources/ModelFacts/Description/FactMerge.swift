@@ -5,7 +5,7 @@ extension FactSheet {
     }
 
     private mutating func add(_ other: FactSheet) {
-        merge(\.framing, other, "resize and crop") { $0.description }
+        merge(\.framing, other, "resize and crop", same: { $0.isSame(as: $1) }) { $0.description }
         merge(\.filter, other, "resampler") { $0.rawValue }
         merge(\.order, other, "channel order") { $0.rawValue }
         merge(\.normalization, other, "normalization", same: { $0.isSame(as: $1) }) { $0.description }
@@ -54,6 +54,14 @@ extension FactSheet {
 }
 
 extension PictureFraming: CustomStringConvertible {
+    /// Whether two are the same, where one may leave the letterbox's size to the model file.
+    func isSame(as other: PictureFraming) -> Bool {
+        if case .letterbox(let size, let topLeft) = resize, case .letterbox(let otherSize, let otherSide) = other.resize, topLeft == otherSide {
+            return (size == nil || otherSize == nil || size == otherSize) && crop == other.crop
+        }
+        return self == other
+    }
+
     /// In words: `shorter side to 256, then 224x224 from the middle`.
     package var description: String {
         let first =
