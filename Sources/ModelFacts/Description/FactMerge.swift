@@ -56,7 +56,9 @@ extension FactSheet {
 extension PictureFraming: CustomStringConvertible {
     /// Whether two are the same, where one may leave the letterbox's size to the model file.
     func isSame(as other: PictureFraming) -> Bool {
-        if case .letterbox(let size, let topLeft) = resize, case .letterbox(let otherSize, let otherSide) = other.resize, topLeft == otherSide {
+        if case .letterbox(let size, let topLeft) = resize,
+            case .letterbox(let otherSize, let otherSide) = other.resize, topLeft == otherSide
+        {
             return (size == nil || otherSize == nil || size == otherSize) && crop == other.crop
         }
         return self == other
