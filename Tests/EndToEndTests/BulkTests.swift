@@ -53,6 +53,15 @@ struct BulkTests {
         }
     }
 
+    /// Notepad and PowerShell put a byte order mark before a text.
+    @Test(arguments: ["%@\r\n", "{\"path\": \"%@\"}\n"])
+    func aByteOrderMarkIsNotPartOfTheFirstPath(_ form: String) throws {
+        let seven = examples.appendingPathComponent("seven.png").path
+        let result = try bulk("\u{FEFF}" + form.replacingOccurrences(of: "%@", with: seven))
+        #expect(try lines(result.text).map(\.file) == [seven], "\(result.text)")
+        #expect(result.status == 0, "\(result.errors)")
+    }
+
     /// The image has no shell that could redirect the list.
     @Test func listMayBeAFile() throws {
         let seven = examples.appendingPathComponent("seven.png").path

@@ -36,6 +36,20 @@ struct BundleCommandsTests {
         #expect(result.status == 0 && result.text.contains("10 labels"), "\(result.errors)")
     }
 
+    /// As Notepad, PowerShell and Excel write UTF-8: the mark is part of no label, no word of JSON, and no heading.
+    @Test func byteOrderMarksArePassedOver() throws {
+        let folder = try copy { "\u{FEFF}" + $0 }
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let labels = folder.appendingPathComponent("labels.txt")
+        try ("\u{FEFF}" + String(contentsOf: labels, encoding: .utf8)).write(
+            to: labels, atomically: true, encoding: .utf8)
+        let expected = folder.appendingPathComponent("expected.csv")
+        let zero = SharedData.packageRoot.appendingPathComponent("examples/zero-colours.png").path
+        try "\u{FEFF}picture,label\r\n\(zero),0\r\n".write(to: expected, atomically: true, encoding: .utf8)
+        let result = try ocelli(["check", folder.path, "--against", expected.path, "--at-least", "1"])
+        #expect(result.status == 0 && result.text.contains("1 of 1 agree"), "\(result.text)\(result.errors)")
+    }
+
     @Test func everyProblemIsReportedWithItsPlace() throws {
         let folder = try copy {
             $0.replacingOccurrences(of: "\"GRAY\"", with: "\"GREY\"").replacingOccurrences(

@@ -197,7 +197,7 @@ struct NamedModelsTests {
         let daemon = try Daemon(models + ["--repository-poll=0"])
         let answer = try Curl.run(daemon.url + "/readyz")
         #expect(answer.status == 503 && answer.headers["retry-after"] == "1")
-        let names = (1...10).map { "m\(100 + $0) is failed" }.joined(separator: ", ")
+        let names = (1...10).map { "m\(100 + $0) has failed" }.joined(separator: ", ")
         #expect(answer.error == "not ready: \(names) and 2 more")
         #expect(daemon.stop() == 0)
     }

@@ -38,6 +38,26 @@ struct PageTests {
         #expect(result.status == 0, "\(result.text)\(result.errors)")
     }
 
+    /// A model of two classes that is loaded for its first request; two files, text and a proxy's error.
+    @Test(.enabled(if: chromium != nil, "Chromium is not installed (apt install chromium)"))
+    func lazyModelsAndDropsAreHandled() throws {
+        let product = SharedData.packageRoot.appendingPathComponent("Tests/Fixtures/coreml/product")
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-page-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try FileManager.default.copyItem(
+            at: product.appendingPathComponent("pixels.mlmodel"), to: folder.appendingPathComponent("pixels.mlmodel"))
+        let daemon = try Daemon(["--models", folder.path, "--load", "lazy"])
+        let result = try Shell.run(
+            SharedData.packageRoot.appendingPathComponent("Tests/Tools/browse").path,
+            [
+                try #require(Self.chromium), daemon.url + "/", "--drop", product.appendingPathComponent("red.png").path,
+                "dark", "2",
+            ])
+        #expect(result.status == 0, "\(result.text)\(result.errors)")
+        daemon.stop()
+    }
+
     /// Chooses a picture, draws one with the keyboard, runs the line that is shown, and looks at names and errors.
     @Test(.enabled(if: chromium != nil, "Chromium is not installed (apt install chromium)"))
     func aBrowserCanUseIt() throws {

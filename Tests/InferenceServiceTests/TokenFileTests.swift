@@ -32,6 +32,11 @@ import Testing
         #expect(!file.problems.joined().contains(Self.secret), "a token is in the message")
     }
 
+    @Test func aByteOrderMarkIsNotPartOfTheFirstLine() {
+        #expect(read("\u{FEFF}infer \(Self.secret)").problems == [])
+        #expect(read("\u{FEFF}# a remark\ninfer \(Self.secret)").problems == [])
+    }
+
     @Test func everyMistakeIsNamedAtOnce() {
         #expect(read("infer\nread short\nnobody \(Self.secret)").problems.count == 3)
     }

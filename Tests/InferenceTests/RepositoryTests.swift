@@ -51,6 +51,25 @@ import Testing
         #expect(reported.first?.contains("/m has its name") == true, "\(reported)")
     }
 
+    /// No path of a request can hold these names.
+    @Test func modelsThatNoRequestCanNameAreReported() throws {
+        let folder = try TemporaryFolder()
+        let names = ["a\nb", "c\\d", "e\u{1B}[31m", "f\u{7F}"]
+        for name in names { try folder.write([name + "/model.json": Bundles.manifest(), name + "/m.onnx": ""]) }
+        try folder.write(["g h/model.json": Bundles.manifest(), "g h/m.onnx": "", "é\"<%2f?#.onnx": ""])
+        #expect(mkdir(folder.url.path + "/i\u{FF}", 0o755) == 0)
+        let bytes = Array(folder.url.path.utf8CString.dropLast()) + "/j".utf8.map(CChar.init) + [-1, 0]
+        #expect(mkdir(bytes, 0o755) == 0)
+        let (repository, _) = try Bundles.repository(folder)
+        #expect(repository.names == ["g h", "é\"<%2f?#"])
+        let reported = repository.leftOut
+        #expect(reported.count == 6, "\(reported)")
+        for name in names {
+            #expect(reported.contains { $0.hasPrefix(name + " (its name has a control character or a backslash") })
+        }
+        #expect(reported.contains { $0.hasSuffix(" (its name is not UTF-8 text)") }, "\(reported)")
+    }
+
     @Test func everyFolderThatCannotBeReadIsNamed() throws {
         let repository = ModelRepository(
             folders: ["/nonexistent/a", "/nonexistent/b"], configuration: ModelConfiguration())

@@ -219,7 +219,7 @@ package struct ModelBundle: Sendable {
         _ file: String, jsonPath: String, bundle: String, problems: ProblemList
     ) -> [String]? {
         guard let data = readFile(file, jsonPath: jsonPath, bundle: bundle, problems: problems) else { return nil }
-        guard let text = String(validating: data, as: UTF8.self) else {
+        guard let text = String(validating: data, as: UTF8.self)?.withoutByteOrderMark else {
             problems.add(jsonPath, "\"\(file)\" is not UTF-8 text")
             return nil
         }

@@ -37,7 +37,16 @@ struct RepositoryScanner: Sendable {
             try refuseBundles(in: folder, names: names)
             return [Found(name: ModelBundle.servedName(of: folder), version: nil, path: folder, folder: folder)]
         }
-        return names.filter { !Self.isPassedOver($0) }.flatMap { found(at: $0, in: folder) }
+        return names.filter { !Self.isPassedOver($0) && Self.problem(ofName: $0) == nil }.flatMap {
+            found(at: $0, in: folder)
+        }
+    }
+
+    /// Why no request could name a model that is called so: what paths may hold is up to `HTTPWire`.
+    private static func problem(ofName name: String) -> String? {
+        let isUnnameable = name.utf8.contains { $0 < 0x20 || $0 == 0x7F || $0 == UInt8(ascii: "\\") }
+        return isUnnameable
+            ? "its name has a control character or a backslash, which no request can send: rename it" : nil
     }
 
     /// A folder with model.json is one bundle. With other bundles in it, which would not be served, that file was put in the
@@ -182,11 +191,14 @@ struct RepositoryScanner: Sendable {
         return names.filter { !Self.isPassedOver($0) }.compactMap { entry in
             let path = folder + "/" + entry
             if found.contains(where: { $0.path == path || $0.path.hasPrefix(path + "/") }) { return nil }
+            if let problem = Self.problem(ofName: entry) { return "\(entry) (\(problem))" }
             if let other = found.first(where: { $0.name == ModelBundle.servedName(of: entry) }) {
                 return "\(entry) (\(other.path) has its name)"
             }
             return switch try? files.kind(path) {
-            case .missing, nil: "\(entry) (a broken link)"
+            // Names that are not UTF-8 are repaired when they are read, and then name nothing.
+            case .missing, nil:
+                "\(entry) (\(entry.contains("\u{FFFD}") ? "its name is not UTF-8 text" : "a broken link"))"
             case .folder:
                 "\(entry) (a folder without model.json, saved_model.pb, one model file, or numbered versions with one model each)"
             case .file: "\(entry) (not a model file: unknown extension)"

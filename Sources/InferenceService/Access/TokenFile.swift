@@ -1,5 +1,6 @@
 internal import FoundationEssentials
 internal import Glibc
+internal import JSON
 internal import SystemSupport
 
 /// Bearer tokens, and what each of them opens. The file's text:
@@ -26,6 +27,7 @@ package struct TokenFile: Sendable {
     package init(text: String, name: String) {
         var entries: [Entry] = []
         var problems: [String] = []
+        let text = text.withoutByteOrderMark
         for (index, line) in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).enumerated() {
             let words = line.split(whereSeparator: { $0 == " " || $0 == "\t" || $0 == "\r" })
             guard let first = words.first, !first.hasPrefix("#") else { continue }

@@ -69,6 +69,7 @@ package struct ServiceError: Error, Sendable {
         let names = missing.prefix(Self.mostNames).map { model in
             switch model.state {
             case nil: "\(model.name) does not exist"
+            case .failed: "\(model.name) has failed"
             case .some(let state): "\(model.name) is \(state.name)"
             }
         }

@@ -28,10 +28,11 @@ package enum LabelFile {
         }
         let lower = name.lowercased()
         if lower.hasSuffix(".json") { return try json(bytes) }
-        guard let text = String(validating: bytes, as: UTF8.self) else { throw FactError("is not UTF-8 text") }
+        guard let text = String(validating: bytes, as: UTF8.self)?.withoutByteOrderMark else {
+            throw FactError("is not UTF-8 text")
+        }
         var lines = text.split(omittingEmptySubsequences: false) { $0 == "\n" || $0 == "\r\n" || $0 == "\r" }.map(
             String.init)
-        if lines.first?.hasPrefix("\u{FEFF}") == true { lines[0] = String(lines[0].unicodeScalars.dropFirst()) }
         // Empty lines at the end are not labels.
         while lines.last?.trimmed == "" { lines.removeLast() }
         guard !lines.isEmpty else { throw FactError("has no names") }

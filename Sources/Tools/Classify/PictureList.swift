@@ -1,6 +1,7 @@
 internal import CSystem
 internal import FoundationEssentials
 internal import Inference
+internal import JSON
 internal import SystemSupport
 
 /// A list of pictures, one a line: a path, or a JSON object with `path`. Read as it comes, so that a pipe may go on for days.
@@ -85,7 +86,8 @@ struct PictureList: Sendable {
 
     /// The entry of a line; nil for a blank one.
     private func entry(_ bytes: [UInt8]) -> Entry? {
-        var text = String(decoding: bytes, as: UTF8.self)
+        // At the start of the list, and of lists that were put together. No path begins with it.
+        var text = String(decoding: bytes, as: UTF8.self).withoutByteOrderMark
         if text.hasSuffix("\r") { text.removeLast() }
         guard let first = text.first(where: { $0 != " " && $0 != "\t" }) else { return nil }
         guard first == "{" else { return Entry(path: .success(text), name: text) }

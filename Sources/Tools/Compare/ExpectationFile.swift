@@ -28,7 +28,9 @@ struct ExpectationFile {
     /// - Throws: a sentence with the line that is wrong.
     init(path: String) throws(StartupError) {
         let bytes = try InputFile.read(path, most: Self.mostBytes)
-        guard let text = String(validating: bytes, as: UTF8.self) else { throw StartupError("is not UTF-8 text") }
+        guard let text = String(validating: bytes, as: UTF8.self)?.withoutByteOrderMark else {
+            throw StartupError("is not UTF-8 text")
+        }
         let lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).map(String.init)
         guard lines.count <= Self.mostRows else {
             throw StartupError("has \(lines.count) lines: at most \(Self.mostRows) are read")
