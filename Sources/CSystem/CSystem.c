@@ -232,6 +232,11 @@ int csys_queued(int fd) {
     return ioctl(fd, TIOCOUTQ, &count) < 0 ? -errno : count;  // SIOCOUTQ by its other name
 }
 
+int csys_unread(int fd) {
+    int count = 0;
+    return ioctl(fd, FIONREAD, &count) < 0 || count < 0 ? 0 : count;
+}
+
 int csys_local_address(int fd, struct csys_address *address) {
     address->length = sizeof address->storage;
     return getsockname(fd, (struct sockaddr *)&address->storage, &address->length) < 0 ? -errno : 0;

@@ -23,8 +23,8 @@ package enum SettingsTable {
                 "Addresses to listen on: \"HOST:PORT\", \"[IPV6]:PORT\", \":PORT\" for all interfaces, \"unix:PATH\" or "
                     + "\"unix:PATH?mode=0660&owner=USER:GROUP\" for a Unix-domain socket, \"systemd\" for sockets passed by socket activation. "
                     + "?routes=infer,read,admin (any of them) limits an address to predictions, to models and metrics, or to the "
-                    + "model repository; health and readiness are served everywhere. ?proxy=v2 expects the PROXY protocol, version 2, "
-                    + "on each connection. "
+                    + "model repository; health and readiness are served everywhere. ?proxy=v1 and ?proxy=v2 expect a PROXY "
+                    + "protocol header of that version on each connection. "
                     + "Passed sockets replace these addresses unless \"systemd\" is among them. Under the packaged unit only this "
                     + "machine may connect: `systemctl edit ocelli` and set IPAddressAllow= for other clients (docs/operations.md)."
             )
@@ -183,21 +183,16 @@ package enum SettingsTable {
     static let http = Group(
         title: "HTTP",
         settings: [
-            .bytes("max_body", \.maxBody, 1...(4 << 30), "Maximum size of a request body.")
-                .needingRestart,
+            .bytes("max_body", \.maxBody, 1...(4 << 30), "Maximum size of a request body."),
             .automaticBytes(
                 "max_total_body", \.maxTotalBody, 1...(1 << 40),
                 "Memory for all request bodies that are being received or held. At the limit the server stops "
                     + "reading from sockets and refuses the slowest bodies (408). auto: 256MiB, or an eighth of the "
-                    + "memory that this process may use if that is less."
-            )
-            .needingRestart,
+                    + "memory that this process may use if that is less."),
             .automaticBytes(
                 "max_total_answers", \.maxTotalAnswers, 1...(1 << 40),
                 "Memory for all answers that clients have not read yet. At the limit the connections that "
-                    + "have made no progress for longest are closed. auto: a quarter of max_total_body."
-            )
-            .needingRestart,
+                    + "have made no progress for longest are closed. auto: a quarter of max_total_body."),
             .bytes("max_request_line", \.maxRequestLine, 64...(1 << 20), "Maximum length of a request line.")
                 .needingRestart,
             .bytes("max_header", \.maxHeader, 256...(1 << 20), "Maximum size of the header fields of a request.")
@@ -236,9 +231,7 @@ package enum SettingsTable {
             .integer(
                 "max_connections", \.maxConnections, 1...1_000_000,
                 "Maximum number of connections, shared equally between event_loops. At the limit connections "
-                    + "are closed for new ones: idle ones first, then those that make the slowest progress."
-            )
-            .needingRestart,
+                    + "are closed for new ones: idle ones first, then those that make the slowest progress."),
             .integer(
                 "max_requests_per_connection", \.maxRequestsPerConnection, 1...1_000_000_000,
                 "Close a connection after this many requests, so that load balancers can redistribute "

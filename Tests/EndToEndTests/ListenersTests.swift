@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What listeners serve, and whom they take for the client: `?routes=`, `?proxy=v2` and `trusted_proxies`.
+/// What listeners serve, and whom they take for the client: `?routes=`, `?proxy=` and `trusted_proxies`.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
 struct ListenersTests {
     private static func addresses(of daemon: Daemon) -> [String] {
@@ -46,14 +46,17 @@ struct ListenersTests {
     @Test func variableListsAddressesWithTheirRoutes() throws {
         let result = try Shell.run(
             Daemon.binary.path, ["serve", "--models", "/nowhere"],
-            environment: ["OCELLI_LISTEN": "127.0.0.1:0?routes=infer,reed,127.0.0.1:0?proxy=v1"])
+            environment: ["OCELLI_LISTEN": "127.0.0.1:0?routes=infer,reed,127.0.0.1:0?proxy=v3"])
         #expect(result.errors.contains("\"127.0.0.1:0?routes=infer,reed\": \"reed\" is not a group of routes"))
-        #expect(result.errors.contains("proxy=v1: expected proxy=v2"))
+        #expect(result.errors.contains("proxy=v3: expected proxy=v1 or proxy=v2"))
     }
 
     /// The header of a proxy in front for a client of 203.0.113.7, or of its own connections.
-    private static func proxyHeader(local: Bool = false) -> [UInt8] {
-        [13, 10, 13, 10, 0, 13, 10, 0x51, 0x55, 0x49, 0x54, 10]
+    private static func proxyHeader(_ version: String = "v2", local: Bool = false) -> [UInt8] {
+        if version == "v1" {
+            return Array((local ? "PROXY UNKNOWN\r\n" : "PROXY TCP4 203.0.113.7 127.0.0.1 4660 80\r\n").utf8)
+        }
+        return [13, 10, 13, 10, 0, 13, 10, 0x51, 0x55, 0x49, 0x54, 10]
             + (local ? [0x20, 0, 0, 0] : [0x21, 0x11, 0, 12, 203, 0, 113, 7, 127, 0, 0, 1, 0x12, 0x34, 0, 80])
     }
 
@@ -68,16 +71,16 @@ struct ListenersTests {
         try #require(UInt16(daemon.url.split(separator: ":").last ?? ""))
     }
 
-    @Test func proxyHeadersNameTheClient() throws {
-        let daemon = try Daemon(["--trusted-proxies", "127.0.0.1"], listen: "127.0.0.1:0?proxy=v2")
+    @Test(arguments: ["v1", "v2"]) func proxyHeadersNameTheClient(version: String) throws {
+        let daemon = try Daemon(["--trusted-proxies", "127.0.0.1"], listen: "127.0.0.1:0?proxy=\(version)")
         let port = try port(daemon)
         // In one piece with two requests, and byte by byte.
         let whole = try RawClient(port: port)
-        try whole.send(Self.proxyHeader() + Self.request("GET", "/healthz") + Self.request("GET", "/v2"))
+        try whole.send(Self.proxyHeader(version) + Self.request("GET", "/healthz") + Self.request("GET", "/v2"))
         #expect(try whole.response().status == 200)
         #expect(try whole.response().status == 200)
         let slow = try RawClient(port: port)
-        for byte in Self.proxyHeader() + Self.request("GET", "/v1/models") {
+        for byte in Self.proxyHeader(version) + Self.request("GET", "/v1/models") {
             try slow.send([byte])
             usleep(2000)
         }
@@ -87,23 +90,26 @@ struct ListenersTests {
         }
         // Behind one more proxy, in front of which the client is.
         let chain = try RawClient(port: port)
-        try chain.send(Self.proxyHeader() + Self.request("GET", "/metrics", ["X-Forwarded-For: 198.51.100.1"]))
+        try chain.send(Self.proxyHeader(version) + Self.request("GET", "/metrics", ["X-Forwarded-For: 198.51.100.1"]))
         #expect(try chain.response().status == 200)
         #expect(daemon.waitForLog("203.0.113.7:4660 GET /metrics"), "\(daemon.log)")
         // The proxy's own connection.
         let own = try RawClient(port: port)
-        try own.send(Self.proxyHeader(local: true) + Self.request("GET", "/readyz"))
+        try own.send(Self.proxyHeader(version, local: true) + Self.request("GET", "/readyz"))
         #expect(try own.response().status == 200)
         #expect(daemon.waitForLog("127.0.0.1:") && !daemon.log.contains("203.0.113.7:4660 GET /readyz"))
         #expect(daemon.stop() == 0)
     }
 
-    @Test func whatIsNoProxyHeaderEndsTheConnection() throws {
-        let daemon = try Daemon(listen: "127.0.0.1:0?proxy=v2")
-        #expect(daemon.log.contains("proxy=v2 without trusted_proxies"))
+    @Test(arguments: [("v1", "v2"), ("v2", "v1")])
+    func whatIsNoProxyHeaderEndsTheConnection(version: String, other: String) throws {
+        let daemon = try Daemon(listen: "127.0.0.1:0?proxy=\(version)")
+        #expect(daemon.log.contains("proxy=\(version) without trusted_proxies"))
         let port = try port(daemon)
         for bytes in [
-            Self.request("GET", "/healthz"), Array("PROXY TCP4 1.2.3.4 5.6.7.8 1 2\r\n".utf8),
+            Self.request("GET", "/healthz"), Self.proxyHeader(other) + Self.request("GET", "/healthz"),
+            Array("PROXY TCP4 1.2.3.4 5.6.7.8 1 2\n".utf8),
+            Array("PROXY UNKNOWN \(String(repeating: "x", count: 200))".utf8),
             Array(Self.proxyHeader().prefix(12)) + [0x21, 0x11, 0xFF, 0xFF],
             Array(Self.proxyHeader().prefix(12)) + [0x21, 0x11, 0, 4, 1, 2, 3, 4], [0xFF],
         ] {
@@ -114,7 +120,7 @@ struct ListenersTests {
         #expect(daemon.waitForLog("refused_proxy_header"))
         // Nobody is trusted: the header is read, and its client ignored.
         let client = try RawClient(port: port)
-        try client.send(Self.proxyHeader() + Self.request("GET", "/metrics"))
+        try client.send(Self.proxyHeader(version) + Self.request("GET", "/metrics"))
         let page = String(decoding: try client.response().body, as: UTF8.self)
         #expect(page.contains("proxy_header"))
         #expect(!daemon.log.contains("203.0.113.7"))
@@ -140,17 +146,19 @@ struct ListenersTests {
             }
         }
         #expect(daemon.stop() == 0)
-        let proxied = try Daemon(settings, listen: "127.0.0.1:0?proxy=v2")
-        for header in [Self.proxyHeader(), Self.proxyHeader(local: true)] {
-            for action in ["load", "unload"] {
-                let client = try RawClient(port: try port(proxied))
-                try client.send(header + Self.request("POST", "/v2/repository/models/digits/" + action))
-                let answer = try client.response()
-                let text = String(decoding: answer.body, as: UTF8.self)
-                #expect(answer.status == 403 && text.contains("PROXY protocol"), "\(text)")
+        for version in ["v1", "v2"] {
+            let proxied = try Daemon(settings, listen: "127.0.0.1:0?proxy=\(version)")
+            for header in [Self.proxyHeader(version), Self.proxyHeader(version, local: true)] {
+                for action in ["load", "unload"] {
+                    let client = try RawClient(port: try port(proxied))
+                    try client.send(header + Self.request("POST", "/v2/repository/models/digits/" + action))
+                    let answer = try client.response()
+                    let text = String(decoding: answer.body, as: UTF8.self)
+                    #expect(answer.status == 403 && text.contains("PROXY protocol"), "\(text)")
+                }
             }
+            #expect(proxied.stop() == 0)
         }
-        #expect(proxied.stop() == 0)
     }
 
     @Test func fieldsNameTheClientWhereTheirSenderIsTrusted() throws {

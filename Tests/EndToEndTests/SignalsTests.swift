@@ -12,19 +12,27 @@ struct SignalsTests {
     }
 
     @Test func aReloadTakesTheNewSettingsAndSaysWhichNeedARestart() throws {
-        let file = try Self.temporary("{ top: 2, max_connections: 100 }")
+        let file = try Self.temporary("{ top: 2, max_connections: 100, max_body: '30KiB' }")
         defer { try? FileManager.default.removeItem(at: file) }
         let daemon = try Daemon(["--config", file.path])
         let classify = daemon.url + "/v1/classify"
+        func large() throws -> Int {
+            try Curl.run(classify, ["--data-binary", "@-"], input: Data(count: 50_000)).status
+        }
+        #expect(try large() == 413)
         #expect(try Curl.post(BadInputTests.seven, to: classify).classifications.count == 2)
-        try "{ top: 4, max_connections: 200, log_format: 'json' }".write(to: file, atomically: true, encoding: .utf8)
+        try
+            "{ top: 4, max_connections: 200, max_body: '60KiB', trusted_proxies: '10.0.0.0/8', log_format: 'json' }"
+            .write(to: file, atomically: true, encoding: .utf8)
         daemon.signal(SIGHUP)
         #expect(daemon.waitForLog("reload: done"))
         #expect(try Curl.post(BadInputTests.seven, to: classify).classifications.count == 4)
-        #expect(daemon.log.contains("takes effect after a restart: max_connections"), "\(daemon.log)")
+        #expect(daemon.log.contains("takes effect after a restart: trusted_proxies"), "\(daemon.log)")
         #expect(daemon.log.contains("\"message\":\"reload: done\""), "\(daemon.log)")
+        #expect(try large() == 415, "its length is allowed now")
+        #expect(daemon.log.contains("limits: max_body is 60KiB now, and was 30KiB"), "\(daemon.log)")
         let page = try Curl.run(daemon.url + "/metrics").text
-        #expect(MetricsTests.value("ocelli_connections_limit", in: page) == 100)
+        #expect(MetricsTests.value("ocelli_connections_limit", in: page) == 200)
         #expect(MetricsTests.value("ocelli_reloads_total{result=\"ok\"}", in: page) == 1)
         #expect(daemon.stop() == 0)
     }

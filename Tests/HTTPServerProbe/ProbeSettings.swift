@@ -19,7 +19,7 @@ enum ProbeSettings {
             if ["listen", "listenToProxies"].contains(parts[0]) {
                 guard let address = ListenerAddress(parsing: parts[1]) else { throw Unknown(argument: argument) }
                 listeners.append(
-                    ListenerConfiguration(address, expectsProxyHeader: parts[0] == "listenToProxies"))
+                    ListenerConfiguration(address, proxyHeader: parts[0] == "listenToProxies" ? .two : nil))
                 continue
             }
             if parts[0] == "trusted" {
@@ -42,6 +42,7 @@ enum ProbeSettings {
             case "maxTotalAnswers": configuration.maxTotalAnswerBytes = number
             case "bodyTimeout": configuration.bodyTimeout = time
             case "bodyBudgetTimeout": configuration.bodyBudgetTimeout = time
+            case "bodyPatience": configuration.bodyPatience = time
             case "writeTimeout": configuration.writeTimeout = time
             case "lingerTimeout": configuration.lingerTimeout = time
             case "probeInterval": configuration.probeInterval = time

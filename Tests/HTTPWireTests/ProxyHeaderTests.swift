@@ -12,7 +12,7 @@ import Testing
         return signature + [command, kind, UInt8(length >> 8 & 0xFF), UInt8(length & 0xFF)] + rest
     }
 
-    private func parse(_ bytes: [UInt8]) -> ProxyHeader.Result { bytes.withUnsafeBytes { ProxyHeader.parse($0) } }
+    private func parse(_ bytes: [UInt8]) -> ProxyHeader.Result { bytes.withUnsafeBytes { ProxyHeader.parse($0, .two) } }
 
     private static let four: [UInt8] = [203, 0, 113, 7, 192, 0, 2, 1, 0x12, 0x34, 0, 80]
     private static let six: [UInt8] =
@@ -93,6 +93,134 @@ import Testing
                 }
             }
         }
+    }
+}
+
+/// Lines of the PROXY protocol, version 1: the specification's own, and made from it.
+@Suite struct ProxyLineTests {
+    private static let longSix = "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff"
+
+    private func parse(_ bytes: [UInt8]) -> ProxyHeader.Result { bytes.withUnsafeBytes { ProxyHeader.parse($0, .one) } }
+
+    @Test(
+        arguments: [
+            // The specification's example, and its longest lines with the lengths it gives.
+            ("PROXY TCP4 192.168.0.1 192.168.0.11 56324 443", "192.168.0.1:56324", 47),
+            ("PROXY TCP4 255.255.255.255 255.255.255.255 65535 65535", "255.255.255.255:65535", 56),
+            ("PROXY TCP6 \(longSix) \(longSix) 65535 65535", "[\(longSix)]:65535", 104),
+            ("PROXY UNKNOWN", "nobody", 15), ("PROXY UNKNOWN \(longSix) \(longSix) 65535 65535", "nobody", 107),
+            ("PROXY UNKNOWN ", "nobody", 16), ("PROXY UNKNOWN \u{0} 1.2.3 x", "nobody", 25),
+            ("PROXY TCP6 2001:db8::7 2001:DB8::1 0 443", "[2001:db8::7]:0", 42),
+            ("PROXY TCP6 :: ::1 1 2", "[::]:1", 23),
+            // A mapped address is the IPv4 address.
+            ("PROXY TCP6 ::ffff:192.0.2.1 ::1 1 2", "192.0.2.1:1", 37),
+        ])
+    func wholeLines(line: String, source: String, length: Int) {
+        let bytes = Array("\(line)\r\n".utf8)
+        #expect(bytes.count == length)
+        for following in ["", "GET / HTTP/1.1\r\n", "\r\n"] {
+            guard case .header(let header, let size) = parse(bytes + Array(following.utf8)) else {
+                Issue.record("\(parse(bytes))")
+                return
+            }
+            #expect(size == length && header.source?.description ?? "nobody" == source)
+        }
+        for count in 0..<bytes.count { #expect(parse(Array(bytes[..<count])) == .needMore, "\(count) bytes") }
+    }
+
+    @Test(
+        arguments: [
+            "GET / HTTP/1.1\r\n\r\n", "\r\n", "proxy TCP4 1.2.3.4 5.6.7.8 1 2\r\n",
+            "PROXY  TCP4 1.2.3.4 5.6.7.8 1 2\r\n",
+            "PROXY\tTCP4 1.2.3.4 5.6.7.8 1 2\r\n", "PROXY UDP4 1.2.3.4 5.6.7.8 1 2\r\n", "PROXY TCP5", "PROXY tcp4 ",
+            "PROXY \r\n",
+            "PROXY TCP4\r\n", "PROXY TCP4 \r\n", "PROXY TCP4 1.2.3.4\r\n", "PROXY TCP4 1.2.3.4 5.6.7.8 1\r\n",
+            "PROXY TCP4 1.2.3.4 5.6.7.8 1 2 \r\n", "PROXY TCP4 1.2.3.4 5.6.7.8 1 2 3\r\n",
+            "PROXY TCP4 1.2.3.4  5.6.7.8 1 2\r\n",
+            "PROXY TCP4 1.2.3.4 5.6.7.8 1 65536\r\n", "PROXY TCP4 1.2.3.4 5.6.7.8 01 2\r\n",
+            "PROXY TCP4 1.2.3.4 5.6.7.8 1 00\r\n",
+            "PROXY TCP4 1.2.3.4 5.6.7.8 +1 2\r\n", "PROXY TCP4 1.2.3.4 5.6.7.8 -1 2\r\n",
+            "PROXY TCP4 1.2.3.4 5.6.7.8 1  2\r\n",
+            "PROXY TCP4 01.2.3.4 5.6.7.8 1 2\r\n", "PROXY TCP4 1.2.3 5.6.7.8 1 2\r\n",
+            "PROXY TCP4 1.2.3.256 5.6.7.8 1 2\r\n",
+            "PROXY TCP4 1.2.3.4.5 5.6.7.8 1 2\r\n", "PROXY TCP4 0x1.2.3.4 5.6.7.8 1 2\r\n",
+            "PROXY TCP4 1.2.3.4\u{0} 5.6.7.8 1 2\r\n",
+            "PROXY TCP4 ::1 ::1 1 2\r\n", "PROXY TCP6 1.2.3.4 5.6.7.8 1 2\r\n", "PROXY TCP6 ::1 1.2.3.4 1 2\r\n",
+            "PROXY TCP6 :::1 ::1 1 2\r\n", "PROXY TCP6 ::1%lo ::1 1 2\r\n", "PROXY TCP6 [::1] ::1 1 2\r\n",
+            "PROXY TCP6 1:2 ::1 1 2\r\n",
+            "PROXY TCP6 12345::1 ::1 1 2\r\n", "PROXY TCP4 1.2.3.4 a.b 1 2\r\n", "PROXY TCP4 1.2.3.4 5.6.7.8 1 2\n",
+            "PROXY TCP4 1.2.3.4 5.6.7.8 1 2\rG", "PROXY UNKNOWN\n", "PROXY UNKNOWN \nGET / HTTP/1.1\r\n",
+            "PROXY UNKNOWNS\r\n",
+            "PROXY UNKNOWN \(String(repeating: "x", count: 92))\r\n", "PROXY TCP4 \(String(repeating: "1", count: 96))",
+            "PROXY UNKNOWN \(String(repeating: "x", count: 92))\r", "\r\n\r\n\u{0}\r\nQUIT\n",
+        ])
+    func malformedLines(line: String) {
+        guard case .malformed(let reason) = parse(Array(line.utf8)) else {
+            Issue.record("\(parse(Array(line.utf8)))")
+            return
+        }
+        #expect(!reason.isEmpty)
+    }
+
+    /// What a line says, read word by word. Nil: it is malformed.
+    private static func read(_ line: [UInt8]) -> String? {
+        guard line.count <= 107, line.suffix(2) == [13, 10], !line.dropLast(2).contains(where: { $0 == 13 || $0 == 10 })
+        else {
+            return nil
+        }
+        let words = String(decoding: line.dropLast(2), as: UTF8.self).components(separatedBy: " ")
+        if words.starts(with: ["PROXY", "UNKNOWN"]) { return "nobody" }
+        guard words.count == 6, words[0] == "PROXY", ["TCP4", "TCP6"].contains(words[1]) else { return nil }
+        let ports = words[4...].compactMap { word in UInt16(word).flatMap { "\($0)" == word ? $0 : nil } }
+        guard ports.count == 2, let port = ports.first else { return nil }
+        for address in words[2...3] {
+            let numbers = address.components(separatedBy: ".").map { word in
+                UInt8(word).flatMap { "\($0)" == word ? $0 : nil }
+            }
+            guard words[1] == "TCP4", numbers.count == 4, numbers.allSatisfy({ $0 != nil }) else { return nil }
+        }
+        return "\(words[2]):\(port)"
+    }
+
+    /// Random lines, and such with a wrong byte: read as they are read word by word, in whatever pieces they come.
+    @Test func randomLines() {
+        let seed = SplitMix.seed(for: "PROXY lines")
+        var random = SplitMix(seed: seed)
+        func number(_ most: UInt64) -> String { String(random.next() % (most + 1)) }
+        func address() -> String { (0..<4).map { _ in number(255) }.joined(separator: ".") }
+        var accepted = 0
+        for _ in 0..<20_000 {
+            let isUnknown = random.next() % 8 == 0
+            let text =
+                isUnknown
+                ? "PROXY UNKNOWN \(address())"
+                : "PROXY TCP4 \(address()) \(address()) \(number(65_535)) \(number(65_535))"
+            var line = Array("\(text)\r\n".utf8)
+            let wrong = Array(" .:0123456789\r\nAPROXYTC4\u{0}~".utf8)
+            let place = Int(random.next() % UInt64(line.count)), byte = wrong[Int(random.next() % UInt64(wrong.count))]
+            switch random.next() % 4 {
+            case 0: line[place] = byte
+            case 1: line.insert(byte, at: place)
+            case 2: line.remove(at: place)
+            default: break
+            }
+            // Only lines that end where they should: what follows an end within is another matter.
+            let expected = Self.read(line)
+            var verdict = ProxyHeader.Result.needMore
+            for end in 0...line.count where verdict == .needMore {
+                verdict = parse(Array(line[..<end]))
+                if case .header(_, let size) = verdict { #expect(size == end, "seed \(seed)") }
+            }
+            switch verdict {
+            case .header(let header, let size) where size == line.count:
+                accepted += 1
+                #expect(header.source?.description ?? "nobody" == expected, "seed \(seed): \(line)")
+            case .header: break
+            case .malformed, .needMore:
+                #expect(expected == nil, "seed \(seed): \(String(decoding: line, as: UTF8.self))")
+            }
+        }
+        #expect(accepted > 5000)
     }
 }
 

@@ -1,4 +1,5 @@
 import HTTPServer
+import HTTPWire
 import InferenceService
 import Testing
 
@@ -34,24 +35,25 @@ import Testing
 
     @Test(
         arguments: [
-            ("127.0.0.1:80?routes=infer", [AccessClass.infer], false),
-            ("[::1]:80?routes=read,admin", [.read, .admin], false),
-            (":80?proxy=v2", nil, true), (":80?routes=admin&proxy=v2", [.admin], true),
-            ("unix:/run/x?mode=0600&routes=admin&owner=a:b", [.admin], false),
-            ("systemd:web?routes=infer", [.infer], false),
-        ] as [(String, [AccessClass]?, Bool)])
-    func optionsStandBehindTheAddress(_ text: String, routes: [AccessClass]?, isProxied: Bool) throws {
+            ("127.0.0.1:80?routes=infer", [AccessClass.infer], nil),
+            ("[::1]:80?routes=read,admin", [.read, .admin], nil),
+            (":80?proxy=v1", nil, .one), (":80?proxy=v2", nil, .two), (":80?routes=admin&proxy=v2", [.admin], .two),
+            ("unix:/run/x?mode=0600&routes=admin&owner=a:b", [.admin], nil),
+            ("systemd:web?routes=infer", [.infer], nil),
+        ] as [(String, [AccessClass]?, ProxyHeader.Version?)])
+    func optionsStandBehindTheAddress(_ text: String, routes: [AccessClass]?, version: ProxyHeader.Version?) throws {
         let plan = try ListenPlan([text], passed: Self.none)
         #expect(plan.routes == [routes.map { Set($0) }])
-        #expect(plan.listeners.map(\.expectsProxyHeader) == [isProxied])
+        #expect(plan.listeners.map(\.proxyHeader) == [version])
         let expected = text.hasPrefix("unix") ? "unix:/run/x?mode=0600&owner=a:b" : String(text.prefix { $0 != "?" })
         #expect(plan.addresses == [try #require(ListenerAddress(parsing: expected))])
     }
 
     @Test(arguments: [
         (":80?routes=", "\"\" is not a group of routes"), (":80?routes=infer,", "\"\" is not a group"),
-        (":80?routes=health", "\"health\" is not a group"), (":80?routes", "is not a group"), (":80?proxy", "proxy=v2"),
-        (":80?proxy=v1", "proxy=v1: expected proxy=v2"), (":80?mode=0600", "cannot listen on"),
+        (":80?routes=health", "\"health\" is not a group"), (":80?routes", "is not a group"),
+        (":80?proxy", "proxy=v1 or proxy=v2"),
+        (":80?proxy=v3", "proxy=v3: expected proxy=v1 or proxy=v2"), (":80?mode=0600", "cannot listen on"),
         (":80?", "cannot listen on"),
         ("?routes=infer", "cannot listen on"),
     ])
@@ -64,7 +66,7 @@ import Testing
 
     /// A socket of systemd's would otherwise serve what the address does not.
     @Test func passedSocketsDoNotTakeThePlaceOfAddressesWithOptions() {
-        for text in ["127.0.0.1:9?routes=infer", "127.0.0.1:9?proxy=v2"] {
+        for text in ["127.0.0.1:9?routes=infer", "127.0.0.1:9?proxy=v1", "127.0.0.1:9?proxy=v2"] {
             let error = #expect(throws: StartupError.self) { try ListenPlan([text], passed: Self.one) }
             #expect(error?.description.contains("systemd:NAME") == true)
         }

@@ -130,21 +130,25 @@ import Testing
         #expect(try world.admission(Self.index) == 1000)
         let settings = await world.reload {
             $0.tokensFile = tokens
-            $0.maxBody = 7
+            $0.maxBody = 500
+            $0.maxHeader = 700
+            $0.listen = ["127.0.0.1:1"]
+            $0.trustedProxies = ["10.0.0.0/8"]
             $0.maxDeadline = 0.5
             $0.defaultModel = "nosuch"
         }
         #expect(settings.maxDeadline == 0.5)
-        #expect(settings.maxBody == 1000, "only a restart changes it")
+        #expect(settings.maxBody == 500)
+        #expect(settings.maxHeader == Settings().maxHeader, "only a restart changes it")
         #expect(try world.admission(Self.index) == 401)
         let token = "\nAuthorization: Bearer a-token-of-this-test"
-        #expect(try world.admission(Self.index + token) == 1000)
+        #expect(try world.admission(Self.index + token) == 500)
         // The longest deadline, and the default model.
         let classify = "POST /v1/classify?timeout_ms=501 HTTP/1.1\nHost: x" + token
         #expect(try world.admission(classify) == 400)
         #expect(try world.admission(classify.replacingOccurrences(of: "501", with: "500")) == 404)
         let log = await world.lines()
-        #expect(log.contains("takes effect after a restart: max_body"), "\(log)")
+        #expect(log.contains("takes effect after a restart: listen, max_header, trusted_proxies"), "\(log)")
         #expect(log.contains("reload: done"))
         #expect(world.metrics[.reloadsSucceeded] == 1 && world.metrics[.reloadsFailed] == 0)
         #expect(world.metrics[.lastReloadSucceeded] == 1)

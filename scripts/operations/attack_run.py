@@ -24,17 +24,18 @@ SLACK = 16 * MIB
 
 @dataclasses.dataclass
 class Figures:
-    """What a good client got: requests per second, and milliseconds of the 99th percentile."""
+    """What a good client got: requests per second, and milliseconds of the 99th percentile and of the slowest answer."""
 
     rate: float
     p99: float
+    slowest: float
     answers: int
     # What came instead of a right answer: how often each status, or why the connection ended.
     wrong: dict
 
     def __str__(self):
         reasons = "; ".join(f"{count} x {reason}" for reason, count in sorted(self.wrong.items()))
-        return f"{self.rate:,.0f}/s, {self.p99:,.1f} ms" + (f", {sum(self.wrong.values())} wrong ({reasons})" if reasons else "")
+        return f"{self.rate:,.0f}/s, {self.p99:,.1f} ms, slowest {self.slowest:,.0f} ms" + (f", {sum(self.wrong.values())} wrong ({reasons})" if reasons else "")
 
 
 def good_client(port, seconds, data, reconnects, result):
@@ -63,7 +64,8 @@ def good_client(port, seconds, data, reconnects, result):
             time.sleep(0.05)
     times.sort()
     p99 = times[min(len(times) - 1, int(len(times) * 0.99))] if times else float("inf")
-    result.put((data[:4] == b"POST", Figures(len(times) / seconds, p99 * 1000, len(times), dict(wrong))))
+    slowest = times[-1] if times else float("inf")
+    result.put((data[:4] == b"POST", Figures(len(times) / seconds, p99 * 1000, slowest * 1000, len(times), dict(wrong))))
 
 
 def measure(port, seconds, reconnects):

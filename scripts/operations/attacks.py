@@ -185,6 +185,12 @@ def chunked_heads(port, count, _):
     hold(port, count, lambda client, _: client.sendall(opening), every=0.2)
 
 
+def short_lengths(port, count, _):
+    """Bodies of 200 KB whose first 60 KiB come, and no more."""
+    opening = length_head(200_000) + bytes(60 << 10)
+    hold(port, count, lambda client, _: client.sendall(opening), every=0.2)
+
+
 def half_heads(port, count, _):
     """Heads of 20 KiB that never end."""
     opening = b"GET /" + b"x" * 8000 + b" HTTP/1.1\r\nHost: a\r\n" + b"".join(
@@ -285,6 +291,8 @@ ATTACKS = {
         "one byte each of bodies of many lengths", one_byte, 400, 2000, head_start=4.0, fills_memory=True),
     "chunked-heads": Attack(
         "60 KiB of chunks with the head, and no more", chunked_heads, 400, 2000, head_start=3.0, fills_memory=True),
+    "short-lengths": Attack(
+        "60 KiB of bodies of 200 KB, and no more", short_lengths, 400, 2000, head_start=3.0, fills_memory=True),
     "half-heads": Attack("heads of 20 KiB that never end", half_heads, 500, 3000, head_start=3.0, fills_memory=True),
     "readers": Attack(
         "large answers that nobody reads", readers, 200, 2000, head_start=3.0, fills_memory=True),

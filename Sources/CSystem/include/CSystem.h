@@ -112,6 +112,11 @@ static inline long csys_receive(int fd, void *bytes, size_t count) {
     return CSYS_REPEAT(recv(fd, bytes, count, 0));
 }
 
+/// Copies up to `count` received bytes without taking them.
+static inline long csys_peek(int fd, void *bytes, size_t count) {
+    return CSYS_REPEAT(recv(fd, bytes, count, MSG_PEEK));
+}
+
 /// Throws away up to `count` received bytes; TCP does so without copying them.
 long csys_discard(int fd, size_t count);
 
@@ -165,6 +170,8 @@ int csys_set_send_buffer(int fd, int bytes);
 int csys_set_unsent(int fd, int bytes);
 /// Bytes that the kernel has taken of a socket and the other side has not: unsent, or not acknowledged (SIOCOUTQ).
 int csys_queued(int fd);
+/// Bytes that have arrived and were not read yet; 0 where the kernel does not say.
+int csys_unread(int fd);
 int csys_local_address(int fd, struct csys_address *address);
 /// AF_INET, AF_INET6, AF_UNIX.
 static inline int csys_address_family(const struct csys_address *address) { return address->storage.ss_family; }

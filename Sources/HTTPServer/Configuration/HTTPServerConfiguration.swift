@@ -43,6 +43,8 @@ public struct HTTPServerConfiguration: Sendable {
     public var bodyTimeout: Duration = .seconds(120)
     /// How long a body may wait for room under `maxTotalBodyBytes` before it is answered 503.
     public var bodyBudgetTimeout: Duration = .seconds(30)
+    /// How long a body may find no room before slower ones are given up for it.
+    public var bodyPatience: Duration = .milliseconds(250)
     /// How long the client may take none of the answer.
     public var writeTimeout: Duration = .seconds(30)
     /// Silence after which a lingering connection (answered, not to be used again) is closed.

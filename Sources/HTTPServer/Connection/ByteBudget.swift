@@ -9,17 +9,30 @@ internal import SystemSupport
 /// and one connection always makes progress, provided that a slow sender does not keep the reserve: see
 /// `EventLoop.relieve`.
 ///
-/// A quarter of the rest is kept for small bodies, so that a few large ones do not shut out the many.
+/// Who asks for little, or for a short time, has room where the others have none left:
+///
+/// | who | may use |
+/// | --- | --- |
+/// | a large body, or one whose length is not known (chunked) | three quarters of what is not the reserve |
+/// | a body whose length is known and small | all of it |
+/// | a body whose last byte has arrived | that, and half of the reserve |
+/// | what has come of bodies with their heads, and waits for room | a sixteenth of everything |
+///
+/// What the body that overdraws has of the reserve does not count there: it may use everything.
 package final class ByteBudget: Sendable {
     private struct State {
         var used = 0
         var overdrawing: ObjectIdentifier?
+        /// What that body has of the reserve.
+        var overdrawn = 0
+        /// What has come of bodies with their heads, and waits for room. Part of `used`.
+        var beginnings = 0
         var isShort = false
         var releases = 0
     }
 
-    private let bound: Atomic<Int>
-    private let largest: Int
+    private let total: Atomic<Int>
+    private let largest: Atomic<Int>
     private let state = Guarded(State())
     private let halfTaken = Atomic<Bool>(false)
     private let listeners = Guarded<[Listener]>([])
@@ -32,21 +45,27 @@ package final class ByteBudget: Sendable {
 
     /// A budget of `total` bytes for bodies of at most `largest` bytes.
     package init(total: Int, largest: Int) {
-        bound = Atomic(total)
-        self.largest = largest
+        self.total = Atomic(total)
+        self.largest = Atomic(largest)
     }
 
-    /// The bound.
-    package var total: Int { bound.load(ordering: .relaxed) }
-    /// What bodies have without the reserve.
-    private var ordinary: Int { max(0, total - largest) }
-    /// Bodies up to this length are small.
-    private var small: Int { max(64 << 10, total / 256) }
+    /// The bound of all bodies together, and that of one body. Asked for each head: without the lock.
+    package var limits: (total: Int, largest: Int) {
+        (total.load(ordering: .relaxed), largest.load(ordering: .relaxed))
+    }
 
-    /// Another bound counts from now on. What is taken stays taken: below a lower bound nothing is given out until enough has come
-    /// back.
-    package func use(total: Int) {
-        guard bound.exchange(total, ordering: .relaxed) < total else { return }
+    /// What is kept for the body that overdraws.
+    private var reserve: Int { min(largest.load(ordering: .relaxed), total.load(ordering: .relaxed)) }
+    /// What bodies have without the reserve.
+    private var ordinary: Int { total.load(ordering: .relaxed) - reserve }
+    /// Bodies up to this length are small.
+    private var small: Int { max(64 << 10, total.load(ordering: .relaxed) / 256) }
+
+    /// Other bounds count from now on. What is taken stays taken: below a lower bound nothing is given out until enough has
+    /// come back.
+    package func use(total: Int, largest: Int) {
+        self.largest.store(largest, ordering: .relaxed)
+        guard self.total.exchange(total, ordering: .relaxed) < total else { return }
         let wake = state.withLock { state in
             guard state.isShort else { return false }
             state.isShort = false
@@ -68,18 +87,41 @@ package final class ByteBudget: Sendable {
     /// How often room was given back while it was wanted: whether things move.
     package var releases: Int { state.withLock { $0.releases } }
 
-    /// Takes `bytes` for a body that has `held` already. False: there is no room now; those who listen are called, unless
-    /// the body can go on without (`isOptional`).
-    package func take(_ bytes: Int, held: Int = 0, isOptional: Bool = false, body: ObjectIdentifier) -> Bool {
+    /// What a body asks with: how much of the budget it may use.
+    package enum Claim: Sendable {
+        /// It is large, or its length is not known.
+        case large
+        /// Its length is known, and small.
+        case small
+        /// Its last byte has arrived: it needs nothing more of its client, and gives its bytes back when it is handled.
+        case arrived
+    }
+
+    /// The claim of a body of at most `length` bytes, as long as its last byte has not arrived.
+    package func claim(ofLength length: Int) -> Claim { length <= small ? .small : .large }
+
+    /// Takes `bytes` for a body. False: there is no room now; those who listen are called, unless the body can go on without
+    /// (`isOptional`).
+    package func take(
+        _ bytes: Int, for claim: Claim, isOptional: Bool = false, body: ObjectIdentifier
+    ) -> Bool {
         let (taken, isNew) = state.withLock { state -> (Bool, Bool) in
-            let bound = held + bytes <= small ? ordinary : ordinary - ordinary / 4
-            if state.used + bytes <= bound {
+            let bound =
+                switch claim {
+                case .large: ordinary - ordinary / 4
+                case .small: ordinary
+                case .arrived: ordinary + reserve / 2
+                }
+            let fits = state.used + bytes <= limits.total
+            let excess = state.used - state.overdrawn + bytes - bound
+            if fits, excess <= 0 {
                 use(bytes, &state)
                 return (true, false)
             }
             if isOptional { return (false, false) }
-            if state.used + bytes <= total, state.overdrawing == nil || state.overdrawing == body {
+            if fits, state.overdrawing == nil || state.overdrawing == body {
                 state.overdrawing = body
+                state.overdrawn += min(bytes, excess)
                 use(bytes, &state)
                 return (true, false)
             }
@@ -100,34 +142,46 @@ package final class ByteBudget: Sendable {
         case unbounded
     }
 
-    /// Takes `bytes` for something else than a body.
-    package func takeBeside(_ bytes: Int, _ share: Share) -> Bool {
-        state.withLock { state in
+    /// Takes `bytes` for something else than a body, or gives them back where they are less than 0.
+    /// - Parameter beginnings: how much more of a body is held that came with its head and waits for room, or less.
+    /// - Returns: false where there is no room for more of one or the other; then nothing is changed.
+    package func changeBeside(_ bytes: Int, beginnings: Int = 0, _ share: Share = .unbounded) -> Bool {
+        let isTaken = state.withLock { state in
             let bound =
                 switch share {
                 case .half: ordinary / 2
-                case .whole: total
+                case .whole: limits.total
                 case .unbounded: Int.max
                 }
-            guard state.used + bytes <= bound else { return false }
-            use(bytes, &state)
+            if bytes > 0, bound < state.used + bytes { return false }
+            if beginnings > 0, share != .unbounded, state.beginnings + beginnings > mostBeginnings { return false }
+            state.beginnings += beginnings
+            if bytes > 0 { use(bytes, &state) }
             return true
         }
+        if isTaken, bytes < 0 { giveBack(-bytes, of: nil) }
+        return isTaken
+    }
+
+    /// Enough that some can wait, however small the budget is.
+    private var mostBeginnings: Int {
+        let total = total.load(ordering: .relaxed)
+        return max(total / 16, min(total / 4, 64 << 10))
     }
 
     /// Some of what a body took is not needed yet. It keeps the right to overdraw.
-    package func trim(_ bytes: Int) {
-        giveBack(bytes, endOf: nil)
+    package func trim(_ bytes: Int, body: ObjectIdentifier) {
+        giveBack(bytes, of: body)
     }
 
     /// The body is whole: what it took too much goes back, and another one may overdraw.
     package func settle(_ surplus: Int, body: ObjectIdentifier) {
-        giveBack(surplus, endOf: body)
+        giveBack(surplus, of: body, isEnd: true)
     }
 
     /// The body is gone.
     package func release(_ bytes: Int, body: ObjectIdentifier) {
-        giveBack(bytes, endOf: body)
+        giveBack(bytes, of: body, isEnd: true)
     }
 
     /// Calls `release`, from any thread, whenever there is room again after a refusal, and `shortage` when
@@ -141,14 +195,16 @@ package final class ByteBudget: Sendable {
     /// With the lock held.
     private func use(_ bytes: Int, _ state: inout State) {
         state.used += bytes
-        let isHalf = state.used > total / 2
+        let isHalf = state.used > limits.total / 2
         if isHalf != halfTaken.load(ordering: .relaxed) { halfTaken.store(isHalf, ordering: .relaxed) }
     }
 
-    private func giveBack(_ bytes: Int, endOf body: ObjectIdentifier?) {
+    private func giveBack(_ bytes: Int, of body: ObjectIdentifier?, isEnd: Bool = false) {
         let wake = state.withLock { state in
             use(-max(0, bytes), &state)
-            let freed = body != nil && state.overdrawing == body
+            let overdraws = body != nil && state.overdrawing == body
+            if overdraws { state.overdrawn = isEnd ? 0 : max(0, state.overdrawn - max(0, bytes)) }
+            let freed = overdraws && isEnd
             if freed { state.overdrawing = nil }
             guard state.isShort, bytes > 0 || freed else { return false }
             state.isShort = false

@@ -13,8 +13,8 @@ final class Connection {
     let listener: Int
     /// Whether it is a proxy's: its listener expects PROXY headers.
     let isProxied: Bool
-    /// The PROXY header has not come yet.
-    var awaitsProxyHeader: Bool
+    /// The PROXY header that has not come yet.
+    var awaitedProxyHeader: ProxyHeader.Version?
     /// Who is at the other end: the peer, or whom a trusted proxy's PROXY header names.
     var client: String
     var machine: ConnectionMachine
@@ -35,6 +35,8 @@ final class Connection {
 
     /// Bytes of the budget that are taken for `leftover` and for the head of the request.
     var charged = 0
+    /// As many of them are the beginning of a body that came with its head.
+    var beginning = 0
 
     /// When the body last brought a whole `EventLoop.piece`, or the client took one of its answer: how slow it is. Of a connection
     /// that is idle or has half a head: when it became idle.
@@ -62,15 +64,15 @@ final class Connection {
     var timerAt: UInt64 = 0
 
     init(
-        descriptor: Int32, registration: UInt32, remote: String, listener: Int, isProxied: Bool,
+        descriptor: Int32, registration: UInt32, remote: String, listener: Int, proxyHeader: ProxyHeader.Version?,
         machine: ConnectionMachine
     ) {
         self.descriptor = descriptor
         self.registration = registration
         self.remote = remote
         self.listener = listener
-        self.isProxied = isProxied
-        awaitsProxyHeader = isProxied
+        isProxied = proxyHeader != nil
+        awaitedProxyHeader = proxyHeader
         client = remote
         self.machine = machine
     }

@@ -73,6 +73,8 @@ package struct ConnectionMachine: Sendable {
     private var bodyEnd: UInt64 = 0
     /// Since when the body waits for room.
     private var waitingSince: UInt64 = 0
+    /// When a body that has found no room since its last byte came is given up; 0 where it has not waited since.
+    private var waitEnd: UInt64 = 0
     private var lingerEnd: UInt64 = 0
     private var lingerBytes: UInt64 = 0
 
@@ -132,6 +134,7 @@ package struct ConnectionMachine: Sendable {
         guard phase == .body else { return .wait }
         bodyBytes &+= count
         windowBytes &+= count
+        if count > 0 { waitEnd = 0 }
         if bodyBytes > maxBody { return .fail(.bodyTooLarge(limit: maxBody, declared: nil)) }
         if announced > maxBody &- bodyBytes { return .fail(.chunkTooLarge(limit: maxBody, size: announced)) }
         return bodyRemaining == 0 ? dispatch() : .wait
@@ -148,7 +151,9 @@ package struct ConnectionMachine: Sendable {
         guard phase == .body else { return }
         phase = .waiting
         waitingSince = now
-        deadline = now &+ policy.bodyBudgetTimeout
+        // Who is asked again and again, and finds too little each time, waits no longer than others.
+        if waitEnd == 0 { waitEnd = now &+ policy.bodyBudgetTimeout }
+        deadline = waitEnd
     }
 
     /// There is room again. The client's rate is measured from the start: it did not cause the pause.
@@ -350,6 +355,7 @@ package struct ConnectionMachine: Sendable {
         self.traits = traits
         bodyIsCertain = !traits.expectsContinue
         bodyBytes = 0
+        waitEnd = 0
         phase = .head
         headTaken = true
         return true

@@ -11,6 +11,8 @@ package struct ConnectionPolicy: Sendable {
     /// The time that a body has in all, the waits for room not counted.
     package var bodyTimeout: UInt64
     package var bodyBudgetTimeout: UInt64
+    /// How long a body may find no room before slower ones are given up for it.
+    package var bodyPatience: UInt64
     package var writeTimeout: UInt64
     package var lingerTimeout: UInt64
     package var lingerTotal: UInt64
@@ -28,6 +30,7 @@ package struct ConnectionPolicy: Sendable {
         bodyBytesPerGrace = overflow ? .max : product / 1000
         bodyTimeout = nanoseconds(configuration.bodyTimeout)
         bodyBudgetTimeout = nanoseconds(configuration.bodyBudgetTimeout)
+        bodyPatience = nanoseconds(configuration.bodyPatience)
         writeTimeout = nanoseconds(configuration.writeTimeout)
         lingerTimeout = nanoseconds(configuration.lingerTimeout)
         lingerTotal = nanoseconds(configuration.lingerTotal)

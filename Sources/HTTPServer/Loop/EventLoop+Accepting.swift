@@ -116,7 +116,7 @@ extension EventLoop {
         let connection = Connection(
             descriptor: descriptor, registration: lastRegistration, remote: isUnix ? "unix" : address.text,
             listener: listener.index,
-            isProxied: context.configuration.listeners[listener.index].expectsProxyHeader,
+            proxyHeader: context.configuration.listeners[listener.index].proxyHeader,
             machine: ConnectionMachine(policy: context.policy, now: now))
         let events =
             (CSYS_EPOLL_IN | CSYS_EPOLL_OUT | CSYS_EPOLL_RDHUP) | CSYS_EPOLL_EDGE

@@ -20,7 +20,8 @@ extension EventLoop {
             answerAtOnce(connection, response, head, requestID, firstByte: firstByte, more: buffered > 0)
         case .accept(let maxBytes, let handler):
             let decoder = head.framing == .chunked ? ChunkedDecoder(limits: context.configuration.wireLimits) : nil
-            let maxBody = max(0, min(maxBytes, context.configuration.maxBodyBytes, context.budget.total))
+            let limits = context.budget.limits
+            let maxBody = max(0, min(maxBytes, limits.largest, limits.total))
             let longest = min(Int(clamping: traits.bodyLength ?? .max), maxBody)
             let body =
                 traits.bodyLength == 0 ? HTTPBody.empty : HTTPBody(budget: context.budget, longest: longest)

@@ -18,10 +18,11 @@ extension EventLoop {
         let remaining = Int(clamping: connection.machine.bodyRemaining ?? 0)
         let kept = connection.leftover.count
         let wanted = min(remaining, kept > 0 ? kept : Self.granule)
-        guard let allowed = body.makeRoom(wanted, target: body.count + remaining) else {
+        let hasArrived = context.budget.isHalfTaken && restHasArrived(connection)
+        guard let allowed = body.makeRoom(wanted, target: body.count + remaining, hasArrived: hasArrived) else {
             return answerFault(connection, Self.outOfMemory)
         }
-        guard allowed > 0 else { return starve(connection) }
+        guard allowed > 0 else { return starve(connection, hasArrived ? .arrived : body.claim) }
         let received: Int
         if kept > 0 {
             connection.leftover.withUnsafeBytes { body.append(UnsafeRawBufferPointer(rebasing: $0[..<allowed])) }
@@ -46,9 +47,12 @@ extension EventLoop {
         // Chunks are never shorter with their coding than without. Data beyond the limit is refused before it is kept.
         let most = min(wanted, Int(clamping: connection.machine.maxBody) - body.count)
         let target = body.count + most
-        guard let room = most == 0 ? 0 : body.makeRoom(most, target: target <= 16 << 10 ? (target | 4095) + 1 : target)
-        else { return answerFault(connection, Self.outOfMemory) }
-        guard room > 0 || most == 0 else { return starve(connection) }
+        let size = target <= 16 << 10 ? (target | 4095) + 1 : target
+        let hasArrived = context.budget.isHalfTaken && restHasArrived(connection)
+        guard let room = most == 0 ? 0 : body.makeRoom(most, target: size, hasArrived: hasArrived) else {
+            return answerFault(connection, Self.outOfMemory)
+        }
+        guard room > 0 || most == 0 else { return starve(connection, hasArrived ? .arrived : body.claim) }
         let allowed = room == most ? wanted : room
         let bytes: UnsafeRawBufferPointer
         if kept > 0 {
@@ -112,30 +116,56 @@ extension EventLoop {
         .overloaded, message: "the server has no memory for the body; try again",
         label: "no_memory")
 
-    private func starve(_ connection: Connection) {
+    private func starve(_ connection: Connection, _ claim: ByteBudget.Claim) {
         connection.machine.budgetExhausted(policy: context.policy, now: now)
-        starved.append(connection.descriptor)
+        starved.append(connection.descriptor, claim)
     }
 
-    /// There is room again: those who wait go on in the order in which they came. One who finds too little waits on, at the
-    /// end: no connection gets more than a turn before the others had theirs. Many are asked, for the one that may overdraw may be
-    /// any of them, and where there is no room for a large body there may be for a small one.
+    /// Whether the last byte of the body has arrived: read already, or in the socket.
+    func restHasArrived(_ connection: Connection) -> Bool {
+        guard let exchange = connection.exchange else { return false }
+        let kept = connection.leftover.count
+        if let decoder = exchange.decoder { return lastChunkHasArrived(connection, decoder) }
+        let remaining = Int(clamping: connection.machine.bodyRemaining ?? .max)
+        return kept >= remaining || kept + Int(csys_unread(connection.descriptor)) >= remaining
+    }
+
+    /// The same of a chunked body, which has to be read for it. It is looked at as far as it fits into `scratch`.
+    private func lastChunkHasArrived(_ connection: Connection, _ decoder: ChunkedDecoder) -> Bool {
+        var decoder = decoder
+        var count = min(connection.leftover.count, scratch.count)
+        connection.leftover.withUnsafeBytes { scratch.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[..<count])) }
+        if connection.readable, count < receiveSize {
+            let room = scratch[count..<receiveSize]
+            count += max(
+                0,
+                csys_peek(connection.descriptor, UnsafeMutableRawBufferPointer(rebasing: room).baseAddress, room.count))
+        }
+        let result = try? decoder.decode(UnsafeRawBufferPointer(rebasing: scratch[..<count]), body: { _ in })
+        return result?.done ?? false
+    }
+
+    /// There is room again: those who wait go on. One who finds too little waits on, at the end: no connection gets more than a turn
+    /// before the others had theirs.
     func feedStarved() {
-        guard toFeed > 0 else { return }
+        guard starved.isAsking else { return }
         let end = csys_monotonic() &+ Self.feedingTime
-        var refused = 0
-        while toFeed > 0, refused < 64, let id = starved.popFirst() {
-            toFeed -= 1
+        while let id = starved.next() {
             guard let connection = connections[Int(id)] else { continue }
-            perform(connection.machine.budgetFreed(policy: context.policy, now: now), on: connection)
-            if connection.machine.phase == .body, connection.readable || !connection.leftover.isEmpty {
-                receiveBody(connection)
-            }
-            if connection.machine.phase == .waiting { refused += 1 } else { unfinished.append(id) }
-            settle(connection)
+            feed(connection)
+            if connection.machine.phase == .waiting { starved.lastWasRefused() }
             if csys_monotonic() >= end { return }
         }
-        toFeed = 0
+    }
+
+    /// Goes on with a body that waits for room.
+    func feed(_ connection: Connection) {
+        perform(connection.machine.budgetFreed(policy: context.policy, now: now), on: connection)
+        if connection.machine.phase == .body, connection.readable || !connection.leftover.isEmpty {
+            receiveBody(connection)
+        }
+        if connection.machine.phase != .waiting { unfinished.append(connection.descriptor) }
+        settle(connection)
     }
 
     /// What `feedStarved` may take of a turn, in nanoseconds.

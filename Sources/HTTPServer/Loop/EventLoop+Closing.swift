@@ -86,8 +86,10 @@ extension EventLoop {
         bodies.remove(id)
         readers.remove(id)
         leaving.remove(id)
-        if connection.charged > 0 { context.budget.trim(connection.charged) }
-        connection.charged = 0
+        if connection.charged > 0 {
+            _ = context.budget.changeBeside(-connection.charged, beginnings: -connection.beginning)
+        }
+        (connection.charged, connection.beginning) = (0, 0)
         _ = context.answers.add(-connection.answerCharged)
         connection.answerCharged = 0
         connections[Int(id)] = nil

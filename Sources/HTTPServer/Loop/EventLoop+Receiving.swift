@@ -15,6 +15,10 @@ extension EventLoop {
         if events & CSYS_EPOLL_OUT != 0, !connection.output.isEmpty { flush(connection) }
         switch connection.machine.phase {
         case .body: unfinished.append(connection.descriptor)
+        // A body whose last byte has come may find room that it did not have before. Chunked ones are only looked at when there
+        // is room: each look reads them from their beginning.
+        case .waiting where connection.exchange?.decoder == nil:
+            if connection.readable, restHasArrived(connection) { feed(connection) }
         case .skipping, .lingering: discarding.append(connection.descriptor)
         // One that has more left waits for its turn, whatever else comes.
         case _ where unfinished.contains(connection.descriptor): break
@@ -138,8 +142,8 @@ extension EventLoop {
     private func process(_ connection: Connection, count: Int) {
         var offset = 0
         var starving = false
-        if connection.awaitsProxyHeader {
-            switch takeProxyHeader(UnsafeRawBufferPointer(rebasing: scratch[..<count]), connection) {
+        if let version = connection.awaitedProxyHeader {
+            switch takeProxyHeader(version, UnsafeRawBufferPointer(rebasing: scratch[..<count]), connection) {
             case nil: return
             case 0?:
                 keep(connection, from: 0, to: count, isNew: false)
@@ -174,11 +178,13 @@ extension EventLoop {
 
     /// Takes the PROXY header from the start of a connection.
     /// - Returns: its size, 0 where it is not whole, and nil where it was malformed and the connection is closed.
-    private func takeProxyHeader(_ bytes: UnsafeRawBufferPointer, _ connection: Connection) -> Int? {
-        switch ProxyHeader.parse(bytes) {
+    private func takeProxyHeader(
+        _ version: ProxyHeader.Version, _ bytes: UnsafeRawBufferPointer, _ connection: Connection
+    ) -> Int? {
+        switch ProxyHeader.parse(bytes, version) {
         case .needMore: return 0
         case .header(let header, let size):
-            connection.awaitsProxyHeader = false
+            connection.awaitedProxyHeader = nil
             if let source = header.source, context.configuration.trustedProxies.trust(connection.remote) {
                 connection.client = source.description
             }

@@ -3,8 +3,6 @@ import HTTPWire
 
 /// Who has to go when there is not enough for all: those who bring, or take, the least.
 extension EventLoop {
-    /// How long a body may find no room before slower ones are given up for it, in nanoseconds.
-    static let patience: UInt64 = 500_000_000
     /// A client is not slow that has sent, or taken, this many bytes ...
     private static let piece = 16 << 10
     /// ... within this time, in nanoseconds.
@@ -48,12 +46,12 @@ extension EventLoop {
             reliefAt = nil
             return
         }
-        reliefAt = now &+ Self.patience / 2
+        reliefAt = now &+ context.policy.bodyPatience / 2
         let releases = context.budget.releases
         if lastReleases.count != releases || lastReleases.since == 0 { lastReleases = (releases, now) }
         var freed = 0
         // A share of the budget at a time: many slow bodies would otherwise keep those waiting who come behind them.
-        let wanted = max(1 << 20, context.budget.total / 4)
+        let wanted = max(1 << 20, context.budget.limits.total / 4)
         for _ in 0..<Self.mostAtOnce {
             guard freed < wanted, let connection = slowest(of: bodies) else { break }
             freed += connection.exchange?.body.bytesCharged ?? 0
@@ -67,17 +65,12 @@ extension EventLoop {
     /// The most bodies that are given up in one turn.
     private static let mostAtOnce = 256
 
+    /// Of those that wait and have bytes of their own, the one that has waited longest.
     private func longestWaiting() -> Connection? {
-        var id = starved.first
-        while let found = id {
-            if let connection = connections[Int(found)],
-                connection.charged + (connection.exchange?.body.bytesCharged ?? 0) > 0
-            {
-                return connection
-            }
-            id = starved.after(found)
-        }
-        return nil
+        starved.first { id in
+            guard let connection = connections[Int(id)] else { return false }
+            return connection.charged + (connection.exchange?.body.bytesCharged ?? 0) > 0
+        }.flatMap { connections[Int($0)] }
     }
 
     private func giveUpBody(_ connection: Connection) {
@@ -163,21 +156,18 @@ extension EventLoop {
     func countHead(_ connection: Connection) {
         var held = connection.leftover.count + (connection.exchange?.headBytes ?? 0)
         if held <= Self.smallHead { held = 0 }
-        let more = held - connection.charged
-        guard more != 0 else { return }
-        if more < 0 {
-            connection.charged = held
-            context.budget.trim(-more)
-            return
-        }
+        let phase = connection.machine.phase
+        let beginning = held > 0 && (phase == .body || phase == .waiting) ? connection.leftover.count : 0
+        let (more, moreBeginning) = (held - connection.charged, beginning - connection.beginning)
+        guard more != 0 || moreBeginning != 0 else { return }
         let share: ByteBudget.Share =
-            switch connection.machine.phase {
+            switch phase {
             case .handling: .unbounded
             case .body, .waiting: .whole
             default: .half
             }
-        guard !context.budget.takeBeside(more, share) else {
-            connection.charged = held
+        if context.budget.changeBeside(more, beginnings: moreBeginning, share) {
+            (connection.charged, connection.beginning) = (held, beginning)
             return
         }
         switch connection.machine.phase {

@@ -44,7 +44,7 @@ final class EventLoop {
     /// Connections with half a head.
     var heads = IndexQueue()
     /// Connections whose body waits for room under the byte budget.
-    var starved = IndexQueue()
+    var starved = WaitingBodies()
     /// Connections that have more to read, but had their slice.
     var unfinished = IndexQueue()
     /// The same of those that have been answered and only send on.
@@ -55,8 +55,6 @@ final class EventLoop {
     var readers = IndexQueue()
     /// Connections that have been answered and only send on.
     var leaving = IndexQueue()
-    /// How many of `starved` to ask whether there is room now.
-    var toFeed = 0
     /// When bodies are given up if there is still no room.
     var reliefAt: UInt64?
     /// `ByteBudget.releases`, and since when it is that.
@@ -166,7 +164,9 @@ final class EventLoop {
 
     private func wait(_ events: inout [csys_event]) -> Int32 {
         var timeout: Int32 = -1
-        if unfinished.count + discarding.count + toFeed + expired.count > 0 || !context.mailbox.prepareToSleep() {
+        if unfinished.count + discarding.count + expired.count > 0 || starved.isAsking
+            || !context.mailbox.prepareToSleep()
+        {
             timeout = 0
         } else if let next = nextTimer() {
             timeout = Int32(clamping: next / 1_000_000 &+ 1)
@@ -220,9 +220,11 @@ final class EventLoop {
             else { return }
             handlerEnded(connection, response, at: at)
         case .budgetFreed:
-            toFeed = starved.count
+            starved.roomCameBack()
         case .budgetShort:
-            if reliefAt == nil { reliefAt = now &+ Self.patience }
+            guard reliefAt == nil else { break }
+            reliefAt = now &+ context.policy.bodyPatience
+            lastReleases = (context.budget.releases, now)
         case .countNewcomers(let tell):
             acceptAll()
             tell(newcomers())

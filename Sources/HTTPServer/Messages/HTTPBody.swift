@@ -69,23 +69,28 @@ public final class HTTPBody: @unchecked Sendable {
     /// Bytes of budget that are taken for it.
     package var bytesCharged: Int { charged }
 
-    /// Makes room for `more` bytes, in memory and in the budget, in a buffer that will hold `target` bytes.
+    /// How much of the budget it may use as long as its last byte has not arrived.
+    package var claim: ByteBudget.Claim { budget?.claim(ofLength: longest) ?? .small }
+
+    /// Makes room for `more` bytes, in memory and in the budget, in a buffer that will hold `target` bytes. `hasArrived`: the
+    /// last byte of the body has.
     ///
     /// - Returns: how many of them may come now: 0 where the body has to wait for the budget; nil where the machine has no
     ///   memory.
-    package func makeRoom(_ more: Int, target: Int) -> Int? {
+    package func makeRoom(_ more: Int, target: Int, hasArrived: Bool = false) -> Int? {
+        let claim = hasArrived ? .arrived : claim
         let target = max(target, count + more)
         if target > capacity {
             if target <= Self.heapMost {
-                guard charge(upTo: target) else { return 0 }
+                guard charge(upTo: target, claim) else { return 0 }
                 guard let moved = realloc(base, target) else { return nil }
                 base = moved
                 capacity = target
             } else {
-                guard map(target) else { return nil }
+                guard map(target, claim) else { return nil }
             }
         }
-        if charge(upTo: footprint(count + more)) { return more }
+        if charge(upTo: footprint(count + more), claim) { return more }
         return min(more, max(0, charged - count))
     }
 
@@ -118,7 +123,7 @@ public final class HTTPBody: @unchecked Sendable {
         let surplus = charged - footprint(count)
         guard surplus > 0 else { return }
         charged -= surplus
-        budget?.trim(surplus)
+        budget?.trim(surplus, body: ObjectIdentifier(self))
     }
 
     /// The body is whole: another one may overdraw.
@@ -136,16 +141,16 @@ public final class HTTPBody: @unchecked Sendable {
 
     private static func pages(_ count: Int) -> Int { (count + page - 1) & ~(page - 1) }
 
-    private func charge(upTo bytes: Int, isOptional: Bool = false) -> Bool {
+    private func charge(upTo bytes: Int, _ claim: ByteBudget.Claim, isOptional: Bool = false) -> Bool {
         guard let budget, bytes > charged else { return true }
         let body = ObjectIdentifier(self)
-        guard budget.take(bytes - charged, held: charged, isOptional: isOptional, body: body) else { return false }
+        guard budget.take(bytes - charged, for: claim, isOptional: isOptional, body: body) else { return false }
         charged = bytes
         return true
     }
 
     /// Moves the bytes to a mapped buffer of at least this size.
-    private func map(_ size: Int) -> Bool {
+    private func map(_ size: Int, _ claim: ByteBudget.Claim) -> Bool {
         if isMapped, let old = base {
             let larger = MappedBuffers.sizeClass(size).capacity
             guard let moved = csys_remap(old, capacity, larger) else { return false }
@@ -153,7 +158,7 @@ public final class HTTPBody: @unchecked Sendable {
             capacity = larger
             return true
         }
-        guard let buffer = MappedBuffers.take(size, mayTake: { self.charge(upTo: $0, isOptional: true) }) else {
+        guard let buffer = MappedBuffers.take(size, mayTake: { self.charge(upTo: $0, claim, isOptional: true) }) else {
             return false
         }
         if let old = base {

@@ -51,8 +51,8 @@ public final class HTTPServer: Sendable {
 
     /// Other limits count from now on, though the rest of the configuration stays: the memory that the process may use has
     /// changed. What was accepted is answered.
-    public func use(maxTotalBodyBytes: Int, maxTotalAnswerBytes: Int, maxConnections: Int) {
-        budget.use(total: maxTotalBodyBytes)
+    public func use(maxBodyBytes: Int, maxTotalBodyBytes: Int, maxTotalAnswerBytes: Int, maxConnections: Int) {
+        budget.use(total: maxTotalBodyBytes, largest: maxBodyBytes)
         answers.use(total: maxTotalAnswerBytes)
         connectionLimit.use(maxConnections)
     }
@@ -108,7 +108,7 @@ public final class HTTPServer: Sendable {
         for loop in state.withLock({ $0.loops }) { loop.counters.add(to: &statistics) }
         statistics.connectionsLimit = connectionLimit.total
         statistics.bodyBytes = budget.used
-        statistics.bodyBytesLimit = budget.total
+        statistics.bodyBytesLimit = budget.limits.total
         statistics.answerBytes = answers.used
         statistics.answerBytesLimit = answers.total
         return statistics

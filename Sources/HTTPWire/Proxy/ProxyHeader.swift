@@ -1,5 +1,6 @@
-/// The header that a proxy sends before the first request of a connection: the PROXY protocol, version 2 (HAProxy's
-/// specification, section 2.2).
+/// The header that a proxy sends before the first request of a connection: the PROXY protocol, by HAProxy's specification.
+///
+/// Version 1 (section 2.1) is a line of text, read by `ProxyHeader+Text.swift`. Version 2 (section 2.2) is binary:
 ///
 /// ```
 /// 12 bytes   signature
@@ -9,8 +10,16 @@
 ///            source address, destination address, source port, destination port; then type-length-value fields
 /// ```
 public struct ProxyHeader: Sendable, Hashable {
-    /// The client, where the header names one by its address: not for the proxy's own connections (LOCAL), and not for clients of
-    /// a Unix-domain socket.
+    /// The versions of the protocol.
+    public enum Version: String, Sendable, Hashable, CaseIterable {
+        /// Text.
+        case one = "v1"
+        /// Binary.
+        case two = "v2"
+    }
+
+    /// The client, where the header names one by its address: not for the proxy's own connections (LOCAL), not for clients of
+    /// a Unix-domain socket, and not where the proxy does not know it (UNKNOWN).
     public let source: IPEndpoint?
 
     /// What the bytes at the start of a connection are.
@@ -31,7 +40,14 @@ public struct ProxyHeader: Sendable, Hashable {
     ]
 
     /// Reads a header from all bytes of a connection so far. Bytes that cannot become one are malformed as soon as that is known.
-    public static func parse(_ bytes: UnsafeRawBufferPointer) -> Result {
+    public static func parse(_ bytes: UnsafeRawBufferPointer, _ version: Version) -> Result {
+        switch version {
+        case .one: parseText(bytes)
+        case .two: parseBinary(bytes)
+        }
+    }
+
+    private static func parseBinary(_ bytes: UnsafeRawBufferPointer) -> Result {
         let start = min(bytes.count, signature.count)
         guard bytes[..<start].elementsEqual(signature[..<start]) else {
             return .malformed("the connection does not start with a PROXY protocol header of version 2")

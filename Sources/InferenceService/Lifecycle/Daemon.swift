@@ -90,9 +90,10 @@ package enum Daemon {
         let server = HTTPServer(
             configuration: plan.serverConfiguration(listening, trustedProxies: proxies), responder: service,
             observer: ExchangeObserver(metrics: metrics, accessLog: accessLog))
-        if proxies.isEmpty, listening.listeners.contains(where: \.expectsProxyHeader) {
+        if proxies.isEmpty, let version = listening.listeners.lazy.compactMap(\.proxyHeader).first {
             log.warning(
-                "listen: proxy=v2 without trusted_proxies: the log has the proxy's address for every client")
+                "listen: proxy=\(version.rawValue) without trusted_proxies: the log has the proxy's address for every client"
+            )
         }
         service.watch(server)
         let addresses: [String]

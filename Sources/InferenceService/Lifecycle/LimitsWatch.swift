@@ -32,8 +32,8 @@ package final class LimitsWatch: Sendable {
         }
         rows.withLock { $0 = next }
         server.use(
-            maxTotalBodyBytes: plan.sizing.bodyBudgetBytes.value, maxTotalAnswerBytes: plan.answerBudget.value,
-            maxConnections: plan.sizing.connections.value)
+            maxBodyBytes: plan.sizing.bodyBytes.value, maxTotalBodyBytes: plan.sizing.bodyBudgetBytes.value,
+            maxTotalAnswerBytes: plan.answerBudget.value, maxConnections: plan.sizing.connections.value)
     }
 
     private func changes(to next: [LimitsReport.Row]) -> [(row: LimitsReport.Row, before: String)] {

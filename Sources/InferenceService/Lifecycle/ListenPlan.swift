@@ -1,4 +1,5 @@
 package import HTTPServer
+internal import HTTPWire
 internal import Settings
 
 /// Where the daemon listens, and what is served there: on what `listen` says, or on the sockets that a service manager has passed.
@@ -33,7 +34,7 @@ package struct ListenPlan: Sendable, Hashable {
                     notAddresses.append("\"\(text)\"")
                     continue
                 }
-                if own != nil || listener.expectsProxyHeader { withOptions.append(text) }
+                if own != nil || listener.proxyHeader != nil { withOptions.append(text) }
                 switch listener.address {
                 case .systemd, .systemdNamed: namesPassed = true
                 case .tcp, .unix: break
@@ -47,7 +48,7 @@ package struct ListenPlan: Sendable, Hashable {
         if !notAddresses.isEmpty {
             problems.append(
                 "cannot listen on \(notAddresses.joined(separator: ", ")): expected HOST:PORT, [IPV6]:PORT, :PORT (PORT 0 to 65535), unix:PATH or "
-                    + "systemd, optionally followed by ?routes=infer,read,admin or ?proxy=v2 (listen)")
+                    + "systemd, optionally followed by ?routes=infer,read,admin, ?proxy=v1 or ?proxy=v2 (listen)")
         }
         let isReplaced = !passed.sockets.isEmpty && !namesPassed
         if isReplaced, !withOptions.isEmpty {
@@ -69,7 +70,7 @@ package struct ListenPlan: Sendable, Hashable {
         let parts = text.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
         var address = String(parts.first ?? "")
         var routes: Set<AccessClass>?
-        var expectsProxyHeader = false
+        var proxyHeader: ProxyHeader.Version?
         let options = parts.count == 2 ? parts[1].split(separator: "&", omittingEmptySubsequences: false) : []
         for option in options {
             let pair = option.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
@@ -86,14 +87,14 @@ package struct ListenPlan: Sendable, Hashable {
                 }
                 routes = classes
             case ("proxy", let value):
-                guard value == "v2" else {
-                    throw StartupError("\"\(text)\": proxy=\(value ?? ""): expected proxy=v2 (listen)")
+                guard let version = ProxyHeader.Version(rawValue: String(value ?? "")) else {
+                    throw StartupError("\"\(text)\": proxy=\(value ?? ""): expected proxy=v1 or proxy=v2 (listen)")
                 }
-                expectsProxyHeader = true
+                proxyHeader = version
             default: address += (address.contains("?") ? "&" : "?") + option
             }
         }
         guard let parsed = ListenerAddress(parsing: address) else { return nil }
-        return (ListenerConfiguration(parsed, expectsProxyHeader: expectsProxyHeader), routes)
+        return (ListenerConfiguration(parsed, proxyHeader: proxyHeader), routes)
     }
 }

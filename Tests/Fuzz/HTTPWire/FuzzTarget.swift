@@ -18,6 +18,7 @@ public func fuzzOneInput(_ data: UnsafePointer<UInt8>?, _ size: Int) -> CInt {
         compare(input, ConnectionReplay(limits: input.wireLimits))
         compareChunksWithOracle(input)
     }
+    for version in ProxyHeader.Version.allCases { compareHeader(input, version) }
     return 0
 }
 
@@ -28,6 +29,26 @@ private func compare(_ input: FuzzInput, _ replay: some Replay) {
     for cuts in input.cuts {
         let cut = replay.run(input.bytes, cuts: cuts, memory: memory)
         if cut != whole { fail("cut at \(cuts)", input, whole, cut) }
+    }
+}
+
+/// A PROXY header is the same in whatever pieces it comes, is no longer than what came, and ends where more bytes are not asked for.
+private func compareHeader(_ input: FuzzInput, _ version: ProxyHeader.Version) {
+    let whole = input.bytes.withUnsafeBytes { ProxyHeader.parse($0, version) }
+    var first = ProxyHeader.Result.needMore
+    var end = 0
+    while first == .needMore, end <= min(input.bytes.count, 4200) {
+        first = input.bytes.withUnsafeBytes { ProxyHeader.parse(UnsafeRawBufferPointer(rebasing: $0[..<end]), version) }
+        end += 1
+    }
+    switch (whole, first) {
+    case (.needMore, .needMore): break
+    case (.malformed, .malformed): break
+    case (.header(let header, let size), .header(let other, let otherSize)):
+        let most = version == .one ? ProxyHeader.longestLine : 16 + ProxyHeader.longestRest
+        if header == other, size == otherSize, size == end - 1, size <= most { break }
+        fail("PROXY header \(version): \(whole) or \(first)", input, [], [])
+    default: fail("PROXY header \(version): \(whole) or \(first)", input, [], [])
     }
 }
 

@@ -227,6 +227,12 @@ struct ConnectionMachineTests {
             "a body waits for room only so long",
             [.accept(post), .noBudget, .pass(30), .timer], .fail(.noBudget), .waiting),
         MachineCase(
+            "a body that is asked in vain waits no longer than others",
+            [.accept(post), .noBudget, .pass(20), .budget, .noBudget, .pass(10), .timer], .fail(.noBudget), .waiting),
+        MachineCase(
+            "a body that has found some room may wait again",
+            [.accept(post), .noBudget, .pass(20), .budget, .body(1), .noBudget, .pass(29), .timer], .wait, .waiting),
+        MachineCase(
             "a body has only so much time, however steadily it comes",
             [.accept(long, maxBody: 1 << 30)] + (0..<12).flatMap { _ in [.body(20_000), .pass(10), .timer] },
             .fail(.lateBody), .body),

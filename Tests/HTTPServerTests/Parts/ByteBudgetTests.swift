@@ -11,13 +11,13 @@ struct ByteBudgetTests {
     func overdraft() {
         let budget = ByteBudget(total: 300, largest: 100)
         let (one, two) = (Body(), Body())
-        #expect(budget.take(200, body: ObjectIdentifier(one)))
-        #expect(budget.take(60, body: ObjectIdentifier(one)))
-        #expect(!budget.take(1, body: ObjectIdentifier(two)))
-        #expect(budget.take(40, body: ObjectIdentifier(one)))
-        #expect(!budget.take(1, body: ObjectIdentifier(one)), "the bound is strict")
+        #expect(budget.take(200, for: .small, body: ObjectIdentifier(one)))
+        #expect(budget.take(60, for: .small, body: ObjectIdentifier(one)))
+        #expect(!budget.take(1, for: .small, body: ObjectIdentifier(two)))
+        #expect(budget.take(40, for: .small, body: ObjectIdentifier(one)))
+        #expect(!budget.take(1, for: .small, body: ObjectIdentifier(one)), "the bound is strict")
         budget.settle(0, body: ObjectIdentifier(one))
-        #expect(!budget.take(1, body: ObjectIdentifier(two)))
+        #expect(!budget.take(1, for: .small, body: ObjectIdentifier(two)))
         budget.release(300, body: ObjectIdentifier(one))
         #expect(budget.used == 0)
     }
@@ -26,29 +26,68 @@ struct ByteBudgetTests {
     func small() {
         let budget = ByteBudget(total: 20 << 20, largest: 4 << 20)
         let (large, second, little) = (Body(), Body(), Body())
-        #expect(budget.take(12 << 20, body: ObjectIdentifier(large)))
-        #expect(budget.take(1 << 20, body: ObjectIdentifier(large)), "it overdraws")
-        #expect(!budget.take(1 << 20, body: ObjectIdentifier(second)))
-        #expect(budget.take(64 << 10, body: ObjectIdentifier(little)))
-        #expect(!budget.take(64 << 10, held: 64 << 10, body: ObjectIdentifier(little)), "it is no longer small")
+        #expect(budget.take(12 << 20, for: .large, body: ObjectIdentifier(large)))
+        #expect(budget.take(1 << 20, for: .large, body: ObjectIdentifier(large)), "it overdraws")
+        #expect(!budget.take(1, for: .large, body: ObjectIdentifier(second)))
+        #expect(budget.take(4 << 20, for: .small, body: ObjectIdentifier(little)), "what overdraws does not count")
+        #expect(!budget.take(1, for: .small, body: ObjectIdentifier(little)), "the reserve is taken")
+    }
+
+    @Test(
+        "what is small is a 256th of it, or 64 KiB",
+        arguments: [(1, 64), (16, 64), (256, 1024), (64, 256)])
+    func claims(mebibytes: Int, kibibytes: Int) {
+        let (total, small) = (mebibytes << 20, kibibytes << 10)
+        let budget = ByteBudget(total: total, largest: total / 4)
+        #expect(budget.claim(ofLength: small) == .small && budget.claim(ofLength: small + 1) == .large)
+        #expect(HTTPBody(budget: budget, longest: small).claim == .small)
+        #expect(HTTPBody(budget: budget).claim == .large, "a body of unknown length")
+    }
+
+    /// Beside two thousand connections that each hold a part of a body, and never send the rest.
+    @Test("a body that has arrived has room whatever others hold", arguments: [ByteBudget.Claim.large, .small])
+    func arrived(claim: ByteBudget.Claim) {
+        let (total, largest) = (64 << 20, 20 << 20)
+        let budget = ByteBudget(total: total, largest: largest)
+        // The one that overdraws is one of them.
+        var holders: [Body] = []
+        for _ in 0..<2000 {
+            let holder = Body()
+            holders.append(holder)
+            if budget.take(60 << 10, for: claim, body: ObjectIdentifier(holder)) { continue }
+            _ = budget.changeBeside(16 << 10, beginnings: 16 << 10, .whole)
+        }
+        #expect(budget.isShort)
+        let good = Body()
+        if claim == .large {
+            #expect(!budget.take(60 << 10, for: .large, body: ObjectIdentifier(good)))
+            #expect(budget.take(200 << 10, for: .small, body: ObjectIdentifier(good)), "its length is known")
+            budget.release(200 << 10, body: ObjectIdentifier(good))
+        }
+        #expect(!budget.take(60 << 10, for: claim, body: ObjectIdentifier(good)), "no room for one more of them")
+        // Many pictures, all handled at once.
+        var pictures = 0
+        while pictures < 1000, budget.take(100 << 10, for: .arrived, body: ObjectIdentifier(good)) { pictures += 1 }
+        #expect(pictures >= 60 && budget.used <= total - largest / 2 + (60 << 10))
+        withExtendedLifetime(holders) {}
     }
 
     @Test("what can be done without neither overdraws nor makes a shortage")
     func optional() {
         let budget = ByteBudget(total: 300, largest: 100)
         let (one, two) = (Body(), Body())
-        #expect(budget.take(200, body: ObjectIdentifier(one)))
-        #expect(!budget.take(50, isOptional: true, body: ObjectIdentifier(two)))
+        #expect(budget.take(200, for: .small, body: ObjectIdentifier(one)))
+        #expect(!budget.take(50, for: .small, isOptional: true, body: ObjectIdentifier(two)))
         #expect(!budget.isShort)
-        #expect(budget.take(50, body: ObjectIdentifier(one)))
-        #expect(!budget.take(50, body: ObjectIdentifier(two)))
+        #expect(budget.take(50, for: .small, body: ObjectIdentifier(one)))
+        #expect(!budget.take(50, for: .small, body: ObjectIdentifier(two)))
         #expect(budget.isShort)
-        budget.trim(10)
+        _ = budget.changeBeside(-10)
         #expect(!budget.isShort && budget.releases == 1)
-        #expect(!budget.take(50, body: ObjectIdentifier(two)), "the first may still overdraw")
+        #expect(!budget.take(50, for: .small, body: ObjectIdentifier(two)), "the first may still overdraw")
         let other = ByteBudget(total: 300, largest: 100)
-        #expect(other.take(199, body: ObjectIdentifier(one)))
-        #expect(other.take(1, isOptional: true, body: ObjectIdentifier(two)), "up to the reserve")
+        #expect(other.take(199, for: .small, body: ObjectIdentifier(one)))
+        #expect(other.take(1, for: .small, isOptional: true, body: ObjectIdentifier(two)), "up to the reserve")
     }
 
     @Test("another bound counts from when it is set, and what is taken stays taken")
@@ -57,27 +96,70 @@ struct ByteBudgetTests {
         let wakes = Mutex(0)
         budget.listen(release: { wakes.withLock { $0 += 1 } })
         let (one, two) = (Body(), Body())
-        #expect(budget.take(150, body: ObjectIdentifier(one)))
-        budget.use(total: 200)
-        #expect(budget.total == 200 && budget.used == 150)
-        #expect(budget.take(10, body: ObjectIdentifier(one)), "into the reserve")
-        #expect(!budget.take(10, body: ObjectIdentifier(two)) && budget.isShort)
-        budget.use(total: 100)
-        #expect(!budget.take(1, body: ObjectIdentifier(one)) && wakes.withLock { $0 } == 0)
-        budget.use(total: 300)
+        #expect(budget.take(150, for: .small, body: ObjectIdentifier(one)))
+        budget.use(total: 200, largest: 100)
+        #expect(budget.limits.total == 200 && budget.used == 150)
+        #expect(budget.take(10, for: .small, body: ObjectIdentifier(one)), "into the reserve")
+        #expect(!budget.take(10, for: .small, body: ObjectIdentifier(two)) && budget.isShort)
+        budget.use(total: 100, largest: 100)
+        #expect(!budget.take(1, for: .small, body: ObjectIdentifier(one)) && wakes.withLock { $0 } == 0)
+        budget.use(total: 300, largest: 100)
         #expect(wakes.withLock { $0 } == 1 && !budget.isShort)
-        #expect(budget.take(10, body: ObjectIdentifier(two)))
-        budget.use(total: 400)
+        #expect(budget.take(10, for: .small, body: ObjectIdentifier(two)))
+        budget.use(total: 400, largest: 100)
         #expect(wakes.withLock { $0 } == 1, "nobody waits")
     }
 
-    @Test("heads may have half of it")
-    func beside() {
+    @Test("another length of the largest body moves the reserve")
+    func otherLargest() {
         let budget = ByteBudget(total: 300, largest: 100)
-        #expect(budget.takeBeside(100, .half))
-        #expect(!budget.takeBeside(1, .half))
-        #expect(budget.takeBeside(200, .whole))
-        #expect(!budget.takeBeside(1, .whole) && budget.takeBeside(1, .unbounded) && budget.used == 301)
+        let (one, two) = (Body(), Body())
+        budget.use(total: 300, largest: 200)
+        #expect(budget.limits == (300, 200))
+        #expect(budget.take(100, for: .small, body: ObjectIdentifier(one)))
+        #expect(budget.take(1, for: .small, body: ObjectIdentifier(one)), "into the reserve")
+        #expect(!budget.take(1, for: .small, body: ObjectIdentifier(two)))
+        // The reserve is never more than there is.
+        budget.use(total: 150, largest: 200)
+        #expect(!budget.take(50, for: .arrived, body: ObjectIdentifier(two)))
+        budget.release(101, body: ObjectIdentifier(one))
+        #expect(budget.take(75, for: .arrived, isOptional: true, body: ObjectIdentifier(two)))
+    }
+
+    @Test("what a body has of the reserve is taken from nobody else")
+    func overdrawn() {
+        let budget = ByteBudget(total: 400, largest: 200)
+        let (one, two) = (Body(), Body())
+        #expect(budget.take(250, for: .large, body: ObjectIdentifier(one)), "it overdraws, by 100")
+        #expect(budget.take(50, for: .small, body: ObjectIdentifier(two)))
+        #expect(!budget.take(1, for: .small, body: ObjectIdentifier(two)))
+        #expect(budget.take(100, for: .arrived, body: ObjectIdentifier(two)) && budget.used == 400)
+        #expect(!budget.take(1, for: .large, body: ObjectIdentifier(one)), "the bound is strict")
+        budget.trim(60, body: ObjectIdentifier(one))
+        #expect(!budget.take(1, for: .arrived, body: ObjectIdentifier(two)))
+        #expect(budget.take(60, for: .large, body: ObjectIdentifier(one)))
+        budget.settle(0, body: ObjectIdentifier(one))
+        budget.release(250, body: ObjectIdentifier(one))
+        budget.release(150, body: ObjectIdentifier(two))
+        #expect(budget.take(200, for: .small, body: ObjectIdentifier(two)) && budget.used == 200)
+    }
+
+    @Test("heads may have half of it, and what waits of bodies a sixteenth")
+    func beside() {
+        let budget = ByteBudget(total: 32 << 20, largest: 8 << 20)
+        let mebibyte = 1 << 20
+        #expect(budget.changeBeside(12 * mebibyte, .half))
+        #expect(!budget.changeBeside(1, .half))
+        #expect(budget.changeBeside(18 * mebibyte, beginnings: 2 * mebibyte, .whole))
+        #expect(!budget.changeBeside(1, beginnings: 1, .whole) && budget.changeBeside(mebibyte, .whole))
+        #expect(!budget.changeBeside(0, beginnings: 1, .whole), "a head becomes the beginning of a body")
+        #expect(budget.changeBeside(-mebibyte, beginnings: -1) && budget.changeBeside(1, beginnings: 1, .whole))
+        #expect(budget.changeBeside(2 * mebibyte - 1, .whole) && !budget.changeBeside(1, .whole))
+        #expect(budget.changeBeside(5, .unbounded) && budget.used == 32 * mebibyte + 5)
+        // However small it is, some can wait.
+        let small = ByteBudget(total: 64 << 10, largest: 64 << 10)
+        #expect(small.changeBeside(16 << 10, beginnings: 16 << 10, .whole))
+        #expect(!small.changeBeside(1, beginnings: 1, .whole))
     }
 
     @Test("wakes those who were refused, once")
@@ -86,10 +168,10 @@ struct ByteBudgetTests {
         let woken = Mutex(0)
         budget.listen { woken.withLock { $0 += 1 } }
         let (one, two) = (Body(), Body())
-        #expect(budget.take(100, body: ObjectIdentifier(one)))
+        #expect(budget.take(100, for: .small, body: ObjectIdentifier(one)))
         budget.release(10, body: ObjectIdentifier(one))
         #expect(woken.withLock { $0 } == 0, "nobody waits")
-        #expect(!budget.take(20, body: ObjectIdentifier(two)))
+        #expect(!budget.take(20, for: .small, body: ObjectIdentifier(two)))
         budget.release(10, body: ObjectIdentifier(one))
         budget.release(10, body: ObjectIdentifier(one))
         #expect(woken.withLock { $0 } == 1)
@@ -107,15 +189,17 @@ struct ByteBudgetTests {
             woken.withLock { $0 += 1 }
         }
         let (one, two) = (Body(), Body())
-        #expect(budget.take(60, body: ObjectIdentifier(one)))
-        #expect(!budget.take(20, body: ObjectIdentifier(two)) && !budget.take(20, body: ObjectIdentifier(two)))
+        #expect(budget.take(60, for: .small, body: ObjectIdentifier(one)))
+        #expect(
+            !budget.take(20, for: .small, body: ObjectIdentifier(two))
+                && !budget.take(20, for: .small, body: ObjectIdentifier(two)))
         #expect(shortages.withLock { $0 } == 1)
         budget.settle(0, body: ObjectIdentifier(two))
         #expect(woken.withLock { $0 } == 0, "it is not the one that overdraws")
         budget.settle(0, body: ObjectIdentifier(one))
         budget.settle(0, body: ObjectIdentifier(one))
         #expect(woken.withLock { $0 } == 1)
-        #expect(budget.take(20, body: ObjectIdentifier(two)), "now it may overdraw")
+        #expect(budget.take(20, for: .small, body: ObjectIdentifier(two)), "now it may overdraw")
         #expect(budget.used == 80 && !budget.isShort)
     }
 
@@ -123,11 +207,11 @@ struct ByteBudgetTests {
     func half() {
         let budget = ByteBudget(total: 100, largest: 40)
         let one = Body()
-        #expect(budget.take(50, body: ObjectIdentifier(one)) && !budget.isHalfTaken)
-        #expect(budget.take(1, body: ObjectIdentifier(one)) && budget.isHalfTaken)
-        budget.trim(1)
+        #expect(budget.take(50, for: .small, body: ObjectIdentifier(one)) && !budget.isHalfTaken)
+        #expect(budget.take(1, for: .small, body: ObjectIdentifier(one)) && budget.isHalfTaken)
+        _ = budget.changeBeside(-1)
         #expect(!budget.isHalfTaken)
-        budget.trim(-7)
+        budget.trim(-7, body: ObjectIdentifier(one))
         #expect(budget.used == 50, "nothing is taken by giving back")
     }
 
@@ -137,16 +221,21 @@ struct ByteBudgetTests {
     func progress(seed: UInt64) {
         var random = SplitMix(seed: seed)
         let budget = ByteBudget(total: 1000, largest: 300)
-        var bodies: [(body: Body, has: Int, wants: Int)] = []
+        var bodies: [(body: Body, has: Int, wants: Int, claim: ByteBudget.Claim)] = []
         var finished = 0
         for step in 0..<20_000 {
-            if bodies.count < 12 { bodies.append((Body(), 0, .random(in: 1...300, using: &random))) }
+            if bodies.count < 12 {
+                bodies.append(
+                    (Body(), 0, .random(in: 1...300, using: &random), Bool.random(using: &random) ? .small : .large))
+            }
             // Everybody asks once; if none of them gets anything, they are stuck.
             var moved = false
             bodies.shuffle(using: &random)
             for index in bodies.indices where bodies[index].has < bodies[index].wants {
                 let more = min(bodies[index].wants - bodies[index].has, .random(in: 1...64, using: &random))
-                guard budget.take(more, body: ObjectIdentifier(bodies[index].body)) else { continue }
+                let isLast = bodies[index].has + more == bodies[index].wants
+                let claim = isLast && Bool.random(using: &random) ? .arrived : bodies[index].claim
+                guard budget.take(more, for: claim, body: ObjectIdentifier(bodies[index].body)) else { continue }
                 bodies[index].has += more
                 moved = true
             }

@@ -1,0 +1,76 @@
+/// The connections whose bodies wait for room under the byte budget, and in which order they are asked when there is some.
+///
+/// Bodies that need little (`ByteBudget.Claim.small`, `.arrived`) and large ones wait in two queues, each in the order in which
+/// they came, and are asked in turn: one that needs little is not behind a thousand large ones, and neither kind shuts out the
+/// other.
+package struct WaitingBodies: Sendable {
+    /// The queues: of bodies that need little, and of large ones.
+    private var queues = [IndexQueue(), IndexQueue()]
+    /// How many of each queue are still to be asked in this round.
+    private var toAsk = [0, 0]
+    /// How many of each queue found too little in this round.
+    private var refused = [0, 0]
+    /// The queue that the last one came from.
+    private var last = 1
+
+    /// The most of one kind that are asked though there is too little: many, for the one that may overdraw may be any of them, and
+    /// where there is no room for one body there may be for a smaller one.
+    private static let mostRefused = 32
+
+    /// Nobody waits.
+    package init() {}
+
+    /// How many wait.
+    package var count: Int { queues[0].count + queues[1].count }
+
+    /// Whether there is somebody to ask.
+    package var isAsking: Bool { toAsk[0] + toAsk[1] > 0 }
+
+    /// Puts `id` at the end of its queue.
+    package mutating func append(_ id: Int32, _ claim: ByteBudget.Claim) {
+        let own = claim == .large ? 1 : 0
+        queues[1 - own].remove(id)
+        queues[own].append(id)
+    }
+
+    /// Takes `id` out; nothing happens if it does not wait.
+    package mutating func remove(_ id: Int32) {
+        queues[0].remove(id)
+        queues[1].remove(id)
+    }
+
+    /// There is room again: all who wait now are to be asked.
+    package mutating func roomCameBack() {
+        toAsk = queues.map(\.count)
+        refused = [0, 0]
+    }
+
+    /// Takes out the next one to ask.
+    package mutating func next() -> Int32? {
+        for queue in [1 - last, last] where toAsk[queue] > 0 {
+            last = queue
+            toAsk[queue] -= 1
+            if let id = queues[queue].popFirst() { return id }
+            toAsk[queue] = 0
+        }
+        return nil
+    }
+
+    /// The one that was asked last has found too little, and is at the end of a queue again.
+    package mutating func lastWasRefused() {
+        refused[last] += 1
+        if refused[last] >= Self.mostRefused { toAsk[last] = 0 }
+    }
+
+    /// The first for whom `condition` holds: of the large ones, else of the others.
+    package func first(where condition: (Int32) -> Bool) -> Int32? {
+        for queue in queues.reversed() {
+            var id = queue.first
+            while let found = id {
+                if condition(found) { return found }
+                id = queue.after(found)
+            }
+        }
+        return nil
+    }
+}
