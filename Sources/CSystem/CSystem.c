@@ -24,6 +24,7 @@
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -468,6 +469,56 @@ int csys_thread_start(const char *name, void (*body)(void *), void *argument) {
         return -failed;
     }
     return 0;
+}
+
+struct thread_probe {
+    pthread_mutex_t gate;
+    pid_t ids[256];
+};
+
+struct thread_probe_slot {
+    struct thread_probe *probe;
+    int index;
+};
+
+static void *thread_probe_main(void *argument) {
+    struct thread_probe_slot *slot = argument;
+    slot->probe->ids[slot->index] = (pid_t)syscall(SYS_gettid);
+    // All are there at the same time: the gate opens when no more are started.
+    pthread_mutex_lock(&slot->probe->gate);
+    pthread_mutex_unlock(&slot->probe->gate);
+    return NULL;
+}
+
+bool csys_can_start_threads(int count) {
+    enum { most = sizeof((struct thread_probe *)0)->ids / sizeof(pid_t) };
+    if (count > most) count = most;
+    struct thread_probe probe = {.gate = PTHREAD_MUTEX_INITIALIZER};
+    struct thread_probe_slot slots[most];
+    pthread_t threads[most];
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, 64 << 10);
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pthread_mutex_lock(&probe.gate);
+    int started = 0;
+    while (started < count) {
+        slots[started] = (struct thread_probe_slot){.probe = &probe, .index = started};
+        if (pthread_create(&threads[started], &attributes, thread_probe_main, &slots[started])) break;
+        started++;
+    }
+    pthread_mutex_unlock(&probe.gate);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attributes);
+    for (int i = 0; i < started; i++) pthread_join(threads[i], NULL);
+    // pthread_join returns a moment before the kernel stops counting a thread.
+    for (int i = 0; i < started; i++) {
+        for (int look = 0; look < 1000 && syscall(SYS_tgkill, getpid(), probe.ids[i], 0) == 0; look++) usleep(100);
+    }
+    pthread_mutex_destroy(&probe.gate);
+    return started == count;
 }
 
 // MARK: a process of one's own making

@@ -25,4 +25,8 @@ package enum SystemThread {
             throw SystemError("pthread_create", number: -result)
         }
     }
+
+    /// Whether so many threads, 256 at most, can be started beside those there are: for libraries that end the process where they
+    /// cannot start one. Another part of the process may take them before that happens.
+    package static func canStart(_ count: Int) -> Bool { csys_can_start_threads(Int32(clamping: count)) }
 }

@@ -163,32 +163,56 @@ struct OperationsTests {
         return nil
     }()
 
-    /// TasksMax= as a real control group has it. The models that fit are served; the others' errors say what the limit is.
-    @Test(.enabled(if: threadGroups != nil, "needs root, and a control group that counts threads"))
-    func moreModelsThanThreadsAreExplained() throws {
+    /// A daemon with `count` copies of the digits model in a control group with a limit of threads, as TasksMax= makes one.
+    private func inThreadGroup(
+        limit: Int, models count: Int, _ settings: [String], _ body: (Daemon, String) throws -> Void
+    ) throws {
         let name = "ocelli-test-\(UUID().uuidString)", group = try #require(Self.threadGroups) + "/" + name
         let models = FileManager.default.temporaryDirectory.appendingPathComponent(name)
         try FileManager.default.createDirectory(at: models, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: models) }
-        for number in 10..<24 {
+        for number in 10..<10 + count {
             try FileManager.default.copyItem(
                 at: SharedData.packageRoot.appendingPathComponent("models/digits"),
                 to: models.appendingPathComponent("m\(number)"))
         }
         guard mkdir(group, 0o755) == 0 else { return }
         defer { rmdir(group) }
-        try "40".write(toFile: group + "/pids.max", atomically: false, encoding: .utf8)
+        try "\(limit)".write(toFile: group + "/pids.max", atomically: false, encoding: .utf8)
         let daemon = try Daemon(
-            ["--models", models.path, "--streams", "2", "--load-trial=false"],
+            ["--models", models.path, "--streams", "2"] + settings,
             launcher: ["sh", "-c", "echo $$ >'\(group)/cgroup.procs' && exec \"$0\" \"$@\""])
-        let limit = "pids.max of /\(name) is 40"
-        #expect(daemon.log.contains("14 models are loaded at start and take about 42 threads"), "\(daemon.log)")
-        #expect(daemon.log.contains("no more threads can be started (\(limit))"), "\(daemon.log)")
-        #expect(daemon.log.contains("raise the limit (TasksMax in the unit)"), "\(daemon.log)")
-        let ready = try Curl.run(daemon.url + "/readyz")
-        #expect(ready.status == 503 && ready.code == "model_not_ready")
-        #expect(try Curl.post(BadInputTests.seven, to: daemon.url + "/v1/models/m10/classify").topLabel == "7")
+        try body(daemon, name)
         #expect(daemon.stop() == 0, "\(daemon.log)")
+    }
+
+    /// The models that fit are served; the others' errors say what the limit is.
+    @Test(.enabled(if: threadGroups != nil, "needs root, and a control group that counts threads"))
+    func moreModelsThanThreadsAreExplained() throws {
+        try inThreadGroup(limit: 40, models: 14, ["--load-trial=false"]) { daemon, name in
+            let limit = "pids.max of /\(name) is 40"
+            #expect(daemon.log.contains("14 models are loaded at start and take about 42 threads"), "\(daemon.log)")
+            #expect(daemon.log.contains("no more threads can be started (\(limit))"), "\(daemon.log)")
+            #expect(daemon.log.contains("raise the limit (TasksMax in the unit)"), "\(daemon.log)")
+            let ready = try Curl.run(daemon.url + "/readyz")
+            #expect(ready.status == 503 && ready.code == "model_not_ready")
+            #expect(try Curl.post(BadInputTests.seven, to: daemon.url + "/v1/models/m10/classify").topLabel == "7")
+        }
+    }
+
+    /// Lazy models all answer, one after the other: each takes the threads of those that are idle.
+    @Test(
+        .enabled(if: threadGroups != nil, "needs root, and a control group that counts threads"),
+        arguments: [["--load-trial=false"], []])
+    func lazyModelsTakeTheThreadsOfIdleOnes(settings: [String]) throws {
+        try inThreadGroup(limit: 40, models: 14, ["--load=lazy"] + settings) { daemon, _ in
+            for number in 10..<24 {
+                let answer = try Curl.post(BadInputTests.seven, to: daemon.url + "/v1/models/m\(number)/classify")
+                #expect(answer.topLabel == "7", "m\(number): \(answer.text)")
+            }
+            #expect(daemon.log.contains("it was idle, and there were no more threads for model m"), "\(daemon.log)")
+            #expect(try Curl.run(daemon.url + "/readyz").status == 200)
+        }
     }
 
     /// The folders of the root below which a control group file system is mounted (proc_pid_mountinfo(5): the type is the

@@ -15,6 +15,8 @@ final class FakeEngine: Engine {
     let mostItems: Int
     /// Worker threads that it says it has at the most; nil says nothing of threads.
     let threads: Int?
+    /// Models that are loaded at a time; one more finds no threads.
+    let mostModels: Int
     /// Called when an input is handed to an infer request.
     let onSetInput: @Sendable () -> Void
     /// Called while a model file is read.
@@ -34,6 +36,8 @@ final class FakeEngine: Engine {
         var stopped = 0
         var most = 0
         var loads = 0
+        /// Models that are loaded now.
+        var models = 0
         /// How many items each inference had.
         var items: [Int] = []
         /// What was read.
@@ -48,7 +52,8 @@ final class FakeEngine: Engine {
         inputs: [TensorPort] = [TensorPort(name: "x", elementType: .float32, shape: [1, 4])],
         outputs: [TensorPort] = [TensorPort(name: "y", elementType: .float32, shape: [1, 4])],
         requestCount: Int = 2, answer: [UInt8] = [UInt8](repeating: 0, count: 16), endsAtOnce: Bool = true,
-        mostItems: Int = .max, threads: Int? = nil, onSetInput: @escaping @Sendable () -> Void = {},
+        mostItems: Int = .max, threads: Int? = nil, mostModels: Int = .max,
+        onSetInput: @escaping @Sendable () -> Void = {},
         onRead: @escaping @Sendable () -> Void = {},
         onFree: @escaping @Sendable () -> Void = {},
         onCheck: @escaping @Sendable ([Int: Shape]) -> String? = { _ in nil }
@@ -60,6 +65,7 @@ final class FakeEngine: Engine {
         self.endsAtOnce = endsAtOnce
         self.mostItems = mostItems
         self.threads = threads
+        self.mostModels = mostModels
         self.onSetInput = onSetInput
         self.onRead = onRead
         self.onFree = onFree
@@ -97,9 +103,15 @@ private struct FakeFile: ModelFile {
     func inputIndex(named name: String) -> Int? { inputs.firstIndex { $0.name == name } }
     func outputIndex(named name: String) -> Int? { outputs.firstIndex { $0.name == name } }
     func compile(_ options: CompileOptions) throws(EngineError) -> any CompiledModel {
-        engine.state.withLock { state in
+        let hasThreads = engine.state.withLock { state in
             state.loads += 1
             state.options.append(options)
+            guard state.models < engine.mostModels else { return false }
+            state.models += 1
+            return true
+        }
+        guard hasThreads else {
+            throw EngineError(kind: .noThreads, operation: "compile the model", detail: "no more threads")
         }
         return FakeModel(engine: engine, options: options)
     }
@@ -115,7 +127,10 @@ private final class FakeModel: CompiledModel {
         execution.streams = options.streams ?? engine.requestCount
         self.execution = execution
     }
-    deinit { engine.onFree() }
+    deinit {
+        engine.state.withLock { $0.models -= 1 }
+        engine.onFree()
+    }
     var inputs: [TensorPort] { engine.inputs }
     var outputs: [TensorPort] { engine.outputs }
     var optimalRequestCount: Int { engine.requestCount }

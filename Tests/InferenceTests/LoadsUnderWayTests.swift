@@ -180,4 +180,49 @@ import Testing
         gate.pass()
         _ = try await repository.model(named: "b")
     }
+
+    /// The one that has been idle for longest goes first.
+    @Test(.timeLimit(.minutes(1)))
+    func aLazyModelWithoutThreadsTakesThePlaceOfIdleOnes() async throws {
+        let folder = try TemporaryFolder()
+        for name in ["a", "b", "c", "d", "e"] {
+            let runtime = name == "e" ? #"{"load": "eager"}"# : "{}"
+            try folder.write(["\(name)/model.json": Bundles.manifest(runtime: runtime), "\(name)/m.onnx": ""])
+        }
+        let engine = FakeEngine(mostModels: 3)
+        let (repository, events) = try Bundles.repository(folder, engine: engine, policy: .lazy)
+        await repository.loadEager()
+        _ = try await repository.model(named: "b")
+        _ = try await repository.model(named: "a")
+        #expect(events.all == ["loaded e 1", "loaded b 1", "loaded a 1"])
+        _ = try await repository.model(named: "c")
+        #expect(events.all.suffix(2) == ["unloaded b 1", "loaded c 1"], "the eager one stays")
+        _ = try await repository.model(named: "b")
+        #expect(events.all.suffix(2) == ["unloaded a 1", "loaded b 1"])
+        #expect(engine.state.withLock { $0.models } == 3)
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func aModelThatIsBusyKeepsItsThreads() async throws {
+        let folder = try TemporaryFolder()
+        for name in ["a", "b"] {
+            try folder.write(["\(name)/model.json": Bundles.manifest(), "\(name)/m.onnx": ""])
+        }
+        let engine = FakeEngine(requestCount: 1, endsAtOnce: false, mostModels: 1)
+        let (repository, events) = try Bundles.repository(folder, engine: engine, policy: .lazy)
+        // A load ends with a first inference.
+        async let load = repository.model(named: "a")
+        while !engine.endOne() { try await Task.sleep(for: .milliseconds(2)) }
+        let model = try await load
+        let input: DictionaryFeatureProvider = [
+            "x": .multiArray(try MultiArray(shape: [1, 4], floats: [1, 2, 3, 4]))
+        ]
+        async let prediction = model.prediction(from: input)
+        while engine.running == 0 { try await Task.sleep(for: .milliseconds(2)) }
+        let error = await #expect(throws: InferenceError.self) { _ = try await repository.model(named: "b") }
+        #expect(error?.message.contains("no more threads") == true, "\(error as Any)")
+        #expect(events.all == ["loaded a 1", "failed b 1"])
+        engine.endOne()
+        _ = try await prediction
+    }
 }

@@ -160,6 +160,12 @@ import Testing
         #expect(await reload() == ["unchanged a 1", "unchanged b 1", "loaded bare 1"])
         try folder.write(["b/labels.txt": "one"])
         #expect(await reload() == ["unchanged a 1", "loaded b 1", "unchanged bare 1"])
+        // A copy that is under way has a hidden name (rsync's), until it is whole.
+        try folder.write(["b/.m.onnx.Ab3dE9": "1"])
+        #expect(await reload() == ["unchanged a 1", "unchanged b 1", "unchanged bare 1"])
+        let copy = folder.url.appendingPathComponent("b/.m.onnx.Ab3dE9").path
+        #expect(rename(copy, file.path.replacing("/a/", with: "/b/")) == 0)
+        #expect(await reload() == ["unchanged a 1", "loaded b 1", "unchanged bare 1"])
         // What could not be loaded is tried each time, and so is what goes back to where it was.
         try folder.write(["b/model.json": "{"])
         #expect(await reload() == ["unchanged a 1", "failed b 1", "unchanged bare 1"])

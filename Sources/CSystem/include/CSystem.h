@@ -257,6 +257,9 @@ uint64_t csys_random(void);
 /// outside are blocked in it.
 int csys_thread_start(const char *name, void (*body)(void *), void *argument);
 
+/// Whether so many threads (256 at most) can be started beside those there are. Starts them, and returns when they have ended.
+bool csys_can_start_threads(int count);
+
 // MARK: a process of one's own making
 
 /// Starts a program without the signals, the terminal and the process group of this one. Its standard output and error

@@ -34,7 +34,10 @@ struct BundleStamp: Sendable, Hashable {
     /// files of any name. Blocks.
     init(path: String) {
         self.path = path
-        for entry in BundleWalk(path).entries { insert(entry.path, entry.status) }
+        // Hidden files are not the model's: rsync and editors write new contents to such a name, and rename it when it is whole.
+        for entry in BundleWalk(path).entries where !entry.path.dropFirst(path.count).contains("/.") {
+            insert(entry.path, entry.status)
+        }
         var status = stat()
         guard stat(path, &status) == 0, status.st_mode & S_IFMT != S_IFDIR, let slash = path.lastIndex(of: "/") else {
             return

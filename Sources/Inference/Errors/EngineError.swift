@@ -8,6 +8,8 @@ public struct EngineError: Error, Sendable, Hashable, CustomStringConvertible {
         case cancelled
         /// The values of an input cannot be computed with: the client's mistake. The operation is the input's name.
         case invalidInput
+        /// No more threads or processes can be started: other models have them.
+        case noThreads
         /// Everything else.
         case failure
     }

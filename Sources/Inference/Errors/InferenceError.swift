@@ -32,6 +32,12 @@ public enum InferenceError: Error, Sendable {
         case load, queue, decode, inference, postprocess
     }
 
+    /// Whether no more threads could be started for the model: it could be loaded if others were not.
+    package var isForWantOfThreads: Bool {
+        if case .engine(let error) = self { return error.kind == .noThreads }
+        return false
+    }
+
     /// A sentence a person can act on.
     public var message: String {
         switch self {

@@ -48,6 +48,7 @@ extension Model {
             planner = ModelPlanner(
                 file: try engine.read(configuration.source(bundle.source)), limits: configuration.imageLimits)
         } catch {
+            if error.kind == .noThreads { throw .engine(error) }
             let problem = BundleProblem(path: bundle.manifest?.file ?? "", reason: error.message)
             throw .invalidBundle(name: bundle.name, problems: error.problems.isEmpty ? [problem] : error.problems)
         }

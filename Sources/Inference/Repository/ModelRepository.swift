@@ -468,6 +468,23 @@ public final class ModelRepository: Sendable {
         }
     }
 
+    /// Unloads the lazy models that have had nothing to do for longest, up to so many, because another one needs their threads.
+    /// - Returns: whether there was one.
+    private func unloadIdlest(_ count: Int, for other: ModelVersion) -> Bool {
+        let idle = items.withLock { Array($0.values.joined()) }
+            .filter { $0 !== other && $0.policy == .lazy }
+            .compactMap { item in item.readyModel.map { (item, $0.idleTime) } }
+            .filter { $0.1 > .zero }
+            .sorted { $0.1 > $1.1 }
+        var hasUnloaded = false
+        for (item, _) in idle.prefix(count) where item.unload() {
+            hasUnloaded = true
+            let why = "it was idle, and there were no more threads for model \(other.name)"
+            onEvent(.unloaded(name: item.name, version: item.version, why: why))
+        }
+        return hasUnloaded
+    }
+
     /// How often ``unloadIdle()`` is worth a call: a process at rest should sleep.
     package var idleInterval: Duration {
         items.withLock { Array($0.values.joined()) }.contains(where: \.mayIdleOut) ? .seconds(1) : .seconds(10)
@@ -534,7 +551,10 @@ public final class ModelRepository: Sendable {
         _ item: ModelVersion, again: Bool = false, bringsBack: Bool = false, deadline: MonotonicInstant? = nil
     ) async throws(InferenceError) -> Model {
         // The load itself reports how it went, not those who wait for it: all of them may be gone by then.
-        let outcome = try await item.load(again: again, bringsBack: bringsBack, deadline: deadline) {
+        let makeRoom: @Sendable (Int) -> Bool = { self.unloadIdlest($0, for: item) }
+        let outcome = try await item.load(
+            again: again, bringsBack: bringsBack, deadline: deadline, makeRoom: makeRoom
+        ) {
             self.report($0, of: item)
         }
         switch outcome.result {

@@ -201,13 +201,16 @@ final class ModelVersion: Sendable {
     ///   - again: whether files and configuration count as they are now, which those of a load under way may not be.
     ///   - bringsBack: whether the model is loaded although it was unloaded on request.
     ///   - deadline: until when it is waited for; the load goes on after it.
+    ///   - makeRoom: unloads up to so many other models, where there are no more threads for this one; whether there were any.
     ///   - onEnd: receives the result of the load, if this call began it.
     /// - Throws: where the deadline has passed, or the calling task was cancelled, before the load was over.
     func load(
-        again: Bool, bringsBack: Bool, deadline: MonotonicInstant? = nil, onEnd: @escaping @Sendable (Outcome) -> Void
+        again: Bool, bringsBack: Bool, deadline: MonotonicInstant? = nil, makeRoom: @escaping @Sendable (Int) -> Bool,
+        onEnd: @escaping @Sendable (Outcome) -> Void
     ) async throws(InferenceError) -> Outcome {
         while true {
-            switch state.withLock({ start(&$0, again: again, bringsBack: bringsBack, onEnd: onEnd) }) {
+            switch state.withLock({ start(&$0, again: again, bringsBack: bringsBack, makeRoom: makeRoom, onEnd: onEnd) }
+            ) {
             case .impossible(let reason):
                 return Outcome(result: .failure(.modelNotReady(name: name, reason: reason)), isKept: false)
             case .ready(let model): return Outcome(result: .success(model), isKept: true)
@@ -226,7 +229,8 @@ final class ModelVersion: Sendable {
     }
 
     private func start(
-        _ state: inout State, again: Bool, bringsBack: Bool, onEnd: @escaping @Sendable (Outcome) -> Void
+        _ state: inout State, again: Bool, bringsBack: Bool, makeRoom: @escaping @Sendable (Int) -> Bool,
+        onEnd: @escaping @Sendable (Outcome) -> Void
     ) -> Start {
         if state.isHeldBack, !bringsBack { return .impossible("it was unloaded and has not been loaded again") }
         state.isUnloaded = false
@@ -246,13 +250,18 @@ final class ModelVersion: Sendable {
         let load = Load()
         Task.detached {
             let result: Result<Model, InferenceError> = await self.gate.run {
-                do throws(InferenceError) {
-                    return .success(
-                        try await Model.load(
-                            contentsOf: self.path, name: self.name, configuration: configuration,
-                            version: self.numbered))
-                } catch {
-                    return .failure(error)
+                var unloaded = 1
+                while true {
+                    do throws(InferenceError) {
+                        return .success(
+                            try await Model.load(
+                                contentsOf: self.path, name: self.name, configuration: configuration,
+                                version: self.numbered))
+                    } catch {
+                        // Each time twice as many: a model and the process that tries it need more threads than one gives back.
+                        guard error.isForWantOfThreads, makeRoom(unloaded) else { return .failure(error) }
+                        unloaded *= 2
+                    }
                 }
             }
             // Here, not by the caller: every task that waited finds the version as it then is.

@@ -124,8 +124,11 @@ package struct ServicePlan {
         }
         // A crash is one word here, not a report over pages that takes a second to write.
         variables["SWIFT_BACKTRACE"] = "enable=no"
+        // Measured: 6 and two for each stream on two processors, whose number counts by the pools of Swift and the engine.
+        let processors = min(8, ProcessInfo.processInfo.activeProcessorCount)
         let child = ChildTrial(
-            flags: flags, memory: memory, time: .seconds(settings.loadTrialTimeout), environment: variables)
+            flags: flags, memory: memory, time: .seconds(settings.loadTrialTimeout),
+            threads: 4 + processors + 2 * (compile.streams ?? 1), environment: variables)
         let engine = (try? DefaultEngine.shared())?.version ?? ""
         let circumstances = ([OcelliVersion.number, engine, "\(memory)"] + flags).joined(separator: " ")
         return LoadTrial(

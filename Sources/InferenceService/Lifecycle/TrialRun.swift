@@ -29,6 +29,7 @@ package enum TrialRun {
             let model = try await Model.load(contentsOf: path, configuration: configuration)
             result.compiledAnew = !model.loadReport.isCached
         } catch {
+            result.hadNoThreads = error.isForWantOfThreads
             if case .invalidBundle(_, let problems) = error {
                 result.problems = problems.map { TrialResult.Problem(path: $0.path, reason: $0.reason) }
             } else {

@@ -12,6 +12,8 @@ struct ChildTrial: Sendable {
     let flags: [String]
     /// Bytes that the process may take, and how long.
     let memory: UInt64, time: Duration
+    /// Threads that it needs.
+    let threads: Int
     /// Its environment.
     let environment: [String: String]
 
@@ -23,6 +25,8 @@ struct ChildTrial: Sendable {
 
     /// Loads the model at a path. Blocks until the process has ended.
     func attempt(_ path: String) -> LoadTrial.Outcome {
+        // A process without its threads may hang in the engine until its time is up.
+        guard SystemThread.canStart(threads) else { return .impossible(HostResources.threadsUsedUp()) }
         // More than it has: this process is the one to end it, and says so.
         let seconds = UInt32(clamping: time.components.seconds &* 3 / 2 &+ 10)
         let arguments = ["ocelli", Self.command, path, "\(getpid())", "\(seconds)", "\(memory)"] + flags
@@ -34,8 +38,8 @@ struct ChildTrial: Sendable {
             }
         }
         guard process > 0 else {
-            return .impossible(
-                process == -EAGAIN ? HostResources.threadsUsedUp() : "cannot start a process (error \(-process))")
+            guard process == -EAGAIN else { return .impossible("cannot start a process (error \(-process))") }
+            return .impossible(HostResources.threadsUsedUp())
         }
         defer { _ = csys_close(descriptor) }
         let (output, stop) = collect(descriptor, process: process)
@@ -58,6 +62,7 @@ struct ChildTrial: Sendable {
         guard signal == 0, let result = TrialResult(output: output) else {
             return .lost(Self.ending(signal: signal, status: status, output: output))
         }
+        if result.hadNoThreads { return .impossible(HostResources.threadsUsedUp()) }
         guard result.problems.isEmpty else {
             return .refused(result.problems.map { BundleProblem(path: $0.path, reason: $0.reason) })
         }

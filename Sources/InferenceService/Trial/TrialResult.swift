@@ -11,6 +11,8 @@ struct TrialResult: Codable, Sendable {
 
     /// Whether it was compiled rather than found in the cache.
     var compiledAnew = false
+    /// Whether the engine could not start its threads, which is not the model's fault.
+    var hadNoThreads = false
     /// What is wrong; empty for a model that works.
     var problems: [Problem] = []
 

@@ -11,12 +11,15 @@ final class OpenVINOCompiledModel: CompiledModel {
     let loadedFromCache: Bool
     let executionDevices: String
     let execution: ExecutionProperties
+    /// Last: given back when the rest is.
+    private let threads: OpenVINOThreads
 
     /// - Parameters:
     ///   - isDynamic: whether the shape of anything within the model is known only when it runs.
     ///   - shapes: what checks the shapes that callers bring; nil where they are not checked.
     init(
-        _ handle: OpenVINOHandle, inputs: [TensorPort], outputs: [TensorPort], isDynamic: Bool, shapes: OpenVINOShapes?
+        _ handle: OpenVINOHandle, inputs: [TensorPort], outputs: [TensorPort], isDynamic: Bool, shapes: OpenVINOShapes?,
+        threads: OpenVINOThreads
     ) throws(EngineError) {
         self.handle = handle
         self.isDynamic = isDynamic
@@ -38,6 +41,7 @@ final class OpenVINOCompiledModel: CompiledModel {
         execution.threads = property("INFERENCE_NUM_THREADS").flatMap { Int($0) }
         execution.streams = property("NUM_STREAMS").flatMap { Int($0) }
         self.execution = execution
+        self.threads = threads
     }
 
     func check(_ shapes: [Int: Shape]) throws(EngineError) { try self.shapes?.check(shapes) }

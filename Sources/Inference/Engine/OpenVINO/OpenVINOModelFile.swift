@@ -50,7 +50,7 @@ final class OpenVINOModelFile: ModelFile {
         do throws(EngineError) {
             return try compileOnce(options)
         } catch {
-            guard options.cacheDirectory != nil else { throw error }
+            guard options.cacheDirectory != nil, error.kind != .noThreads else { throw error }
             // A cache that cannot be read or written must not keep a model from being served: once more without it.
             var uncached = options
             uncached.cacheDirectory = nil
@@ -59,6 +59,7 @@ final class OpenVINOModelFile: ModelFile {
     }
 
     private func compileOnce(_ options: CompileOptions) throws(EngineError) -> OpenVINOCompiledModel {
+        let threads = try OpenVINOThreads(for: options)
         var properties = [("PERFORMANCE_HINT", options.hint == .latency ? "LATENCY" : "THROUGHPUT")]
         switch options.precision.onDevice(with: core.capabilities(of: options.device)) {
         case .float32: properties.append(("INFERENCE_PRECISION_HINT", "f32"))
@@ -78,11 +79,13 @@ final class OpenVINOModelFile: ModelFile {
                     core.pointer, model.pointer, options.device, $0.count, $0.baseAddress, &pointer)
             }
         }
+        threads.started()
         let inputs = try Self.inputs(of: model)
         let bringsShapes = options.checksShapes && inputs.contains { !$0.shape.isStatic }
         return try OpenVINOCompiledModel(
             compiled, inputs: inputs, outputs: Self.outputs(of: model),
-            isDynamic: ov_model_is_dynamic(model.pointer), shapes: bringsShapes ? OpenVINOShapes(model) : nil)
+            isDynamic: ov_model_is_dynamic(model.pointer), shapes: bringsShapes ? OpenVINOShapes(model) : nil,
+            threads: threads)
     }
 
     /// Lends the pairs out as C strings.

@@ -19,12 +19,13 @@ func checked(
         ov_free(message)
     }
     if detail.contains("bad_alloc") { detail = "not enough memory (\(firstWords(of: detail)))" }
-    if detail.contains("Resource temporarily unavailable") { detail = HostResources.threadsUsedUp() }
+    let hasNoThreads = detail.contains("Resource temporarily unavailable")
+    if hasNoThreads { detail = HostResources.threadsUsedUp() }
     if detail.isEmpty, let info = ov_get_error_info(status) {
         detail = String(cString: info)
     }
     throw EngineError(
-        kind: status == INFER_CANCELLED ? .cancelled : kind,
+        kind: status == INFER_CANCELLED ? .cancelled : hasNoThreads ? .noThreads : kind,
         operation: operation(),
         detail: firstWords(of: detail))
 }

@@ -1,0 +1,46 @@
+internal import FlowControl
+internal import Synchronization
+internal import SystemSupport
+
+/// A compiled model's claim to threads of OpenVINO.
+///
+/// OpenVINO never ends its threads: those of a model that was released go to the next one of the same kind. Where it can start some of a
+/// new model's threads and not the others it ends the process (std::terminate). So it is only asked to compile a model where there are
+/// threads of a released one, or where as many as are needed can be started.
+final class OpenVINOThreads: Sendable {
+    /// Models of one kind can have each other's threads.
+    private struct Kind: Hashable {
+        let device: String
+        let hint: PerformanceHint
+        let threads: Int?, streams: Int?
+    }
+
+    /// How many models of each kind there are now, and the most there were at once: as many have threads.
+    private static let models = Mutex<[Kind: (now: Int, most: Int)]>([:])
+
+    private let kind: Kind
+
+    /// - Throws: where there are no threads for the model.
+    init(for options: CompileOptions) throws(EngineError) {
+        let kind = Kind(device: options.device, hint: options.hint, threads: options.threads, streams: options.streams)
+        let hasThreads = Self.models.withLock { models in models[kind].map { $0.now < $0.most } ?? false }
+        // One for each stream, or those that share an inference; one for callbacks; and one that somebody else may take meanwhile.
+        let needed = max(options.streams ?? 1, options.threads ?? 1) + 2
+        guard hasThreads || SystemThread.canStart(needed) else {
+            throw EngineError(
+                kind: .noThreads, operation: "compile the model for \(options.device)",
+                detail: HostResources.threadsUsedUp())
+        }
+        self.kind = kind
+        Self.models.withLock { $0[kind, default: (0, 0)].now += 1 }
+    }
+
+    /// The model is compiled: it has its threads.
+    func started() {
+        Self.models.withLock { models in
+            if let (now, most) = models[kind] { models[kind] = (now, max(now, most)) }
+        }
+    }
+
+    deinit { Self.models.withLock { $0[kind]?.now -= 1 } }
+}
