@@ -21,8 +21,7 @@ struct SignalsTests {
         }
         #expect(try large() == 413)
         #expect(try Curl.post(BadInputTests.seven, to: classify).classifications.count == 2)
-        try
-            "{ top: 4, max_connections: 200, max_body: '60KiB', trusted_proxies: '10.0.0.0/8', log_format: 'json' }"
+        try "{ top: 4, max_connections: 200, max_body: '60KiB', trusted_proxies: '10.0.0.0/8', log_format: 'json' }"
             .write(to: file, atomically: true, encoding: .utf8)
         daemon.signal(SIGHUP)
         #expect(daemon.waitForLog("reload: done"))

@@ -264,7 +264,7 @@ struct FairnessTests {
             #expect(try client.response().status == 200)
             return client
         }
-        kill(probe.pid, SIGSTOP)
+        try probe.standStill()
         defer { kill(probe.pid, SIGCONT) }
         let newcomer = try RawClient(port: probe.port)
         try newcomer.send(get)

@@ -93,6 +93,17 @@ final class Probe {
         return (said.trimmingCharacters(in: .whitespacesAndNewlines), process.terminationStatus)
     }
 
+    /// Stops the process, and returns when each of its threads stands still: the signal goes to one, which stops the others.
+    func standStill() throws {
+        kill(pid, SIGSTOP)
+        try waitUntil("every thread stands still") {
+            try FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/task").allSatisfy { thread in
+                let text = try String(contentsOfFile: "/proc/\(pid)/task/\(thread)/stat", encoding: .utf8)
+                return text.split(separator: ")").last?.trimmingCharacters(in: .whitespaces).first == "T"
+            }
+        }
+    }
+
     /// Sends a command line.
     func command(_ text: String) throws {
         try input.fileHandleForWriting.write(contentsOf: Data("\(text)\n".utf8))
