@@ -3,12 +3,12 @@ import Testing
 
 /// Every network of Tests/Fixtures/coreml/networks: translated, run by the engine, and compared with another program's answers.
 @Suite struct NetworkFixtureTests {
-    @Test(arguments: Fixture.all(in: "networks"))
-    func computesWhatTheOracleComputes(fixture: Fixture) throws {
+    @Test(arguments: Fixture.all(in: "networks"), [false, true])
+    func computesWhatTheOracleComputes(fixture: Fixture, isFolded: Bool) throws {
         let model = try ModelSpecification(fixture.bytes())
         let network = try NeuralNetwork(model.reader)
         let translated = try NetworkTranslator.translate(network, model.description)
-        let runner = try GraphRunner(translated.graph)
+        let runner = try GraphRunner(isFolded ? translated.graph.folded() : translated.graph)
         #expect(!fixture.cases.cases.isEmpty)
         for test in fixture.cases.cases {
             let inputs = scaled(test.inputs.arrays, translated.scalers, model.description)

@@ -19,11 +19,11 @@ import Testing
         return (try ModelSpecification(bytes("model.mlmodel")), WeightFiles(files))
     }
 
-    @Test(arguments: fixtures)
-    func computesWhatTheOracleComputes(fixture: Fixture) throws {
+    @Test(arguments: fixtures, [false, true])
+    func computesWhatTheOracleComputes(fixture: Fixture, isFolded: Bool) throws {
         let (model, files) = try contents(of: fixture)
         let program = try ProgramTranslator(model.description, files: files).translate(model.reader)
-        let runner = try GraphRunner(program.graph)
+        let runner = try GraphRunner(isFolded ? program.graph.folded() : program.graph)
         #expect(!fixture.cases.cases.isEmpty)
         for test in fixture.cases.cases {
             let results = try runner.run(test.inputs.arrays)

@@ -14,13 +14,24 @@ package struct TranslatedGraph: Sendable {
         package var result: String
     }
 
+    /// Whether requests choose extents, which have a default as well.
+    package var canBeClosed: Bool
+
     /// Translates a model of one of the types that graphs can be.
-    /// - Parameter files: those beside the model file, by their path from its folder.
-    package init(_ specification: ModelSpecification, files: [String: Bytes]) throws(ImportError) {
+    /// - Parameters:
+    ///   - files: those beside the model file, by their path from its folder.
+    ///   - opensExtents: whether requests may choose extents that the file leaves open, where the whole model can be translated so;
+    ///     else they are the default ones.
+    package init(
+        _ specification: ModelSpecification, files: [String: Bytes], opensExtents: Bool = true
+    ) throws(ImportError) {
         let description = specification.description
+        let isFlexible = description.inputs.contains(where: \.hasDefaultShape)
+        canBeClosed = opensExtents && isFlexible
         let classes: (labels: ClassLabels, probabilities: String)?
         if specification.type == .mlProgram {
-            let program = try ProgramTranslator(description, files: WeightFiles(files)).translate(specification.reader)
+            let program = try Self.program(
+                specification, WeightFiles(files), opensExtents: opensExtents && isFlexible)
             graph = program.graph
             scalers = [:]
             classes = program.classifier
@@ -31,7 +42,7 @@ package struct TranslatedGraph: Sendable {
             } catch {
                 throw ImportError([error])
             }
-            let translated = try NetworkTranslator.translate(network, description)
+            let translated = try NetworkTranslator.translate(network, description, opensExtents: opensExtents)
             graph = translated.graph
             scalers = translated.scalers
             classes = translated.classifier
@@ -43,6 +54,22 @@ package struct TranslatedGraph: Sendable {
                 case .integers(let labels): labels.map { .int64(Int64($0)) }
                 }
             return Classifier(labels: labels, result: classes.probabilities)
+        }
+    }
+
+    private static func program(
+        _ specification: ModelSpecification, _ files: WeightFiles, opensExtents: Bool
+    ) throws(ImportError) -> TranslatedProgram {
+        func translate(_ opens: Bool) throws(ImportError) -> TranslatedProgram {
+            try ProgramTranslator(specification.description, files: files, opensExtents: opens)
+                .translate(specification.reader)
+        }
+        guard opensExtents else { return try translate(false) }
+        do throws(ImportError) {
+            return try translate(true)
+        } catch {
+            // What the program cannot do for every shape it does for the default one.
+            return try translate(false)
         }
     }
 }

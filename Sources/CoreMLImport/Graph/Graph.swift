@@ -56,6 +56,14 @@ package struct Graph: Sendable {
         var outputs: [Output]
         /// What a constant holds, little-endian.
         var data: Bytes?
+        /// How the elements of a constant are made of it; nil where it is the elements.
+        var expansion: Expansion?
+
+        /// The bytes of a constant's elements.
+        var byteCount: Int {
+            let count = data?.count ?? 0
+            return expansion.map { count / $0.stored.width * ElementType.f32.width } ?? count
+        }
     }
 
     /// The value of an attribute, as the IR writes it.

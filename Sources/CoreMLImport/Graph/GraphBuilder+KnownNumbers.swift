@@ -4,7 +4,7 @@
 /// which extents a shape has.
 extension GraphBuilder {
     /// As many numbers are computed here; more are the engine's work.
-    private static let mostNumbers = 64
+    private static let mostNumbers = 4096
     /// Longer chains of operations are left to the engine. What was computed once is remembered, so that a counter of many rounds is
     /// no such chain.
     private static let deepestChain = 64
@@ -82,6 +82,11 @@ extension GraphBuilder {
                 picked.append(list[index])
             }
             return picked
+        case "Range":
+            guard let start = input(0)?.first, let step = input(2)?.first, let count = value.shape[0] else {
+                return nil
+            }
+            return (0..<count).map { Self.rounded(start + Double($0) * step, as: value.type) }
         case "Select":
             guard let condition = input(0), condition.count == 1 else { return nil }
             return input(condition[0] != 0 ? 1 : 2)

@@ -19,13 +19,13 @@ package struct IRWriter {
         self.name = name
         var end = 0
         for node in graph.nodes {
-            guard let data = node.data else {
+            guard node.data != nil else {
                 offsets.append(nil)
                 continue
             }
             let start = (end + Self.alignment - 1) / Self.alignment * Self.alignment
             offsets.append(start)
-            end = start + data.count
+            end = start + node.byteCount
         }
         // The engine wants weights of at least a byte.
         weightsSize = max(end, 1)
@@ -33,11 +33,57 @@ package struct IRWriter {
 
     /// Copies the constants into memory of at least `weightsSize` bytes. What lies between them is not written.
     package func writeWeights(into memory: UnsafeMutableRawBufferPointer) {
+        writeWeights { offset, bytes in
+            guard offset + bytes.count <= memory.count else { return }
+            UnsafeMutableRawBufferPointer(rebasing: memory[offset...]).copyMemory(from: bytes)
+        }
+    }
+
+    /// Hands out the constants piece by piece, each with its place among the weights.
+    package func writeWeights<Failure: Error>(
+        _ write: (_ offset: Int, UnsafeRawBufferPointer) throws(Failure) -> Void
+    ) throws(Failure) {
         for (node, offset) in zip(graph.nodes, offsets) {
-            guard let data = node.data, let offset, offset + data.count <= memory.count else { continue }
-            data.withUnsafeBytes {
-                UnsafeMutableRawBufferPointer(rebasing: memory[offset...]).copyMemory(from: $0)
+            guard let data = node.data, let offset else { continue }
+            if let expansion = node.expansion {
+                try expand(data, expansion, at: offset, write)
+            } else {
+                try data.withUnsafeBytes { (bytes) throws(Failure) in try write(offset, bytes) }
             }
+        }
+    }
+
+    /// Numbers that are made of a constant's memory at a time.
+    private static let expandedAtOnce = 1 << 16
+
+    private func expand<Failure: Error>(
+        _ data: Bytes, _ expansion: Graph.Expansion, at offset: Int,
+        _ write: (_ offset: Int, UnsafeRawBufferPointer) throws(Failure) -> Void
+    ) throws(Failure) {
+        let count = data.count / expansion.stored.width
+        let part = max(1, count / max(1, expansion.factors.count))
+        var floats = [Float](repeating: 0, count: min(count, Self.expandedAtOnce))
+        var done = 0
+        while done < count {
+            // A piece has one factor.
+            let index = done / part
+            let length = min(floats.count, expansion.factors.isEmpty ? count - done : (index + 1) * part - done)
+            let factor = index < expansion.factors.count ? expansion.factors[index] : 1
+            data.withUnsafeBytes { source in
+                for place in 0..<length {
+                    let value =
+                        expansion.stored == .f16
+                        ? Float(
+                            Float16(
+                                bitPattern: source.loadUnaligned(fromByteOffset: (done + place) * 2, as: UInt16.self)))
+                        : source.loadUnaligned(fromByteOffset: (done + place) * 4, as: Float.self)
+                    floats[place] = value * factor
+                }
+            }
+            try floats.withUnsafeBufferPointer { (floats) throws(Failure) in
+                try write(offset + done * 4, UnsafeRawBufferPointer(UnsafeBufferPointer(rebasing: floats[..<length])))
+            }
+            done += length
         }
     }
 
@@ -70,7 +116,7 @@ package struct IRWriter {
         if let output = node.outputs.first, node.type == "Parameter" || node.type == "Const" {
             text += "<data element_type=\"\(output.type.rawValue)\" shape=\""
             text += output.shape.map { $0.map(String.init) ?? "?" }.joined(separator: ",") + "\""
-            if let data = node.data, let offset = offsets[id] { text += " offset=\"\(offset)\" size=\"\(data.count)\"" }
+            if let offset = offsets[id] { text += " offset=\"\(offset)\" size=\"\(node.byteCount)\"" }
             text += "/>\n"
         } else if !node.attributes.isEmpty {
             text += "<data"

@@ -53,9 +53,8 @@ enum ConstantLayers {
         let start = try number(1, 2)
         let step = try number(2, 3)
         var count: Int?
-        if layer.inputs.isEmpty {
-            let (from, to) = (try layer.parameters.float(2), try layer.parameters.float(1))
-            let by = try layer.parameters.float(3)
+        func known(_ value: Graph.Value) -> Float? { graph.numbers(of: value)?.first.map { Float($0) } }
+        if let from = known(start), let to = known(end), let by = known(step) {
             let steps = ((to - from) / by).rounded(.up)
             guard steps > 0, steps <= Float(1 << 24) else { throw Problem("a range from \(from) to \(to) by \(by)") }
             count = Int(steps)

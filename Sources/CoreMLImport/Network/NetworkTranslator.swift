@@ -23,13 +23,14 @@ package enum NetworkTranslator {
     }
 
     /// Translates a network whose model has this description. Throws all problems at once.
-    package static func translate(_ network: NeuralNetwork, _ description: ModelDescription) throws(ImportError)
-        -> TranslatedNetwork
-    {
-        var translation = NetworkTranslation(network, description, opensExtents: true)
+    package static func translate(
+        _ network: NeuralNetwork, _ description: ModelDescription, opensExtents: Bool = true
+    ) throws(ImportError) -> TranslatedNetwork {
+        var translation = NetworkTranslation(network, description, opensExtents: opensExtents)
         do throws(ImportError) {
             return try translation.run()
         } catch {
+            guard opensExtents else { throw error }
             // Some layers must know all extents: what the network cannot do for every shape it does for the default one.
             guard description.inputs.contains(where: { $0.hasDefaultShape }) else { throw error }
             translation = NetworkTranslation(network, description, opensExtents: false)
@@ -312,13 +313,5 @@ struct NetworkTranslation {
         var axes = Array((0..<2).prefix { shape[$0] == 1 })
         axes += (3..<5).reversed().prefix { shape[$0] == 1 }
         return try graph.squeeze(value, axes)
-    }
-}
-
-extension FeatureSpecification {
-    /// An array of open extents, with a shape for those who do not choose.
-    fileprivate var hasDefaultShape: Bool {
-        guard case .multiArray(let array) = type, array.flexibility != .none else { return false }
-        return !array.shape.isEmpty
     }
 }

@@ -44,6 +44,14 @@ extension ProgramOperations {
                 return nil
             }
             return try KnownNumbers.joined(parts)?.tensor()
+        case "range_1d":
+            guard let start = try call.numbers("start")?.values.first, let end = try call.numbers("end"),
+                let step = try call.numbers("step")?.values.first, let stop = end.values.first, !end.type.isFloat
+            else { return nil }
+            let count = ((stop - start) / step).rounded(.up)
+            guard count >= 0, count <= Double(KnownNumbers.longestRange) else { return nil }
+            let values = (0..<Int(count)).map { start + Double($0) * step }
+            return try KnownNumbers(values, shape: [values.count], type: .int32).tensor()
         case "slice_by_index": return try slice(call)
         case "reduce_prod":
             guard let x = try call.numbers("x"), x.shape.count == 1, !x.type.isFloat else { return nil }
@@ -127,6 +135,8 @@ private struct KnownNumbers {
 
     /// As many are computed here; more are the engine's work.
     private static let most = 64
+    /// Places in a list are needed whole.
+    static let longestRange = 4096
 
     init(_ values: [Double], shape: [Int], type: MILDataType) {
         self.values = values

@@ -15,7 +15,8 @@ package struct ProgramTranslator {
     private let defaultFunction: String
     private let files: WeightFiles
 
-    package init(_ description: ModelDescription, files: WeightFiles) {
+    /// - Parameter opensExtents: whether extents that requests may choose are open. Else the default shapes are served.
+    package init(_ description: ModelDescription, files: WeightFiles, opensExtents: Bool = false) {
         self.files = files
         defaultFunction = description.defaultFunctionName.isEmpty ? "main" : description.defaultFunctionName
         let inputs =
@@ -25,7 +26,7 @@ package struct ProgramTranslator {
             switch input.type {
             case .multiArray(let array):
                 // The default shape of a flexible input, where there is one.
-                shapes[input.name] = array.shape.isEmpty ? array.extents : array.shape
+                shapes[input.name] = opensExtents || array.shape.isEmpty ? array.extents : array.shape
             case .image(let image): shapes[input.name] = [1, image.colorSpace.channels, image.height, image.width]
             default: break
             }

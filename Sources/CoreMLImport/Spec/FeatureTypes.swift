@@ -216,3 +216,11 @@ package struct ArrayFeature: Sendable, Equatable {
         }
     }
 }
+
+extension FeatureSpecification {
+    /// An array of open extents, with a shape for those who do not choose.
+    var hasDefaultShape: Bool {
+        guard case .multiArray(let array) = type, array.flexibility != .none else { return false }
+        return !array.shape.isEmpty
+    }
+}

@@ -9,7 +9,8 @@ package struct ModelDescription: Sendable {
     /// A classifier's output for the dictionary of labels and probabilities. Empty: none.
     package var predictedProbabilitiesName = ""
     package var metadata = ModelMetadata()
-    /// ML Programs of several functions (iOS 18). Usually empty: `inputs` and `outputs` are those of "main".
+    /// ML Programs of several functions (iOS 18). Usually empty: `inputs` and `outputs` are those of "main". Else they are those of the
+    /// default function.
     package var functions: [FunctionSpecification] = []
     package var defaultFunctionName = ""
 
@@ -24,6 +25,12 @@ package struct ModelDescription: Sendable {
         if let metadata = try message.message(100) { self.metadata = try ModelMetadata(metadata) }
         for function in try message.messages(20) { functions.append(try FunctionSpecification(function)) }
         defaultFunctionName = try message.string(21)
+        // The features are then those of the functions alone.
+        if inputs.isEmpty, outputs.isEmpty, let function = functions.first(where: { $0.name == defaultFunctionName }) {
+            (inputs, outputs, states) = (function.inputs, function.outputs, function.states)
+            predictedFeatureName = function.predictedFeatureName
+            predictedProbabilitiesName = function.predictedProbabilitiesName
+        }
     }
 }
 

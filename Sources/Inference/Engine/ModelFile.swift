@@ -28,6 +28,8 @@ public struct ModelSource: Sendable, Hashable {
     public let path: String
     /// Whether the engine may rewrite 8-bit weights so that it computes with them in integers, where it gets the same sums.
     public var allowsIntegerWeights = false
+    /// A folder for files that the engine needs while the model is there; nil leaves it the one for temporary files.
+    public var scratchFolder: String?
 
     /// A model at a path.
     public init(path: String) {

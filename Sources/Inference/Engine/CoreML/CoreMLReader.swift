@@ -7,16 +7,20 @@ internal import CoreMLImport
 struct CoreMLReader {
     let engine: OpenVINOEngine
 
+    /// Constants of as many bytes are kept in a file while the model is there (``ConstantsFile``); fewer are in memory.
+    private static let largeConstants = 32 << 20
+
     /// Reads what is at a path. Blocks.
-    func read(_ path: String) throws(EngineError) -> any ModelFile {
+    func read(_ source: ModelSource) throws(EngineError) -> any ModelFile {
         do throws(ImportError) {
-            let file = try CoreMLFile(path: path)
+            let file = try CoreMLFile(path: source.path)
+            let folders = [source.scratchFolder, TFLiteFile.temporary].compactMap(\.self)
             let steps = try ModelSteps(file.specification)
             let description = file.specification.description
             guard steps.steps.count == 1, let only = steps.graphs.first else {
-                return try stepsFile(steps, file: file)
+                return try stepsFile(steps, file: file, folders: folders)
             }
-            let (model, facts) = try graph(only, file: file)
+            let (model, facts) = try graph(only, file: file, folders: folders)
             return CoreMLGraphFile(
                 model: model,
                 facts: CoreMLFacts(description: description, scalers: facts.scalers, classifier: facts.classifier))
@@ -27,12 +31,14 @@ struct CoreMLReader {
         }
     }
 
-    private func stepsFile(_ steps: ModelSteps, file: CoreMLFile) throws(ImportError) -> CoreMLStepsFile {
+    private func stepsFile(
+        _ steps: ModelSteps, file: CoreMLFile, folders: [String]
+    ) throws(ImportError) -> CoreMLStepsFile {
         var graphs: [CoreMLGraphFile] = []
         var problems: [Problem] = []
         for step in steps.graphs {
             do throws(ImportError) {
-                let (model, facts) = try graph(step, file: file)
+                let (model, facts) = try graph(step, file: file, folders: folders)
                 graphs.append(CoreMLGraphFile(model: model, facts: facts))
             } catch {
                 problems += error.problems.map { $0.inside(step.place) }
@@ -44,14 +50,22 @@ struct CoreMLReader {
 
     /// Translates a graph and has the engine read it.
     private func graph(
-        _ step: ModelSteps.GraphStep, file: CoreMLFile
+        _ step: ModelSteps.GraphStep, file: CoreMLFile, folders: [String]
     ) throws(ImportError) -> (model: any ModelFile, facts: CoreMLFacts) {
-        let translated = try TranslatedGraph(step.specification, files: file.weights)
-        let writer = IRWriter(translated.graph)
+        var translated = try TranslatedGraph(step.specification, files: file.weights)
         let description = step.specification.description
         do throws(EngineError) {
-            let model = try engine.read(
-                representation: writer.xml(), weights: writer.weightsSize, write: writer.writeWeights)
+            var model: any ModelFile
+            do throws(EngineError) {
+                model = try read(translated.graph, folders: folders)
+            } catch {
+                // The engine finds shapes that do not fit for every extent.
+                guard translated.canBeClosed,
+                    let closed = try? TranslatedGraph(step.specification, files: file.weights, opensExtents: false)
+                else { throw error }
+                translated = closed
+                model = try read(translated.graph, folders: folders)
+            }
             return (
                 model,
                 CoreMLFacts(
@@ -61,6 +75,19 @@ struct CoreMLReader {
         } catch {
             throw ImportError([Problem(error.message)])
         }
+    }
+
+    private func read(_ graph: Graph, folders: [String]) throws(EngineError) -> any ModelFile {
+        let writer = IRWriter(graph)
+        if writer.weightsSize >= Self.largeConstants {
+            let writer = IRWriter(graph.folded())
+            let constants = ConstantsFile(size: writer.weightsSize, folders: folders) {
+                (write) throws(ConstantsFile.SystemFailure) in try writer.writeWeights(write)
+            }
+            if let constants { return try engine.read(representation: writer.xml(), constants: constants) }
+        }
+        return try engine.read(
+            representation: writer.xml(), weights: writer.weightsSize, write: writer.writeWeights)
     }
 }
 

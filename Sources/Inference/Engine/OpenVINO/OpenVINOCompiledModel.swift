@@ -48,7 +48,7 @@ final class OpenVINOCompiledModel: CompiledModel {
 
     func makeRequest() throws(EngineError) -> any InferRequest {
         try OpenVINORequest(
-            .make("make an infer request", free: ov_infer_request_free) {
+            .make("make an infer request", constants: handle.constants, free: ov_infer_request_free) {
                 ov_compiled_model_create_infer_request(handle.pointer, &$0)
             }, canStopEarly: !isDynamic)
     }

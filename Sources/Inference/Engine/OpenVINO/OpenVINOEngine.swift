@@ -64,7 +64,7 @@ public final class OpenVINOEngine: Engine {
 
     /// Reads a model file of any format that OpenVINO has a reader for, or one of Core ML's.
     public func read(_ source: ModelSource) throws(EngineError) -> any ModelFile {
-        if CoreMLFile.isCoreML(source.path) { return try CoreMLReader(engine: self).read(source.path) }
+        if CoreMLFile.isCoreML(source.path) { return try CoreMLReader(engine: self).read(source) }
         guard let bytes = TFLiteFile.bytes(source.path) else { return try read(source.path) }
         let detection = try TFLiteFile.detection(bytes)
         let rewritten = source.allowsIntegerWeights ? IntegerWeightsWriter.rewriting(detection?.file ?? bytes) : nil
@@ -123,13 +123,31 @@ public final class OpenVINOEngine: Engine {
     ) throws(EngineError) -> OpenVINOModelFile {
         let memory = try OpenVINOTensor(elementType: .uint8, shape: [max(1, weights)])
         write(memory.bytes)
+        return try read(representation, weights: memory.handle, constants: nil)
+    }
+
+    /// Reads a model in OpenVINO's intermediate representation from memory, with its constants in a file.
+    func read(representation: [UInt8], constants: ConstantsFile) throws(EngineError) -> OpenVINOModelFile {
+        let tensor = try OpenVINOHandle.make("reach the constants", free: ov_tensor_free) { pointer in
+            Shape([constants.size]).withOpenVINO {
+                // The engine only reads constants.
+                ov_tensor_create_from_host_ptr(
+                    U8, $0, UnsafeMutableRawPointer(mutating: constants.start), &pointer)
+            }
+        }
+        return try read(representation, weights: tensor, constants: constants)
+    }
+
+    private func read(
+        _ representation: [UInt8], weights: OpenVINOHandle, constants: ConstantsFile?
+    ) throws(EngineError) -> OpenVINOModelFile {
         let model = try OpenVINOHandle.make(
-            "read the translated model", kind: .invalidModel, free: ov_model_free
+            "read the translated model", kind: .invalidModel, constants: constants, free: ov_model_free
         ) { pointer in
             representation.withUnsafeBytes { text in
                 ov_core_read_model_from_memory_buffer(
                     core.pointer, text.baseAddress?.assumingMemoryBound(to: CChar.self), text.count,
-                    memory.handle.pointer, &pointer)
+                    weights.pointer, &pointer)
             }
         }
         return try OpenVINOModelFile(core: core, path: "", model: model)

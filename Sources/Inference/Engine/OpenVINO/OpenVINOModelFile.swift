@@ -47,6 +47,13 @@ final class OpenVINOModelFile: ModelFile {
 
     func compile(_ options: CompileOptions) throws(EngineError) -> any CompiledModel {
         try OpenVINOShapes.reshape(model, to: options.inputShapes)
+        if let constants = model.constants {
+            // What the engine would keep is the constants once more, on disk and then in memory, and compiling from that takes as
+            // long: nearly all of the time goes into arranging the weights, which it does either way.
+            var uncached = options
+            uncached.cacheDirectory = nil
+            return try constants.givingBackPages { () throws(EngineError) in try compileOnce(uncached) }
+        }
         do throws(EngineError) {
             return try compileOnce(options)
         } catch {
@@ -72,7 +79,8 @@ final class OpenVINOModelFile: ModelFile {
         if let directory = options.cacheDirectory { properties.append(("CACHE_DIR", directory)) }
         if options.profiling { properties.append(("PERF_COUNT", "YES")) }
         let compiled = try OpenVINOHandle.make(
-            "compile the model for \(options.device)", kind: .invalidModel, free: ov_compiled_model_free
+            "compile the model for \(options.device)", kind: .invalidModel, constants: model.constants,
+            free: ov_compiled_model_free
         ) { pointer in
             withProperties(properties) {
                 ov_core_compile_model_props(

@@ -50,18 +50,25 @@ private func firstWords(of message: String) -> String {
 final class OpenVINOHandle: @unchecked Sendable {
     let pointer: OpaquePointer
     private let release: @Sendable (OpaquePointer?) -> Void
+    /// The constants of the model, where they are not the engine's own memory. They outlive everything that is made of the model.
+    let constants: ConstantsFile?
 
-    init(_ pointer: OpaquePointer, free: @escaping @Sendable (OpaquePointer?) -> Void) {
+    init(
+        _ pointer: OpaquePointer, constants: ConstantsFile? = nil, free: @escaping @Sendable (OpaquePointer?) -> Void
+    ) {
         self.pointer = pointer
+        self.constants = constants
         release = free
     }
 
+    // The members are released after this.
     deinit { release(pointer) }
 
     /// Calls a function that makes an object, checks its status, and takes ownership of the object.
     static func make(
         _ operation: @autoclosure () -> String,
         kind: EngineError.Kind = .failure,
+        constants: ConstantsFile? = nil,
         free: @escaping @Sendable (OpaquePointer?) -> Void,
         _ call: (inout OpaquePointer?) -> ov_status_e
     ) throws(EngineError) -> OpenVINOHandle {
@@ -70,6 +77,6 @@ final class OpenVINOHandle: @unchecked Sendable {
         guard let pointer else {
             throw EngineError(kind: kind, operation: operation(), detail: "it gave nothing back")
         }
-        return OpenVINOHandle(pointer, free: free)
+        return OpenVINOHandle(pointer, constants: constants, free: free)
     }
 }

@@ -26,7 +26,7 @@ enum TFLiteFile {
     }
 
     /// Where temporary files go.
-    private static var temporary: String { getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp" }
+    static var temporary: String { getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp" }
 
     /// Calls `body` with the path of a file with these bytes, which is gone when it returns.
     static func withTemporaryFile<R>(
