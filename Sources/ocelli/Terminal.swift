@@ -21,7 +21,7 @@ enum Terminal {
     /// A line on standard output.
     static func print(_ text: String) {
         clearProgress()
-        if let failure = write(text + "\n", to: STDOUT_FILENO) { state.withLock { $0.failure = failure } }
+        if let failure = write(harmless(text) + "\n", to: STDOUT_FILENO) { state.withLock { $0.failure = failure } }
     }
 
     /// Whether a line could not be written to standard output: its reader has gone, or the disk is full.
@@ -31,7 +31,25 @@ enum Terminal {
     static func complain(_ text: String) {
         clearProgress()
         // Where nothing can be written, nothing is left to do.
-        _ = write(text + "\n", to: STDERR_FILENO)
+        _ = write(harmless(text) + "\n", to: STDERR_FILENO)
+    }
+
+    /// Text without the controls that a terminal obeys: names of files, labels of models and answers of servers may hold any. They are
+    /// written by number, as in `\u{1B}`.
+    private static func harmless(_ text: String) -> String {
+        func isObeyed(_ scalar: Unicode.Scalar) -> Bool {
+            scalar.properties.generalCategory == .control && scalar != "\n" && scalar != "\t"
+        }
+        // 0xC2 begins those beyond ASCII, and some other characters.
+        let mayBe = text.utf8.contains { $0 < 0x20 && $0 != 0x0A && $0 != 0x09 || $0 == 0x7F || $0 == 0xC2 }
+        guard mayBe else { return text }
+        return text.unicodeScalars.reduce(into: "") { shown, scalar in
+            if isObeyed(scalar) {
+                shown += "\\u{\(String(scalar.value, radix: 16, uppercase: true))}"
+            } else {
+                shown.unicodeScalars.append(scalar)
+            }
+        }
     }
 
     /// Text on standard error that the next overwrites, and any other line; nothing where standard error is not a terminal.

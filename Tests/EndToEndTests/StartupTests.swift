@@ -62,6 +62,20 @@ struct StartupTests {
         }
     }
 
+    /// A name may hold anything but a slash; a terminal must not do what it says.
+    @Test func namesDoNotCommandTheTerminal() throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let picture = folder.path + "/\u{1B}[31mé\u{9B}2J\r.png"
+        try FileManager.default.copyItem(atPath: BadInputTests.seven.path, toPath: picture)
+        let result = try ocelli("classify", picture, picture + "\u{7}")
+        #expect(result.text.contains("/\\u{1B}[31mé\\u{9B}2J\\u{D}.png  (png, 256x256)\n"), "\(result.text)")
+        #expect(result.errors.contains(".png\\u{7}: cannot be read: no such file"), "\(result.errors)")
+        let controls = (result.text + result.errors).unicodeScalars.filter { $0.properties.generalCategory == .control }
+        #expect(controls.allSatisfy { $0 == "\n" })
+    }
+
     /// Log lines must not end up in whatever is opened first.
     @Test func closedStandardDescriptorsAreTaken() throws {
         let shell = Process()
