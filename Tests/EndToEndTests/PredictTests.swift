@@ -72,8 +72,12 @@ struct PredictTests {
         let url = daemon.url + "/v1/models/1_in_1_out_pixelbuffer_identity_test/predict"
         let png = try Curl.post(picture, to: url, ["-H", "Accept: image/png"])
         #expect(png.status == 200 && png.headers["content-type"] == "image/png")
+        #expect(png.headers["vary"] == "Accept")
         #expect(png.body.starts(with: [0x89, 0x50, 0x4E, 0x47]))
         let json = try Curl.post(picture, to: url, ["-H", "Content-Type: image/jpeg"])
+        #expect(json.headers["vary"] == "Accept")
+        let prefersJSON = try Curl.post(picture, to: url, ["-H", "Accept: application/json, image/png;q=0.5"])
+        #expect(prefersJSON.headers["content-type"] == "application/json")
         let inner = outputs(json)["output"] as? [String: String] ?? [:]
         #expect(Data(base64Encoded: inner["b64"] ?? "") == png.body)
         // Once more through the model: the same picture again, pixel by pixel, for it is 224 by 224 already.
@@ -93,6 +97,7 @@ struct PredictTests {
         let url = daemon.url + "/v1/models/cifar10_resnet_float/predict"
         let all = outputs(try Curl.post(picture, to: url))["Identity"] as? [String: Double] ?? [:]
         #expect(all.count == 10)
+        #expect(try Curl.post(picture, to: url).headers["vary"] == nil, "Accept decides nothing here")
         #expect(all.max { $0.value < $1.value }?.key == "bird")
         let top = outputs(try Curl.post(picture, to: url + "?top=2"))["Identity"] as? [[String: Any]] ?? []
         #expect(top.count == 2 && top.first?["label"] as? String == "bird" && top.first?["index"] as? Int == 2)

@@ -16,6 +16,7 @@ struct ClassifyJob: PredictionJob {
     let options: PredictionOptions
     let received: MonotonicInstant
     let receiving: UInt64
+    var isNegotiated: Bool { false }
 
     init(
         request: HTTPRequest, model: Model, name: String, query: ClassifyQuery, options: PredictionOptions,

@@ -17,6 +17,8 @@ protocol PredictionJob: Sendable {
     var received: MonotonicInstant { get }
     /// Nanoseconds from the request's first byte to its last.
     var receiving: UInt64 { get }
+    /// Whether `Accept` decides on the form of the answer.
+    var isNegotiated: Bool { get }
 }
 
 extension PredictionJob {
@@ -47,6 +49,7 @@ extension PredictionJob {
         var response = HTTPResponse(
             status: .ok, fields: [("Content-Type", type), ("Server-Timing", timing)],
             body: body)
+        if isNegotiated { response.fields.append(("Vary", "Accept")) }
         response.note = RequestNote(model: name, times: times, recv: receiving, encode: encode, topLabel: topLabel)
         return response
     }

@@ -41,6 +41,8 @@ struct ObservationJob: PredictionJob {
         }
     }
 
+    var isNegotiated: Bool { query.request.task == .segment || query.request.task == .embed }
+
     /// Whether work on the answer should end.
     var isCancelled: Bool {
         Task.isCancelled || (options.deadline.map { MonotonicInstant.now >= $0 } ?? false)

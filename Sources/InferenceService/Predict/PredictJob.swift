@@ -13,6 +13,7 @@ struct PredictJob: PredictionJob {
     let requestID: String
     let options: PredictionOptions
     let writer: OutputWriter
+    let isNegotiated: Bool
     /// Whether the answer is the picture itself.
     let wantsPNG: Bool
     let received: MonotonicInstant
@@ -40,9 +41,8 @@ struct PredictJob: PredictionJob {
         requestID = request.requestID
         writer = OutputWriter(
             outputs: description.outputs, top: query.top, threshold: query.hasThreshold ? query.threshold : nil)
-        wantsPNG =
-            request.accepts("image/png")
-            && description.outputs.filter { $0.kind == .image }.count == 1
+        isNegotiated = description.outputs.count { $0.kind == .image } == 1
+        wantsPNG = isNegotiated && request.accepts("image/png")
         received = request.headReceived
         receiving = request.receiving
         self.options = options
