@@ -334,6 +334,25 @@ struct CoreMLTests {
         #expect((sparse.json["outputs"] as? [String: Any])?["y"] as? [String: Double] == ["2": 1], "\(sparse.text)")
     }
 
+    @Test func theExamplesAreServed() throws {
+        let examples = SharedData.packageRoot.appendingPathComponent("examples/coreml")
+        let daemon = try Daemon(["--models", examples.path])
+        defer { daemon.stop() }
+        let projects = try #require(try expected()["kickstarter"] as? [[String: Any]])
+        for project in projects {
+            let body = try JSONSerialization.data(withJSONObject: try #require(project["inputs"]))
+            let answer = try predict(daemon, "Kickstarter", String(decoding: body, as: UTF8.self))
+            let outputs = try #require(answer.json["outputs"] as? [String: Any], "\(answer.text)")
+            #expect(outputs["state"] as? String == project["state"] as? String)
+            let odds = try #require(outputs["classProbability"] as? [String: Any])
+            for (label, value) in try #require(project["odds"] as? [String: Double]) {
+                #expect(close(odds[label], value, 1e-9), "\(answer.text)")
+            }
+        }
+        let red = Self.product.appendingPathComponent("red.png")
+        #expect(try Curl.post(red, to: daemon.url + "/v1/models/Colors/classify").topLabel == "red")
+    }
+
     // MARK: Files
 
     @Test func filesThatCannotBeServedAreListedWithTheReason() throws {

@@ -6,6 +6,8 @@ invert.mlmodel        turns a picture into its negative: an image output
 pixels.mlmodel        a pipeline: a network's features of a picture, then a linear model of scikit-learn's kind
 program.mlpackage     the colors as an ML Program
 tickets.mlmodel       a pipeline of a word and numbers, one of them optional
+
+It also writes examples/coreml: Colors.mlmodel, which is colors.mlmodel, and Kickstarter.mlmodel, a logistic regression of scikit-learn.
 """
 
 import json
@@ -24,8 +26,10 @@ from coremltools import proto  # noqa: E402
 from coremltools.converters.mil import Builder as mb  # noqa: E402
 from coremltools.models import datatypes  # noqa: E402
 from coremltools.models.neural_network import NeuralNetworkBuilder  # noqa: E402
+from sklearn.linear_model import LogisticRegression  # noqa: E402
 
 from . import classical  # noqa: E402
+from .harness import ROOT  # noqa: E402
 
 folder = None
 LABELS = ["red", "green", "blue", "gray"]
@@ -182,6 +186,25 @@ def program():
     model.save(str(target))
 
 
+def kickstarter(examples):
+    """Whether a project finds the money that it asks for: made-up projects, learned by scikit-learn."""
+    random = np.random.default_rng(16)
+    goal, backers, duration = random.uniform(500, 20_000, 400), random.uniform(0, 400, 400), random.uniform(7, 60, 400)
+    wins = backers * 45 + random.normal(0, 1_500, 400) > goal + 40 * duration
+    inputs = ["goal", "backersCount", "duration"]
+    table = np.stack([goal, backers, duration], 1)
+    model = LogisticRegression(multi_class="ovr", max_iter=10_000).fit(table, np.where(wins, "successful", "failed"))
+    spec = ct.converters.sklearn.convert(model, inputs, "state").get_spec()
+    about(spec, "Whether a crowdfunding project will be funded. Learned from made-up projects.")
+    (examples / "Kickstarter.mlmodel").write_bytes(spec.SerializeToString(deterministic=True))
+    answers = []
+    for row in ([1000, 20, 30], [15_000, 20, 30], [8000, 300, 21]):
+        given = np.array([row], float)
+        odds = dict(zip(model.classes_.tolist(), model.predict_proba(given)[0].tolist()))
+        answers.append({"inputs": dict(zip(inputs, row)), "state": str(model.predict(given)[0]), "odds": odds})
+    return answers
+
+
 def make(fixtures):
     global folder
     logging.disable(logging.WARNING)
@@ -193,6 +216,10 @@ def make(fixtures):
         "pixels": pixels(),
         "tickets": [{"inputs": inputs, "price": price} for inputs, price in tickets()],
     }
+    examples = ROOT.parents[2] / "examples" / "coreml"
+    examples.mkdir(exist_ok=True)
+    expected["kickstarter"] = kickstarter(examples)
+    shutil.copyfile(folder / "colors.mlmodel", examples / "Colors.mlmodel")
     invert()
     program()
     for name, rgb in PICTURES.items():

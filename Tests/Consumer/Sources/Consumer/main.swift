@@ -1,8 +1,11 @@
 import Foundation
 import Inference
 
-// usage: Consumer MODEL PICTURE...
-let arguments = Array(CommandLine.arguments.dropFirst())
+// usage: Consumer MODEL PICTURE... [PROJECTS.mlmodel]
+let arguments = CommandLine.arguments.dropFirst().filter { !$0.hasSuffix(".mlmodel") }
+if let projects = CommandLine.arguments.first(where: { $0.hasSuffix(".mlmodel") }) {
+    print("project:", try await predictProject(goal: 8000, backers: 300, days: 21, with: projects))
+}
 guard let path = arguments.first, let picture = arguments.dropFirst().first else { exit(2) }
 print("label:", try await classify(picture, with: path))
 print("outputs:", try await predict(picture, with: path).joined(separator: ", "))
