@@ -60,7 +60,7 @@ def main():
     given = parser.parse_args()
     print(f"bulk: seed {given.seed}, {given.lines:,} lines, {given.kills} kills", flush=True)
     rng = random.Random(given.seed)
-    pictures = sorted(str(path) for path in daemon.EXAMPLES.iterdir())
+    pictures = sorted(str(path) for path in daemon.EXAMPLES.glob("*.*"))
     digits = {path: str(daemon.DIGITS.index(pathlib.Path(path).name.split("-")[0].split(".")[0])) for path in pictures}
     wanted = [rng.choice(pictures) for _ in range(given.lines)]
     with tempfile.TemporaryDirectory(prefix="ocelli-bulk-", dir="/var/tmp") as folder:

@@ -33,7 +33,7 @@ def binary():
 def pictures():
     """The example pictures: (bytes, the digit's label)."""
     found = []
-    for path in sorted(EXAMPLES.iterdir()):
+    for path in sorted(EXAMPLES.glob("*.*")):
         digit = DIGITS.index(path.name.split("-")[0].split(".")[0])
         found.append((path.read_bytes(), str(digit)))
     return found

@@ -78,13 +78,14 @@ struct CoreMLReader {
     }
 
     private func read(_ graph: Graph, folders: [String]) throws(EngineError) -> any ModelFile {
-        let writer = IRWriter(graph)
+        var writer = IRWriter(graph)
         if writer.weightsSize >= Self.largeConstants {
-            let writer = IRWriter(graph.folded())
-            let constants = ConstantsFile(size: writer.weightsSize, folders: folders) {
-                (write) throws(ConstantsFile.SystemFailure) in try writer.writeWeights(write)
+            let folded = IRWriter(graph.folded())
+            let constants = ConstantsFile(size: folded.weightsSize, folders: folders) {
+                (write) throws(ConstantsFile.SystemFailure) in try folded.writeWeights(write)
             }
-            if let constants { return try engine.read(representation: writer.xml(), constants: constants) }
+            if let constants { return try engine.read(representation: folded.xml(), constants: constants) }
+            writer = folded
         }
         return try engine.read(
             representation: writer.xml(), weights: writer.weightsSize, write: writer.writeWeights)
