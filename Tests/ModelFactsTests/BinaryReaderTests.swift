@@ -162,8 +162,8 @@ import Testing
         #expect(sheet.name?.value == "small" && sheet.framing?.value == PictureFraming(.stretch))
     }
 
-    /// The labels without a locale count; with translations only, the first.
-    @Test func translatedLabels() throws {
+    /// The labels without a locale count; with translations only, the first. Calibration is not done, and so it is said.
+    @Test func translatedLabelsThresholdsAndCalibration() throws {
         func sheet(_ name: String) throws -> FactSheet {
             let file = SharedData.packageRoot.appendingPathComponent("Tests/ModelFactsTests/Fixtures/\(name)")
             return TFLiteReader.read(ByteSource([UInt8](try Data(contentsOf: file))), name: "m.tflite")
@@ -174,6 +174,9 @@ import Testing
         #expect(
             locales.confidence == Fact(0.25, source: "TFLITE_METADATA of m.tflite", key: "ScoreThresholdingOptions"))
         #expect(try sheet("translated.tflite").labels?.value == ["Katze", "Hund"])
+        let calibrated = try sheet("calibrated.tflite")
+        #expect(calibrated.unsupported.first?.value.contains("score calibration, which changes the scores") == true)
+        #expect(calibrated.unsupported.first?.key == "output_tensor_metadata[0].process_units")
     }
 
     @Test func aTFLiteFileThatIsNoneIsRefused() {

@@ -5,12 +5,15 @@ struct BundleLayout: Sendable {
     /// The model file relative to the folder; "" for a SavedModel, which is the folder itself.
     let model: String
     /// Names of the folder that are read for facts.
-    let config: Bool, preprocessor: Bool, metadata: Bool
+    let config: Bool, metadata: Bool
+    /// The file that says how pictures are prepared; transformers 5 writes one for pictures and text together.
+    let preprocessor: String?
     /// Files of labels, the likeliest first.
     let labelFiles: [String]
 
     /// The names whose presence makes a folder with a model file a bundle.
-    private static let sources = ["config.json", "preprocessor_config.json", "metadata.yaml"]
+    private static let sources = ["config.json", "metadata.yaml"] + processors
+    private static let processors = ["preprocessor_config.json", "processor_config.json"]
 
     /// The model files that exporters write, the one that is served first.
     private static let usual = ["model.onnx", "onnx/model.onnx", "openvino_model.xml", "model.xml", "model.tflite"]
@@ -33,7 +36,7 @@ struct BundleLayout: Sendable {
         } else {
             return nil
         }
-        (config, preprocessor, metadata) = Self.found(files)
+        (config, metadata, preprocessor) = Self.found(files)
         labelFiles = Self.labelFiles(names)
     }
 
@@ -42,12 +45,12 @@ struct BundleLayout: Sendable {
         let names = (try? files.names(folder)) ?? []
         let assets = names.contains("assets") ? (try? files.names(folder + "/assets")) ?? [] : []
         model = ""
-        (config, preprocessor, metadata) = Self.found(Set(names))
+        (config, metadata, preprocessor) = Self.found(Set(names))
         labelFiles = Self.labelFiles(names) + Self.labelFiles(assets).map { "assets/" + $0 }
     }
 
-    private static func found(_ names: Set<String>) -> (config: Bool, preprocessor: Bool, metadata: Bool) {
-        (names.contains(sources[0]), names.contains(sources[1]), names.contains(sources[2]))
+    private static func found(_ names: Set<String>) -> (config: Bool, metadata: Bool, preprocessor: String?) {
+        (names.contains(sources[0]), names.contains(sources[1]), processors.first(where: names.contains))
     }
 
     private static func labelFiles(_ names: [String]) -> [String] {

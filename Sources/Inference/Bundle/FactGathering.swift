@@ -26,8 +26,8 @@ package struct GatheredFacts: Sendable {
         let name = model.split(separator: "/").last.map(String.init) ?? model
         if let folder, let layout {
             config = layout.config ? read(folder, "config.json") : nil
-            if layout.preprocessor, let text = read(folder, "preprocessor_config.json") {
-                sheets.append(HuggingFaceReader.preprocessor(text, config: config))
+            if let file = layout.preprocessor, let text = read(folder, file) {
+                sheets.append(HuggingFaceReader.preprocessor(text, config: config, source: file))
             }
             if let config { sheets.append(HuggingFaceReader.config(config)) }
             if layout.metadata {

@@ -33,7 +33,7 @@ package struct ModelBundle: Sendable {
     /// Whether a folder is one as it was downloaded: a model file that says what it takes, or has files beside it that do. Blocks.
     package static func isDownloadedFolder(_ folder: String) -> Bool {
         guard let layout = BundleLayout(folder: folder) else { return false }
-        if layout.config || layout.preprocessor || layout.metadata { return true }
+        if layout.config || layout.preprocessor != nil || layout.metadata { return true }
         let model = layout.model.isEmpty ? folder : folder + "/" + layout.model
         let sheet = GatheredFacts(model: model, folder: folder, layout: layout).sheet
         return sheet.framing != nil || sheet.labels != nil

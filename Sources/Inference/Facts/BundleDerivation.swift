@@ -57,7 +57,7 @@ package struct BundleDerivation: Sendable {
         if (try? FolderReader.disk.kind(path)) == .folder, let layout = BundleLayout(folder: path) {
             if !layout.model.isEmpty { return (path, layout.model) }
             // A SavedModel with files beside it is a bundle; one alone is a model file, and its bundle lies around it.
-            if layout.config || layout.preprocessor || layout.metadata { return (path, "saved_model.pb") }
+            if layout.config || layout.preprocessor != nil || layout.metadata { return (path, "saved_model.pb") }
         }
         let parts = path.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
         let file = parts.last ?? path
