@@ -64,6 +64,18 @@ import Testing
         #expect(found.framing?.value == PictureFraming(.shortest(224), crop: FactSize(height: 224, width: 224)))
         #expect(found.normalization?.value.mean == [0.48145466, 0.4578275, 0.40821073])
         #expect(found.normalization?.key == "default of CLIPImageProcessor")
+        // A type whose class is not known has no defaults.
+        let unknown = sheet(
+            #"{"size": {"height": 8, "width": 8}, "resample": 2}"#, config: #"{"model_type": "brand_new"}"#)
+        #expect(unknown.unsupported.map(\.key) == ["do_normalize", "do_rescale"])
+        let told = sheet(
+            #"{"image_processor_type": "BrandNewImageProcessor", "size": {"height": 8, "width": 8}, "resample": 2, "do_normalize": false, "do_rescale": true}"#
+        )
+        #expect(told.unsupported.isEmpty && told.framing != nil)
+        #expect(
+            told.problems.map(\.reason) == [
+                "\"BrandNewImageProcessor\" is not known here: its keys are taken in their usual meaning"
+            ])
         // Nobody tells what a number alone means.
         let alone = sheet(#"{"size": 224, "do_normalize": true}"#)
         #expect(alone.framing == nil && alone.unsupported.count == 2)
@@ -74,6 +86,8 @@ import Testing
         #expect(vit.normalization?.value == PictureNormalization())
         let raw = sheet(#"{"image_processor_type": "ViTImageProcessor", "do_rescale": false}"#)
         #expect(raw.normalization?.value.rescale == 1 && raw.normalization?.value.mean == [0.5, 0.5, 0.5])
+        let scaled = sheet(#"{"image_processor_type": "ChameleonImageProcessor"}"#)
+        #expect(scaled.normalization?.value.rescale == 0.0078)
         let bgr = sheet(#"{"image_processor_type": "MobileViTFeatureExtractor"}"#)
         #expect(bgr.order?.value == .bgr && bgr.normalization?.value == PictureNormalization())
         #expect(bgr.filter?.value == .bilinear)
@@ -95,7 +109,21 @@ import Testing
         (#"{"image_processor_type": "GLPNImageProcessor", "do_resize": true, "size_divisor": 32}"#, "size_divisor"),
         (#"{"image_processor_type": "DetrFeatureExtractor", "size": 800, "max_size": 1333}"#, "max_size"),
         (#"{"image_processor_type": "CLIPImageProcessor", "do_center_crop": false}"#, "any size"),
+        (#"{"image_processor_type": "RTDetrImageProcessor", "size": 640}"#, "any size"),
+        (
+            #"{"image_processor_type": "ZoeDepthImageProcessor", "size": {"height": 8, "width": 8}, "do_pad": true}"#,
+            "do_pad"
+        ),
         (#"{"image_processor_type": "BrandNewImageProcessor"}"#, "not an image processor"),
+        // Its defaults are not known: what it leaves out is not guessed.
+        (
+            #"{"image_processor_type": "BrandNewImageProcessor", "size": {"height": 8, "width": 8}}"#,
+            "does not say \"resample\""
+        ),
+        (
+            #"{"image_processor_type": "BrandNewImageProcessor", "size": {"height": 8, "width": 8}, "resample": 2, "do_rescale": true}"#,
+            "does not say \"do_normalize\""
+        ),
     ])
     func whatCannotBeDoneIsSaid(_ text: String, _ words: String) {
         let found = sheet(text).unsupported.map(\.value).joined()

@@ -125,6 +125,7 @@ private struct PreprocessorReading {
         framing(&sheet)
         filter(&sheet)
         normalization(&sheet)
+        unknownClass(&sheet)
         let flips = node.flag("do_flip_channel_order") ?? node.flag("do_flip_channels") ?? defaults?.flips ?? false
         let key = node.has("do_flip_channel_order") ? "do_flip_channel_order" : "do_flip_channels"
         sheet.order = Fact(
@@ -132,9 +133,10 @@ private struct PreprocessorReading {
         if let divisor = node.number("size_divisor"), divisor > 1 {
             refuse(&sheet, "size_divisor", "\"size_divisor\": a size that depends on the picture is not done here")
         }
-        // Nothing is left to pad where every picture has the same size.
+        // These pad last: nothing is left to pad where every picture has the same size.
+        let padsLast = type.map { $0.contains("Detr") || $0.hasPrefix("Yolos") } ?? false
         let isExact = if case .exact? = sheet.framing?.value.resize { !node.has("pad_size") } else { false }
-        if !isExact, node.flag("do_pad") == true {
+        if !(isExact && padsLast), node.flag("do_pad") == true {
             refuse(
                 &sheet, "do_pad", "\"do_pad\": padding to a size that depends on the picture is not done here")
         }
@@ -148,6 +150,31 @@ private struct PreprocessorReading {
             ("do_pan_and_scan", "several parts of the picture"),
         ] where node.flag(key) == true {
             refuse(&sheet, key, "\"\(key)\": \(reason) is not done here")
+        }
+        for key in ["image_grid_pinpoints", "max_num_patches", "max_pixels", "max_image_size", "mask_size"]
+        where node.has(key) {
+            refuse(&sheet, key, "\"\(key)\": the steps that it stands for are not done here")
+        }
+    }
+
+    /// A class whose defaults are not known must say everything itself.
+    private func unknownClass(_ sheet: inout FactSheet) {
+        guard defaults == nil, let name = type ?? modelType else { return }
+        let resizes = node.flag("do_resize") ?? true
+        let rescales = node.has("do_rescale") || node.has("rescale_factor")
+        for (key, isSaid) in [
+            ("resample", !resizes || node.has("resample")), ("do_normalize", node.has("do_normalize")),
+            ("do_rescale", rescales),
+        ] where !isSaid {
+            refuse(
+                &sheet, key,
+                "the defaults of \"\(name)\" are not known, and the file does not say \"\(key)\"")
+        }
+        if sheet.unsupported.isEmpty, sheet.framing != nil {
+            sheet.problems.append(
+                FactProblem(
+                    source: node.source,
+                    reason: "\"\(name)\" is not known here: its keys are taken in their usual meaning"))
         }
     }
 
@@ -233,6 +260,7 @@ private struct PreprocessorReading {
             if case .array(let elements) = value, elements.count == 2 { return .exact(sides) }
             switch defaults?.size {
             case .shortest?: return .shortest(sides.height)
+            case .exact? where defaults?.quirk == .shorterByNumber: return .shortest(sides.height)
             case .exact?: return .exact(sides)
             case nil:
                 refuse(
@@ -306,7 +334,7 @@ private struct PreprocessorReading {
     private func normalization(_ sheet: inout FactSheet) {
         var form = PictureNormalization()
         let rescales = node.flag("do_rescale") ?? true
-        form.rescale = rescales ? node.number("rescale_factor") ?? 1 / 255 : 1
+        form.rescale = rescales ? node.number("rescale_factor") ?? defaults?.rescale ?? 1 / 255 : 1
         if defaults?.quirk == .efficientNet, rescales, node.flag("rescale_offset") == true { form.offset = -1 }
         let knows = defaults.map { $0.moments != nil } ?? true
         let normalizes = knows && (node.flag("do_normalize") ?? (defaults?.normalizes ?? node.has("image_mean")))

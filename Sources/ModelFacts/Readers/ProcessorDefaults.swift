@@ -15,6 +15,8 @@ struct ProcessorDefaults {
         case poolFormer
         /// The shorter side goes to the size times 256/224.
         case levit
+        /// Sizes that are a number are the shorter side's, although the default is both sides.
+        case shorterByNumber
         /// `rescale_offset` and `include_top`.
         case efficientNet
     }
@@ -27,6 +29,8 @@ struct ProcessorDefaults {
     let resample: Int
     /// Nil: the class does not normalize.
     var moments: Moments?
+    /// What levels are multiplied by.
+    var rescale = 1 / 255.0
     var flips = false
     var normalizes = true
     var quirk = Quirk.none
@@ -55,7 +59,7 @@ struct ProcessorDefaults {
 
     private init(
         _ name: String, _ size: Size, crop: Int? = nil, crops: Bool? = nil, _ resample: Int, _ moments: Moments?,
-        flips: Bool = false, normalizes: Bool = true, quirk: Quirk = .none
+        rescale: Double = 1 / 255, flips: Bool = false, normalizes: Bool = true, quirk: Quirk = .none
     ) {
         self.name = name
         self.size = size
@@ -63,6 +67,7 @@ struct ProcessorDefaults {
         self.crops = crops ?? (crop == nil ? nil : true)
         self.resample = resample
         self.moments = moments
+        self.rescale = rescale
         self.flips = flips
         self.normalizes = normalizes
         self.quirk = quirk
@@ -75,10 +80,14 @@ struct ProcessorDefaults {
             Self("Blip", .exact(384, 384), 3, .clip),
             Self("CLIP", .shortest(224), crop: 224, 3, .clip),
             Self("ChineseCLIP", .shortest(224), crop: 224, 3, .clip),
-            Self("Chameleon", .shortest(512), crop: 512, 1, .one),
+            Self("Chameleon", .shortest(512), crop: 512, 1, .one, rescale: 0.0078),
+            // The longer side has a limit of its own, which makes no difference here: such sizes are not done.
+            Self("ConditionalDetr", .shortest(800), 2, .imageNet),
             Self("ConvNext", .shortest(384), 2, .half, quirk: .convNext),
             Self("DINOv3ViT", .exact(224, 224), 2, .imageNet),
             Self("DPT", .exact(384, 384), 3, .half),
+            Self("DeformableDetr", .shortest(800), 2, .imageNet),
+            Self("Detr", .shortest(800), 2, .imageNet),
             Self("DeiT", .exact(256, 256), crop: 224, 3, .half),
             Self("EfficientFormer", .exact(224, 224), crop: 224, 3, .imageNet),
             Self("EfficientNet", .exact(346, 346), crop: 289, crops: false, 0, .half, quirk: .efficientNet),
@@ -91,12 +100,13 @@ struct ProcessorDefaults {
             Self("OwlViT", .exact(768, 768), crop: 768, crops: false, 3, .clip),
             Self("PoolFormer", .shortest(224), crop: 224, 3, .imageNet, quirk: .poolFormer),
             Self("Pvt", .exact(224, 224), 2, .imageNet),
-            Self("RTDetr", .exact(640, 640), 2, .imageNet, normalizes: false),
+            Self("RTDetr", .exact(640, 640), 2, .imageNet, normalizes: false, quirk: .shorterByNumber),
             Self("Segformer", .exact(512, 512), 2, .imageNet),
             Self("Siglip", .exact(224, 224), 3, .half),
             Self("ViT", .exact(224, 224), 2, .half),
             Self("ViTHybrid", .shortest(224), crop: 224, 3, .clip),
             Self("VideoMAE", .shortest(224), crop: 224, 2, .half),
+            Self("Yolos", .shortest(800), 2, .imageNet),
         ]
         return Dictionary(list.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
     }()
@@ -105,15 +115,20 @@ struct ProcessorDefaults {
     private static let byModelType: [String: String] = {
         let types: [(String, String)] = [
             ("Beit", "beit data2vec-vision"), ("Bit", "bit dinov2 dinov2_with_registers focalnet hiera"),
-            ("Blip", "blip blip-2"), ("CLIP", "aimv2 clip clip_vision_model groupvit metaclip_2 mlcd"),
-            ("ChineseCLIP", "chinese_clip"), ("ConvNext", "convnext convnextv2 cvt regnet resnet van"),
+            ("Blip", "blip blip-2"),
+            ("CLIP", "aimv2 aimv2_vision_model clip clip_vision_model groupvit metaclip_2 mlcd"),
+            ("ChineseCLIP", "chinese_clip"), ("ConditionalDetr", "conditional_detr"),
+            ("DeformableDetr", "deformable_detr"), ("Detr", "detr table-transformer"), ("Yolos", "yolos"),
+            ("ConvNext", "convnext convnextv2 cvt regnet resnet van"),
             ("DINOv3ViT", "dinov3_vit dinov3_convnext"), ("DPT", "dpt depth_anything"), ("DeiT", "deit"),
             ("EfficientFormer", "efficientformer"), ("EfficientNet", "align efficientnet"), ("Flava", "flava"),
-            ("LayoutLMv3", "layoutlmv3"), ("Levit", "levit"), ("MobileNetV1", "mobilenet_v1"),
+            ("LayoutLMv3", "layoutlmv3 udop"), ("Levit", "levit"), ("MobileNetV1", "mobilenet_v1"),
             ("MobileNetV2", "mobilenet_v2"), ("MobileViT", "mobilevit mobilevitv2"), ("OwlViT", "owlvit"),
-            ("PoolFormer", "poolformer"), ("Pvt", "pvt pvt_v2"), ("RTDetr", "rt_detr"), ("Segformer", "segformer"),
-            ("Siglip", "siglip siglip_vision_model"),
-            ("ViT", "dinat ijepa nat swiftformer swin swinv2 vit vit_mae vit_msn"), ("ViTHybrid", "vit_hybrid"),
+            ("PoolFormer", "poolformer"), ("Pvt", "pvt pvt_v2"), ("RTDetr", "rt_detr"),
+            ("Segformer", "segformer upernet"),
+            ("Siglip", "siglip siglip_vision_model paligemma"),
+            ("ViT", "dinat ijepa nat swiftformer swin swinv2 vit vit_mae vit_msn clipseg mgp-str"),
+            ("ViTHybrid", "vit_hybrid"),
             ("VideoMAE", "timesformer videomae"),
         ]
         return Dictionary(
