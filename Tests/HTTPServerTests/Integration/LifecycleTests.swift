@@ -61,7 +61,7 @@ struct LifecycleTests {
         for client in clients { #expect(try client.response().status == 200) }
         // Longer than the moment for which an answered connection is kept in a shutdown.
         usleep(200_000)
-        kill(probe.pid, SIGSTOP)
+        try probe.standStill()
         defer { kill(probe.pid, SIGCONT) }
         for client in clients { try client.send("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n") }
         try probe.command("shutdown")

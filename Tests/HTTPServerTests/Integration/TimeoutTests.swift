@@ -67,7 +67,7 @@ struct TimeoutTests {
             try inAnswer.send("GET /big?n=16000000 HTTP/1.1\r\nHost: x\r\n\r\n")
             try waitUntil("they are all there") { try probe.statistic("open") == 6 }
             usleep(100_000)
-            kill(probe.pid, SIGSTOP)
+            try probe.standStill()
             defer { kill(probe.pid, SIGCONT) }
             // On a busy machine it may be too late already: then they are created again.
             guard DispatchTime.now().uptimeNanoseconds - start < limit * 1_000_000 * 3 / 4 else {
