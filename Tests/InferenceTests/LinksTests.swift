@@ -130,6 +130,8 @@ import Testing
         for index in 0..<30 { try link("models/m/loop\(index)", to: ".") }
         let repository = try await repository()
         #expect(repository.records.map(\.state) == [.ready])
+        let bytes = try await repository.model(named: "m").loadReport.fileBytes
+        #expect(bytes == Bundles.manifest().utf8.count, "each file counts once")
         let watcher = try RepositoryWatcher(repository)
         #expect(try !watcher.look())
     }
