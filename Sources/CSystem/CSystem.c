@@ -498,15 +498,16 @@ bool csys_can_start_threads(int count) {
     pthread_t threads[most];
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
-    pthread_attr_setstacksize(&attributes, 64 << 10);
+    pthread_attr_setstacksize(&attributes, 256 << 10);
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     pthread_mutex_lock(&probe.gate);
-    int started = 0;
+    int started = 0, failed = 0;
     while (started < count) {
         slots[started] = (struct thread_probe_slot){.probe = &probe, .index = started};
-        if (pthread_create(&threads[started], &attributes, thread_probe_main, &slots[started])) break;
+        failed = pthread_create(&threads[started], &attributes, thread_probe_main, &slots[started]);
+        if (failed) break;
         started++;
     }
     pthread_mutex_unlock(&probe.gate);
@@ -518,7 +519,8 @@ bool csys_can_start_threads(int count) {
         for (int look = 0; look < 1000 && syscall(SYS_tgkill, getpid(), probe.ids[i], 0) == 0; look++) usleep(100);
     }
     pthread_mutex_destroy(&probe.gate);
-    return started == count;
+    // Any other error says nothing about the limit.
+    return failed != EAGAIN;
 }
 
 // MARK: a process of one's own making

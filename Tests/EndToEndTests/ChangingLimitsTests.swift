@@ -37,6 +37,44 @@ struct ChangingLimitsTests {
         #expect(daemon.stop() == 0)
     }
 
+    /// A folder in which control groups with a limit of memory can be made (version 1); nil where there is none.
+    private static let memoryGroups: String? = {
+        let folder = "/sys/fs/cgroup/memory"
+        return getuid() == 0 && FileManager.default.isWritableFile(atPath: folder + "/memory.limit_in_bytes")
+            ? folder : nil
+    }()
+
+    /// A pod that is resized in place, with a real group: smaller, and as large as before.
+    @Test(.enabled(if: memoryGroups != nil, "needs root, and a control group of version 1 that limits memory"))
+    func changedMemoryIsFollowed() throws {
+        let group = try #require(Self.memoryGroups) + "/ocelli-test-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: group, withIntermediateDirectories: false)
+        defer { rmdir(group) }
+        func limit(mebibytes: Int) throws {
+            try "\(mebibytes << 20)".write(toFile: group + "/memory.limit_in_bytes", atomically: false, encoding: .utf8)
+        }
+        try limit(mebibytes: 1024)
+        let daemon = try Daemon(
+            ["--access-log=false"],
+            launcher: ["sh", "-c", "echo $$ >'\(group)/cgroup.procs' && exec \"$0\" \"$@\""])
+        let body = Data(count: 15_000_000)
+        func post() throws -> Int {
+            try Curl.run(daemon.url + "/v1/classify", ["--data-binary", "@-", "-H", "Expect:"], input: body).status
+        }
+        #expect(try post() == 415, "it is allowed, and not a picture")
+        try limit(mebibytes: 160)
+        daemon.signal(SIGHUP)
+        #expect(daemon.waitForLog("limits: max_body is 10MiB now, and was 20MiB"), "\(daemon.log)")
+        #expect(daemon.log.contains("limits: max_total_body is 20MiB now, and was 128MiB"), "\(daemon.log)")
+        #expect(try post() == 413)
+        #expect(try Curl.post(BadInputTests.seven, to: daemon.url + "/v1/classify").topLabel == "7")
+        try limit(mebibytes: 1024)
+        daemon.signal(SIGHUP)
+        #expect(daemon.waitForLog("limits: max_body is 20MiB now, and was 10MiB"), "\(daemon.log)")
+        #expect(try post() == 415)
+        #expect(daemon.stop() == 0)
+    }
+
     @Test(
         arguments: [
             ("30s", ["--drain-delay=5s", "--drain-timeout=30s"], "5s) and drain_timeout (30s) are 35s together"),

@@ -157,7 +157,7 @@ extension EventLoop {
         var held = connection.leftover.count + (connection.exchange?.headBytes ?? 0)
         if held <= Self.smallHead { held = 0 }
         let phase = connection.machine.phase
-        let beginning = held > 0 && (phase == .body || phase == .waiting) ? connection.leftover.count : 0
+        let beginning = held > 0 && phase == .waiting ? connection.leftover.count : 0
         let (more, moreBeginning) = (held - connection.charged, beginning - connection.beginning)
         guard more != 0 || moreBeginning != 0 else { return }
         let share: ByteBudget.Share =
