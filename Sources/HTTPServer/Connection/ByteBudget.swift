@@ -16,7 +16,7 @@ internal import SystemSupport
 /// | a large body, or one whose length is not known (chunked) | three quarters of what is not the reserve |
 /// | a body whose length is known and small | all of it |
 /// | a body whose last byte has arrived | that, and half of the reserve |
-/// | what has come of bodies with their heads, and waits for room | a sixteenth of everything |
+/// | what has come of bodies with their heads, and waits for room | an eighth of everything |
 ///
 /// What the body that overdraws has of the reserve does not count there: it may use everything.
 package final class ByteBudget: Sendable {
@@ -166,7 +166,7 @@ package final class ByteBudget: Sendable {
     /// Enough that some can wait, however small the budget is.
     private var mostBeginnings: Int {
         let total = total.load(ordering: .relaxed)
-        return max(total / 16, min(total / 4, 64 << 10))
+        return max(total / 8, min(total / 4, 512 << 10))
     }
 
     /// Some of what a body took is not needed yet. It keeps the right to overdraw.
