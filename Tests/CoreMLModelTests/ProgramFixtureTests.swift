@@ -47,6 +47,30 @@ import Testing
         }
     }
 
+    /// Extents that requests choose: served open, a program gives for the default size what it gives when served at that.
+    @Test func openExtentsTakeTheSizeOfTheRequest() throws {
+        let fixture = try #require(Self.fixtures.first { $0.url.lastPathComponent == "open_shapes.mlpackage" })
+        let (model, files) = try contents(of: fixture)
+        let program = try ProgramTranslator(model.description, files: files, opensExtents: true).translate(model.reader)
+        #expect(program.graph.parameters.first?.shape == [2, nil, nil])
+        let runner = try GraphRunner(program.graph)
+        let test = try #require(fixture.cases.cases.first)
+        for (name, result) in try runner.run(test.inputs.arrays) {
+            guard case .array(let shape, let values)? = test.outputs[name] else {
+                Issue.record("there is no answer \"\(name)\"")
+                continue
+            }
+            #expect(result.shape == shape, "\(name)")
+            #expect(difference(result.values, values) <= fixture.cases.tolerance, "\(name)")
+        }
+        // The formulas of the fixture, for another size.
+        let values = (0..<112).map { Double($0) / 8 }
+        let results = try runner.run(["x": GraphRunner.Array(shape: [2, 7, 8], values: values)])
+        #expect(results["flat"] == GraphRunner.Array(shape: [2, 56], values: values))
+        let added = values.enumerated().map { $1 + 1 + Double($0 % 8) }
+        #expect(results["added"] == GraphRunner.Array(shape: [2, 7, 8], values: added))
+    }
+
     private func check(
         _ probabilities: [Double], of labels: ClassLabels, _ expected: [String: Fixture.Value],
         _ description: ModelDescription, _ tolerance: Double

@@ -97,8 +97,13 @@ enum CoreMLProbe {
             return false
         }
         return graphs.allSatisfy { graph in
-            let writer = IRWriter(graph)
-            return !writer.xml().isEmpty && writer.weightsSize > 0
+            // As large networks are written as well.
+            for writer in [IRWriter(graph), IRWriter(graph.folded())] {
+                var written = 0
+                writer.writeWeights { offset, bytes in written = max(written, offset + bytes.count) }
+                if writer.xml().isEmpty || writer.weightsSize < written { fail("weights of \(written) bytes") }
+            }
+            return true
         }
     }
 

@@ -212,7 +212,12 @@ package struct ArrayFeature: Sendable, Equatable {
                 shapes.allSatisfy { $0.count == known.count && $0[axis] == known[axis] } ? known[axis] : nil
             }
         case .ranges(let ranges):
-            return ranges.map { $0.lower == $0.upper ? $0.lower : nil }
+            return ranges.enumerated().map { axis, range in
+                // What coremltools writes for programs whose batch nobody spoke of.
+                let isUnspoken = axis == 0 && ranges.count > 1 && range.lower == 1 && range.upper == 2
+                if isUnspoken, shape.first == 1 { return 1 }
+                return range.lower == range.upper ? range.lower : nil
+            }
         }
     }
 }

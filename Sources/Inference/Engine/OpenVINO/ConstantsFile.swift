@@ -75,15 +75,28 @@ final class ConstantsFile: @unchecked Sendable {
 
     /// Does some work of the engine, and gives pages back meanwhile and afterwards.
     func givingBackPages<R>(_ work: () throws(EngineError) -> R) throws(EngineError) -> R {
-        let timer = DispatchSource.makeTimerSource(queue: .global(qos: .userInitiated))
-        timer.schedule(deadline: .now(), repeating: .milliseconds(Self.interval))
-        timer.setEventHandler { self.giveBackPages() }
-        timer.resume()
-        defer {
-            timer.cancel()
-            giveBackPages()
-        }
+        let giving = GivingBack(self)
+        defer { giving.end() }
         return try work()
+    }
+
+    /// Gives pages back until it ends.
+    struct GivingBack {
+        private let constants: ConstantsFile
+        private let timer: any DispatchSourceTimer
+
+        init(_ constants: ConstantsFile) {
+            self.constants = constants
+            timer = DispatchSource.makeTimerSource(queue: .global(qos: .userInitiated))
+            timer.schedule(deadline: .now(), repeating: .milliseconds(ConstantsFile.interval))
+            timer.setEventHandler { [constants] in constants.giveBackPages() }
+            timer.resume()
+        }
+
+        func end() {
+            timer.cancel()
+            constants.giveBackPages()
+        }
     }
 
     private func giveBackPages() {

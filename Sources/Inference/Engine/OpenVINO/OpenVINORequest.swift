@@ -3,14 +3,17 @@ internal import Synchronization
 
 /// One infer request of OpenVINO, with its callback.
 ///
-/// `@unchecked Sendable`: no member ever changes, and ``InferRequest``'s owner rule keeps all calls but ``cancel()`` to one thread
-/// at a time; `ov_infer_request_cancel` may be called from any thread meanwhile.
+/// `@unchecked Sendable`: ``InferRequest``'s owner rule keeps all calls but ``cancel()`` to one thread at a time, and they alone
+/// touch what changes, `giving` and `hasRun`; `ov_infer_request_cancel` may be called from any thread meanwhile.
 final class OpenVINORequest: InferRequest, @unchecked Sendable {
     private let handle: OpenVINOHandle
     private let callback = CallbackBox()
     private let function: UnsafeMutablePointer<ov_callback_t>
 
     private let canStopEarly: Bool
+    /// The first inference is where the engine arranges the weights of a model whose shapes it did not know before.
+    private var hasRun = false
+    private var giving: ConstantsFile.GivingBack?
 
     /// - Parameter canStopEarly: not where shapes are known only when the model runs: an inference that the CPU plugin stops
     ///   between two layers leaves those before with the shapes of this run and those behind with the shapes of the one before,
@@ -31,6 +34,7 @@ final class OpenVINORequest: InferRequest, @unchecked Sendable {
     }
 
     deinit {
+        giving?.end()
         // No inference is running (its owner has waited for it), so nothing reads the structure any more, though the
         // request itself is freed after this.
         function.deinitialize(count: 1)
@@ -47,16 +51,25 @@ final class OpenVINORequest: InferRequest, @unchecked Sendable {
     }
 
     func start(completion: @escaping @Sendable () -> Void) throws(EngineError) {
+        if let constants = handle.constants, !canStopEarly, !hasRun { giving = ConstantsFile.GivingBack(constants) }
+        hasRun = true
         callback.arm(completion)
         do throws(EngineError) {
             try checked("start an inference") { ov_infer_request_start_async(handle.pointer) }
         } catch {
             callback.disarm()
+            endGiving()
             throw error
         }
     }
 
+    private func endGiving() {
+        giving?.end()
+        giving = nil
+    }
+
     func finish() throws(EngineError) {
+        defer { endGiving() }
         // OpenVINO calls back before it marks the request as done and puts its callback back in place: a request that
         // is started again in between would lose its next callback. Waiting here (for the few microseconds that its
         // thread needs to return from the callback) closes that gap, and tells the status, which the callback does not.
