@@ -23,4 +23,24 @@ import Testing
         let mean = Double(sum) / Double(tensor.count)
         #expect(mean <= golden.mean && largest <= golden.maximum, "mean \(mean), largest \(largest)")
     }
+
+    /// Noise brings every level beside every other: a weight that is off by its last bit shows in a few pixels of these.
+    @Test(arguments: [(Resampler.bicubic, 0x66ac_9989_79a5_008e as UInt64), (.lanczos, 0x2713_7726_3232_b6ff)])
+    func noiseIsPillowsToTheLastBit(_ resampler: Resampler, _ expected: UInt64) throws {
+        var state: UInt32 = 12_345
+        let pixels = (0..<640 * 480 * 3).map { _ in
+            state = state &* 1_664_525 &+ 1_013_904_223
+            return UInt8(state >> 24)
+        }
+        let file = try pixels.withUnsafeBytes {
+            try PNGEncoder.encode(width: 640, height: 480, channels: 3, pixels: $0)
+        }
+        let pipeline = try ImagePipeline(
+            spec: ImageTensorSpec(width: 160, height: 96, cropAndScale: .scaleFill, resampler: resampler))
+        // FNV-1a of the bytes of `image.resize((160, 96), filter)`.
+        let sum = try pipeline.tensor(file).reduce(0xcbf2_9ce4_8422_2325 as UInt64) {
+            ($0 ^ UInt64($1)) &* 0x100_0000_01b3
+        }
+        #expect(sum == expected)
+    }
 }

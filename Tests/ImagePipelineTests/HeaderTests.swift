@@ -60,6 +60,16 @@ import Testing
         }
     }
 
+    /// Limits are judged by the first one, and libjpeg would decode by the second.
+    @Test func twoFrameHeadersAreRefused() throws {
+        let one = jpeg(exif: tiff(value: 1))
+        let frame: [UInt8] = [0xFF, 0xC0, 0, 11, 8, 0x40, 0, 0x40, 0, 1, 1, 0x11, 0]
+        let scan = one.count - 4
+        #expect(throws: ImageError.corrupt("a JPEG with two frame headers")) {
+            try ImagePipeline.probe(Array(one[..<scan] + frame + one[scan...]))
+        }
+    }
+
     @Test func orientationIsReadWithBoundsChecks() throws {
         for value in UInt16(1)...8 {
             #expect(try ImagePipeline.probe(jpeg(exif: tiff(value: value))).orientation == Int(value))

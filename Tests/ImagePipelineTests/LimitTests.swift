@@ -100,6 +100,9 @@ import Testing
         let pipeline = try ImagePipeline(spec: spec)
         #expect(try pipeline.tensor(repeated(2)) == pipeline.tensor(picture))
         #expect(throws: ImageError.tooManyScans(limit: 100)) { try pipeline.tensor(repeated(300)) }
+        // Before any memory is taken, or a row decoded.
+        let small = try ImagePipeline(spec: spec, limits: ImageLimits(maxBytes: 1000))
+        #expect(throws: ImageError.tooManyScans(limit: 100)) { try small.tensor(repeated(300)) }
         let strict = try ImagePipeline(spec: spec, limits: ImageLimits(maxPixels: 150 * 113))
         #expect(throws: ImageError.tooManyScans(limit: 20)) { try strict.tensor(repeated(19)) }
     }
@@ -111,6 +114,7 @@ import Testing
         let whole = try pipeline.tensor(picture)
         let markers = (0..<300).flatMap { _ in [UInt8](arrayLiteral: 0xFF, 0xDA, 0, 8) }
         #expect(try pipeline.tensor(picture + markers) == whole)
+        #expect(try pipeline.tensor(picture + [0, 2] + markers + markers + markers) == whole)
         let last = try #require(picture.indices.dropLast().last { picture[$0] == 0xFF && picture[$0 + 1] == 0xDA })
         let length = markers.count + 2
         let comment = [0xFF, 0xFE, UInt8(length >> 8), UInt8(length & 255)] + markers

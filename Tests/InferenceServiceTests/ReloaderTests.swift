@@ -7,6 +7,7 @@ import JSON
 import Settings
 import Synchronization
 import SystemSupport
+import TestSupport
 import Testing
 
 /// What a reload does with new settings: all of it, or nothing.
@@ -152,6 +153,24 @@ import Testing
         #expect(log.contains("reload: done"))
         #expect(world.metrics[.reloadsSucceeded] == 1 && world.metrics[.reloadsFailed] == 0)
         #expect(world.metrics[.lastReloadSucceeded] == 1)
+    }
+
+    /// Models that are new, and models whose files have changed, serve when the reload is done.
+    @Test func modelsAreLoaded() async throws {
+        let world = try World()
+        let bundle = world.folder.appendingPathComponent("digits")
+        try FileManager.default.copyItem(
+            at: SharedData.packageRoot.appendingPathComponent("models/digits"), to: bundle)
+        _ = await world.reload { _ in }
+        let first = try #require(world.repository.records.first { $0.name == "digits" }?.model)
+        _ = await world.reload { _ in }
+        #expect(world.repository.records.first?.model === first, "nothing has changed")
+        let manifest = bundle.appendingPathComponent("model.json")
+        let text = try String(contentsOf: manifest, encoding: .utf8)
+        try (text + "\n").write(to: manifest, atomically: true, encoding: .utf8)
+        _ = await world.reload { _ in }
+        let second = try #require(world.repository.records.first?.model)
+        #expect(second !== first)
     }
 
     @Test func whereSomethingIsWrongNothingChanges() async throws {

@@ -48,9 +48,12 @@ import Testing
         #expect(!reason.contains(folder.url.path), "\(reason)")
     }
 
-    @Test(arguments: ["../../elsewhere/m.onnx", "/dev/null", "/etc/passwd"])
+    /// Also where the folder's path begins as the other's does.
+    @Test(arguments: ["../../elsewhere/m.onnx", "../../models-private/m.onnx", "/dev/null", "/etc/passwd"])
     func soIsAModelFile(_ target: String) async throws {
-        try folder.write(["elsewhere/m.onnx": "", "models/m/model.json": Bundles.manifest()])
+        try folder.write([
+            "elsewhere/m.onnx": "", "models-private/m.onnx": "", "models/m/model.json": Bundles.manifest(),
+        ])
         try link("models/m/m.onnx", to: target)
         #expect(try await repository().records.allSatisfy { $0.state != .ready })
     }

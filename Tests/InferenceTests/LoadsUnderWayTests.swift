@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// What is asked of a repository while it loads a model, or releases one.
-@Suite struct LoadsUnderWayTests {
+@Suite(.timeLimit(.minutes(2))) struct LoadsUnderWayTests {
     /// Lets loads go on one by one.
     private final class Gate: Sendable {
         private let reads = AsyncStream.makeStream(of: Void.self)
@@ -160,6 +160,59 @@ import Testing
         }
         let most = reading.withLock { $0.most }
         #expect(most <= limit && most >= 1, "\(most) at once")
+    }
+
+    /// Those who come while the first one's load is under way wait for it.
+    @Test(.timeLimit(.minutes(1)))
+    func firstRequestsWaitForOneLoad() async throws {
+        let folder = try TemporaryFolder()
+        try folder.write(["m/model.json": Bundles.manifest(), "m/m.onnx": ""])
+        let gate = Gate()
+        let engine = FakeEngine(onRead: gate.wait)
+        let (repository, _) = try Bundles.repository(folder, engine: engine, policy: .lazy)
+        await withTaskGroup(of: Bool.self) { group in
+            for _ in 0..<8 { group.addTask { (try? await repository.model(named: "m")) != nil } }
+            await gate.arrival()
+            try? await Task.sleep(for: .milliseconds(100))
+            for _ in 0..<8 { gate.pass() }
+            for await isReady in group { #expect(isReady) }
+        }
+        #expect(engine.state.withLock { $0.loads } == 1)
+    }
+
+    /// Who comes when the load has just ended has its value, whether it would wait for ever or not.
+    @Test(.timeLimit(.minutes(1)))
+    func aLoadThatIsOverIsNotWaitedFor() async throws {
+        let load = PendingLoad<Int>()
+        let soon = MonotonicInstant.now + .milliseconds(10)
+        await #expect(throws: InferenceError.self) { _ = try await load.value(until: soon) }
+        async let early = load.value(until: .now + .seconds(600))
+        load.fulfil(5)
+        #expect(try await early == 5)
+        #expect(try await load.value(until: nil) == 5)
+        #expect(try await load.value(until: .now + .seconds(600)) == 5)
+    }
+
+    /// With more loads at a time, one that waits begins at once.
+    @Test(.timeLimit(.minutes(1)))
+    func aRaisedLimitOfLoadsCountsAtOnce() async throws {
+        let folder = try TemporaryFolder()
+        for name in ["a", "b"] { try folder.write(["\(name)/model.json": Bundles.manifest(), "\(name)/m.onnx": ""]) }
+        let gate = Gate()
+        let engine = FakeEngine(onRead: gate.wait)
+        let (repository, _) = try Bundles.repository(folder, engine: engine, policy: .lazy)
+        async let first = repository.model(named: "a")
+        await gate.arrival()
+        async let second = repository.model(named: "b")
+        var configuration = ModelConfiguration()
+        configuration.engine = engine
+        try repository.reconfigure(
+            folders: [folder.url.path], named: [], configuration: configuration, defaultPolicy: .lazy, loadsAtOnce: 2)
+        await gate.arrival()
+        gate.pass()
+        gate.pass()
+        _ = try await first
+        _ = try await second
     }
 
     /// Who waits for a turn has a deadline as who waits for a load, and leaves the next in line alone.

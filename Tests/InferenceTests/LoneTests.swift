@@ -1,11 +1,12 @@
 import Foundation
 import Inference
 import Synchronization
+import SystemSupport
 import TestSupport
 import Testing
 
 /// Predictions that nothing else runs beside, and the variant of the model that they run on.
-@Suite struct LoneTests {
+@Suite(.timeLimit(.minutes(2))) struct LoneTests {
     private func predict(_ model: Model) async throws -> Prediction {
         let array = try MultiArray(shape: [1, 4], floats: [0, 0, 0, 0])
         return try await model.prediction(
@@ -182,6 +183,53 @@ import Testing
             _ = try await task.value
         }
         #expect(model.loneReport?.state == .notCompiled)
+    }
+
+    /// A model whose variant is there, by default settings, on an engine whose inferences the test ends.
+    private func prepared(_ engine: FakeEngine, _ folder: TemporaryFolder) async throws -> Model {
+        let runtime = #"{ "warmup": { "runs": 0 } }"#
+        let model = try await load(engine, lone: .automatic(threads: 4), runtime: runtime, folder)
+        try await prepare(model, engine)
+        return model
+    }
+
+    private func prepare(_ model: Model, _ engine: FakeEngine) async throws {
+        let preparing = Task { await model.prepareForLone() }
+        for _ in 0..<2000 where engine.running < 1 { try await Task.sleep(for: .milliseconds(5)) }
+        engine.endOne()
+        await preparing.value
+        #expect(model.loneReport?.state == .ready)
+    }
+
+    /// By default a variant that was not used for ten minutes gives its memory back, and can be compiled again.
+    @Test func aVariantThatIsNotUsedIsReleased() async throws {
+        let freed = Atomic<Int>(0)
+        let folder = try TemporaryFolder()
+        let engine = FakeEngine(
+            endsAtOnce: false, threads: 4, onFree: { freed.wrappingAdd(1, ordering: .relaxed) })
+        let model = try await prepared(engine, folder)
+        model.releaseUnusedVariant(at: .now + .seconds(500))
+        #expect(model.loneReport?.state == .ready && freed.load(ordering: .relaxed) == 0)
+        model.releaseUnusedVariant(at: .now + .seconds(601))
+        #expect(model.loneReport?.state == .notCompiled && freed.load(ordering: .relaxed) == 1)
+        try await prepare(model, engine)
+        #expect(engine.state.withLock { $0.loads } == 3)
+    }
+
+    /// With two clients one is often alone for a moment.
+    @Test func theFirstPredictionAfterOthersRunsAsTheyDo() async throws {
+        let folder = try TemporaryFolder()
+        let engine = FakeEngine(endsAtOnce: false, threads: 4)
+        let model = try await prepared(engine, folder)
+        let pair = (0..<2).map { _ in Task { try await predict(model) } }
+        for _ in 0..<2000 where engine.running < 2 { try await Task.sleep(for: .milliseconds(5)) }
+        engine.endOne()
+        engine.endOne()
+        for task in pair { _ = try await task.value }
+        let next = Task { try await predict(model).times.loneThreads }
+        for _ in 0..<2000 where engine.running < 1 { try await Task.sleep(for: .milliseconds(5)) }
+        engine.endOne()
+        #expect(try await next.value == nil)
     }
 
     @Test func theRepositoryTellsOfIt() async throws {

@@ -6,7 +6,7 @@ import SystemSupport
 import Testing
 
 /// The model wrapper over an engine that the test controls.
-@Suite struct ModelTests {
+@Suite(.timeLimit(.minutes(2))) struct ModelTests {
     private func load(_ engine: FakeEngine, slots: Int? = nil) async throws -> (Model, TemporaryFolder) {
         let folder = try TemporaryFolder()
         let path = try folder.write(["m.onnx": ""])

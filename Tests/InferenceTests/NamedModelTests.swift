@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Models that are served under a name of their own, and when the whole is ready.
-@Suite struct NamedModelTests {
+@Suite(.timeLimit(.minutes(2))) struct NamedModelTests {
     @Test(arguments: [
         ("cats=/mnt/models", "cats", "/mnt/models"), ("a=b=c", "a", "b=c"), ("x=./m.onnx", "x", "./m.onnx"),
         ("x=/mnt/models/", "x", "/mnt/models"), ("x=/", "x", "/"),

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Finding, loading, swapping and letting go of models, over an engine that the test controls.
-@Suite struct RepositoryTests {
+@Suite(.timeLimit(.minutes(2))) struct RepositoryTests {
     @Test func everyKindOfEntryIsFound() throws {
         let folder = try TemporaryFolder()
         try folder.write([
@@ -82,10 +82,14 @@ import Testing
         try folder.write([
             "m/2/model.json": Bundles.manifest(), "m/2/m.onnx": "", "m/10/model.json": Bundles.manifest(),
             "m/10/m.onnx": "",
+            // Not versions: their names are not numbers.
+            "m/v20/model.json": Bundles.manifest(), "m/v20/m.onnx": "", "m/11.bak/model.json": Bundles.manifest(),
+            "m/11.bak/m.onnx": "",
         ])
         let (repository, events) = try Bundles.repository(folder)
         await repository.loadEager()
         #expect(events.all == ["loaded m 10"])
+        #expect(repository.records.map(\.version) == ["2", "10"])
         #expect(repository.isReady())
         _ = try await repository.model(named: "m", version: "2")
         #expect(events.all == ["loaded m 10", "loaded m 2"])

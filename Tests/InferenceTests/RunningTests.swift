@@ -53,6 +53,44 @@ import Testing
         _ = _folder
     }
 
+    /// Of two deadlines the later one is set first. On a busy machine the test may come too late to see one of them alone.
+    @Test func anEarlierDeadlineDoesNotWaitForALaterOne() async throws {
+        for _ in 0..<10 {
+            let engine = FakeEngine(requestCount: 2, endsAtOnce: false)
+            let (model, _folder) = try await load(engine, slots: 2)
+            let input = try input
+            var tasks: [Task<Prediction, any Error>] = []
+            for (running, milliseconds) in [(1, 900), (2, 50)] {
+                var options = PredictionOptions()
+                options.deadline = .now + .milliseconds(milliseconds)
+                tasks.append(Task { [options] in try await model.prediction(from: input, options: options) })
+                try await until { engine.running == running }
+            }
+            try await until { engine.state.withLock { $0.stopped } > 0 }
+            try await Task.sleep(for: .milliseconds(20))
+            let stopped = engine.state.withLock { $0.stopped }
+            while engine.endOne(cancelled: true) {}
+            for task in tasks { await #expect(throws: InferenceError.self) { _ = try await task.value } }
+            _ = _folder
+            if stopped == 1 { return }
+        }
+        Issue.record("both are always stopped together")
+    }
+
+    /// What the caller holds a slot for may go on after the prediction.
+    @Test func aSlotThatIsGivenIsItsGiversToRelease() async throws {
+        let engine = FakeEngine(requestCount: 1)
+        let (model, _folder) = try await load(engine, slots: 1)
+        let slot = try await model.limiter.acquire(deadline: nil)
+        _ = try await model.prediction(from: try input, slot: slot)
+        #expect(model.limiter.snapshot.inFlight == 1)
+        slot.release()
+        #expect(model.limiter.snapshot.inFlight == 0)
+        _ = try await model.prediction(from: try input)
+        #expect(model.limiter.snapshot.inFlight == 0)
+        _ = _folder
+    }
+
     @Test func aDeadlineThatWasMetStopsNothingLater() async throws {
         let engine = FakeEngine(requestCount: 1, endsAtOnce: false)
         let (model, _folder) = try await load(engine, slots: 1)
@@ -114,10 +152,12 @@ import Testing
         try await until { engine.running == 1 }
         try await Task.sleep(for: .milliseconds(5))
         #expect(model.idleTime == .zero)
+        let end = MonotonicInstant.now
         engine.endOne()
         _ = try await task.value
         try await Task.sleep(for: .milliseconds(5))
-        #expect(model.idleTime > .zero)
+        let idle = model.idleTime
+        #expect(idle > .zero && idle <= MonotonicInstant.now - end, "it counts from the prediction's end")
         _ = _folder
     }
 

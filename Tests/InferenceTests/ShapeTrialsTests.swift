@@ -111,6 +111,24 @@ import Testing
         #expect(model.limiter.snapshot.inFlight == 0)
     }
 
+    /// Only the open axis may have any extent, and no axis may be left out or added.
+    @Test(arguments: [[4], [2, 2, 4], [2, 4, 1], [2, 3], [4, 5]])
+    func shapesThatDoNotFitAreNotTried(_ shape: [Int]) async throws {
+        let tries = Tries(slow: 0..<0)
+        let (model, _) = try await load(tries)
+        let count = shape.reduce(1, *)
+        let array = try MultiArray(shape: Shape(shape), floats: [Float](repeating: 1, count: count))
+        let error = await #expect(throws: InferenceError.self) {
+            try await model.prediction(from: ["x": .multiArray(array)] as DictionaryFeatureProvider)
+        }
+        guard case .invalidInput(name: "x", let reason)? = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(reason == "expected shape [-1,4], found \(Shape(shape))")
+        #expect(tries.tried.isEmpty)
+    }
+
     @Test func shapesThatAreRefusedAreTheCallersMistake() async throws {
         let tries = Tries(slow: 0..<0)
         let (model, _) = try await load(tries)

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Batches that are cancelled while the engine works on them, with the real engine: they cost those that come after them nothing.
-@Suite struct StoppedBatchTests {
+@Suite(.timeLimit(.minutes(2))) struct StoppedBatchTests {
     /// The digits bundle, asking for batches of up to four.
     private func load(_ folder: TemporaryFolder) async throws -> Model {
         let bundle = folder.url.appendingPathComponent("digits")

@@ -18,6 +18,8 @@ import Testing
     @Test func theThresholdCounts() {
         #expect(top([0.1, 0.5, 0.4], 3, 0.4) == [1, 2])
         #expect(top([0.1], 3, 1) == [])
+        // Many are found in another way.
+        #expect(top([0.1, 0.5, 0.4], 300, 0.4) == [1, 2] && top([0.1, .nan], 300, 1) == [])
     }
 
     @Test func notANumberIsNotAScore() {

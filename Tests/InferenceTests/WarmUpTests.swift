@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// What a model runs on before it is handed out, and batches of it.
-@Suite struct WarmUpTests {
+@Suite(.timeLimit(.minutes(2))) struct WarmUpTests {
     private func load(_ runtime: String, engine: FakeEngine) async throws -> Model {
         let folder = try TemporaryFolder()
         let json = """
@@ -71,6 +71,7 @@ import Testing
         #expect(model.batchLimit == 4)
         #expect(model.chunks(of: 1) == [0..<1])
         #expect(model.chunks(of: 2) == [0..<1, 1..<2])
+        #expect(model.chunks(of: 5) == [0..<3, 3..<5])
         #expect(model.chunks(of: 6) == [0..<3, 3..<6])
         #expect(model.chunks(of: 11) == [0..<4, 4..<8, 8..<11])
         #expect(try await load("{}", engine: engine()).chunks(of: 3) == [0..<1, 1..<2, 2..<3])
@@ -96,6 +97,25 @@ import Testing
             _ = try await load("{ \"batch\": 4 }", engine: engine(outputs: [1, 3]))
         }
         #expect(error?.message.contains("runtime.batch: is 4, but output \"scores\" has no batch axis") == true)
+    }
+
+    /// An input of two rows is not a batch of two: its items could not be told apart.
+    @Test(arguments: [[2, 4], [4], []] as [Shape])
+    func anInputWithoutABatchAxisIsRefused(_ shape: Shape) async throws {
+        let folder = try TemporaryFolder()
+        let engine = FakeEngine(
+            inputs: [TensorPort(name: "x", elementType: .float32, shape: shape)],
+            outputs: [TensorPort(name: "y", elementType: .float32, shape: [-1, 4])])
+        let manifest = Bundles.manifest(runtime: #"{ "batch": 4 }"#).replacingOccurrences(
+            of: #""name": "x", "type": "array", "shape": [1, 4]"#,
+            with: #""name": "x", "type": "array", "shape": \#(shape)"#)
+        let path = try folder.write(["model.json": manifest, "m.onnx": ""])
+        var configuration = ModelConfiguration()
+        configuration.engine = engine
+        let error = await #expect(throws: InferenceError.self) {
+            _ = try await Model.load(contentsOf: path, configuration: configuration)
+        }
+        #expect(error?.message.contains("input \"x\" of shape \(shape) has no batch axis") == true, "\(error as Any)")
     }
 
     /// The model that comes with Ocelli, with the real engine.

@@ -41,6 +41,9 @@ import Testing
     func isNoNumber(_ text: String) {
         #expect(throws: JSONError.self) { try JSONProbe.floats(Array(text.utf8)) }
         #expect(throws: JSONError.self) { try JSONProbe.floats(Array("[1, \(text), 2]".utf8)) }
+        // The quick way needs bytes behind the number.
+        let more = String(repeating: ", 0", count: 40)
+        #expect(throws: JSONError.self) { try JSONProbe.floats(Array("[1, \(text)\(more)]".utf8)) }
     }
 
     /// Long arrays go the quick way, with every form of number among them.

@@ -154,6 +154,8 @@ import Testing
     @Test(arguments: [
         "9007199254740992", "9007199254740993", "-9007199254740993", "1e22", "1e23", "1e-22", "1e-23", "0.1",
         "123456789012345678901234567890", "12345678901234567890.5", "1.7976931348623157e308", "5e-324", "1e309",
+        // Here the mantissa alone is rounded already, and a quotient of it would be rounded twice.
+        "446673754019253275e-7", "258729301010900985e-14", "407572640541928505e-8", "749522189964053684e-4",
     ])
     func doublesAreWhatTheLibraryReads(_ text: String) {
         let found: Double? = Array(text.utf8).withUnsafeBytes { raw in

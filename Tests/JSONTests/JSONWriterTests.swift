@@ -49,7 +49,7 @@ import Testing
 
     @Test(arguments: [
         (Float(0.1), "0.1"), (16_777_216, "16777216.0"), (9_999_999, "9999999"), (1e7, "10000000.0"), (-3, "-3"),
-        (.nan, "null"), (3.4e38, "3.4e+38"),
+        (.nan, "null"), (.infinity, "null"), (-.infinity, "null"), (3.4e38, "3.4e+38"),
     ])
     func floatsInTheFewestDigits(_ value: Float, _ expected: String) {
         #expect(text { $0.number(value) } == expected)

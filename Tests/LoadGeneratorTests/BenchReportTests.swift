@@ -95,6 +95,12 @@ import Testing
         #expect(!html.contains("http-equiv") && !html.contains("<script") && !html.contains("<link"))
     }
 
+    @Test func whatIsNotASuccessIsRefused() {
+        var answers = StepResult(plan: LoadPlan(loop: .open(rate: 10), connections: 1))
+        answers.statuses = [200: 5, 204: 1, 199: 2, 301: 3, 404: 4, 503: 6]
+        #expect(answers.refused == 15, "all but 200 to 299")
+    }
+
     @Test func nothingMeasuredCanBeDrawnToo() {
         let empty = StepResult(plan: LoadPlan(loop: .open(rate: 10), connections: 1))
         for steps in [[], [empty], [empty, empty]] {

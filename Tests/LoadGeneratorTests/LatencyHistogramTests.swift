@@ -70,5 +70,8 @@ import Testing
         one.merge(other)
         one.merge(LatencyHistogram())
         #expect(one == all)
+        var none = LatencyHistogram()
+        none.merge(all)
+        #expect(none == all && none.least == all.least)
     }
 }

@@ -179,6 +179,31 @@ import Testing
         #expect(calibrated.unsupported.first?.key == "output_tensor_metadata[0].process_units")
     }
 
+    /// Each step back costs a fetch: a file that leads to and fro is given up.
+    @Test func aFileThatRefersToItselfForEverIsGivenUp() throws {
+        var fetches = 0
+        var source = ByteSource(count: 1 << 20) {
+            fetches += 1
+            return Array(repeating: 0, count: $0.count)
+        }
+        for _ in 0..<10_000 {
+            _ = try source.bytes(at: 0, count: 4)
+            _ = try source.bytes(at: 4, count: 4)
+            _ = try source.bytes(at: 900_000, count: 4)
+        }
+        #expect(fetches == 20_000)
+        let error = #expect(throws: FactError.self) { try source.bytes(at: 0, count: 4) }
+        #expect(error?.reason.contains("refers to itself too often") == true)
+    }
+
+    @Test func aFileThatBecomesShorterIsAProblem() {
+        for left in [0, 3] {
+            let source = ByteSource(count: 4096) { Array(repeating: 0, count: min(left, $0.count)) }
+            let problems = TFLiteReader.read(source, name: "m").problems.map(\.reason).joined()
+            #expect(problems.contains("became shorter while it was read"), "\(problems)")
+        }
+    }
+
     @Test func aTFLiteFileThatIsNoneIsRefused() {
         for bytes in [
             [], [UInt8](repeating: 0, count: 7), [UInt8](repeating: 0xFF, count: 64),

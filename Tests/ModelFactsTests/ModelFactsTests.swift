@@ -171,6 +171,10 @@ import Testing
         #expect(placeholders.labels == nil && placeholders.placeholderLabels?.value == ["LABEL_0", "LABEL_1"])
         let hole = HuggingFaceReader.config(Array(#"{"id2label": {"0": "cat", "2": "dog"}}"#.utf8))
         #expect(hole.labels == nil && hole.problems.first?.reason.contains("names class 2, but has 2 names") == true)
+        for text in [#"{"id2label": {"1": "cat", "+1": "dog"}}"#, #"{"label2id": {"cat": 0, "dog": 0}}"#] {
+            let twice = HuggingFaceReader.config(Array(text.utf8))
+            #expect(twice.labels == nil && twice.problems.first?.reason.contains("twice") == true, "\(twice.problems)")
+        }
     }
 
     /// 10 MB of names are read, more classes than there can be are not.

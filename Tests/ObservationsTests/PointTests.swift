@@ -149,4 +149,63 @@ import Testing
         #expect(found.map { Int($0.box.left + 0.5) } == Array(0..<300))
         #expect(found.allSatisfy { $0.box.top < 0.5 })
     }
+
+    /// Scores in no order: some of those that come late are better than some that are held, though not than all.
+    @Test func theBestCandidatesStayInWhateverOrderTheyCome() throws {
+        let count = 50_000
+        var values = [Float](repeating: 0.5, count: count * 5)
+        for row in 0..<count {
+            values[row * 5] = Float(row % 1_000)
+            values[row * 5 + 1] = Float(row / 1_000)
+            values[row * 5 + 4] = 0.3 + 0.6 * Float(row * 7_919 % count) / Float(count)
+        }
+        let decoder = try BoxDecoder(
+            BoxDecoding(layout: .yolov8), shapes: ["output": [[1, count, 5]]], width: 1_000, height: 1_000, classes: 1)
+        let found = try OwnedTensors([("output", [1, count, 5], values)]).withTensors {
+            try decoder.detections(in: $0)
+        }
+        let best = (0..<count).sorted { values[$0 * 5 + 4] > values[$1 * 5 + 4] }.prefix(300)
+        #expect(found.map { Int($0.box.left + 0.5) + 1_000 * Int($0.box.top + 0.5) } == Array(best))
+    }
+
+    @Test func aScoreOfTheThresholdIsEnough() throws {
+        var decoding = BoxDecoding(layout: .yolov8)
+        decoding.threshold = 0.25
+        let count = 60
+        var values = [Float](repeating: 0.5, count: count * 5)
+        for row in 0..<count {
+            values[row * 5] = Float(row * 10)
+            values[row * 5 + 4] = row == 7 ? 0.25 : Float(0.25).nextDown
+        }
+        let decoder = try BoxDecoder(
+            decoding, shapes: ["output": [[1, count, 5]]], width: 1_000, height: 1_000, classes: 1)
+        let found = try OwnedTensors([("output", [1, count, 5], values)]).withTensors {
+            try decoder.detections(in: $0)
+        }
+        #expect(found.map { Int($0.box.left + 0.5) } == [70] && found.first?.confidence == 0.25)
+    }
+
+    /// A ratio is one of height to width; the area stays.
+    @Test func priorsOfRatios() {
+        #expect(
+            PriorBoxes.Level.boxes(sizes: [4, 8], ratios: [1, 4, 0.25])
+                == [[4, 4], [8, 8], [2, 8], [4, 16], [8, 2], [16, 4]])
+    }
+
+    /// Many classes beside a likely background: each of them is found where it is the greatest, in whatever lane it is read.
+    @Test func theGreatestOfManyClassesIsFound() throws {
+        let classes = 37
+        var boxes: [Float] = [], scores: [Float] = []
+        for row in 0..<classes {
+            boxes += [(Float(row) + 0.5) / Float(classes), 0.5, 0.01, 0.5]
+            scores += (0..<classes).map { $0 == row ? 8 : 0 } + [4]
+        }
+        let tensors = OwnedTensors([("boxes", [1, classes, 4], boxes), ("scores", [1, classes, classes + 1], scores)])
+        let decoder = try BoxDecoder(
+            BoxDecoding(layout: .detr),
+            shapes: ["boxes": [[1, classes, 4]], "scores": [[1, classes, classes + 1]]], width: 370, height: 370,
+            classes: classes)
+        let found = try tensors.withTensors { try decoder.detections(in: $0) }
+        #expect(found.map(\.index).sorted() == Array(0..<classes))
+    }
 }

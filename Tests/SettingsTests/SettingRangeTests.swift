@@ -23,7 +23,9 @@ import Testing
                 ["\(range.lowerBound - 1)"] + (range.upperBound < 1 << 60 ? ["\(range.upperBound + 1)"] : [])
         case .duration(let range), .automaticDuration(let range), .number(let range):
             inside = ["\(range.lowerBound)", "\(range.upperBound)"]
-            outside = ["\(range.lowerBound - 0.001)", "\(range.upperBound * 1.001 + 0.001)"]
+            // Whole numbers are read in another way.
+            let whole = ["\(Int(range.upperBound.rounded(.down)) + 1)", "\(Int(range.lowerBound.rounded(.up)) - 1)"]
+            outside = ["\(range.lowerBound - 0.001)", "\(range.upperBound * 1.001 + 0.001)"] + whole
         default: return
         }
         for text in inside { #expect(isTaken(setting, text) == [true, true], "\(name): \(text)") }

@@ -138,5 +138,10 @@ import Tools
         #expect(abs(report(labels: nil, [same, right]).agreement - 0.5) < 1e-12)
         #expect(report(labels: nil, [same]).difference.largest == 1)
         #expect(report(labels: nil, [same]).accuracy == nil)
+        let zeros = QuantizationReport.Pair(
+            picture: picture, before: answer(nil, [1, 0], 1), after: answer(nil, [0, 0], 1))
+        let both = QuantizationReport.Pair(
+            picture: picture, before: answer(nil, [0, 0], 1), after: answer(nil, [0, 0], 1))
+        #expect(report(labels: nil, [zeros]).agreement == 0 && report(labels: nil, [both]).agreement == 1)
     }
 }

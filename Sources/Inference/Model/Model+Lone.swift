@@ -1,6 +1,6 @@
 internal import FlowControl
 internal import Synchronization
-internal import SystemSupport
+package import SystemSupport
 
 /// Lone predictions: those that nothing else runs beside when they enter the engine.
 extension Model {
@@ -39,7 +39,7 @@ extension Model {
     }
 
     /// Releases the variant if it has not been of use for a while.
-    func releaseUnusedVariant() { lone.releaseUnused(at: .now) }
+    package func releaseUnusedVariant(at now: MonotonicInstant = .now) { lone.releaseUnused(at: now) }
 
     private func compileForLone(_ recipe: LoneVariant.Recipe) async {
         Self.compiling.wrappingAdd(1, ordering: .relaxed)

@@ -40,7 +40,7 @@ public struct ModelStatistics: Sendable, Hashable {
     public init() {}
 
     /// One inference of some items has given an answer. Times in nanoseconds.
-    mutating func executed(_ size: Int, input: UInt64, inference: UInt64, output: UInt64) {
+    package mutating func executed(_ size: Int, input: UInt64, inference: UInt64, output: UInt64) {
         // As good as always the first: a model has few sizes.
         let index: Int
         if let found = batches.firstIndex(where: { $0.size == size }) {
@@ -54,7 +54,8 @@ public struct ModelStatistics: Sendable, Hashable {
         batches[index].output.add(output)
     }
 
-    mutating func succeeded(_ times: StageTimes, output time: UInt64, total: UInt64, at now: UInt64) {
+    /// A prediction has given an answer.
+    package mutating func succeeded(_ times: StageTimes, output time: UInt64, total: UInt64, at now: UInt64) {
         success.add(total)
         queue.add(times.queue)
         input.add(times.decode)
@@ -63,7 +64,8 @@ public struct ModelStatistics: Sendable, Hashable {
         lastEnded = now
     }
 
-    mutating func failed(total: UInt64, at now: UInt64) {
+    /// A prediction was refused or cancelled, or failed.
+    package mutating func failed(total: UInt64, at now: UInt64) {
         failure.add(total)
         lastEnded = now
     }

@@ -1,10 +1,10 @@
 internal import FlowControl
 internal import Synchronization
-internal import SystemSupport
+package import SystemSupport
 
 /// What a load will give, for any number who wait for it. A task that gives up waiting leaves nothing behind, however long the load
 /// takes and however many come and go meanwhile.
-final class PendingLoad<Value: Sendable>: Sendable {
+package final class PendingLoad<Value: Sendable>: Sendable {
     private struct State {
         var value: Value?
         var waits: [ObjectIdentifier: LoadWait<Value>] = [:]
@@ -12,8 +12,11 @@ final class PendingLoad<Value: Sendable>: Sendable {
 
     private let state = Mutex(State())
 
+    /// A load that has not ended.
+    package init() {}
+
     /// The load is over: all who wait have its value, and all who come later. Once.
-    func fulfil(_ value: Value) {
+    package func fulfil(_ value: Value) {
         let waits = state.withLock { state in
             state.value = value
             defer { state.waits = [:] }
@@ -25,7 +28,7 @@ final class PendingLoad<Value: Sendable>: Sendable {
     /// The value, once it is there.
     /// - Parameter deadline: until when it is waited for; nil for as long as it takes.
     /// - Throws: where the deadline has passed, or the calling task was cancelled, before.
-    func value(until deadline: MonotonicInstant?) async throws(InferenceError) -> Value {
+    package func value(until deadline: MonotonicInstant?) async throws(InferenceError) -> Value {
         let wait = LoadWait<Value>()
         let there = state.withLock { state in
             if state.value == nil { state.waits[ObjectIdentifier(wait)] = wait }

@@ -27,7 +27,9 @@ package struct ByteSource {
 
     /// Exactly the bytes of a range.
     /// - Throws: where the file ends before, or has been read too often.
-    mutating func bytes(at start: Int, count wanted: Int, most: Int = 1 << 20) throws(FactError) -> ArraySlice<UInt8> {
+    package mutating func bytes(
+        at start: Int, count wanted: Int, most: Int = 1 << 20
+    ) throws(FactError) -> ArraySlice<UInt8> {
         guard start >= 0, wanted >= 0, start <= count, wanted <= count - start else {
             throw FactError("ends at byte \(count), where byte \(start) and \(wanted) more are referred to")
         }

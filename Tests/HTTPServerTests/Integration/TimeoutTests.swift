@@ -176,6 +176,7 @@ struct TimeoutTests {
         let response = try other.response()
         #expect(response.status == 503)
         #expect(response.fields["retry-after"] != nil)
+        #expect(try probe.statistic("waiting") == 0, "it no longer waits")
         holder.close()
         other.close()
         try probe.expectRest()

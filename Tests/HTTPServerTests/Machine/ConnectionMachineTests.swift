@@ -245,6 +245,9 @@ struct ConnectionMachineTests {
         MachineCase(
             "a half-closed client is probed again", [.accept(get), .fin(), .pass(1), .timer], .probe, .handling),
         MachineCase(
+            "… and again, as long as its request runs",
+            [.accept(get), .fin(), .pass(1), .timer, .pass(1), .timer], .probe, .handling),
+        MachineCase(
             "an answer not taken ends", [.accept(get), .answer(), .pass(30), .timer], .close(.slowReader), .closed),
         MachineCase(
             "an answer that is being taken goes on",
