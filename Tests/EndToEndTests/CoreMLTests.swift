@@ -363,11 +363,17 @@ struct CoreMLTests {
         try folder.write(
             "{\"rootModelIdentifier\": \"a\", \"itemInfoEntries\": {\"a\": {\"path\": \"../../tickets.mlmodel\"}}}",
             to: "outside.mlpackage/Manifest.json")
+        let nowhere = "{\"rootModelIdentifier\": \"b\", \"itemInfoEntries\": {\"a\": {\"path\": \"a/model.mlmodel\"}}}"
+        try folder.write(nowhere, to: "nowhere.mlpackage/Manifest.json")
+        try folder.write("", to: "folder.mlpackage/Data/a/model.mlmodel")
+        try folder.write(
+            "{\"rootModelIdentifier\": \"a\", \"itemInfoEntries\": {\"a\": {\"path\": \"a\"}}}",
+            to: "folder.mlpackage/Manifest.json")
         try folder.write("", to: "compiled.mlmodelc/coremldata.bin")
         try folder.add(
             Self.product.appendingPathComponent("tickets.mlmodel"), as: "package.mlpackage/Data/a/model.mlmodel")
         try folder.write(
-            "{\"rootModelIdentifier\": \"a\", \"itemInfoEntries\": {\"a\": {\"path\": \"a/model.mlmodel\"}}}",
+            "{\"rootModelIdentifier\": \"a\", \"itemInfoEntries\": {\"a\": {\"path\": \"./a//model.mlmodel\"}}}",
             to: "package.mlpackage/Manifest.json")
         try folder.add(Self.product.appendingPathComponent("tickets.mlmodel"), as: "numbered/7/any.mlmodel")
         let daemon = try Daemon(["--models", folder.url.path])
@@ -379,6 +385,8 @@ struct CoreMLTests {
         #expect(reason("cut").contains("cut off"), "\(models)")
         #expect(reason("empty").contains("Manifest.json"))
         #expect(reason("outside").contains("leaves the package"))
+        #expect(reason("nowhere").contains("the root model \"b\" has no path"), "\(reason("nowhere"))")
+        #expect(reason("folder").contains("Data/a: is not a plain file"), "\(reason("folder"))")
         #expect(reason("compiled").contains(".mlmodelc"))
         for name in ["tickets", "package", "numbered"] {
             let answer = try predict(daemon, name, "{\"day\": \"weekend\"}")

@@ -27,7 +27,9 @@ struct CoreMLFile {
                         + "that it was compiled from")
             }
             let file = path.hasSuffix(".mlpackage") ? try Self.modelFile(ofPackage: path) : path
-            specification = try ModelSpecification(try Self.read(file))
+            let place = path.hasSuffix(".mlpackage") ? String(file.dropFirst(path.count + 1)) : ""
+            let bytes = try located(place) { () throws(Problem) in try Self.read(file) }
+            specification = try ModelSpecification(bytes)
             weights = path.hasSuffix(".mlpackage") ? try Self.filesBeside(file) : [:]
         } catch {
             throw ImportError([error])
@@ -61,15 +63,19 @@ struct CoreMLFile {
             }
         }
         guard case .object(let members) = manifest, case .string(let root)? = members["rootModelIdentifier"],
-            case .object(let items)? = members["itemInfoEntries"], case .object(let item)? = items[root],
-            case .string(let path)? = item["path"]
+            case .object(let items)? = members["itemInfoEntries"]
         else {
             throw Problem("does not say where the model is (rootModelIdentifier, itemInfoEntries)", at: "Manifest.json")
         }
-        let parts = path.split(separator: "/", omittingEmptySubsequences: false)
-        guard !path.isEmpty, !parts.contains(where: { $0.isEmpty || $0 == "." || $0 == ".." }) else {
-            throw Problem("the model's path \"\(path)\" leaves the package", at: "Manifest.json")
+        guard case .object(let item)? = items[root], case .string(let given)? = item["path"] else {
+            throw Problem(
+                "the root model \"\(root.prefix(100))\" has no path in itemInfoEntries", at: "Manifest.json")
         }
+        let parts = given.split(separator: "/").filter { $0 != "." }
+        guard !parts.isEmpty, !given.hasPrefix("/"), !parts.contains("..") else {
+            throw Problem("the model's path \"\(given.prefix(1_000))\" leaves the package", at: "Manifest.json")
+        }
+        let path = parts.joined(separator: "/")
         let file = package + "/Data/" + path
         guard isInside(file, folder: package) else {
             throw Problem(
@@ -153,11 +159,11 @@ struct CoreMLFile {
     }
 }
 
-/// A throwing call whose problems have a place.
+/// A throwing call whose problems have a place, where it is given.
 private func located<R>(_ place: String, _ body: () throws(Problem) -> R) throws(Problem) -> R {
     do throws(Problem) {
         return try body()
     } catch {
-        throw error.inside(place)
+        throw place.isEmpty ? error : error.inside(place)
     }
 }
