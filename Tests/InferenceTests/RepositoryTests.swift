@@ -614,4 +614,39 @@ import Testing
         #expect(change?.before == "m" && change?.now == "a")
         #expect(repository.settleDefault() == nil)
     }
+
+    /// A lack of threads, say, passes: another model would answer with other labels meanwhile, without a word.
+    @Test func theDefaultStaysWhereItCannotBeLoadedForAWhile() async throws {
+        let folder = try TemporaryFolder()
+        func write(_ name: String, load: String) throws {
+            let classifier = """
+                { "name": "m", "id": "m", "version": "1", "model": { "file": "m.onnx", "backend": "onnx" },
+                  "inputs": [ { "name": "x", "type": "image", "shape": [2, 2, 1], "format": "GRAY" } ],
+                  "outputs": [ { "name": "y", "type": "array", "shape": [1, 4], "labels": "labels.txt" } ],
+                  "runtime": { "load": "\(load)" } }
+                """
+            try folder.write([
+                "\(name)/model.json": classifier, "\(name)/m.onnx": "", "\(name)/labels.txt": "a\nb\nc\nd\n",
+            ])
+        }
+        try write("a", load: "lazy")
+        try write("b", load: "eager")
+        let engine = FakeEngine(
+            inputs: [TensorPort(name: "x", elementType: .float32, shape: [1, 2, 2, 1])], mostModels: 2)
+        let (repository, _) = try Bundles.repository(folder, engine: engine, idle: .nanoseconds(1))
+        await repository.loadEager()
+        _ = try await repository.model(named: "a")
+        #expect(repository.settleDefault() == nil && repository.defaultClassifier == "a")
+        repository.unloadIdle()
+        #expect(repository.defaultClassifier == "a")
+        // Its threads are another model's now.
+        try write("c", load: "eager")
+        try repository.discover()
+        await repository.loadEager()
+        await #expect(throws: InferenceError.self) { _ = try await repository.model(named: "a") }
+        #expect(repository.defaultClassifier == "a" && repository.settleDefault() == nil)
+        // Who unloads it means it.
+        try repository.unload("a")
+        #expect(repository.defaultClassifier == "b")
+    }
 }

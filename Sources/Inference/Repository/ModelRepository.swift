@@ -311,7 +311,8 @@ public final class ModelRepository: Sendable {
     private func isDefault(_ name: String) -> Bool {
         items.withLock { items in
             items[name]?.contains {
-                $0.readyModel?.isImageClassifier ?? false || $0.facts.classifiesPictures && $0.isToCome
+                $0.readyModel?.isImageClassifier ?? false
+                    || $0.facts.classifiesPictures && ($0.isToCome || $0.isComingBack)
             } ?? false
         }
     }

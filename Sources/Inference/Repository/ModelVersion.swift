@@ -322,6 +322,15 @@ final class ModelVersion: Sendable {
     /// Whether the model is not ready, but loading, or would be loaded for a request. One that has failed is not waited for.
     var isToCome: Bool { state.withLock { $0.ready == nil && $0.failure == nil && !$0.isHeldBack } }
 
+    /// Whether the model has answered, was unloaded because nobody asked, and could not be loaded again the last time: the next
+    /// request tries, after a while.
+    var isComingBack: Bool {
+        state.withLock { state in
+            state.ready == nil && state.failure != nil && state.readyConfiguration != nil && state.policy == .lazy
+                && !state.isHeldBack
+        }
+    }
+
     /// Whether the last load failed, or there is nothing that could be loaded.
     var hasFailed: Bool { state.withLock { $0.failure != nil } }
 
