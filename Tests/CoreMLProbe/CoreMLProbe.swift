@@ -82,14 +82,15 @@ enum CoreMLProbe {
             } else {
                 for _ in 0..<(1 + random.next() % 4) { mutate(&model.file, &random) }
             }
-            let start = now()
+            // What else the machine does is not counted.
+            let start = now(CLOCK_PROCESS_CPUTIME_ID)
             if attempt(model) { translated += 1 }
-            let seconds = now() - start
+            let seconds = now(CLOCK_PROCESS_CPUTIME_ID) - start
             if seconds > slowest { (slowest, slowestIndex) = (seconds, index) }
         }
         print(
             "seed \(seed): \(count) damaged files, \(translated) of them translated; the slowest, number \(slowestIndex), took",
-            "\(Int(slowest * 1000)) ms; peak \(peakMemory()) bytes")
+            "\(Int(slowest * 1000)) ms of processor time; peak \(peakMemory()) bytes")
     }
 
     private static func attempt(_ model: Model) -> Bool {
@@ -158,9 +159,9 @@ enum CoreMLProbe {
         }
     }
 
-    private static func now() -> Double {
+    private static func now(_ clock: clockid_t = CLOCK_MONOTONIC) -> Double {
         var time = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &time)
+        clock_gettime(clock, &time)
         return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
     }
 
