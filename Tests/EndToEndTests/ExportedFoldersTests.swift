@@ -24,6 +24,9 @@ struct ExportedFoldersTests {
             for (key, source) in expected["facts"] as? [String: String] ?? [:] {
                 #expect(facts[key]?["from"] as? String == source, "\(name), \(key): \(described.text)")
             }
+            for (key, value) in expected["values"] as? [String: NSObject] ?? [:] {
+                #expect(facts[key]?["value"] as? NSObject == value, "\(name), \(key): \(described.text)")
+            }
             let missing = described.json["missing"] as? [String] ?? [],
                 remarks = described.json["remarks"] as? [String] ?? []
             if let remark = expected["remark"] as? String {

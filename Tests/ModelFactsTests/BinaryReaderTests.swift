@@ -97,6 +97,7 @@ import Testing
     /// The signature's output, through the functions that a model is put into.
     @Test(arguments: [
         ("Softmax", GraphEnding.softmax), ("Sigmoid", .sigmoid), ("BiasAdd", GraphEnding.none), ("Exp", nil),
+        ("ConcatV2", nil),
     ])
     func aSavedModelTellsWhatItEndsIn(_ operation: String, _ ending: GraphEnding?) {
         let sheet = TensorFlowReader.savedModel(
