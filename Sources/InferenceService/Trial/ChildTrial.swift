@@ -20,6 +20,8 @@ struct ChildTrial: Sendable {
     /// The subcommand that the process runs.
     static let command = "try-model"
 
+    /// How many more threads than a trial needs tell that they were not what it lacked: others start and end some meanwhile.
+    private static let spareThreads = 16
     /// The output that is kept: its end.
     private static let mostOutput = 256 << 10
 
@@ -62,7 +64,16 @@ struct ChildTrial: Sendable {
         guard signal == 0, let result = TrialResult(output: output) else {
             return .lost(Self.ending(signal: signal, status: status, output: output))
         }
-        if result.hadNoThreads { return .impossible(HostResources.threadsUsedUp()) }
+        if result.hadNoThreads {
+            // Where this process could have started them, the stacks did not fit into the trial's memory: the model's problem, since a
+            // file that takes the memory before the engine starts its threads must not get past its trial.
+            guard SystemThread.canStart(threads + Self.spareThreads) else {
+                return .impossible(HostResources.threadsUsedUp())
+            }
+            return .lost(
+                "the engine's threads did not fit into \(Units.bytes(Int(clamping: memory))) of memory during its trial in a separate "
+                    + "process, the limit (load_trial_memory)")
+        }
         guard result.problems.isEmpty else {
             return .refused(result.problems.map { BundleProblem(path: $0.path, reason: $0.reason) })
         }
