@@ -100,7 +100,7 @@ import Testing
     }
 
     /// An input of two rows is not a batch of two: its items could not be told apart.
-    @Test(arguments: [[2, 4], [4], []] as [Shape])
+    @Test(arguments: [[2, 4], [4]] as [Shape])
     func anInputWithoutABatchAxisIsRefused(_ shape: Shape) async throws {
         let folder = try TemporaryFolder()
         let engine = FakeEngine(
