@@ -469,21 +469,35 @@ public final class ModelRepository: Sendable {
         }
     }
 
-    /// Unloads the lazy models that have had nothing to do for longest, up to so many, because another one needs their threads.
+    /// Unloads the lazy models that have had nothing to do for longest, up to so many, because another one needs their threads. Returns
+    /// when they are released: the engine gives their threads to others only then, and may start new ones instead where it is asked
+    /// before.
     /// - Returns: whether there was one.
-    private func unloadIdlest(_ count: Int, for other: ModelVersion) -> Bool {
+    private func unloadIdlest(_ count: Int, for other: ModelVersion) async -> Bool {
         let idle = items.withLock { Array($0.values.joined()) }
             .filter { $0 !== other && $0.policy == .lazy }
             .compactMap { item in item.readyModel.map { (item, $0.idleTime) } }
             .filter { $0.1 > .zero }
             .sorted { $0.1 > $1.1 }
-        var hasUnloaded = false
-        for (item, _) in idle.prefix(count) where item.unload() {
-            hasUnloaded = true
+        var released: [Released] = []
+        for (item, _) in idle.prefix(count) {
+            let model = Released(item.readyModel)
+            guard item.unload() else { continue }
+            released.append(model)
             let why = "it was idle, and there were no more threads for model \(other.name)"
             onEvent(.unloaded(name: item.name, version: item.version, why: why))
         }
-        return hasUnloaded
+        // Requests that came meanwhile may hold one for long: then the next attempt decides.
+        for _ in 0..<100 where released.contains(where: { $0.model != nil }) {
+            try? await Task.sleep(for: .milliseconds(10))
+        }
+        return !released.isEmpty
+    }
+
+    /// A model that is to be released.
+    private struct Released: Sendable {
+        weak let model: Model?
+        init(_ model: Model?) { self.model = model }
     }
 
     /// How often ``unloadIdle()`` is worth a call: a process at rest should sleep.
@@ -552,7 +566,7 @@ public final class ModelRepository: Sendable {
         _ item: ModelVersion, again: Bool = false, bringsBack: Bool = false, deadline: MonotonicInstant? = nil
     ) async throws(InferenceError) -> Model {
         // The load itself reports how it went, not those who wait for it: all of them may be gone by then.
-        let makeRoom: @Sendable (Int) -> Bool = { self.unloadIdlest($0, for: item) }
+        let makeRoom: @Sendable (Int) async -> Bool = { await self.unloadIdlest($0, for: item) }
         let outcome = try await item.load(
             again: again, bringsBack: bringsBack, deadline: deadline, makeRoom: makeRoom
         ) {

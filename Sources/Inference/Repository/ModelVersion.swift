@@ -205,7 +205,8 @@ final class ModelVersion: Sendable {
     ///   - onEnd: receives the result of the load, if this call began it.
     /// - Throws: where the deadline has passed, or the calling task was cancelled, before the load was over.
     func load(
-        again: Bool, bringsBack: Bool, deadline: MonotonicInstant? = nil, makeRoom: @escaping @Sendable (Int) -> Bool,
+        again: Bool, bringsBack: Bool, deadline: MonotonicInstant? = nil,
+        makeRoom: @escaping @Sendable (Int) async -> Bool,
         onEnd: @escaping @Sendable (Outcome) -> Void
     ) async throws(InferenceError) -> Outcome {
         while true {
@@ -229,7 +230,7 @@ final class ModelVersion: Sendable {
     }
 
     private func start(
-        _ state: inout State, again: Bool, bringsBack: Bool, makeRoom: @escaping @Sendable (Int) -> Bool,
+        _ state: inout State, again: Bool, bringsBack: Bool, makeRoom: @escaping @Sendable (Int) async -> Bool,
         onEnd: @escaping @Sendable (Outcome) -> Void
     ) -> Start {
         if state.isHeldBack, !bringsBack { return .impossible("it was unloaded and has not been loaded again") }
@@ -259,7 +260,7 @@ final class ModelVersion: Sendable {
                                 version: self.numbered))
                     } catch {
                         // Each time twice as many: a model and the process that tries it need more threads than one gives back.
-                        guard error.isForWantOfThreads, makeRoom(unloaded) else { return .failure(error) }
+                        guard error.isForWantOfThreads, await makeRoom(unloaded) else { return .failure(error) }
                         unloaded *= 2
                     }
                 }
