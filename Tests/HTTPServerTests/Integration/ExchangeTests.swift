@@ -42,6 +42,8 @@ struct ExchangeTests {
         #expect(response.status == status)
         #expect(response.fields["x-request-id"] == "my-id.1")
         #expect(client.isEnded())
+        // The server reads on for a while otherwise.
+        client.finish()
         try probe.expectRest()
     }
 
@@ -59,6 +61,7 @@ struct ExchangeTests {
         #expect(response.status == 400)
         #expect(response.fields["x-request-id"]?.count == 15)
         #expect(client.isEnded())
+        client.finish()
         try probe.expectRest()
     }
 
