@@ -39,7 +39,7 @@ package struct WaitingBodies: Sendable {
         queues[1].remove(id)
     }
 
-    /// There is room again: all who wait now are to be asked.
+    /// Room has been given back: every body that waits now is asked again.
     package mutating func roomCameBack() {
         toAsk = queues.map(\.count)
         refused = [0, 0]

@@ -19,7 +19,7 @@ extension HeadReading {
         if task == "obb" {
             throw HeadProblem(
                 reason:
-                    "how turned boxes are told: \(head.source) says \"obb\", and /detect has upright boxes; /predict gives the tensor"
+                    "how oriented boxes are answered: \(head.source) says \"obb\", and /detect has upright boxes; /predict gives the tensor"
             )
         }
         // Without a task the shapes have told that it is one.

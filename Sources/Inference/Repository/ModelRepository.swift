@@ -469,10 +469,8 @@ public final class ModelRepository: Sendable {
         }
     }
 
-    /// Unloads the lazy models that have had nothing to do for longest, up to so many, because another one needs their threads. Returns
-    /// when they are released: the engine gives their threads to others only then, and may start new ones instead where it is asked
-    /// before.
-    /// - Returns: whether there was one.
+    /// Unloads up to so many lazy models, those idle for longest first, for another one that needs their threads, and waits until they
+    /// are released: the engine gives their threads to others only then. Returns whether there was one.
     private func unloadIdlest(_ count: Int, for other: ModelVersion) async -> Bool {
         let idle = items.withLock { Array($0.values.joined()) }
             .filter { $0 !== other && $0.policy == .lazy }
