@@ -19,7 +19,15 @@ struct SignalsTests {
         func large() throws -> Int {
             try Curl.run(classify, ["--data-binary", "@-"], input: Data(count: 50_000)).status
         }
+        /// Whether the connection is kept after a refused body, which is skipped up to `max_body`.
+        func refusalKeepsConnection() throws -> Bool {
+            let answer = try Curl.run(
+                daemon.url + "/nothing", ["--data-binary", "@-"], input: Data(count: 50_000))
+            #expect(answer.status == 404)
+            return answer.headers["connection"] == nil
+        }
         #expect(try large() == 413)
+        #expect(try !refusalKeepsConnection())
         #expect(try Curl.post(BadInputTests.seven, to: classify).classifications.count == 2)
         try "{ top: 4, max_connections: 200, max_body: '60KiB', trusted_proxies: '10.0.0.0/8', log_format: 'json' }"
             .write(to: file, atomically: true, encoding: .utf8)
@@ -29,6 +37,7 @@ struct SignalsTests {
         #expect(daemon.log.contains("takes effect after a restart: trusted_proxies"), "\(daemon.log)")
         #expect(daemon.log.contains("\"message\":\"reload: done\""), "\(daemon.log)")
         #expect(try large() == 415, "its length is allowed now")
+        #expect(try refusalKeepsConnection(), "its length is skipped now")
         #expect(daemon.log.contains("limits: max_body is 60KiB now, and was 30KiB"), "\(daemon.log)")
         let page = try Curl.run(daemon.url + "/metrics").text
         #expect(MetricsTests.value("ocelli_connections_limit", in: page) == 200)

@@ -18,7 +18,8 @@ public struct HTTPServerConfiguration: Sendable {
 
     /// Limits of a request's head, its trailers and its chunk extensions.
     public var wireLimits = WireLimits()
-    /// Bytes of one body. `HTTPResponder.admit` may set less for a request, never more.
+    /// Bytes of one body. `HTTPResponder.admit` may set less for a request, never more. A refused body of at most this length is
+    /// skipped and the connection kept: reading it without a copy costs less, on both sides, than another connection.
     public var maxBodyBytes = 20 << 20
     /// Memory of all bodies together, received or being received. Past it, sockets are not read, and the bodies that come
     /// most slowly are given up.
@@ -53,9 +54,6 @@ public struct HTTPServerConfiguration: Sendable {
     public var lingerTotal: Duration = .seconds(30)
     /// Bytes of a refused body that are read and thrown away at most, so that its sender reads the answer.
     public var lingerBytes = 256 << 20
-    /// A refused body of at most this length is skipped and the connection kept: reading it without a copy costs less, on
-    /// both sides, than another connection.
-    public var skippedBodyBytes = 20 << 20
     /// From the client's FIN on, how often a pending HTTP/1.1 request's connection is probed with 102 (Processing).
     public var probeInterval: Duration = .seconds(1)
 

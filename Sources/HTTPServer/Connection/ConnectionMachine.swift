@@ -66,7 +66,7 @@ package struct ConnectionMachine: Sendable {
     private var next = Next.request
     /// The connection was idle when the server began to shut down.
     private var isDraining = false
-    /// The most bytes that the body may have.
+    /// The most bytes that the body may have; of a refused one, that are skipped for the sake of the connection.
     package private(set) var maxBody: UInt64 = 0
     private var windowBytes: UInt64 = 0
     /// When the body's time is up.
@@ -115,10 +115,11 @@ package struct ConnectionMachine: Sendable {
         return .readBody(sendContinue: traits.expectsContinue && !traits.isHTTP10 && !buffered)
     }
 
-    /// The head is whole, and the application has answered on sight of it: `answered` is next. `buffered`: bytes of the body are
-    /// there already.
-    package mutating func headRefused(_ traits: RequestTraits, buffered: Bool = false) {
+    /// The head is whole, and the application has answered on sight of it: `answered` is next. A body of at most `maxBody` bytes is
+    /// skipped, so that the connection can be kept. `buffered`: bytes of the body are there already.
+    package mutating func headRefused(_ traits: RequestTraits, maxBody: UInt64, buffered: Bool = false) {
         guard begin(traits) else { return }
+        self.maxBody = maxBody
         if buffered { bodyIsCertain = true }
     }
 
@@ -186,7 +187,7 @@ package struct ConnectionMachine: Sendable {
         answeredRequests += 1
         let rest = phase == .handling ? 0 : bodyRemaining ?? 1
         var keep = !fault && !wantsClose && !draining && traits.keepAlive && answeredRequests < policy.maxRequests
-        if rest > 0 && (rest > policy.skippedBodyBytes || !bodyIsCertain) { keep = false }
+        if rest > 0 && (rest > maxBody || !bodyIsCertain) { keep = false }
         if keep {
             next = rest > 0 ? .skip : .request
         } else if peerFinished || (!fault && rest == 0 && !traits.keepAlive) {
@@ -251,7 +252,7 @@ package struct ConnectionMachine: Sendable {
             windowBytes &+= count
             guard bodyRemaining == 0 || ended else {
                 // Chunks do not say how many they will be.
-                return bodyBytes > policy.skippedBodyBytes ? close(.finished) : .wait
+                return bodyBytes > maxBody ? close(.finished) : .wait
             }
             phase = .idle
             deadline = now &+ policy.idleTimeout

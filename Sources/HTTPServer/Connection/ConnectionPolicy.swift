@@ -17,7 +17,6 @@ package struct ConnectionPolicy: Sendable {
     package var lingerTimeout: UInt64
     package var lingerTotal: UInt64
     package var lingerBytes: UInt64
-    package var skippedBodyBytes: UInt64
     package var probeInterval: UInt64
     package var maxRequests: Int
 
@@ -35,7 +34,6 @@ package struct ConnectionPolicy: Sendable {
         lingerTimeout = nanoseconds(configuration.lingerTimeout)
         lingerTotal = nanoseconds(configuration.lingerTotal)
         lingerBytes = UInt64(max(0, configuration.lingerBytes))
-        skippedBodyBytes = UInt64(max(0, configuration.skippedBodyBytes))
         probeInterval = max(1, nanoseconds(configuration.probeInterval))
         maxRequests = max(1, configuration.maxRequestsPerConnection)
     }

@@ -14,7 +14,8 @@ extension EventLoop {
         let traits = RequestTraits(head)
         switch context.responder.admit(head, requestID: requestID, listener: connection.listener) {
         case .refuse(let response):
-            connection.machine.headRefused(traits, buffered: buffered > 0)
+            connection.machine.headRefused(
+                traits, maxBody: UInt64(clamping: context.budget.limits.largest), buffered: buffered > 0)
             connection.skipped =
                 head.framing == .chunked ? ChunkedDecoder(limits: context.configuration.wireLimits) : nil
             answerAtOnce(connection, response, head, requestID, firstByte: firstByte, more: buffered > 0)

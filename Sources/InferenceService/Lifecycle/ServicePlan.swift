@@ -178,8 +178,6 @@ package struct ServicePlan {
         configuration.maxBodyBytes = sizing.bodyBytes.value
         configuration.maxTotalBodyBytes = sizing.bodyBudgetBytes.value
         configuration.maxTotalAnswerBytes = answerBudget.value
-        // Passed over for the sake of the connection: no longer than one that is received.
-        configuration.skippedBodyBytes = sizing.bodyBytes.value
         configuration.wireLimits.requestLineBytes = settings.maxRequestLine
         configuration.wireLimits.headerBytes = settings.maxHeader
         configuration.wireLimits.fieldCount = settings.maxHeaderFields

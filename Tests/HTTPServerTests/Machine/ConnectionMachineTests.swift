@@ -126,6 +126,9 @@ struct ConnectionMachineTests {
         MachineCase(
             "… and one of a byte more is not",
             [.refuse(RequestTraits(bodyLength: 20 << 20 + 1)), .answer(), .sent], .linger, .lingering),
+        MachineCase(
+            "the bound is that of the request's time",
+            [.refuse(post, maxBody: 99), .answer(), .sent], .linger, .lingering),
         MachineCase("the last chunk of nobody's body", [.accept(get), .bodyEnd], .wait, .handling),
         MachineCase(
             "a refused chunked body is skipped", [.refuse(chunked), .answer(), .sent], .skipBody, .skipping),

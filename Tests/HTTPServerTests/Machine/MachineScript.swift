@@ -18,7 +18,7 @@ struct MachineScript {
         case pass(UInt64)
         case start
         case accept(RequestTraits, maxBody: UInt64 = 1000, buffered: Bool = false)
-        case refuse(RequestTraits, buffered: Bool = false)
+        case refuse(RequestTraits, maxBody: UInt64 = 20 << 20, buffered: Bool = false)
         case headFault(isHead: Bool)
         case body(UInt64, announced: UInt64 = 0)
         case evict
@@ -53,7 +53,8 @@ struct MachineScript {
         case .start: machine.headStarted(policy: policy, now: now)
         case .accept(let traits, let maxBody, let buffered):
             action = machine.headAccepted(traits, maxBody: maxBody, buffered: buffered, policy: policy, now: now)
-        case .refuse(let traits, let buffered): machine.headRefused(traits, buffered: buffered)
+        case .refuse(let traits, let maxBody, let buffered):
+            machine.headRefused(traits, maxBody: maxBody, buffered: buffered)
         case .headFault(let isHead): machine.headFailed(isHead: isHead)
         case .body(let count, let announced): action = machine.bodyReceived(count, announced: announced)
         case .evict: action = machine.bodyEvicted()
