@@ -32,7 +32,7 @@ extension ImageError {
         switch self {
         case .unsupportedFormat(let looksLike):
             let what = looksLike.map { "this looks like \($0)" } ?? "unrecognised image format"
-            return "\(what); expected JPEG, PNG or WebP"
+            return "\(what); expected \(ImageFormat.list)"
         case .empty:
             return "the picture is empty (0 bytes)"
         case .truncated(let detail):

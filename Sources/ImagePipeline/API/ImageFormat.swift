@@ -6,4 +6,22 @@ public enum ImageFormat: String, Sendable, Hashable, CaseIterable, Codable {
     case png
     /// RFC 9649, lossy and lossless, with or without alpha. Of an animation, the first frame.
     case webp
+
+    /// What people call it.
+    public var title: String {
+        switch self {
+        case .jpeg: "JPEG"
+        case .png: "PNG"
+        case .webp: "WebP"
+        }
+    }
+
+    /// Its media type, as registered with IANA.
+    public var mediaType: String { "image/" + rawValue }
+
+    /// All of them in a sentence: "JPEG, PNG or WebP".
+    public static let list: String = {
+        let titles = allCases.map(\.title)
+        return titles.dropLast().joined(separator: ", ") + " or " + (titles.last ?? "")
+    }()
 }

@@ -31,9 +31,7 @@ extension OpenAPIDocument {
             "post": {"tags": ["observe"], "operationId": "\(task.rawValue)\(suffix)",
                 "summary": "Find \(task.gives) in one picture or several with \(what)",
                 "parameters": [\(references)],
-                "requestBody": {"required": true, "content": {
-                  "image/jpeg": \(picture), "image/png": \(picture), "image/webp": \(picture),
-                  "application/octet-stream": \(picture), "multipart/form-data": \(pictures)}},
+                "requestBody": {"required": true, "content": {\(pictureBodies)}},
                 "responses": {"200": {"description": "What was found; for several pictures, results.",
                   "headers": {"Server-Timing": {"schema": {"type": "string"}}},
                   "content": {"application/json": {"schema": {"anyOf": [

@@ -1,3 +1,5 @@
+internal import ImagePipeline
+
 extension OpenAPIDocument {
     static let operations: String = """
         "/healthz": {"get": {"tags": ["operations"], "operationId": "health", "summary": "Whether the process answers",
@@ -42,13 +44,18 @@ extension OpenAPIDocument {
               "image": {"type": "array", "minItems": 1, "items": {"type": "string", "format": "binary"}}}}}
         """
 
+    /// The bodies that are pictures, by their media types.
+    static let pictureBodies: String = {
+        let types = ImageFormat.allCases.map(\.mediaType) + ["application/octet-stream"]
+        return types.map { "\"\($0)\": \(picture), " }.joined() + "\"multipart/form-data\": \(pictures)"
+    }()
+
     private static func classify(_ name: String, _ what: String) -> String {
         """
         "post": {"tags": ["classify"], "operationId": "\(name)", "summary": "Classify one picture or several with \(what)",
             "parameters": \(parameters("top", "threshold", "crop", "orientation", "timeout", "explain")),
             "requestBody": {"required": true, "content": {
-              "image/jpeg": \(picture), "image/png": \(picture), "image/webp": \(picture),
-              "application/octet-stream": \(picture), "multipart/form-data": \(pictures)}},
+              \(pictureBodies)}},
             "responses": {"200": {"description": "The classes, most confident first; for several pictures, results.",
               "headers": {"Server-Timing": {"schema": {"type": "string"}}},
               "content": {
@@ -65,8 +72,7 @@ extension OpenAPIDocument {
             "parameters": \(parameters("top", "threshold", "crop", "orientation", "timeout")),
             "requestBody": {"required": true, "content": {
               "application/json": {"schema": {"$ref": "#/components/schemas/predict_request"}},
-              "image/jpeg": \(picture), "image/png": \(picture), "image/webp": \(picture),
-              "application/octet-stream": \(picture), "multipart/form-data": \(pictures)}},
+              \(pictureBodies)}},
             "responses": {"200": {"description": "The outputs by name; for several items, results.",
               "headers": {"Server-Timing": {"schema": {"type": "string"}}},
               "content": {

@@ -1,4 +1,9 @@
+internal import ImagePipeline
+
 extension OpenAPIDocument {
+    private static let pictureFormats: String = ImageFormat.allCases.map { "\"\($0.rawValue)\"" }.joined(
+        separator: ", ")
+
     static let schemas: String = """
         {
         "error": {"type": "object", "required": ["error", "code", "request_id"], "properties": {
@@ -10,7 +15,7 @@ extension OpenAPIDocument {
         "class": {"type": "object", "required": ["index", "label", "confidence"], "properties": {
           "index": {"type": "integer", "minimum": 0}, "label": {"type": "string"}, "confidence": {"type": "number"}}},
         "image": {"type": "object", "required": ["format", "width", "height", "orientation"], "properties": {
-          "format": {"type": "string", "enum": ["jpeg", "png", "webp"]}, "width": {"type": "integer"},
+          "format": {"type": "string", "enum": [\(pictureFormats)]}, "width": {"type": "integer"},
           "height": {"type": "integer"}, "orientation": {"type": "integer", "minimum": 1, "maximum": 8},
           "displayed": {"type": "object", "required": ["width", "height"], "properties": {
             "width": {"type": "integer"}, "height": {"type": "integer"}}},

@@ -1,0 +1,66 @@
+import Foundation
+import ImagePipeline
+import TestSupport
+import Testing
+
+/// A format that is decoded is named wherever formats are, and nothing else is.
+@Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)))
+struct ImageFormatsTests {
+    static let examples: [(format: ImageFormat, file: String)] = [
+        (.jpeg, "scene-444.jpg"), (.png, "scene.png"), (.webp, "scene-lossy.webp"),
+    ]
+
+    @Test func messageDescriptionPageAndDocumentsNameEveryFormat() throws {
+        let daemon = try Daemon()
+        let classify = daemon.url + "/v1/classify"
+        #expect(Set(Self.examples.map(\.format)) == Set(ImageFormat.allCases), "each format has an example here")
+        for (format, name) in Self.examples {
+            let file = SharedData.packageRoot.appendingPathComponent("Tests/ImagePipelineTests/Fixtures/\(name)")
+            let answer = try Curl.post(file, to: classify, ["-H", "Content-Type: \(format.mediaType)"])
+            #expect((answer.json["image"] as? [String: Any])?["format"] as? String == format.rawValue, "\(answer.text)")
+        }
+
+        let refusal = try Curl.run(classify, ["--data-binary", "GIF89a"]).error
+        #expect(refusal.hasPrefix("this looks like GIF; expected "), "\(refusal)")
+        #expect(Self.titles(in: refusal) == Set(ImageFormat.allCases.map(\.title)), "\(refusal)")
+
+        try checkDescription(try Curl.run(daemon.url + "/openapi.json").json)
+
+        let page = try Curl.run(daemon.url).text
+        let accepted = page.split(separator: "accept=\"").dropFirst().first?.split(separator: "\"").first ?? ""
+        #expect(accepted.split(separator: ",").map(String.init).sorted() == Self.mediaTypes, "\(accepted)")
+        for document in ["README.md", "docs/http-api.md"] {
+            let text = try String(
+                contentsOf: SharedData.packageRoot.appendingPathComponent(document), encoding: .utf8)
+            for format in ImageFormat.allCases { #expect(text.contains(format.title), "\(document)") }
+        }
+        #expect(daemon.stop() == 0, "\(daemon.log)")
+    }
+
+    private static let mediaTypes = ImageFormat.allCases.map(\.mediaType).sorted()
+
+    /// The formats that a sentence says are expected.
+    private static func titles(in sentence: String) -> Set<String> {
+        let list = sentence.components(separatedBy: "expected ").last ?? ""
+        return Set(
+            list.components(separatedBy: " (")[0].replacingOccurrences(of: " or ", with: ", ")
+                .components(separatedBy: ", "))
+    }
+
+    /// Each body that may be a picture has the same media types, and answers name the same formats.
+    private func checkDescription(_ description: [String: Any]) throws {
+        let paths = try #require(description["paths"] as? [String: [String: Any]])
+        var bodies = 0
+        for (path, operations) in paths {
+            let post = operations["post"] as? [String: Any]
+            let content = (post?["requestBody"] as? [String: Any])?["content"] as? [String: Any] ?? [:]
+            guard content["application/octet-stream"] != nil, content["multipart/form-data"] != nil else { continue }
+            bodies += 1
+            #expect(content.keys.filter { $0.hasPrefix("image/") }.sorted() == Self.mediaTypes, "\(path)")
+        }
+        #expect(bodies == 17, "classify, four tasks (three paths each) and predict (two)")
+        let schemas = (description["components"] as? [String: Any])?["schemas"] as? [String: [String: Any]]
+        let image = schemas?["image"]?["properties"] as? [String: [String: Any]]
+        #expect(image?["format"]?["enum"] as? [String] == ImageFormat.allCases.map(\.rawValue))
+    }
+}
