@@ -5,6 +5,7 @@ import Testing
 /// Bad input is normal input: each gets an error that says what is wrong, and the daemon goes on.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
 struct BadInputTests {
+    static let photo = SharedData.packageRoot.appendingPathComponent("examples/nine-photo.jpg")
     static let seven = SharedData.packageRoot.appendingPathComponent("examples/seven.png")
 
     /// As many pictures as `max_batch` says are taken, also where that is more than its default.
@@ -54,6 +55,36 @@ struct BadInputTests {
         try expect(
             Curl.run(classify, ["-d", "@\(Self.seven.path)"]), 415, "unsupported_media_type",
             mentions: ["--data-binary"], from: d)
+        try expect(
+            Curl.run(classify, ["-d", "@\(Self.photo.path)"]), 400, "invalid_image", mentions: ["--data-binary"],
+            from: d)
+        try expect(
+            Curl.run(daemon.url + "/v1/models/digits/predict", ["-d", "@\(Self.photo.path)"]), 400, "invalid_image",
+            mentions: ["--data-binary"], from: d)
+        for arguments in [["--data-binary", "seven.png"], ["-F", "image=examples/Seven.PNG"]] {
+            let name = try Curl.run(classify, arguments)
+            try expect(name, 415, "unsupported_media_type", mentions: ["the name of a file", "@ before"], from: d)
+            #expect(!name.error.contains("--data-binary"), "that is what was used: \(name.error)")
+        }
+        let json = try Curl.run(classify, ["--json", "{\"image\": \"iVBORw0KGgo=\"}"])
+        try expect(
+            json, 415, "unsupported_media_type",
+            mentions: ["/v1/models/digits/predict: {\"inputs\": {\"image\": {\"b64\": \"...\"}}}"], from: d)
+        let fields = try Curl.run(classify, ["--data-urlencode", "image=iVBORw0KGgo"])
+        try expect(
+            fields, 415, "unsupported_media_type", mentions: ["Fields of a form are not read", "multipart/form-data"], from: d)
+        #expect(!fields.error.contains("--data-binary"), "\(fields.error)")
+        let text = Data(String(decoding: picture, as: UTF8.self).utf8)
+        try expect(post(text), 415, "unsupported_media_type", mentions: ["read as text"], from: d)
+        try expect(
+            post(Data("b'\\x89PNG\\r\\n'".utf8)), 415, "unsupported_media_type", mentions: ["Python's notation"], from: d)
+        // TensorFlow Serving's form is the path of a model of that name.
+        let serving = try Curl.run(daemon.url + "/v1/models/digits:predict", ["--json", "{}"])
+        try expect(
+            serving, 405, "method_not_allowed", mentions: ["did you mean /v1/models/digits/predict?"], from: d)
+        let license = try Curl.post(SharedData.packageRoot.appendingPathComponent("LICENSE"), to: classify)
+        try expect(license, 415, "unsupported_media_type", mentions: ["text"], from: d)
+        #expect(!license.error.contains("--data-binary"), "it was sent so: \(license.error)")
         try expect(post(Data()), 400, "invalid_image", mentions: ["empty"], from: d)
         try expect(post(picture.prefix(picture.count / 2)), 400, "invalid_image", mentions: [], from: d)
         try expect(post(picture, "?top=0"), 400, "bad_request", mentions: ["top", "0"], from: d)

@@ -77,10 +77,22 @@ enum FormatSniffer {
         return nil
     }
 
+    /// Whether this is a picture's name instead of the picture: `curl --data-binary cat.jpg`, `-F image=cat.jpg`.
+    private static func isFileName(_ reader: ByteReader) -> Bool {
+        guard reader.count <= 1024 else { return false }
+        let text = String(decoding: reader.bytes, as: UTF8.self).lowercased()
+        guard !text.unicodeScalars.contains(where: { $0.value < 0x20 }) else { return false }
+        return [".jpg", ".jpeg", ".png", ".webp", ".gif", ".bmp", ".heic", ".tif", ".tiff"].contains { text.hasSuffix($0) }
+    }
+
     /// Text, past a byte order mark and white space, whatever the case.
     private static func text(_ reader: ByteReader) -> String? {
         var offset = 0
         if reader.byte(0) == 0xEF, reader.byte(1) == 0xBB, reader.byte(2) == 0xBF { offset = 3 }
+        // What stands in text for bytes that are no text (U+FFFD): the first byte of a JPEG or PNG.
+        if reader.byte(0) == 0xEF, reader.byte(1) == 0xBF, reader.byte(2) == 0xBD {
+            return "binary data that was read as text on its way: send the bytes as they are"
+        }
         while offset < 256, let byte = reader.byte(offset), byte == 0x20 || (0x09...0x0D).contains(byte) { offset += 1 }
         var start = ""
         for index in offset..<offset + 24 {
@@ -97,9 +109,11 @@ enum FormatSniffer {
         if start.hasPrefix("<?xml") || start.hasPrefix("<!doctype svg") { return "XML or SVG" }
         if start.hasPrefix("<!--") { return "HTML, XML or SVG" }
         if start.hasPrefix("{\\rtf") { return "a document in rich text format" }
+        if start.hasPrefix("b'\\x") { return "Python's notation of bytes: send the bytes themselves" }
         if start.hasPrefix("data:") { return "a data: URL: send the picture's bytes" }
         if start.hasPrefix("http://") || start.hasPrefix("https://") { return "a URL: send the picture's bytes" }
         if start.hasPrefix("{") || start.hasPrefix("[") { return "JSON" }
+        if isFileName(reader) { return "the name of a file: send the file itself (with curl, @ before the name)" }
         if start.hasPrefix("--") { return "a multipart body: declare it as multipart/form-data, with its boundary" }
         let isPrintable = start.utf8.allSatisfy { $0 >= 0x20 || (0x09...0x0D).contains($0) }
         return isPrintable && start.utf8.count >= min(24, max(1, reader.count - offset)) ? "text" : nil

@@ -28,7 +28,7 @@ struct ClassifyHandler: Sendable {
                 if let form = query.explain { return try await explain(job, image: image, form: form) }
                 return try await single(job, image: image)
             } catch {
-                throw Self.explaining(error, to: request)
+                throw BodyAdvice.adding(to: error, of: request, model: model, name: choice.name)
             }
         }
         if let form = query.explain {
@@ -42,17 +42,6 @@ struct ClassifyHandler: Sendable {
             return try await single(job, image: EncodedImage(request.body, parts[0]))
         }
         return await batch(job, images: parts.map { EncodedImage(request.body, $0) })
-    }
-
-    /// What people try first is `curl -d @cat.jpg`, which leaves line ends and NULs out of the file and says that it is a form;
-    /// `--data-binary` says so too, but sends the file.
-    static func explaining(_ error: ServiceError, to request: HTTPRequest) -> ServiceError {
-        let isForm =
-            (request.head.value(of: "content-type") ?? "").lowercased().hasPrefix("application/x-www-form-urlencoded")
-        guard isForm, request.body.count > 0, [.unsupportedMediaType, .invalidImage].contains(error.code) else {
-            return error
-        }
-        return error.suffixed(" (curl -d changes files: send them with --data-binary)")
     }
 
     // MARK: One picture

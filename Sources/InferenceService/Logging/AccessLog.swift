@@ -66,6 +66,10 @@ package final class AccessLog: Sendable {
         field(" ", status == 0 ? "-" : String(status))
         if let path { text.add(" path=", quotingIfNeeded: path) }
         if record.outcome != .answered { field(" ", name(of: record.outcome)) }
+        if let error = record.note as? ErrorNote {
+            field(" error=", error.code)
+            if let reason = reason(of: error, in: record) { field(" reason=", reason) }
+        }
         if let note { field(" model=", note.model) }
         text.add(" in=")
         text.add(record.bodyBytesReceived)
@@ -93,6 +97,10 @@ package final class AccessLog: Sendable {
         if let path { writer.member("path", path) }
         writer.member("status", status)
         writer.member("outcome", name(of: record.outcome))
+        if let error = record.note as? ErrorNote {
+            writer.member("error", error.code)
+            if let reason = reason(of: error, in: record) { writer.member("reason", reason) }
+        }
         writer.member("bytes_in", record.bodyBytesReceived)
         writer.member("bytes_out", record.bodyBytesSent)
         writer.member("ms", milliseconds: record.end.nanoseconds(since: record.firstByte))
@@ -100,6 +108,11 @@ package final class AccessLog: Sendable {
         writer.member("model", note.model)
         for stage in stages(note) { writer.member(stage.name + "_ms", milliseconds: stage.time) }
         if let label = note.topLabel { writer.member("top", label) }
+    }
+
+    /// The reason of an error where it says more than its code, and the outcome does not have it already.
+    private static func reason(of error: ErrorNote, in record: ExchangeRecord) -> String? {
+        error.reason != error.code && record.outcome == .answered ? error.reason : nil
     }
 
     /// A word for how a request ended.

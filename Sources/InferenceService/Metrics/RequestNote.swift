@@ -20,3 +20,16 @@ package final class RequestNote: Sendable {
         self.topLabel = topLabel
     }
 }
+
+/// Why a request was answered with an error, for the access line: words of bounded sets, nothing of the request.
+package struct ErrorNote: Sendable {
+    /// The code of the answer.
+    let code: String
+    /// The reason as metrics have it; often the code itself.
+    let reason: String
+
+    package init(_ error: ServiceError) {
+        code = error.code.rawValue
+        reason = error.label
+    }
+}

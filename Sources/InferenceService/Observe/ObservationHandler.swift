@@ -30,7 +30,7 @@ struct ObservationHandler: Sendable {
             do throws(ServiceError) {
                 return try await single(job, image: EncodedImage(request.body, 0..<request.body.count))
             } catch {
-                throw ClassifyHandler.explaining(error, to: request)
+                throw BodyAdvice.adding(to: error, of: request, model: model, name: choice.name)
             }
         }
         guard parts.count > 1 else { return try await single(job, image: EncodedImage(request.body, parts[0])) }

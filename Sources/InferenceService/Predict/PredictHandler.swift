@@ -32,7 +32,11 @@ struct PredictHandler: Sendable {
         guard Self.isJSON(request.body, type: request.head.value(of: "content-type") ?? "") else {
             let input = try imageInput(of: model, found: "a body that is not JSON")
             let image = EncodedImage(request.body, 0..<request.body.count)
-            return try await single(job, item: [input: .image(image)])
+            do throws(ServiceError) {
+                return try await single(job, item: [input: .image(image)])
+            } catch {
+                throw BodyAdvice.adding(to: error, of: request, model: model, name: choice.name)
+            }
         }
         switch try await json(job, body: request.body) {
         case .one(let response): return response

@@ -50,6 +50,7 @@ package final class Service: HTTPResponder {
 
     package func admit(_ head: RequestHead, requestID: String, listener: Int) -> BodyAdmission {
         let live = live.withLock { $0 }
+        if head.target.form == .asterisk { return .refuse(Self.serverOptions) }
         var label = "none"
         do throws(ServiceError) {
             let route = try route(of: head, listener: listener, &label)
@@ -60,6 +61,9 @@ package final class Service: HTTPResponder {
         }
     }
 
+    /// `OPTIONS *` asks what the server can do in general (RFC 9110, 9.3.7).
+    private static let serverOptions = HTTPResponse(
+        status: .noContent, fields: [("Allow", "GET, HEAD, POST, OPTIONS")], body: [])
     private static let healthy = tagged(text("{\"status\":\"ok\"}"), .health)
     private static let ready = tagged(text("{\"status\":\"ready\"}"), .readiness)
 
@@ -89,10 +93,14 @@ package final class Service: HTTPResponder {
         label = route.label
         try listenerRoutes.check(route, of: head, listener: listener)
         guard route.methods.contains(head.method) else {
+            let path = head.target.path
             let allow = route.methods.map(\.rawValue).joined(separator: ", ")
+            // `/v1/models/x:predict` is the description of a model of that name, but hardly meant so.
+            let other = NearestRoute.path(near: path).flatMap { $0 == path ? nil : $0 }
             throw ServiceError(
                 .methodNotAllowed,
-                "\(head.target.path.prefix(200)) does not allow \(head.method.rawValue.prefix(20)); allowed: \(allow)",
+                "\(path.prefix(200)) does not allow \(head.method.rawValue.prefix(20)); allowed: \(allow)"
+                    + (other.map { "; did you mean \($0)?" } ?? ""),
                 allow: allow)
         }
         return route
@@ -296,7 +304,9 @@ package final class Service: HTTPResponder {
         if error.status == .unauthorized { fields.append(("WWW-Authenticate", "Bearer realm=\"ocelli\"")) }
         if let seconds = error.retryAfter { fields.append(("Retry-After", String(seconds))) }
         if let allow = error.allow { fields.append(("Allow", allow)) }
-        return HTTPResponse(
+        var response = HTTPResponse(
             status: error.status, fields: fields, body: error.json(requestID: requestID), tag: tag)
+        response.note = ErrorNote(error)
+        return response
     }
 }
