@@ -86,6 +86,25 @@ struct BundleCommandsTests {
             let nothing = try ocelli(["check", empty.path])
             #expect(nothing.status == 1, "\(nothing.errors)")
             #expect(nothing.errors.contains("model.json: is missing, and the folder itself has no model file"))
+            #expect(!nothing.errors.contains("is not read here"), "\(nothing.errors)")
+            // What people have first is often the file of a training framework.
+            for (name, advice) in [
+                ("net.pt", "torch.onnx.export"), ("model.safetensors", "optimum-cli export onnx"),
+                ("net.keras", "model.export("), ("net.H5", "model.export("), ("net.engine", "ONNX"),
+                ("net.joblib", "coremltools"), ("net.tar.gz", "unpack it"),
+            ] {
+                let file = empty.appendingPathComponent(name)
+                try Data("x".utf8).write(to: file)
+                for arguments in [["check", file.path], ["check", empty.path], ["init", file.path]] {
+                    let result = try ocelli(arguments)
+                    #expect(result.status == 1 && result.errors.contains(advice), "\(arguments): \(result.errors)")
+                }
+                let serve = try Shell.run(
+                    "timeout",
+                    ["20", Daemon.binary.path, "serve", "--listen", "127.0.0.1:0", "--models", folder.path + "/empty"])
+                #expect(serve.status == 1 && serve.errors.contains(advice), "\(serve.errors)")
+                try FileManager.default.removeItem(at: file)
+            }
         }
     }
 

@@ -99,7 +99,9 @@ package struct ModelBundle: Sendable {
             }
             guard isFolder else {
                 let reason =
-                    "\(path) is not a model file: expected \(Self.fileExtensions.joined(separator: ", "))"
+                    "\(path) is not a model file"
+                    + (ForeignFormat.advice(for: path).map { " that is read here (\($0))" } ?? "")
+                    + ": expected \(Self.fileExtensions.joined(separator: ", "))"
                 throw .invalidBundle(name: name, problems: [BundleProblem(path: "", reason: reason)])
             }
             throw .invalidBundle(
@@ -144,9 +146,10 @@ package struct ModelBundle: Sendable {
     /// Why model.json cannot be read.
     private static func absence(of json: String) -> String {
         if case .failure(let problem) = BundleFile.read(json, most: BundleFile.largestManifest) {
-            return problem.reason == "is missing"
-                ? "is missing, and the folder itself has no model file (\(fileExtensions.joined(separator: ", ")))"
-                : problem.reason
+            guard problem.reason == "is missing" else { return problem.reason }
+            let other = ForeignFormat.note(on: String(json.dropLast("/model.json".count)))
+            return
+                "is missing, and the folder itself has no model file (\(fileExtensions.joined(separator: ", ")))\(other)"
         }
         return "appeared while the folder was read: load it again"
     }

@@ -182,6 +182,20 @@ struct RepositoryScanner: Sendable {
         return try files.kind(folder + "/saved_model.pb") != .missing
     }
 
+    /// Whether a file holds the weights of a bare model file beside it.
+    private static func isWeights(_ entry: String, of found: [Found], in folder: String) -> Bool {
+        found.contains { model in
+            guard let kind = weights.first(where: { model.path.hasSuffix($0.graph) }) else { return false }
+            let stem = model.path.dropLast(kind.graph.count)
+            return kind.endings.contains { folder + "/" + entry == stem + $0 }
+        }
+    }
+
+    private static let weights: [(graph: String, endings: [String])] = [
+        (".xml", [".bin", ".mapping"]), (".pdmodel", [".pdiparams", ".pdiparams.info"]),
+        (".onnx", [".onnx.data", ".onnx_data"]),
+    ]
+
     /// What a folder holds and ``scan(_:)`` passes over, each with the reason; hidden names are left out. Reads the folder:
     /// blocks.
     func leftOut(of folder: String, found: [Found]) -> [String] {
@@ -191,6 +205,7 @@ struct RepositoryScanner: Sendable {
         return names.filter { !Self.isPassedOver($0) }.compactMap { entry in
             let path = folder + "/" + entry
             if found.contains(where: { $0.path == path || $0.path.hasPrefix(path + "/") }) { return nil }
+            if Self.isWeights(entry, of: found, in: folder) { return nil }
             if let problem = Self.problem(ofName: entry) { return "\(entry) (\(problem))" }
             if let other = found.first(where: { $0.name == ModelBundle.servedName(of: entry) }) {
                 return "\(entry) (\(other.path) has its name)"
@@ -200,8 +215,9 @@ struct RepositoryScanner: Sendable {
             case .missing, nil:
                 "\(entry) (\(entry.contains("\u{FFFD}") ? "its name is not UTF-8 text" : "a broken link"))"
             case .folder:
-                "\(entry) (a folder without model.json, saved_model.pb, one model file, or numbered versions with one model each)"
-            case .file: "\(entry) (not a model file: unknown extension)"
+                "\(entry) (a folder without model.json, saved_model.pb, one model file, or numbered versions with one model "
+                    + "each\(ForeignFormat.note(on: path)))"
+            case .file: "\(entry) (\(ForeignFormat.advice(for: entry) ?? "not a model file: unknown extension"))"
             }
         }
     }

@@ -140,7 +140,8 @@ package enum Daemon {
         guard !repository.names.isEmpty else {
             throw StartupError(
                 "no models in \(plan.places): each entry should be a folder with model.json, a folder of "
-                    + "numbered versions, or a model file (.onnx, .tflite, .xml)")
+                    + "numbered versions, a model file (\(ModelBundle.fileExtensions.joined(separator: ", "))), an .mlpackage or a "
+                    + "SavedModel\(LeftOut.sentence(repository).map { "; " + $0 } ?? "")")
         }
         return repository
     }

@@ -8,9 +8,14 @@ enum LeftOut {
 
     /// Writes a line if there is anything. Reads the folders: blocks.
     static func log(_ repository: ModelRepository, to log: Log) {
+        if let sentence = sentence(repository) { log.info(sentence) }
+    }
+
+    /// The line; nil where there is nothing to say. Reads the folders: blocks.
+    static func sentence(_ repository: ModelRepository) -> String? {
         let entries = repository.leftOut
-        guard !entries.isEmpty else { return }
+        guard !entries.isEmpty else { return nil }
         let rest = entries.count > most ? "; and \(entries.count - most) more" : ""
-        log.info("not models, and left out: " + entries.prefix(most).joined(separator: "; ") + rest)
+        return "not models, and left out: " + entries.prefix(most).joined(separator: "; ") + rest
     }
 }

@@ -107,8 +107,9 @@ package struct BundleDraft {
         }
         guard ModelBundle.fileExtensions.contains(where: { path.hasSuffix($0) }) else {
             throw StartupError(
-                "\(name) is not a supported model file: expected \(ModelBundle.fileExtensions.joined(separator: ", ")), "
-                    + "or a SavedModel's folder")
+                "\(name) is not a supported model file"
+                    + (ForeignFormat.advice(for: path).map { " (\($0))" } ?? "")
+                    + ": expected \(ModelBundle.fileExtensions.joined(separator: ", ")), or a SavedModel's folder")
         }
     }
 
