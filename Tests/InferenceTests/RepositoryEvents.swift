@@ -22,11 +22,14 @@ final class RepositoryEvents: Sendable {
         switch event {
         case .failed(_, _, let reason, _), .leftAlone(_, let reason), .leftAsItIs(_, _, let reason):
             reasons.withLock { $0.append(reason) }
+        case .unloaded(_, _, let why): unloads.withLock { $0.append(why) }
         default: break
         }
     }
     /// The reasons that were reported, one a failure or a model left as it is.
     let reasons = Mutex<[String]>([])
+    /// Why models were unloaded.
+    let unloads = Mutex<[String]>([])
     var all: [String] { list.withLock { $0 } }
 }
 

@@ -42,13 +42,18 @@ import Testing
         try folder.write([
             "m/model.json": Bundles.manifest(), "m/m.onnx": "", "m.onnx": "", "misspelt/model.jsn": "",
             "two/1/a.onnx": "",
-            "two/1/b.onnx": "", "net.pt": "", ".hidden": "", "_copy/x": "",
+            "two/1/b.onnx": "", "net.pt": "", ".hidden": "", "_copy/x": "", "ir.xml": "", "ir.bin": "", "other.bin": "",
+            "big.onnx": "", "big.onnx.data": "", "face/config.json": "{}", "face/model.safetensors": "",
         ])
         let (repository, _) = try Bundles.repository(folder)
-        #expect(repository.names == ["m"])
+        #expect(repository.names == ["big", "ir", "m"])
         let reported = repository.leftOut
-        #expect(reported.map { $0.prefix { $0 != " " } } == ["m.onnx", "misspelt", "net.pt", "two"])
-        #expect(reported.first?.contains("/m has its name") == true, "\(reported)")
+        #expect(
+            reported.map { $0.prefix { $0 != " " } } == ["face", "m.onnx", "misspelt", "net.pt", "other.bin", "two"],
+            "weights belong to their models")
+        #expect(reported.first { $0.hasPrefix("m.onnx ") }?.contains("/m has its name") == true, "\(reported)")
+        #expect(reported.contains { $0.hasPrefix("net.pt (PyTorch: export ") && $0.contains("torch.onnx.export") })
+        #expect(reported.contains { $0.hasPrefix("face (") && $0.contains("model.safetensors is not read here") })
     }
 
     /// No path of a request can hold these names.
@@ -68,6 +73,24 @@ import Testing
             #expect(reported.contains { $0.hasPrefix(name + " (its name has a control character or a backslash") })
         }
         #expect(reported.contains { $0.hasSuffix(" (its name is not UTF-8 text)") }, "\(reported)")
+    }
+
+    /// `ocelli init` has a bare file moved into its own folder: the name goes on being served, and the log says from where.
+    @Test func aModelThatMovesIsNotReportedAsLost() async throws {
+        let folder = try TemporaryFolder()
+        try folder.write(["a.onnx": "", "b.onnx": ""])
+        let (repository, events) = try Bundles.repository(folder)
+        await repository.loadEager()
+        let path = folder.url.path
+        for name in ["a", "b"] { try FileManager.default.removeItem(atPath: "\(path)/\(name).onnx") }
+        try folder.write(["a/model.json": Bundles.manifest(), "a/m.onnx": ""])
+        try repository.discover()
+        await repository.reloadAll()
+        #expect(repository.names == ["a"])
+        #expect(
+            events.unloads.withLock { $0 }.sorted() == [
+                "\(path)/a.onnx is gone; \(path)/a is served in its place", "\(path)/b.onnx is gone",
+            ])
     }
 
     @Test func everyFolderThatCannotBeReadIsNamed() throws {

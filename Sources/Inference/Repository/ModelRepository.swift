@@ -174,7 +174,7 @@ public final class ModelRepository: Sendable {
         for name in named { look.keepIfNone(named: name) }
         items.withLock { $0 = look.items }
         for item in look.dropped where item.unload() {
-            onEvent(.unloaded(name: item.name, version: item.version, why: "its files are gone"))
+            onEvent(.unloaded(name: item.name, version: item.version, why: "\(item.path) is gone"))
         }
         // What bundles say of themselves may have changed too, but for those that are being copied.
         for item in look.items.values.joined().filter({ !$0.isLeaving })
@@ -531,7 +531,8 @@ public final class ModelRepository: Sendable {
             return versions.filter(\.isLeaving)
         }
         for old in replaced where old.unload() {
-            onEvent(.unloaded(name: old.name, version: old.version, why: "its files are gone"))
+            let why = "\(old.path) is gone; \(item.path) is served in its place"
+            onEvent(.unloaded(name: old.name, version: old.version, why: why))
         }
     }
 

@@ -3,6 +3,7 @@ internal import Glibc
 internal import ImagePipeline
 internal import Inference
 internal import InferenceService
+internal import ModelFacts
 package import Settings
 
 /// Runs pictures through a model in every usual way that is still to be decided, so that a person sees which is right: what
@@ -85,7 +86,7 @@ package enum PreprocessingSearch {
                     ?? model.description.outputs.firstIndex(where: { ($0.shape.elementCount ?? 0) > 1 })
             else { throw StartupError("\(bundle) has no output with a value for each class") }
             outputIndex = output
-            labels = model.description.outputs[output].labels
+            labels = model.description.outputs[output].labels ?? Self.assumed(model.description.outputs[output])
             var base = ImageTensorSpec(width: picture.width, height: picture.height)
             base.layout = picture.isPlanar ? .nchw : .nhwc
             base.channelOrder = picture.channels == 1 ? .gray : .rgb
@@ -100,6 +101,11 @@ package enum PreprocessingSearch {
             }
             undecided = open.intersection(["format", "normalize", "crop_and_scale"])
             combinations = Self.combinations(base, undecided)
+        }
+
+        /// ImageNet's names where the number of classes is its: numbers tell a person nothing.
+        private static func assumed(_ output: FeatureDescription) -> [String]? {
+            ImageNetLabels.names.lazy.compactMap(ImageNetLabels.named).first { $0.count == output.shape.elementCount }
         }
 
         private static func picture(_ input: FeatureDescription) -> (
