@@ -38,7 +38,7 @@ package struct SettingsLoader {
         }
         for key in members.keys.sorted() {
             guard let setting = SettingsTable.setting(named: key) else {
-                problems.append("\(origin): \(Self.unknown(key, among: SettingsTable.all.map(\.name)))")
+                problems.append("\(origin): \(Self.unknown(key, other: key, \.name))")
                 continue
             }
             guard let member = members[key] else { continue }
@@ -56,13 +56,13 @@ package struct SettingsLoader {
 
     /// Takes the `OCELLI_*` variables.
     package mutating func load(environment: [String: String]) {
-        let known = SettingsTable.all.map(\.variable)
         for (name, text) in environment.sorted(by: { $0.key < $1.key }) where name.hasPrefix("OCELLI_") {
             guard let setting = SettingsTable.all.first(where: { $0.variable == name }) else {
                 // OCELLI_CONFIG names the file itself, OCELLI_GRACE the time that a drain has. Images, charts and harnesses set variables of their own under the prefix; a
                 // misspelt one would otherwise do nothing unseen.
                 if name != "OCELLI_CONFIG", name != Self.graceVariable, !Self.isServiceLink(name, text) {
-                    warnings.append("environment: \(Self.unknown(name, among: known)); it is ignored")
+                    let other = String(name.dropFirst("OCELLI_".count))
+                    warnings.append("environment: \(Self.unknown(name, other: other, \.variable)); it is ignored")
                 }
                 continue
             }
@@ -101,8 +101,14 @@ package struct SettingsLoader {
         given.insert(setting.name)
     }
 
-    private static func unknown(_ name: String, among names: [String]) -> String {
-        "\"\(name)\" is not a setting\(Spelling.hint(for: name, among: names))"
+    /// - Parameters:
+    ///   - other: what the name would be without a prefix.
+    ///   - spelling: what settings are called where the name stands.
+    private static func unknown(_ name: String, other: String, _ spelling: (Setting) -> String) -> String {
+        let hint =
+            OtherNames.setting(for: other).map { " (did you mean \"\(spelling($0))\"?)" }
+            ?? Spelling.hint(for: name, among: SettingsTable.all.map(spelling))
+        return "\"\(name)\" is not a setting\(hint)"
     }
 
     private static func value(of json: JSONValue, kind: SettingKind) -> SettingValue? {

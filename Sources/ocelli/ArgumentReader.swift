@@ -1,5 +1,6 @@
 internal import InferenceService
 internal import JSON
+internal import Settings
 
 /// Goes through the arguments of a subcommand.
 struct ArgumentReader {
@@ -55,7 +56,10 @@ struct ArgumentReader {
     /// The error for a flag that the command does not know.
     func unknown(_ flag: String) -> UsageError {
         if known.contains(flag) { return UsageError("\(flag) takes no value") }
-        let hint = Spelling.hint(for: flag, among: known)
+        let other = OtherNames.setting(for: flag)?.flag
+        let hint =
+            other.flatMap { known.contains($0) ? " (did you mean \"\($0)\"?)" : nil }
+            ?? Spelling.hint(for: flag, among: known)
         return UsageError(
             "\"\(flag)\" is not a flag of `ocelli \(command)`\(hint); `ocelli help \(command)` lists them")
     }

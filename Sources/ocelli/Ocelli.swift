@@ -44,7 +44,7 @@ enum Ocelli {
         }
         do {
             switch name {
-            case "--version", "-V", "version":
+            case "--version", "-V", "-v", "version":
                 Terminal.print("ocelli \(OcelliVersion.number)")
                 return 0
             case "--help", "-h":

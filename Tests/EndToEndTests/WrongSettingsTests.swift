@@ -39,7 +39,7 @@ struct WrongSettingsTests {
             (["--models", "{}/none"], ["{}/none", "does not exist"]),
             (["--models", "{}/file"], ["is a file", "the folder that contains it"]),
             (["--models", "{}"], ["no models in", "model.json"]),
-            (["--listen", "8080"], ["\"8080\"", "HOST:PORT"]),
+            (["--listen", "8080"], ["\"8080\" (did you mean \"127.0.0.1:8080\"?)", "HOST:PORT"]),
             (["--listen", "127.0.0.1:99999"], ["99999", "HOST:PORT"]),
             (["--listen", "192.0.2.7:18100"], ["192.0.2.7", "no interface of this machine"]),
             (["--listen", "unix:{}/none/socket"], ["none/socket", "create it first"]),
@@ -56,6 +56,7 @@ struct WrongSettingsTests {
 
     @Test(arguments: [
         ("{ max_bodi: 1 }", ["\"max_bodi\" is not a setting", "did you mean \"max_body\"?"]),
+        ("{ port: 9000 }", ["\"port\" is not a setting", "did you mean \"listen\"?"]),
         ("{\n  top: 3\n  max_body: 1,\n}", ["not valid JSON5", "line 3, column 3"]),
         ("{ top: ", ["not valid JSON5", "the end of the file"]),
         ("", ["not valid JSON5", "line 1, column 1"]),

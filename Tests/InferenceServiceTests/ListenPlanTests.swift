@@ -72,6 +72,20 @@ import Testing
         }
     }
 
+    /// What people write for an address that is none here.
+    @Test(
+        arguments: [
+            ("9000", "127.0.0.1:9000"), ("localhost", "localhost:8080"), ("0.0.0.0", "0.0.0.0:8080"),
+            ("::1:9000", "[::1]:9000"), ("fe80::1", "[fe80::1]:8080"), ("http://localhost:9000/", "localhost:9000"),
+            ("https://10.0.0.1:9000", "10.0.0.1:9000"), ("/run/ocelli.sock", "unix:/run/ocelli.sock"),
+            ("nowhere", nil), ("127.0.0.1:99999", nil), ("", nil), (":", nil), ("99999", nil), ("[::1", nil),
+        ] as [(String, String?)])
+    func theAddressThatWasMeantIsNamed(_ text: String, _ meant: String?) {
+        let error = #expect(throws: StartupError.self) { try ListenPlan([text], passed: Self.none) }
+        let hint = meant.map { "\"\(text)\" (did you mean \"\($0)\"?): expected" } ?? "\"\(text)\": expected HOST:PORT"
+        #expect(error?.description.contains(hint) == true, "\(String(describing: error))")
+    }
+
     /// A mistake is one whether or not the address would be used.
     @Test func aMistakeIsNamed() {
         for passed in [Self.none, Self.one] {

@@ -92,6 +92,30 @@ import Testing
         #expect(loader.problems.count == 1)
     }
 
+    /// What settings are called in other servers.
+    @Test func aNameOfAnotherServerNamesTheSetting() {
+        var loader = SettingsLoader()
+        loader.load(json5: Data("{ port: 9000, model_store: 'x' }".utf8), from: "file")
+        loader.load(environment: [
+            "OCELLI_WORKERS": "2", "OCELLI_PORT": "9000", "OCELLI_PORT_8080_TCP": "tcp://10.0.0.1:8080",
+        ])
+        #expect(
+            loader.problems == [
+                "file: \"model_store\" is not a setting (did you mean \"models\"?)",
+                "file: \"port\" is not a setting (did you mean \"listen\"?)",
+            ])
+        #expect(
+            loader.warnings == [
+                "environment: \"OCELLI_PORT\" is not a setting (did you mean \"OCELLI_LISTEN\"?); it is ignored",
+                "environment: \"OCELLI_WORKERS\" is not a setting (did you mean \"OCELLI_THREADS\"?); it is ignored",
+            ])
+        for (here, elsewhere) in OtherNames.names {
+            #expect(SettingsTable.setting(named: here) != nil, "\(here)")
+            for name in elsewhere { #expect(SettingsTable.setting(named: name) == nil, "\(name) is a setting itself") }
+        }
+        #expect(OtherNames.setting(for: "--HTTP-Port")?.name == "listen" && OtherNames.setting(for: "--") == nil)
+    }
+
     @Test func theDocumentedFileIsTheTables() throws {
         let file = SharedData.packageRoot.appendingPathComponent("config/ocelli.json5")
         let text = try String(contentsOf: file, encoding: .utf8)

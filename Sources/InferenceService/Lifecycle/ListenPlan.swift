@@ -31,7 +31,8 @@ package struct ListenPlan: Sendable, Hashable {
         for text in listen {
             do throws(StartupError) {
                 guard let (listener, own) = try Self.listener(text) else {
-                    notAddresses.append("\"\(text)\"")
+                    notAddresses.append(
+                        "\"\(text)\"" + (Self.meant(by: text).map { " (did you mean \"\($0)\"?)" } ?? ""))
                     continue
                 }
                 if own != nil || listener.proxyHeader != nil { withOptions.append(text) }
@@ -60,6 +61,33 @@ package struct ListenPlan: Sendable, Hashable {
         self.listeners = isReplaced ? [ListenerConfiguration(.systemd)] : listeners
         self.routes = isReplaced ? [nil] : routes
         replaced = isReplaced ? listen : []
+    }
+
+    /// The address that was probably meant by something that is none: a port or a host alone, a URL, a path, an IPv6 address without
+    /// brackets.
+    private static func meant(by text: String) -> String? {
+        var text = text
+        for scheme in ["http://", "https://", "tcp://"] where text.hasPrefix(scheme) {
+            text = String(text.dropFirst(scheme.count).prefix { $0 != "/" })
+            if ListenerAddress(parsing: text) != nil { return text }
+        }
+        let colons = text.utf8.count { $0 == UInt8(ascii: ":") }
+        let candidate: String
+        if UInt16(text) != nil {
+            candidate = "127.0.0.1:" + text
+        } else if text.hasPrefix("/") {
+            candidate = "unix:" + text
+        } else if colons >= 2, let last = text.lastIndex(of: ":"), !text.hasPrefix("[") {
+            // The last group may be a port: `::1:8080`.
+            let port = text[text.index(after: last)...]
+            let isPort = UInt16(port) != nil && text[..<last] != ":" && text[..<last] != "::"
+            candidate = isPort ? "[\(text[..<last])]:\(port)" : "[\(text)]:8080"
+        } else if colons == 0, text == "localhost" || text.contains(".") {
+            candidate = text + ":8080"
+        } else {
+            return nil
+        }
+        return ListenerAddress(parsing: candidate) == nil ? nil : candidate
     }
 
     /// Reads an address, and the options `routes` and `proxy` behind it; a Unix-domain socket has others beside these. Nil where
