@@ -112,6 +112,9 @@ package enum ManualPage {
             .B OCELLI_CONFIG
             The configuration file, where \\-\\-config names none.
             .TP
+            .B OCELLI_GRACE
+            The time from SIGTERM to SIGKILL, which the start compares with drain_delay and drain_timeout.
+            .TP
             .B NOTIFY_SOCKET, WATCHDOG_USEC, LISTEN_FDS, CACHE_DIRECTORY, JOURNAL_STREAM
             Set by systemd; see sd_notify(3), sd_listen_fds(3) and systemd.exec(5).
             .SH FILES
@@ -121,6 +124,11 @@ package enum ManualPage {
             .TP
             .I /var/cache/ocelli
             Compiled models of the packaged service.
+            .TP
+            .I /usr/share/doc/ocelli/docs
+            The documents: http-api.md, model-json.md, operations.md, troubleshooting.md and others.
+            .SH SEE ALSO
+            curl(1), systemctl(1), journalctl(1). A running daemon describes its routes at /openapi.json.
 
             """
     }

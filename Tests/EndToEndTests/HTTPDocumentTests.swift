@@ -196,6 +196,35 @@ struct HTTPDocumentTests {
         #expect(guarded.stop() == 0)
     }
 
+    /// The programs of the document, as somebody would copy them: the first line that each prints is the digit.
+    @Test(
+        .enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)),
+        .enabled(if: PythonClients.isAvailable && Shell.has("node"), "needs node, and what pip installs for the tests"))
+    func theProgramsRun() throws {
+        let daemon = try Daemon()
+        let port = try #require(daemon.url.split(separator: ":").last)
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
+            "ocelli-programs-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let blocks = document.matches(of: /```(python|js)\n([\s\S]*?)```/)
+        #expect(blocks.count == 3)
+        for (number, block) in blocks.enumerated() {
+            let isPython = block.output.1 == "python"
+            let program = folder.appendingPathComponent("program\(number)." + (isPython ? "py" : "mjs"))
+            try block.output.2.replacing("localhost:8080", with: "127.0.0.1:\(port)").write(
+                to: program, atomically: true, encoding: .utf8)
+            let root = SharedData.packageRoot
+            let result =
+                try isPython
+                ? PythonClients.run(program, in: root) : Shell.run("node", [program.path], directory: root)
+            #expect(result.status == 0, "\(block.output.2)\(result.errors)")
+            let first = result.text.split(separator: "\n").first ?? ""
+            #expect(first == "7" || first.hasPrefix("7 0.98"), "\(block.output.2)\(result.text)")
+        }
+        #expect(daemon.stop() == 0, "\(daemon.log)")
+    }
+
     private func run(_ example: Example, port: Substring, in root: URL) throws {
         // `-i` shows the head of an answer; what telnet brings has one anyway.
         let isRaw = example.command.contains("telnet:")

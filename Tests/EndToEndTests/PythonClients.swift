@@ -30,6 +30,11 @@ enum PythonClients {
         try Shell.run(folder.path + "/bin/python", [scripts.path + "/" + script] + arguments)
     }
 
+    /// Runs a script of the environment's Python in another folder.
+    static func run(_ script: URL, in directory: URL) throws -> Shell.Result {
+        try Shell.run(folder.path + "/bin/python", [script.path], directory: directory)
+    }
+
     /// Runs a program of the environment.
     static func tool(_ name: String, _ arguments: [String]) throws -> Shell.Result {
         // Where a tool leaves files of its own, they stay out of the sources.
