@@ -80,7 +80,7 @@ package struct ListenPlan: Sendable, Hashable {
         } else if colons >= 2, let last = text.lastIndex(of: ":"), !text.hasPrefix("[") {
             // The last group may be a port: `::1:8080`.
             let port = text[text.index(after: last)...]
-            let isPort = UInt16(port) != nil && text[..<last] != ":" && text[..<last] != "::"
+            let isPort = UInt16(port) != nil && text[..<last].last != ":"
             candidate = isPort ? "[\(text[..<last])]:\(port)" : "[\(text)]:8080"
         } else if colons == 0, text == "localhost" || text.contains(".") {
             candidate = text + ":8080"
