@@ -72,12 +72,14 @@ struct BadInputTests {
             mentions: ["/v1/models/digits/predict: {\"inputs\": {\"image\": {\"b64\": \"...\"}}}"], from: d)
         let fields = try Curl.run(classify, ["--data-urlencode", "image=iVBORw0KGgo"])
         try expect(
-            fields, 415, "unsupported_media_type", mentions: ["Fields of a form are not read", "multipart/form-data"], from: d)
+            fields, 415, "unsupported_media_type", mentions: ["Fields of a form are not read", "multipart/form-data"],
+            from: d)
         #expect(!fields.error.contains("--data-binary"), "\(fields.error)")
         let text = Data(String(decoding: picture, as: UTF8.self).utf8)
         try expect(post(text), 415, "unsupported_media_type", mentions: ["read as text"], from: d)
         try expect(
-            post(Data("b'\\x89PNG\\r\\n'".utf8)), 415, "unsupported_media_type", mentions: ["Python's notation"], from: d)
+            post(Data("b'\\x89PNG\\r\\n'".utf8)), 415, "unsupported_media_type", mentions: ["Python's notation"],
+            from: d)
         // TensorFlow Serving's form is the path of a model of that name.
         let serving = try Curl.run(daemon.url + "/v1/models/digits:predict", ["--json", "{}"])
         try expect(

@@ -82,7 +82,9 @@ enum FormatSniffer {
         guard reader.count <= 1024 else { return false }
         let text = String(decoding: reader.bytes, as: UTF8.self).lowercased()
         guard !text.unicodeScalars.contains(where: { $0.value < 0x20 }) else { return false }
-        return [".jpg", ".jpeg", ".png", ".webp", ".gif", ".bmp", ".heic", ".tif", ".tiff"].contains { text.hasSuffix($0) }
+        return [".jpg", ".jpeg", ".png", ".webp", ".gif", ".bmp", ".heic", ".tif", ".tiff"].contains {
+            text.hasSuffix($0)
+        }
     }
 
     /// Text, past a byte order mark and white space, whatever the case.
