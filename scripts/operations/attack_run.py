@@ -10,7 +10,7 @@ import resource
 import tempfile
 import time
 
-from attacks import ATTACKS, run as run_attack
+from attacks import ATTACKS, png, run as run_attack
 from daemon import ROOT, Daemon, binary, pictures
 from wire import Connection, Lost, request
 
@@ -68,13 +68,23 @@ def good_client(port, seconds, data, reconnects, result):
     result.put((data[:4] == b"POST", Figures(len(times) / seconds, p99 * 1000, slowest * 1000, len(times), dict(wrong))))
 
 
-def measure(port, seconds, reconnects):
+def upload(size):
+    """A request whose picture has about `size` bytes and comes in chunks of 64 KiB."""
+    picture = png(28, 28, comment=size)
+    pieces = [picture[at : at + 65_536] for at in range(0, len(picture), 65_536)]
+    body = b"".join(b"%x\r\n%s\r\n" % (len(piece), piece) for piece in pieces) + b"0\r\n\r\n"
+    return b"POST /v1/classify HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n" + body
+
+
+def measure(port, seconds, attack):
     """/healthz's figures and /v1/classify's, at the same time."""
     result = multiprocessing.Queue()
     picture = next(data for data, label in pictures() if label == "7")
-    asked = [request("GET", "/healthz"), request("POST", "/v1/classify", picture)]
+    post = upload(attack.good_upload) if attack.good_upload else request("POST", "/v1/classify", picture)
+    asked = [request("GET", "/healthz"), post]
     clients = [
-        multiprocessing.Process(target=good_client, args=(port, seconds, data, reconnects, result)) for data in asked]
+        multiprocessing.Process(target=good_client, args=(port, seconds, data, attack.good_reconnects, result))
+        for data in asked]
     for client in clients:
         client.start()
     found = dict(result.get(timeout=seconds * 4 + 60) for _ in clients)
@@ -140,7 +150,7 @@ def one(name, seconds, is_long):
     os.environ["ATTACK_REPORT"] = str(report)
     attacker = multiprocessing.Process(target=run_attack, args=(name, daemon.port, count), daemon=True)
     try:
-        alone = measure(daemon.port, seconds, attack.good_reconnects)
+        alone = measure(daemon.port, seconds, attack)
         base, kernel = daemon.resident(), kernel_memory()
         attacker.start()
         peak, peak_kernel = base, kernel
@@ -154,7 +164,7 @@ def one(name, seconds, is_long):
         watch(time.monotonic() + attack.head_start)
         used, before = processor_seconds(daemon.pid), counts(report)
         began = time.monotonic()
-        beside = measure(daemon.port, seconds, attack.good_reconnects)
+        beside = measure(daemon.port, seconds, attack)
         used = processor_seconds(daemon.pid) - used
         answers, connections = (now - then for now, then in zip(counts(report), before))
         watch(began + seconds + (2 if is_long else 0.5))

@@ -29,6 +29,8 @@ class Attack:
     fills_memory: bool = False
     # New connections for each of the good client's requests.
     good_reconnects: bool = False
+    # The size of the good client's picture, which is then sent in chunks; 0 for a small one with a length.
+    good_upload: int = 0
 
 
 def connect(port, receive_buffer=None):
@@ -198,8 +200,8 @@ def half_heads(port, count, _):
     hold(port, count, lambda client, _: client.sendall(opening), every=0.2)
 
 
-def png(width, height):
-    """A grey picture of a few bytes."""
+def png(width, height, comment=0):
+    """A black picture of a few bytes, and a comment of so many."""
 
     def piece(name, data):
         return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
@@ -207,7 +209,7 @@ def png(width, height):
     rows = zlib.compress(b"".join(b"\0" + bytes(width) for _ in range(height)))
     return (
         b"\x89PNG\r\n\x1a\n" + piece(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0))
-        + piece(b"IDAT", rows) + piece(b"IEND", b""))
+        + (piece(b"tEXt", b"Comment\0" + b"x" * comment) if comment else b"") + piece(b"IDAT", rows) + piece(b"IEND", b""))
 
 
 def readers(port, count, _):
@@ -291,6 +293,9 @@ ATTACKS = {
         "one byte each of bodies of many lengths", one_byte, 400, 2000, head_start=4.0, fills_memory=True),
     "chunked-heads": Attack(
         "60 KiB of chunks with the head, and no more", chunked_heads, 400, 2000, head_start=3.0, fills_memory=True),
+    "chunked-uploads": Attack(
+        "the same beside a good client that uploads 400 KB in chunks", chunked_heads, 400, 2000, head_start=3.0,
+        fills_memory=True, good_reconnects=True, good_upload=400_000),
     "short-lengths": Attack(
         "60 KiB of bodies of 200 KB, and no more", short_lengths, 400, 2000, head_start=3.0, fills_memory=True),
     "half-heads": Attack("heads of 20 KiB that never end", half_heads, 500, 3000, head_start=3.0, fills_memory=True),

@@ -13,12 +13,14 @@ internal import SystemSupport
 ///
 /// | who | may use |
 /// | --- | --- |
-/// | a large body, or one whose length is not known (chunked) | three quarters of what is not the reserve |
+/// | a large body that nothing is held of yet, or one whose length is not known (chunked) | five eighths of what is not the reserve |
+/// | one that has begun | three quarters of it: many that begin and stop do not hold up those that go on |
 /// | a body whose length is known and small | all of it |
 /// | a body whose last byte has arrived | that, and half of the reserve |
 /// | what has come of bodies with their heads, and waits for room | an eighth of everything |
 ///
-/// What the body that overdraws has of the reserve does not count there: it may use everything.
+/// What the body that overdraws has of the reserve does not count there: it may use everything. Nor does the last row count in the first
+/// two.
 package final class ByteBudget: Sendable {
     private struct State {
         var used = 0
@@ -89,7 +91,9 @@ package final class ByteBudget: Sendable {
 
     /// What a body asks with: how much of the budget it may use.
     package enum Claim: Sendable {
-        /// It is large, or its length is not known.
+        /// It is large, or its length is not known, and nothing is held of it.
+        case beginning
+        /// The same, when some of it is held.
         case large
         /// Its length is known, and small.
         case small
@@ -97,8 +101,10 @@ package final class ByteBudget: Sendable {
         case arrived
     }
 
-    /// The claim of a body of at most `length` bytes, as long as its last byte has not arrived.
-    package func claim(ofLength length: Int) -> Claim { length <= small ? .small : .large }
+    /// The claim of a body of at most `length` bytes, as long as its last byte has not arrived. `hasBegun`: some of it is held.
+    package func claim(ofLength length: Int, hasBegun: Bool) -> Claim {
+        length <= small ? .small : hasBegun ? .large : .beginning
+    }
 
     /// Takes `bytes` for a body. False: there is no room now; those who listen are called, unless the body can go on without
     /// (`isOptional`).
@@ -108,12 +114,15 @@ package final class ByteBudget: Sendable {
         let (taken, isNew) = state.withLock { state -> (Bool, Bool) in
             let bound =
                 switch claim {
+                case .beginning: ordinary - ordinary / 8 * 3
                 case .large: ordinary - ordinary / 4
                 case .small: ordinary
                 case .arrived: ordinary + reserve / 2
                 }
             let fits = state.used + bytes <= limits.total
-            let excess = state.used - state.overdrawn + bytes - bound
+            // What waits has a bound of its own: it must not hold up those it waits for.
+            let beside = claim == .large || claim == .beginning ? state.beginnings : 0
+            let excess = state.used - state.overdrawn - beside + bytes - bound
             if fits, excess <= 0 {
                 use(bytes, &state)
                 return (true, false)

@@ -6,7 +6,7 @@ extension EventLoop {
     /// A client is not slow that has sent, or taken, this many bytes ...
     private static let piece = 16 << 10
     /// ... within this time, in nanoseconds.
-    private static let slowAfter: UInt64 = 1_000_000_000
+    static let slowAfter: UInt64 = 1_000_000_000
     /// How long nothing may come free before bodies that wait themselves are given up.
     private static let stuckAfter: UInt64 = 2_000_000_000
 
@@ -31,35 +31,50 @@ extension EventLoop {
     }
 
     /// The slowest of a queue, if it is slow.
-    private func slowest(of queue: IndexQueue) -> Connection? {
+    private func slowest(of queue: IndexQueue, after time: UInt64 = EventLoop.slowAfter) -> Connection? {
         guard let id = queue.first, let connection = connections[Int(id)] else { return nil }
-        return now &- connection.progressAt >= Self.slowAfter ? connection : nil
+        return now &- connection.progressAt >= time ? connection : nil
     }
 
     // MARK: The byte budget
 
-    /// While there is no room for bodies, the slowest are given up, a few at a time. Where nothing comes free though none is
-    /// slow, all wait for each other, and the one goes that has waited longest with bytes of its own.
+    /// While there is no room for bodies, the slowest are given up, a few at a time; the longer there is none, the sooner a body
+    /// counts as slow. Where nothing comes free though none is slow, all wait for each other, and the one goes that has waited longest
+    /// with bytes of its own.
     func relieve() {
         guard let time = reliefAt, now >= time else { return }
         guard context.budget.isShort else {
-            reliefAt = nil
+            // There is room, and some who wait have not had it yet: what was learnt still counts.
+            reliefAt = starved.count > 0 ? now &+ context.policy.bodyPatience / 2 : nil
+            if starved.count == 0 { shortages = 0 }
             return
         }
-        reliefAt = now &+ context.policy.bodyPatience / 2
+        let slowAfter = max(context.policy.bodyPatience / 2, Self.slowAfter >> UInt64(min(shortages, 8)))
+        shortages += 1
+        reliefAt = now &+ context.policy.bodyPatience / (shortages > 3 ? 4 : 2)
         let releases = context.budget.releases
         if lastReleases.count != releases || lastReleases.since == 0 { lastReleases = (releases, now) }
         var freed = 0
         // A share of the budget at a time: many slow bodies would otherwise keep those waiting who come behind them.
         let wanted = max(1 << 20, context.budget.limits.total / 4)
         for _ in 0..<Self.mostAtOnce {
-            guard freed < wanted, let connection = slowest(of: bodies) else { break }
+            guard freed < wanted, let connection = slowest(of: bodies, after: slowAfter) else { break }
+            if isHeldUp(connection) {
+                progress(connection, Self.piece, in: &bodies)
+                continue
+            }
             freed += connection.exchange?.body.bytesCharged ?? 0
             giveUpBody(connection)
         }
         guard freed == 0, now &- lastReleases.since >= Self.stuckAfter else { return }
         lastReleases.since = now
         if let connection = longestWaiting() { giveUpBody(connection) }
+    }
+
+    /// Whether its bytes are there, and this loop has not come to read them.
+    private func isHeldUp(_ connection: Connection) -> Bool {
+        let unread = Int(csys_unread(connection.descriptor))
+        return unread >= Self.piece / 4 || unread > 0 && restHasArrived(connection)
     }
 
     /// The most bodies that are given up in one turn.

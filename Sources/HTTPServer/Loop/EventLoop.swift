@@ -57,6 +57,8 @@ final class EventLoop {
     var leaving = IndexQueue()
     /// When bodies are given up if there is still no room.
     var reliefAt: UInt64?
+    /// How often in succession there was no room when it was looked.
+    var shortages = 0
     /// `ByteBudget.releases`, and since when it is that.
     var lastReleases = (count: 0, since: UInt64(0))
     /// Connections whose timer has expired, and how many of them were dealt with.

@@ -70,7 +70,7 @@ public final class HTTPBody: @unchecked Sendable {
     package var bytesCharged: Int { charged }
 
     /// How much of the budget it may use as long as its last byte has not arrived.
-    package var claim: ByteBudget.Claim { budget?.claim(ofLength: longest) ?? .small }
+    package var claim: ByteBudget.Claim { budget?.claim(ofLength: longest, hasBegun: charged > 0) ?? .small }
 
     /// Makes room for `more` bytes, in memory and in the budget, in a buffer that will hold `target` bytes. `hasArrived`: the
     /// last byte of the body has.

@@ -144,10 +144,10 @@ struct FairnessTests {
             }
         }
         // These fit into the budget, and are slow when the others come, who do not.
-        var holders = try hold(400)
-        try waitUntil("they have their room") { try probe.statistic("bodyBytes") >= 400 * 50_000 }
+        var holders = try hold(300)
+        try waitUntil("they have their room") { try probe.statistic("bodyBytes") >= 300 * 50_000 }
         usleep(1_200_000)
-        holders += try hold(300)
+        holders += try hold(400)
         try waitUntil("the first are given up") { try probe.statistic("evictedBodies") > 0 }
         // They go in one turn of the event loop, so nobody sees only some of them gone.
         #expect(try probe.statistic("evictedBodies") * 64 << 10 >= budget / 4)
@@ -201,6 +201,35 @@ struct FairnessTests {
             try sum("Content-Length: 120000", [UInt8](repeating: 2, count: 120_000), expecting: "120000 240000\n")
         }
         #expect(try probe.statistic("evictedBodies") == 0)
+        for client in holders { client.reset() }
+        try waitUntil("all is given back") { try probe.statistic("bodyBytes") == 0 }
+    }
+
+    /// Nobody is given up meanwhile: the patience is longer than the test.
+    @Test("a chunked body that has begun goes on beside many that began and stopped")
+    func begunBodies() throws {
+        let probe = try Probe(
+            "maxTotalBody=\(32 << 20)", "maxBody=8000000", "minBodyRate=0", "bodyTimeout=600000",
+            "bodyBudgetTimeout=600000", "bodyPatience=600000")
+        let head = "POST /length HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+        func chunk(_ size: Int) -> [UInt8] {
+            Array("\(String(size, radix: 16))\r\n".utf8) + [UInt8](repeating: 2, count: size) + Array("\r\n".utf8)
+        }
+        let good = try RawClient(port: probe.port)
+        try good.send(head)
+        try good.send(chunk(50_000))
+        try waitUntil("it has begun") { try probe.statistic("bodyBytes") >= 50_000 }
+        let holders = try (0..<700).map { _ in
+            let client = try RawClient(port: probe.port)
+            client.offer(Data(Array(head.utf8) + chunk(60_000).prefix(50_000)))
+            return client
+        }
+        try waitUntil("some wait") { try probe.statistic("waiting") >= 20 }
+        for _ in 0..<10 { try good.send(chunk(200_000)) }
+        try good.send("0\r\n\r\n")
+        #expect(try good.response().text == "2050000 4100000\n")
+        #expect(try probe.statistic("evictedBodies") == 0)
+        good.close()
         for client in holders { client.reset() }
         try waitUntil("all is given back") { try probe.statistic("bodyBytes") == 0 }
     }

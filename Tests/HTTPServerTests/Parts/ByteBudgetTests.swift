@@ -39,13 +39,19 @@ struct ByteBudgetTests {
     func claims(mebibytes: Int, kibibytes: Int) {
         let (total, small) = (mebibytes << 20, kibibytes << 10)
         let budget = ByteBudget(total: total, largest: total / 4)
-        #expect(budget.claim(ofLength: small) == .small && budget.claim(ofLength: small + 1) == .large)
+        for hasBegun in [false, true] { #expect(budget.claim(ofLength: small, hasBegun: hasBegun) == .small) }
+        #expect(budget.claim(ofLength: small + 1, hasBegun: false) == .beginning)
+        #expect(budget.claim(ofLength: small + 1, hasBegun: true) == .large)
         #expect(HTTPBody(budget: budget, longest: small).claim == .small)
-        #expect(HTTPBody(budget: budget).claim == .large, "a body of unknown length")
+        let unknown = HTTPBody(budget: budget)
+        #expect(unknown.claim == .beginning, "a body of unknown length")
+        #expect(unknown.makeRoom(100, target: 100) == 100 && unknown.claim == .large)
     }
 
     /// Beside two thousand connections that each hold a part of a body, and never send the rest.
-    @Test("a body that has arrived has room whatever others hold", arguments: [ByteBudget.Claim.large, .small])
+    @Test(
+        "a body that has arrived has room whatever others hold",
+        arguments: [ByteBudget.Claim.beginning, .large, .small])
     func arrived(claim: ByteBudget.Claim) {
         let (total, largest) = (64 << 20, 20 << 20)
         let budget = ByteBudget(total: total, largest: largest)
@@ -59,8 +65,8 @@ struct ByteBudgetTests {
         }
         #expect(budget.isShort)
         let good = Body()
-        if claim == .large {
-            #expect(!budget.take(60 << 10, for: .large, body: ObjectIdentifier(good)))
+        if claim != .small {
+            #expect(!budget.take(60 << 10, for: claim, body: ObjectIdentifier(good)))
             #expect(budget.take(200 << 10, for: .small, body: ObjectIdentifier(good)), "its length is known")
             budget.release(200 << 10, body: ObjectIdentifier(good))
         }
@@ -69,6 +75,23 @@ struct ByteBudgetTests {
         var pictures = 0
         while pictures < 1000, budget.take(100 << 10, for: .arrived, body: ObjectIdentifier(good)) { pictures += 1 }
         #expect(pictures >= 20 && budget.used <= total - largest / 2 + (60 << 10))
+        withExtendedLifetime(holders) {}
+    }
+
+    @Test("a body that has begun goes on beside many that began and stopped")
+    func begun() {
+        let budget = ByteBudget(total: 64 << 20, largest: 20 << 20)
+        let good = Body()
+        #expect(budget.take(60 << 10, for: .beginning, body: ObjectIdentifier(good)))
+        let holders = (0..<2000).map { _ in Body() }
+        let held = holders.filter { budget.take(60 << 10, for: .beginning, body: ObjectIdentifier($0)) }
+        #expect(held.count > 400 && budget.isShort)
+        // The others wait with what has come of them.
+        var waiting = 0
+        while waiting < 1500, budget.changeBeside(4 << 10, beginnings: 4 << 10, .whole) { waiting += 1 }
+        #expect(waiting == 1500)
+        for _ in 0..<80 { #expect(budget.take(64 << 10, for: .large, body: ObjectIdentifier(good))) }
+        #expect(budget.used <= (64 - 20) << 20)
         withExtendedLifetime(holders) {}
     }
 
@@ -226,7 +249,8 @@ struct ByteBudgetTests {
         for step in 0..<20_000 {
             if bodies.count < 12 {
                 bodies.append(
-                    (Body(), 0, .random(in: 1...300, using: &random), Bool.random(using: &random) ? .small : .large))
+                    (Body(), 0, .random(in: 1...300, using: &random), Bool.random(using: &random) ? .small : .beginning)
+                )
             }
             // Everybody asks once; if none of them gets anything, they are stuck.
             var moved = false
@@ -237,6 +261,7 @@ struct ByteBudgetTests {
                 let claim = isLast && Bool.random(using: &random) ? .arrived : bodies[index].claim
                 guard budget.take(more, for: claim, body: ObjectIdentifier(bodies[index].body)) else { continue }
                 bodies[index].has += more
+                if bodies[index].claim == .beginning { bodies[index].claim = .large }
                 moved = true
             }
             for done in bodies.filter({ $0.has == $0.wants }) {

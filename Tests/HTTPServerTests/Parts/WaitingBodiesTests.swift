@@ -44,6 +44,20 @@ struct WaitingBodiesTests {
         #expect(ask(&waiting) { $0 < 1000 ? .small : nil }.prefix(2) == [0, 5000])
     }
 
+    @Test("a body that goes on is not behind a thousand that would begin")
+    func begun() {
+        var waiting = WaitingBodies()
+        for id in Int32(0)..<1000 { waiting.append(id, .beginning) }
+        waiting.append(5000, .large)
+        waiting.append(5001, .small)
+        waiting.append(5002, .large)
+        waiting.roomCameBack()
+        #expect(ask(&waiting) { $0 < 1000 ? .beginning : nil }.prefix(5) == [5001, 5000, 0, 5002, 1])
+        #expect(waiting.count == 1000 && waiting.first { _ in true } != nil)
+        waiting.append(5000, .large)
+        #expect(waiting.first { _ in true } == 5000, "of those that have begun")
+    }
+
     @Test("where there is too little a bounded number is asked, the next ones in the next round")
     func bounded() {
         var waiting = WaitingBodies()
@@ -94,7 +108,7 @@ struct WaitingBodiesTests {
                     }
                 }
             default:
-                waiting.append(id, Bool.random(using: &random) ? .small : .large)
+                waiting.append(id, [.small, .large, .beginning][Int.random(in: 0..<3, using: &random)])
                 members.insert(id)
             }
             #expect(waiting.count == members.count, "seed \(seed)")
