@@ -32,6 +32,26 @@ struct FormTests {
         #expect(daemon.stop() == 0)
     }
 
+    @Test func partsAreLimitedWhateverTheyAre() throws {
+        let daemon = try Daemon()
+        let picture = try Data(contentsOf: BadInputTests.seven)
+        func answer(others: Int) throws -> Answer {
+            let field = "--x\r\nContent-Disposition: form-data; name=a\r\n\r\n\r\n"
+            var body = Data(String(repeating: field, count: others).utf8)
+            body += Data("--x\r\nContent-Disposition: form-data; name=image\r\n\r\n".utf8) + picture
+            body += Data("\r\n--x--\r\n".utf8)
+            return try Curl.run(
+                daemon.url + "/v1/classify",
+                ["-H", "Content-Type: multipart/form-data; boundary=x", "--data-binary", "@-"], input: body)
+        }
+        #expect(try answer(others: 1000).topLabel == "7")
+        for others in [1064, 300_000] {
+            let refused = try answer(others: others)
+            #expect(refused.status == 413 && refused.error.contains("1064"), "\(refused.text)")
+        }
+        #expect(daemon.stop() == 0)
+    }
+
     @Test func aPictureIsNamedImageOrFileOrIsTheOnlyFile() throws {
         let daemon = try Daemon()
         for name in ["image", "file", "upload"] {

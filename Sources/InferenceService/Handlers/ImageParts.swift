@@ -20,6 +20,8 @@ struct ImageParts {
         var isPicture: Bool { headers.name == "image" || headers.name == "file" }
     }
 
+    /// Parts beside the pictures: far more than any form has.
+    private static let mostOthers = 1000
     /// Longer text is not a parameter's value.
     private static let longestParameter = 1024
 
@@ -46,11 +48,12 @@ struct ImageParts {
         var part: Part?
         var count = 0, problem: ServiceError?
         var limits = WireLimits()
-        limits.multipartParts = .max
+        // Not the pictures alone: a body of parts without contents has hundreds of thousands of them.
+        limits.multipartParts = most + Self.mostOthers
         var decoder = MultipartDecoder(boundary: boundary, limits: limits)
         let failure: WireError? = body.withUnsafeBytes { bytes in
             do throws(WireError) {
-                try decoder.feed(bytes) { event in
+                try decoder.feed(bytes) { (event) throws(WireError) in
                     switch event {
                     case .partBegin(let headers):
                         count += 1
@@ -66,12 +69,11 @@ struct ImageParts {
                             let text = bytes[part.range].prefix(Self.longestParameter)
                             parameters.append((part.headers.name, String(decoding: text, as: UTF8.self)))
                         }
-                        if pictures.count > most || others.count > most, problem == nil {
+                        if pictures.count > most || others.count > most {
                             problem = .badRequest(
                                 "the multipart body has more than \(most) pictures: the limit (max_batch)"
                             )
-                            pictures = []
-                            others = []
+                            throw WireError(.badRequest, message: "", label: "multipart_parts")
                         }
                     case .end: break
                     }
@@ -82,8 +84,8 @@ struct ImageParts {
                 return error
             }
         }
-        if let failure { throw ServiceError(failure) }
         if let problem { throw problem }
+        if let failure { throw ServiceError(failure) }
         if pictures.isEmpty, others.count == 1 { swap(&pictures, &others) }
         if let other = others.first {
             throw .badRequest(
