@@ -2,7 +2,7 @@ import CJPEG
 
 /// Makes the tensor that a model takes of a picture's bytes.
 ///
-/// One pipeline serves any number of threads at once; it keeps the memory of calls that are over for the next ones.
+/// One pipeline serves any number of threads at once; the memory of calls that are over is kept for the next ones of any pipeline.
 public final class ImagePipeline: Sendable {
     /// What is made.
     public let spec: ImageTensorSpec
@@ -11,7 +11,8 @@ public final class ImagePipeline: Sendable {
 
     private let tables: ElementTables
     private let packing: RowPacking?
-    private let pool = ScratchPool(limit: 16)
+    /// One for all pipelines: what is kept does not grow with their number.
+    private static let pool = ScratchPool(limit: 32)
 
     /// The longest side of a picture: what libjpeg decodes at most, and what JPEG can have. It bounds the work that a row can
     /// cause.
@@ -35,8 +36,8 @@ public final class ImagePipeline: Sendable {
         try PictureHeader.read(bytes).info
     }
 
-    /// Releases the memory that is kept for the next calls: for when none come.
-    public func releaseMemory() { pool.releaseAll() }
+    /// Releases the memory that is kept for the next calls of any pipeline: for when none come.
+    public static func releaseMemory() { pool.releaseAll() }
 
     /// Decodes, orients, crops and scales a picture, and writes the tensor.
     ///
@@ -57,8 +58,8 @@ public final class ImagePipeline: Sendable {
         }
         let header = try PictureHeader.read(bytes, isCancelled: isCancelled)
         try judge(header)
-        let scratch = pool.take()
-        defer { pool.give(scratch) }
+        let scratch = Self.pool.take()
+        defer { Self.pool.give(scratch) }
         defer { scratch.jpeg.close() }
         let plan = plan(bytes, header: header, options: options, scratch: scratch)
         let rows = try open(
@@ -87,8 +88,8 @@ public final class ImagePipeline: Sendable {
 
     /// As `prepare` would, for those who only want to know.
     func plan(_ bytes: UnsafeRawBufferPointer, header: PictureHeader, options: ImageDecodeOptions) -> DecodePlan {
-        let scratch = pool.take()
-        defer { pool.give(scratch) }
+        let scratch = Self.pool.take()
+        defer { Self.pool.give(scratch) }
         return plan(bytes, header: header, options: options, scratch: scratch)
     }
 

@@ -40,6 +40,7 @@ package struct Settings: Sendable, Hashable {
 
     // Pictures.
     package var maxPixels = 64_000_000
+    package var maxTotalDecode: Int?
     package var maxBatch = 64
     package var tolerateTruncated = false
 

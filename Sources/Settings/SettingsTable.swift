@@ -174,6 +174,11 @@ package enum SettingsTable {
                 "Maximum size of a picture in pixels (width times height), read from its header before it is "
                     + "decoded."
             ),
+            .automaticBytes(
+                "max_total_decode", \.maxTotalDecode, 1...(1 << 40),
+                "Memory for all pictures that are being decoded, of all models together. At the limit requests wait for the "
+                    + "pictures before them; a picture that needs more than this is decoded alone. auto: half of the memory that "
+                    + "this process may use."),
             .integer("max_batch", \.maxBatch, 1...10_000, "Maximum number of pictures, or items, in one request."),
             .bool(
                 "tolerate_truncated", \.tolerateTruncated,

@@ -3,15 +3,32 @@ import Foundation
 /// A black PNG of any size in few bytes: what keeps a decoder busy for as long as a test needs.
 enum CancellationPicture {
     /// 6 KB for each million pixels. 60 million take about a tenth of a second to decode.
-    static func png(width: Int, height: Int) -> Data {
+    ///
+    /// - Parameters:
+    ///   - isInterlaced: decoders hold the whole picture then.
+    ///   - hasColor: 4 bytes a pixel, in the file and where it is held.
+    static func png(width: Int, height: Int, isInterlaced: Bool = false, hasColor: Bool = false) -> Data {
         var png = Data([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A])
         var header = Data()
         for value in [width, height] { header.append(bigEndian: UInt32(value)) }
-        header += [8, 0, 0, 0, 0]  // 8 bits, grey, deflate, no filter but the rows' own, not interlaced
+        // 8 bits, grey or RGBA, deflate, no filter but the rows' own, not interlaced or Adam7
+        header += [8, hasColor ? 6 : 0, 0, 0, isInterlaced ? 1 : 0]
         append("IHDR", header, to: &png)
-        append("IDAT", zeros((width + 1) * height), to: &png)
+        append(
+            "IDAT", zeros(length(width, height, bytes: hasColor ? 4 : 1, isInterlaced: isInterlaced)), to: &png)
         append("IEND", Data(), to: &png)
         return png
+    }
+
+    /// The length of the data: each row of each pass has a byte that names its filter.
+    private static func length(_ width: Int, _ height: Int, bytes: Int, isInterlaced: Bool) -> Int {
+        guard isInterlaced else { return (width * bytes + 1) * height }
+        // Where each pass of Adam7 begins, and its steps (PNG specification, section 8.2).
+        let passes = [(0, 0, 8, 8), (4, 0, 8, 8), (0, 4, 4, 8), (2, 0, 4, 4), (0, 2, 2, 4), (1, 0, 2, 2), (0, 1, 1, 2)]
+        return passes.reduce(0) { sum, pass in
+            let columns = (width - pass.0 + pass.2 - 1) / pass.2, rows = (height - pass.1 + pass.3 - 1) / pass.3
+            return sum + (columns > 0 ? (columns * bytes + 1) * rows : 0)
+        }
     }
 
     /// A zlib stream of zeros: one literal, then matches of the length 258 at the distance 1 in the fixed code

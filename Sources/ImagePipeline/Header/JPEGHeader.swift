@@ -1,7 +1,11 @@
 /// Walks a JPEG's marker segments up to the first scan.
 enum JPEGHeader {
-    /// - Parameter isCancelled: asked between batches of segments.
-    static func read(_ reader: ByteReader, isCancelled: () -> Bool) throws(ImageError) -> PictureHeader {
+    /// - Parameters:
+    ///   - countsScans: whether the scans are counted, for which the whole file is looked through.
+    ///   - isCancelled: asked between batches of segments.
+    static func read(
+        _ reader: ByteReader, countsScans: Bool = true, isCancelled: () -> Bool
+    ) throws(ImageError) -> PictureHeader {
         var offset = 2
         var size: (width: Int, height: Int)?
         var exif: [ByteReader] = []
@@ -10,6 +14,7 @@ enum JPEGHeader {
         var chromaUnevenness = 1.0
         var isProgressive = false
         var components = 0
+        var coefficientBytes = 0
         while true {
             segments += 1
             if segments.isMultiple(of: PictureHeader.batch), isCancelled() { throw .cancelled }
@@ -35,6 +40,7 @@ enum JPEGHeader {
                 isProgressive = marker & 3 == 2
                 components = reader.byte(offset + 7).map(Int.init) ?? 0
                 chromaUnevenness = Self.chromaUnevenness(reader, components: offset + 7)
+                coefficientBytes = Self.coefficientBytes(reader, width: width, height: height, components: offset + 7)
             case 0xE1 where reader.has("Exif\0\0", at: offset + 2):
                 if exif.count < mostEXIF { exif.append(reader.slice(offset + 8, length - 8)) }
             case 0xE1 where reader.has(xmpName, at: offset + 2):
@@ -50,7 +56,8 @@ enum JPEGHeader {
                 header.pixels = offset
                 let together = reader.byte(offset + 2).map(Int.init) ?? 0
                 if isProgressive || together < components {
-                    header.scans = try scans(reader, from: offset, isCancelled: isCancelled)
+                    header.coefficientBytes = coefficientBytes
+                    if countsScans { header.scans = try scans(reader, from: offset, isCancelled: isCancelled) }
                 }
                 return header
             default:
@@ -95,6 +102,19 @@ enum JPEGHeader {
             unevenness = max(unevenness, across / down, down / across)
         }
         return unevenness
+    }
+
+    /// What libjpeg allocates for the coefficients of a whole picture: blocks of 64, 2 bytes each, in whole MCUs.
+    private static func coefficientBytes(_ reader: ByteReader, width: Int, height: Int, components: Int) -> Int {
+        let count = reader.byte(components).map(Int.init) ?? 0
+        // A factor of 0 is libjpeg's to refuse.
+        let factors = (0..<count).map { Int(reader.byte(components + 2 + $0 * 3) ?? 0) }
+        let across = max(1, factors.map { $0 >> 4 }.max() ?? 1), down = max(1, factors.map { $0 & 15 }.max() ?? 1)
+        return factors.reduce(0) { sum, factor in
+            let columns = (width * (factor >> 4) + across * 8 - 1) / (across * 8) + (factor >> 4)
+            let rows = (height * (factor & 15) + down * 8 - 1) / (down * 8) + (factor & 15)
+            return sum + columns * rows * 128
+        }
     }
 
     /// How many scans there are, this one included, whose length stands at `start`: up to the end marker, as many cameras write a

@@ -7,6 +7,8 @@ struct PictureHeader {
     var chromaUnevenness = 1.0
     /// Scans of a JPEG, where there may be many: progressive, or components apart. 1 for everything else.
     var scans = 1
+    /// What a JPEG in several scans keeps until the last one: 2 bytes for each coefficient. 0 for everything else.
+    var coefficientBytes = 0
     /// Where the pixels begin: a JPEG's first scan, the image data of a WebP that is not an animation.
     var pixels = 0
     /// The bytes that hold the pixels, with the size they have: of a WebP animation, one frame.

@@ -154,7 +154,7 @@ extension Model {
         var items: [FilledItem] = []
         for item in 0..<count {
             items.append(
-                try fill(item, of: count, in: wholes, options: options) { (input) throws(InferenceError) in
+                try await fill(item, of: count, in: wholes, options: options) { (input) throws(InferenceError) in
                     try check(item)
                     return try value(item, input)
                 })
@@ -191,7 +191,7 @@ extension Model {
                 continue
             }
             var times = StageTimes()
-            times.queue = queue
+            times.queue = queue &+ item.waited
             times.decode = item.decode
             times.inference = inference
             let reading = MonotonicInstant.now
@@ -225,8 +225,8 @@ extension Model {
     private struct FilledItem {
         var image: ImageInfo?
         var failure: InferenceError?
-        /// Nanoseconds.
-        var decode: UInt64 = 0
+        /// Nanoseconds of decoding, and of waiting for memory to decode in.
+        var decode: UInt64 = 0, waited: UInt64 = 0
     }
 
     /// Puts one item into its part of the tensors.
@@ -234,7 +234,7 @@ extension Model {
     private func fill(
         _ item: Int, of count: Int, in wholes: [any EngineTensor], options: PredictionOptions,
         value: (InputPlan) throws(InferenceError) -> FeatureValue?
-    ) throws(InferenceError) -> FilledItem {
+    ) async throws(InferenceError) -> FilledItem {
         let start = MonotonicInstant.now
         let deadline = options.deadline
         let filler = InputFiller(options: options) {
@@ -248,18 +248,24 @@ extension Model {
                     try filler.fillMissing(part, plan: input)
                     continue
                 }
+                let room = try await decodeRoom(for: value, plan: input, until: deadline)
+                defer { room?.release() }
+                result.waited &+= room?.waited ?? 0
                 let info = try filler.fill(part, with: value, plan: input)
                 result.image = info ?? result.image
             } catch {
-                if case .image(.cancelled, _) = error {
+                switch error {
+                case .image(.cancelled, _):
                     throw Task.isCancelled ? .cancelled(stage: .decode) : .deadlineExceeded(stage: .decode)
+                case .cancelled, .refused: throw error
+                default: break
                 }
                 result.failure = error
                 // The result is not read; but numbers that were never written make slow arithmetic.
                 part.zero()
             }
         }
-        result.decode = MonotonicInstant.now.nanoseconds(since: start)
+        result.decode = MonotonicInstant.now.nanoseconds(since: start) &- result.waited
         return result
     }
 }

@@ -63,6 +63,8 @@ extension Model {
         defer { tensors.giveBack(filled) }
 
         var image: ImageInfo?
+        // Nanoseconds that pictures waited for memory to be decoded in.
+        var waited: UInt64 = 0
         let deadline = options.deadline
         let filler = InputFiller(options: options) {
             Task.isCancelled || (deadline.map { MonotonicInstant.now >= $0 } ?? false)
@@ -73,6 +75,9 @@ extension Model {
                     try filler.fillMissing(filled.tensors[position], plan: input)
                     continue
                 }
+                let room = try await decodeRoom(for: value, plan: input, until: deadline)
+                defer { room?.release() }
+                waited &+= room?.waited ?? 0
                 image = try filler.fill(filled.tensors[position], with: value, plan: input) ?? image
             } catch {
                 if case .image(.cancelled, _) = error {
@@ -82,7 +87,8 @@ extension Model {
             }
         }
         let prepared = MonotonicInstant.now
-        times.decode = prepared.nanoseconds(since: admitted)
+        times.queue += waited
+        times.decode = prepared.nanoseconds(since: admitted) &- waited
 
         let pooled: RequestPool.PooledRequest
         do throws(AdmissionError) {

@@ -121,7 +121,6 @@ public final class Model: Sendable {
 
     /// Releases what is kept for the next predictions: for when none come.
     func releaseMemory() {
-        for input in plan.inputs { if case .image(let pipeline) = input.kind { pipeline.releaseMemory() } }
         tensors.releaseAll()
     }
 

@@ -1,4 +1,5 @@
 internal import FlowControl
+internal import ImagePipeline
 internal import Synchronization
 public import SystemSupport
 
@@ -511,6 +512,7 @@ public final class ModelRepository: Sendable {
     /// Releases what models keep for the next predictions: for when none come.
     package func releaseMemory() {
         for item in items.withLock({ Array($0.values.joined()) }) { item.readyModel?.releaseMemory() }
+        ImagePipeline.releaseMemory()
     }
 
     /// Where the highest version of a model is: its folder or file.

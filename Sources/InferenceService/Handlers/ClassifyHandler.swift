@@ -89,6 +89,8 @@ struct ClassifyHandler: Sendable {
         defer { slot.release() }
         let result: PreprocessedImage
         do throws(InferenceError) {
+            let room = try await job.model.decodeRoom(for: image, options: job.options)
+            defer { room?.release() }
             result = try job.model.preprocess(image, options: job.options)
         } catch {
             throw ServiceError(error)

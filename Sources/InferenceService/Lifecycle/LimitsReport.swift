@@ -59,6 +59,9 @@ package struct LimitsReport: Sendable {
                 reason: plan.answerBudget.reason,
                 isLowered: false),
             number("max_pixels", sizing.pixels, configured: settings.maxPixels),
+            Row(
+                name: "max_total_decode", value: Units.bytes(plan.decodeBudget.value), reason: plan.decodeBudget.reason,
+                isLowered: false),
             number("max_connections", sizing.connections, configured: settings.maxConnections),
         ]
     }

@@ -1,5 +1,6 @@
 internal import FlowControl
 package import HTTPServer
+internal import Inference
 internal import Settings
 internal import Synchronization
 
@@ -18,6 +19,7 @@ package final class LimitsWatch: Sendable {
         self.server = server
         rows = Mutex(LimitsReport(plan).rows)
         self.log = log
+        DecodeBudget.shared.use(total: plan.decodeBudget.value)
     }
 
     /// Whether a plan has other numbers than those in force.
@@ -31,6 +33,7 @@ package final class LimitsWatch: Sendable {
             log.notice("limits: \(row.name) is \(row.value) now, and was \(before): \(row.reason)")
         }
         rows.withLock { $0 = next }
+        DecodeBudget.shared.use(total: plan.decodeBudget.value)
         server.use(
             maxBodyBytes: plan.sizing.bodyBytes.value, maxTotalBodyBytes: plan.sizing.bodyBudgetBytes.value,
             maxTotalAnswerBytes: plan.answerBudget.value, maxConnections: plan.sizing.connections.value)

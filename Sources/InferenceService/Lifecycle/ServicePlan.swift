@@ -163,6 +163,13 @@ package struct ServicePlan {
         return configuration
     }
 
+    /// Memory of all pictures that are decoded at a time.
+    var decodeBudget: Derived<Int> {
+        if let given = settings.maxTotalDecode { return Derived(given, because: "as configured") }
+        let memory = Int(clamping: resources.memoryBytes.value)
+        return Derived(max(1 << 20, memory / 2), because: "half of the memory (\(Units.bytes(memory)))")
+    }
+
     /// Memory of all answers that wait for their clients.
     var answerBudget: Derived<Int> {
         if let given = settings.maxTotalAnswers { return Derived(given, because: "as configured") }

@@ -12,6 +12,7 @@ struct MetricsPage {
     let metrics: ServiceMetrics
     let records: [ModelRecord]
     let server: HTTPServerStatistics
+    let decoding: DecodeBudget.Usage
     let settings: Settings
     let isReady: Bool
     let suppressedLogLines: UInt64
@@ -23,6 +24,7 @@ struct MetricsPage {
         writeBuild(to: &text)
         writeModels(to: &text)
         writeFlow(to: &text)
+        writeDecoding(to: &text)
         writeStages(to: &text)
         writeRequests(to: &text)
         writeConnections(to: &text)
@@ -136,6 +138,16 @@ struct MetricsPage {
             "ocelli_cancelled_total", .counter,
             "Requests whose client went away, by the stage that they were in: from then on they cost nothing.")
         for (stage, count) in metrics.cancelled { text.sample("ocelli_cancelled_total", [("stage", stage)], count) }
+    }
+
+    private func writeDecoding(to text: inout MetricsText) {
+        text.single(
+            "ocelli_decode_bytes", .gauge,
+            "Memory of pictures that are being decoded, in bytes; small ones do not count.", decoding.used)
+        text.single("ocelli_decode_bytes_limit", .gauge, "The most memory of such pictures at once.", decoding.total)
+        text.single(
+            "ocelli_decodes_waiting", .gauge, "Pictures that wait to be decoded because of that limit.",
+            decoding.waiting)
     }
 
     private func writeStages(to text: inout MetricsText) {

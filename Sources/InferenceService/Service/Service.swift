@@ -240,7 +240,8 @@ package final class Service: HTTPResponder {
     private func metricsPage(_ settings: Settings) -> HTTPResponse {
         let page = MetricsPage(
             metrics: metrics, records: repository.records,
-            server: server.withLock { $0.server }?.statistics ?? HTTPServerStatistics(), settings: settings,
+            server: server.withLock { $0.server }?.statistics ?? HTTPServerStatistics(),
+            decoding: DecodeBudget.shared.usage, settings: settings,
             isReady: repository.isReady(when: settings.readyCondition) && !isDraining.load(ordering: .relaxed),
             suppressedLogLines: log.suppressedLines, lostLogLines: log.lostLines)
         return HTTPResponse(

@@ -121,6 +121,28 @@ extension SettingsTrial {
             },
         ])
 
+    static let decoding = SettingsTrial(
+        title: "the memory of all pictures that are decoded at a time", settings: ["max_total_decode": "2MiB"],
+        checks: [
+            "max_total_decode": { running in
+                // Held whole, in 40 MB each, which is more than there is: one is decoded, the others wait.
+                let picture = CancellationPicture.png(width: 3200, height: 3200, isInterlaced: true)
+                let head = "POST /v1/classify HTTP/1.1\r\nHost: x\r\nContent-Length: \(picture.count)\r\n\r\n"
+                let clients = try (0..<3).map { _ in try RawClient(running.url) }
+                for client in clients { client.offer(Data(head.utf8) + picture) }
+                var waiting = 0.0
+                try eventually(within: 3) {
+                    waiting = max(waiting, try running.metric("ocelli_decodes_waiting"))
+                    return waiting > 0
+                }
+                let answers = clients.filter { $0.receive(seconds: 20).contains(" 200 OK") }.count
+                let limit = try running.metric("ocelli_decode_bytes_limit")
+                return unless(
+                    waiting > 0 && limit == 2_097_152 && answers == 3,
+                    "\(waiting) waited, the limit is \(limit), \(answers) were answered")
+            }
+        ])
+
     static let totals = SettingsTrial(
         title: "all bodies and all answers together, and a body's time",
         settings: ["max_total_body": "64KiB", "max_total_answers": "128KiB", "body_timeout": "1s"],

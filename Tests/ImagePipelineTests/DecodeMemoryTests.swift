@@ -1,0 +1,55 @@
+import ImagePipeline
+import Testing
+
+/// What a picture takes while it is decoded is known from its header.
+@Suite struct DecodeMemoryTests {
+    private func memory(_ bytes: [UInt8], _ limits: ImageLimits = ImageLimits()) throws -> Int {
+        let pipeline = try ImagePipeline(spec: ImageTensorSpec(width: 16, height: 16), limits: limits)
+        return bytes.withUnsafeBytes { pipeline.memoryToDecode($0) }
+    }
+
+    /// The decoder's own word: what it would hold of a picture is in its refusal.
+    @Test(arguments: Fixtures.names) func isWhatTheDecoderHolds(_ file: String) throws {
+        let bytes = try Fixtures.bytes(file)
+        let info = try ImagePipeline.probe(bytes)
+        let rows = (info.width + info.height) * 512
+        var spec = ImageTensorSpec(width: 16, height: 16)
+        spec.cropAndScale = .scaleFill
+        let strict = try ImagePipeline(spec: spec, limits: ImageLimits(maxBytes: 0))
+        var held = 0
+        do {
+            _ = try strict.tensor(bytes)
+        } catch ImageError.tooMuchMemory(let needed, _, _) {
+            held = needed
+        }
+        let found = try memory(bytes)
+        // Twice as much of WebPs that are lossless or have transparency: libwebp has pixels of its own. Four times as much of interlaced
+        // PNGs of one channel: the header does not say what they become.
+        #expect(found >= held + rows && found <= held * 4 + rows + 100_000, "\(file): \(found), holds \(held)")
+        if held == 0 { #expect(found == rows, "\(file)") }
+    }
+
+    @Test func someAreHeldWhole() throws {
+        #expect(Fixtures.names.count > 60)
+        for (file, least) in [
+            ("scene-progressive.jpg", 150 * 113 * 2), ("rgba-8-interlaced.png", 32 * 4),
+            ("scene-lossy.webp", 90 * 70 * 4),
+        ] {
+            let bytes = try Fixtures.bytes(file)
+            let info = try ImagePipeline.probe(bytes)
+            #expect(try memory(bytes) >= (info.width + info.height) * 512 + least, "\(file)")
+        }
+    }
+
+    @Test func whatIsRefusedTakesNothing() throws {
+        #expect(try memory([]) == 0)
+        #expect(try memory(Array("GIF89a".utf8)) == 0)
+        let bytes = try Fixtures.bytes("rgb-8-interlaced.png")
+        for count in 0..<60 { _ = try memory(Array(bytes.prefix(count))) }
+        var bomb = bytes
+        bomb[16...23] = [0x7F, 0xFF, 0xFF, 0xFF, 0x7F, 0xFF, 0xFF, 0xFF]
+        #expect(try memory(bomb) == 0)
+        #expect(try memory(bomb, ImageLimits(maxPixels: .max)) == 0, "sides that no format has")
+        #expect(try memory(bytes, ImageLimits(maxPixels: 1)) == 0)
+    }
+}

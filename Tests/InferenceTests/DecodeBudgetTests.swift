@@ -1,0 +1,164 @@
+import FlowControl
+import Inference
+import SystemSupport
+import TestSupport
+import Testing
+
+/// The memory of all pictures that are decoded at a time.
+@Suite struct DecodeBudgetTests {
+    private let mebibyte = 1 << 20
+
+    private func until(_ condition: () -> Bool) async throws {
+        for _ in 0..<2000 {
+            if condition() { return }
+            try await Task.sleep(for: .milliseconds(5))
+        }
+        Issue.record("waited in vain")
+    }
+
+    /// What becomes of a picture that asks for room.
+    private func ask(
+        _ budget: DecodeBudget, _ bytes: Int, until deadline: MonotonicInstant? = nil
+    ) -> Task<Result<DecodeBudget.Room?, AdmissionError>, Never> {
+        Task {
+            do throws(AdmissionError) {
+                return .success(try await budget.take(bytes, until: deadline))
+            } catch {
+                return .failure(error)
+            }
+        }
+    }
+
+    @Test func nothingIsBoundedAtFirst() async throws {
+        let budget = DecodeBudget()
+        let rooms = [try await budget.take(1 << 40, until: nil), try await budget.take(1 << 40, until: nil)]
+        #expect(budget.usage.used == 2 << 40 && rooms.allSatisfy { $0?.waited == 0 })
+        for room in rooms { room?.release() }
+        #expect(budget.usage.used == 0 && budget.usage.waiting == 0)
+    }
+
+    @Test func smallPicturesNeedNone() async throws {
+        let budget = DecodeBudget()
+        budget.use(total: 1)
+        let large = try await budget.take(mebibyte, until: nil)
+        #expect(large != nil && budget.usage.used == mebibyte)
+        let small = try await budget.take(DecodeBudget.free - 1, until: nil)
+        #expect(small == nil)
+        large?.release()
+    }
+
+    @Test func nobodyOvertakes() async throws {
+        let budget = DecodeBudget()
+        budget.use(total: 100 * mebibyte)
+        let first = try await budget.take(60 * mebibyte, until: nil)
+        let large = ask(budget, 80 * mebibyte)
+        try await until { budget.usage.waiting == 1 }
+        // There would be room for these.
+        let small = ask(budget, 20 * mebibyte)
+        try await until { budget.usage.waiting == 2 }
+        #expect(budget.usage.used == 60 * mebibyte)
+        first?.release()
+        let rooms = try [await large.value.get(), await small.value.get()]
+        #expect(budget.usage.used == 100 * mebibyte && rooms.allSatisfy { ($0?.waited ?? 0) > 0 })
+        for room in rooms { room?.release() }
+        #expect(budget.usage.used == 0 && budget.usage.waiting == 0)
+    }
+
+    @Test func whatIsLargerThanEverythingIsDecodedAlone() async throws {
+        let budget = DecodeBudget()
+        budget.use(total: 10 * mebibyte)
+        let first = try await budget.take(2 * mebibyte, until: nil)
+        let large = ask(budget, 50 * mebibyte)
+        try await until { budget.usage.waiting == 1 }
+        first?.release()
+        let room = try await large.value.get()
+        #expect(budget.usage.used == 50 * mebibyte)
+        let next = ask(budget, 2 * mebibyte)
+        try await until { budget.usage.waiting == 1 }
+        room?.release()
+        try await next.value.get()?.release()
+        #expect(budget.usage.used == 0)
+    }
+
+    @Test func aWaitEndsWithItsDeadlineOrItsTask() async throws {
+        let budget = DecodeBudget()
+        budget.use(total: 10 * mebibyte)
+        let first = try await budget.take(10 * mebibyte, until: nil)
+        await #expect(throws: AdmissionError.deadlineExceeded) {
+            try await budget.take(mebibyte, until: .now.advanced(by: .milliseconds(20)))
+        }
+        await #expect(throws: AdmissionError.deadlineExceeded) { try await budget.take(mebibyte, until: .now) }
+        let cancelled = ask(budget, 9 * mebibyte)
+        let behind = ask(budget, mebibyte)
+        try await until { budget.usage.waiting == 2 }
+        cancelled.cancel()
+        await #expect(throws: AdmissionError.cancelled) { try await cancelled.value.get() }
+        let early = Task { () -> Result<DecodeBudget.Room?, AdmissionError> in
+            while !Task.isCancelled { await Task.yield() }
+            do throws(AdmissionError) {
+                return .success(try await budget.take(mebibyte, until: nil))
+            } catch {
+                return .failure(error)
+            }
+        }
+        early.cancel()
+        await #expect(throws: AdmissionError.cancelled) { try await early.value.get() }
+        #expect(budget.usage.waiting == 1)
+        first?.release()
+        try await behind.value.get()?.release()
+        #expect(budget.usage.used == 0 && budget.usage.waiting == 0)
+    }
+
+    @Test func anotherBoundCountsAtOnce() async throws {
+        let budget = DecodeBudget()
+        budget.use(total: 10 * mebibyte)
+        let first = try await budget.take(10 * mebibyte, until: nil)
+        let second = ask(budget, 5 * mebibyte)
+        try await until { budget.usage.waiting == 1 }
+        budget.use(total: 15 * mebibyte)
+        let room = try await second.value.get()
+        budget.use(total: 1 * mebibyte)
+        let third = ask(budget, mebibyte)
+        try await until { budget.usage.waiting == 1 }
+        first?.release()
+        #expect(budget.usage.waiting == 1)
+        room?.release()
+        try await third.value.get()?.release()
+        #expect(budget.usage.used == 0)
+    }
+
+    @Test(arguments: [UInt64.random(in: 0...UInt64.max), 5])
+    func theBoundHoldsAndAllComeThrough(seed: UInt64) async throws {
+        let budget = DecodeBudget()
+        let total = 40 * mebibyte
+        budget.use(total: total)
+        let most = Guarded(0)
+        let ended = await withTaskGroup(of: String.self) { group in
+            for number in 0..<600 {
+                var random = SplitMix(seed: seed &+ UInt64(number))
+                let bytes = Int.random(in: mebibyte...30 * mebibyte, using: &random)
+                let deadline: MonotonicInstant? =
+                    number % 7 == 0 ? .now.advanced(by: .milliseconds(Int.random(in: 0...20, using: &random))) : nil
+                group.addTask {
+                    do throws(AdmissionError) {
+                        let room = try await budget.take(bytes, until: deadline)
+                        let used = budget.usage.used
+                        most.withLock { $0 = max($0, used) }
+                        await Task.yield()
+                        room?.release()
+                        return "decoded"
+                    } catch {
+                        return error.label
+                    }
+                }
+                if number % 50 == 49 { await Task.yield() }
+            }
+            var ended: [String: Int] = [:]
+            for await end in group { ended[end, default: 0] += 1 }
+            return ended
+        }
+        #expect(most.withLock { $0 } <= total, "seed \(seed)")
+        #expect((ended["decoded"] ?? 0) >= 600 - 86 && ended.values.reduce(0, +) == 600, "seed \(seed): \(ended)")
+        #expect(ended["cancelled"] == nil && budget.usage.used == 0 && budget.usage.waiting == 0, "seed \(seed)")
+    }
+}
