@@ -196,6 +196,24 @@ struct CoreMLTests {
         }
     }
 
+    /// Scale, bias and order of colors are those of each network.
+    @Test func networksOfAPipelineScaleTheirOwnPictures() throws {
+        let all = try #require(try expected()["pipelines"] as? [String: [String: [Double]]])
+        let folder = try Folder(all.keys.map { Self.product.appendingPathComponent("\($0).mlmodel") })
+        let daemon = try Daemon(["--models", folder.url.path])
+        defer { daemon.stop() }
+        let red = Self.product.appendingPathComponent("red.png")
+        for (name, outputs) in all {
+            let answer = try Curl.post(red, to: daemon.url + "/v1/models/\(name)/predict")
+            for (output, wanted) in outputs {
+                let found = try #require(
+                    (answer.json["outputs"] as? [String: Any])?[output] as? [Double], "\(answer.text)")
+                #expect(zip(found, wanted).allSatisfy { close($0, $1, 1e-4) }, "\(output): \(found), not \(wanted)")
+                #expect(found.count == wanted.count)
+            }
+        }
+    }
+
     @Test func modelJSONFixesBiasesOfTheWrongSign() throws {
         let folder = try Folder()
         let file = Self.product.appendingPathComponent("colors_mean.mlmodel")
@@ -300,14 +318,51 @@ struct CoreMLTests {
         let number = try predict(daemon, "tickets", "{\"day\": 3}")
         #expect(number.status == 400)
         #expect(number.error.contains("\"day\": expected a string"), "\(number.text)")
-        let infer = try Curl.run(
+        for body in ["[\"weekend\"]", "[\"weekend\", null]", "{\"inputs\": [\"weekend\"]}"] {
+            let ordered = try predict(daemon, "tickets", body)
+            #expect(close((ordered.json["outputs"] as? [String: Any])?["price"], 30.5), "\(body): \(ordered.text)")
+        }
+    }
+
+    @Test func stringsAreBytesOfTheOpenInferenceProtocol() throws {
+        let folder = try Folder([
+            Self.product.appendingPathComponent("tickets.mlmodel"),
+            Self.fixtures.appendingPathComponent("classical/dict_vectorizer.mlmodel"),
+        ])
+        let daemon = try Daemon(["--models", folder.url.path])
+        defer { daemon.stop() }
+        func infer(_ model: String, _ input: String, _ more: String = "") throws -> Answer {
+            try Curl.run(
+                daemon.url + "/v2/models/\(model)/infer", ["--data-binary", "{\"inputs\": [{\(input)}\(more)]}"])
+        }
+        let day = "\"name\": \"day\", \"datatype\": \"BYTES\", \"shape\": [1], \"data\": "
+        let distance = ", {\"name\": \"distance\", \"datatype\": \"FP64\", \"shape\": [1], \"data\": [12.5]}"
+        // The weights of the file: 1.5 and 2.5 for the days, 0.25 a kilometer, 3 for all.
+        for (data, more, price) in [("[\"weekday\"]", distance, 1.5 + 0.25 * 12.5 + 3), ("[\"weekend\"]", "", 30.5)] {
+            let answer = try infer("tickets", day + data, more)
+            let output = (answer.json["outputs"] as? [[String: Any]])?.first
+            #expect(close((output?["data"] as? [Any])?.first, price), "\(answer.text)")
+        }
+        for (data, words) in [
+            ("[\"feast\"]", "\"feast\""), ("[3]", "expected a string"), ("[]", "expected 1 string"),
+            ("[\"weekday\", \"weekend\"]", "found more"),
+        ] {
+            let answer = try infer("tickets", day + data)
+            #expect(answer.status == 400 && answer.error.contains(words), "\(data): \(answer.text)")
+        }
+        // Binary data: the length of the string, and the string.
+        let head =
+            "{\"inputs\": [{\"name\": \"day\", \"datatype\": \"BYTES\", \"shape\": [1], "
+            + "\"parameters\": {\"binary_data_size\": 11}}]}"
+        let body = Data(head.utf8) + Data([7, 0, 0, 0]) + Data("weekend".utf8)
+        let binary = try Curl.run(
             daemon.url + "/v2/models/tickets/infer",
-            [
-                "--data-binary",
-                "{\"inputs\": [{\"name\": \"day\", \"datatype\": \"BYTES\", \"shape\": [1], \"data\": [\"a\"]}]}",
-            ])
-        #expect(infer.status == 400)
-        #expect(infer.error.contains("predict"), "\(infer.text)")
+            ["-H", "Inference-Header-Content-Length: \(head.utf8.count)", "--data-binary", "@-"], input: body)
+        let output = (binary.json["outputs"] as? [[String: Any]])?.first
+        #expect(close((output?["data"] as? [Any])?.first, 30.5), "\(binary.text)")
+        let words = try infer(
+            "dict_vectorizer", "\"name\": \"x\", \"datatype\": \"BYTES\", \"shape\": [1], \"data\": [\"a\"]")
+        #expect(words.status == 400 && words.error.contains("/predict"), "\(words.text)")
     }
 
     @Test func everyTypeOfFeatureGoesInAndOut() throws {
@@ -332,6 +387,22 @@ struct CoreMLTests {
         #expect((vector.json["outputs"] as? [String: Any])?["y"] as? [Double] == [0, 3, 0, 1], "\(vector.text)")
         let sparse = try predict(daemon, "one_hot_error_sparse", "{\"color\": \"blue\"}")
         #expect((sparse.json["outputs"] as? [String: Any])?["y"] as? [String: Double] == ["2": 1], "\(sparse.text)")
+    }
+
+    /// Inputs that have no zeros are a word or a key that the model knows.
+    @Test func reportMeasuresModelsOfWordsAndDictionaries() throws {
+        let files = [
+            "product/tickets", "classical/dict_vectorizer", "classical/one_hot_error",
+            "classical/categorical_mapping_integers",
+            "classical/categorical_mapping_strings", "classical/identity",
+        ]
+        for file in files {
+            let path = Self.fixtures.appendingPathComponent("\(file).mlmodel").path
+            let result = try ocelli(["report", path, "--seconds", "50ms", "--json"])
+            #expect(result.status == 0, "\(file): \(result.errors)")
+            let latency = result.json["prediction_ms"] as? [String: Double] ?? [:]
+            #expect((latency["p50"] ?? 0) > 0, "\(file): \(result.text)")
+        }
     }
 
     @Test func theExamplesAreServed() throws {

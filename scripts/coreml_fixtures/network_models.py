@@ -4,7 +4,7 @@ from coremltools.models import datatypes
 from coremltools.models.neural_network import NeuralNetworkBuilder
 
 from .harness import random
-from .network_formulas import conv, pool
+from .network_formulas import bilinear, conv, deconv, pool
 
 F = np.float32
 
@@ -84,6 +84,20 @@ def make(fixtures):
     if "twice" in names:
         answers["twice"] = 2 * (cw @ x + cb)
     fixtures.add("classifier-integers", builder.spec, [({"x": x}, answers)], ["neuralNetworkClassifier"])
+    # ReLU6 as converters wrote it; and the same steps in a place where they are not that.
+    builder = NeuralNetworkBuilder([("x", datatypes.Array(2, 3, 4))], [("y", None), ("z", None)])
+    builder.add_activation("relu", "RELU", "x", "r")
+    builder.add_activation("negative", "LINEAR", "r", "n", [-1.0, 0.0])
+    builder.add_unary("limit", "n", "l", "threshold", alpha=-6.0)
+    builder.add_activation("back", "LINEAR", "l", "y", [-1.0, 0.0])
+    builder.add_activation("minus", "LINEAR", "x", "m", [-1.0, 0.0])
+    builder.add_unary("limit 2", "m", "k", "threshold", alpha=-6.0)
+    builder.add_activation("back 2", "LINEAR", "k", "z", [-1.0, 0.0])
+    x = values("relu6", 2, 3, 4, low=-4.0, high=12.0)
+    for feature in builder.spec.description.output:
+        feature.type.multiArrayType.dataType = 65568
+    fixtures.add("relu6", builder.spec, [({"x": x}, {"y": np.clip(x, 0, 6), "z": np.minimum(x, 6)})],
+                 ["activation (relu)", "activation (linear)", "unary (threshold)"])
     # Open extents.
     builder = NeuralNetworkBuilder([("x", datatypes.Array(2, 3))], [("y", None)], disable_rank5_shape_mapping=True)
     builder.add_reduce_sum("sum", "x", "z", axes=[-1], keepdims=True)
@@ -97,3 +111,32 @@ def make(fixtures):
         x = values(f"open{extent}", 2, extent, low=0.5)
         cases.append(({"x": x}, {"y": x / x.sum(1, keepdims=True)}))
     fixtures.add("flexible-shape", builder.spec, cases, ["flexible shapes"])
+    # Pictures of open sizes, made larger.
+    dw, db = values("open deconvolution w", 3, 2, 3, 3), values("open deconvolution b", 2)
+
+    def enlarged(name, covers, formula, build):
+        builder = NeuralNetworkBuilder([("x", datatypes.Array(3, 4, 5))], [("y", None)])
+        build(builder)
+        ranges = builder.spec.description.input[0].type.multiArrayType.shapeRange.sizeRanges
+        for lower, upper in ((3, 3), (2, 16), (2, -1)):
+            ranges.add(lowerBound=lower, upperBound=upper)
+        builder.spec.description.output[0].type.multiArrayType.dataType = 65568
+        x = [values(f"{name}{extents}", 3, *extents) for extents in ((4, 5), (2, 7), (6, 3))]
+        fixtures.add(name, builder.spec, [({"x": given}, {"y": formula(given)}) for given in x], covers + ["flexible shapes"])
+
+    enlarged("open-upsample-nearest", ["upsample"], lambda x: x.repeat(2, 1).repeat(3, 2), lambda builder: builder.add_upsample("u", 2, 3, "x", "y"))
+    for mode in ("DEFAULT", "ALIGN_CORNERS_TRUE", "ALIGN_CORNERS_FALSE"):
+        enlarged(f"open-upsample-{mode.lower().replace('_', '-')}", ["upsample (bilinear)"],
+                 lambda x: bilinear(x, (x.shape[1] * 2, x.shape[2] * 3), mode), lambda builder: builder.add_upsample("u", 2, 3, "x", "y", "BILINEAR", mode))
+    enlarged("open-deconvolution-same", ["convolution (deconvolution)"],
+             lambda x: deconv(x[None], dw, db, (2, 2))[0][:, :x.shape[1] * 2, :x.shape[2] * 2],
+             lambda builder: builder.add_convolution("d", 3, 2, 3, 3, 2, 2, "same", 1, dw.transpose(2, 3, 0, 1), db, True, is_deconv=True,
+                                                     input_name="x", output_name="y"))
+    enlarged("open-crop", ["crop"], lambda x: x[:, :-1, 1:], lambda builder: builder.add_crop("c", 1, 0, 0, 1, 0, ["x"], "y"))
+    enlarged("open-pixel-shuffle", ["reorganizeData"],
+             lambda x: np.concatenate([x, x[:1]]).reshape(1, 2, 2, *x.shape[1:]).transpose(0, 3, 1, 4, 2).reshape(1, x.shape[1] * 2, x.shape[2] * 2),
+             lambda builder: (builder.add_slice("s", "x", "first", "channel", 0, 1, 1), builder.add_elementwise("e", ["x", "first"], "all", "CONCAT"),
+                              builder.add_reorganize_data("d", "all", "y", "PIXEL_SHUFFLE", 2)))
+    for mode in ("STRICT_ALIGN_ENDPOINTS_MODE", "ALIGN_ENDPOINTS_MODE", "UPSAMPLE_MODE"):
+        enlarged(f"open-resize-{mode.lower().split('_')[0]}", ["resizeBilinear"], lambda x: bilinear(x, (5, 4), mode),
+                 lambda builder: builder.add_resize_bilinear("r", "x", "y", 5, 4, mode))

@@ -3,8 +3,10 @@
 colors.mlmodel        tells a picture's main colour: a network with an image input, scale and bias, and labels
 colors_mean.mlmodel   the same with biases of the wrong sign, as published SqueezeNets have them
 invert.mlmodel        turns a picture into its negative: an image output
+pictures_in_turn.mlmodel, picture_shared.mlmodel   pipelines of two networks: one takes the other's picture; both take the client's
 pixels.mlmodel        a pipeline: a network's features of a picture, then a linear model of scikit-learn's kind
 program.mlpackage     the colors as an ML Program
+squeeze_*.mlmodel     SqueezeNet's shape with biases of the wrong sign, weights of 16, 8, 6 and 4 bits (product_squeeze.py)
 tickets.mlmodel       a pipeline of a word and numbers, one of them optional
 
 It also writes examples/coreml: Colors.mlmodel, which is colors.mlmodel, and Kickstarter.mlmodel, a logistic regression of scikit-learn.
@@ -28,7 +30,7 @@ from coremltools.models import datatypes  # noqa: E402
 from coremltools.models.neural_network import NeuralNetworkBuilder  # noqa: E402
 from sklearn.linear_model import LogisticRegression  # noqa: E402
 
-from . import classical  # noqa: E402
+from . import classical, product_squeeze  # noqa: E402
 from .harness import ROOT  # noqa: E402
 
 folder = None
@@ -52,11 +54,12 @@ def image(features, name, width, height, space):
 
 
 def png(path, rgb):
-    """A picture of one colour, 20 by 16 pixels."""
+    """A picture: of an array's pixels, or of one colour, 20 by 16 pixels."""
     def chunk(kind, data):
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-    rows = (b"\0" + bytes(rgb) * 20) * 16
-    path.write_bytes(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", 20, 16, 8, 2, 0, 0, 0))
+    pixels = rgb if isinstance(rgb, np.ndarray) else np.full((16, 20, 3), rgb, np.uint8)
+    rows = b"".join(b"\0" + row.tobytes() for row in pixels)
+    path.write_bytes(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", pixels.shape[1], pixels.shape[0], 8, 2, 0, 0, 0))
                      + chunk(b"IDAT", zlib.compress(rows, 9)) + chunk(b"IEND", b""))
 
 
@@ -129,6 +132,45 @@ def pixels():
         p = 1 / (1 + np.exp(-(weights[0] @ (np.array(rgb) / 255) + bias)))
         result[picture] = {"dark": 1 - p, "light": p}
     return result
+
+
+def joined(name, models, inputs, outputs):
+    """A pipeline of models."""
+    spec = proto.Model_pb2.Model()
+    spec.specificationVersion = 3
+    spec.description.input.extend(inputs)
+    spec.description.output.extend(outputs)
+    spec.pipeline.models.extend(models)
+    save(name, spec)
+
+
+def mean_network(given, result, bgr, scale, biases):
+    """The means of a picture's channels, each scaled. Biases are for red, green, blue."""
+    builder = NeuralNetworkBuilder([(given, datatypes.Array(3, 8, 8))], [(result, datatypes.Array(3))])
+    builder.add_pooling("mean", 1, 1, 1, 1, "AVERAGE", "VALID", given, result, is_global=True)
+    builder.set_pre_processing_parameters(
+        [given], bgr, image_scale=scale, red_bias=biases[0], green_bias=biases[1], blue_bias=biases[2])
+    return builder.spec
+
+
+def picture_pipelines():
+    """A network takes the picture that another one made, with scale, bias and order of colours of its own; and two take the same picture."""
+    builder = NeuralNetworkBuilder([("image", datatypes.Array(3, 8, 8))], [("negative", datatypes.Array(3, 8, 8))])
+    builder.add_activation("negative", "LINEAR", "image", "negative", params=[-1, 255])
+    builder.set_pre_processing_parameters(image_input_names=["image"])
+    inverting = builder.spec
+    del inverting.description.output[:]
+    image(inverting.description.output, "negative", 8, 8, "RGB")
+    mean = mean_network("negative", "means", True, 0.5, (1, 2, 3))
+    joined("pictures_in_turn", [inverting, mean], inverting.description.input, mean.description.output)
+    one = mean_network("image", "unscaled", False, 1, (0, 0, 0))
+    two = mean_network("image", "scaled", False, 0.25, (-1, -2, -3))
+    joined("picture_shared", [one, two], one.description.input, [*one.description.output, *two.description.output])
+    red, green, blue = PICTURES["red"]
+    return {
+        "pictures_in_turn": {"means": [(255 - blue) * 0.5 + 3, (255 - green) * 0.5 + 2, (255 - red) * 0.5 + 1]},
+        "picture_shared": {"unscaled": [red, green, blue], "scaled": [red / 4 - 1, green / 4 - 2, blue / 4 - 3]},
+    }
 
 
 def tickets():
@@ -214,12 +256,17 @@ def make(fixtures):
         "colors": colors("colors", 1 / 127.5, -1),
         "colors_mean": colors("colors_mean", 1, 110),
         "pixels": pixels(),
+        "pipelines": picture_pipelines(),
         "tickets": [{"inputs": inputs, "price": price} for inputs, price in tickets()],
     }
     examples = ROOT.parents[2] / "examples" / "coreml"
     examples.mkdir(exist_ok=True)
     expected["kickstarter"] = kickstarter(examples)
     shutil.copyfile(folder / "colors.mlmodel", examples / "Colors.mlmodel")
+    specs, expected["squeeze"] = product_squeeze.make()
+    for name, spec in specs.items():
+        save(name, spec)
+    png(folder / "squeeze.png", product_squeeze.picture())
     invert()
     program()
     for name, rgb in PICTURES.items():

@@ -40,6 +40,7 @@ struct CategoryList: Sendable {
 struct OneHotEncoder: ClassicalModel {
     private let list: CategoryList
     private let isSparse: Bool, ignoresUnknown: Bool
+    var sampleCategory: Category? { list.categories.first }
     private let input: FeatureSpecification, output: FeatureSpecification
 
     init(_ message: Message, _ description: ModelDescription) throws(Problem) {
@@ -70,6 +71,7 @@ struct OneHotEncoder: ClassicalModel {
 /// A dictionary as a vector, each number at its key's place; other keys are left out (DictVectorizer.proto).
 struct DictVectorizer: ClassicalModel {
     private let list: CategoryList
+    var sampleCategory: Category? { list.categories.first }
     private let input: FeatureSpecification, output: FeatureSpecification
 
     init(_ message: Message, _ description: ModelDescription) throws(Problem) {
@@ -105,6 +107,7 @@ struct CategoricalMapping: ClassicalModel {
     private let map: [Category: Category]
     private let unknown: Category?
     private let takesStrings: Bool
+    var sampleCategory: Category? { map.keys.min() }
     private let input: FeatureSpecification, output: FeatureSpecification
 
     init(_ message: Message, _ description: ModelDescription) throws(Problem) {

@@ -10,11 +10,15 @@ protocol ClassicalModel: Sendable {
 
     /// The classes of a classifier, in the order of its probabilities; nil for other models.
     var labels: [Category]? { get }
+
+    /// A category that the input may be, or have as a key; nil where no category is known to the model.
+    var sampleCategory: Category? { get }
 }
 
 extension ClassicalModel {
     var inputCount: Int? { nil }
     var labels: [Category]? { nil }
+    var sampleCategory: Category? { nil }
 }
 
 extension FeatureType {

@@ -45,6 +45,9 @@ package struct ModelSteps: Sendable {
         package let specification: ModelSpecification
         /// Where it is in the file.
         package let place: String
+        /// The images whose scale and bias belong to the graph, with the color space that they come in: what another model of the
+        /// file made, and pictures that several graphs take, each with a scale of its own.
+        package fileprivate(set) var innerImages: [String: ImageFeature.ColorSpace] = [:]
     }
 
     /// Pipelines within each other, at most; and models of a file, at most.
@@ -55,7 +58,54 @@ package struct ModelSteps: Sendable {
         var problems = ProblemCollector()
         var models = 0
         add(specification, place: "", depth: 0, models: &models, &problems)
+        findInnerImages(specification.description)
         try problems.finish()
+    }
+
+    /// Finds out for each image of a graph whether it is a picture of the client's that is scaled for this graph alone.
+    private mutating func findInnerImages(_ description: ModelDescription) {
+        let pictures = description.inputs.imageSpaces
+        var made: [String: ImageFeature.ColorSpace] = [:]
+        var takers: [String: [Int]] = [:]
+        for case .run(let index) in steps {
+            let features = graphs[index].specification.description
+            for name in features.inputs.imageSpaces.keys {
+                if let space = made[name] {
+                    graphs[index].innerImages[name] = space
+                } else {
+                    takers[name, default: []].append(index)
+                }
+            }
+            made.merge(features.outputs.imageSpaces) { $1 }
+        }
+        for (name, indices) in takers {
+            guard let space = pictures[name] else { continue }
+            for index in indices
+            where indices.count > 1 || graphs[index].specification.description.inputs.imageSpaces[name] != space {
+                graphs[index].innerImages[name] = space
+            }
+        }
+    }
+
+    /// A value that an input may have, for measurements: a category that a model knows, a dictionary with such a key; else an empty
+    /// string, or an empty dictionary. nil for numbers that may be any, arrays and pictures.
+    package func sample(of feature: FeatureSpecification) -> FeatureData? {
+        let category = steps.lazy.compactMap { step -> Category? in
+            guard case .evaluate(let model) = step, model.inputs.contains(where: { $0.name == feature.name }) else {
+                return nil
+            }
+            return model.model.sampleCategory
+        }.first
+        switch (feature.type, category) {
+        case (.string, .string(let text)?): return .string(text)
+        case (.string, _): return .string("")
+        case (.int64, .int64(let number)?): return .int64(number)
+        case (.dictionary(key: .string), .string?), (.dictionary(key: .int64), .int64?):
+            return .dictionary(
+                CategoryNumbers(keys: category.map { [$0] } ?? [], values: category.map { _ in [1] } ?? []))
+        case (.dictionary, _): return .dictionary(CategoryNumbers(keys: [], values: []))
+        default: return nil
+        }
     }
 
     private mutating func add(
@@ -131,6 +181,15 @@ package struct ModelSteps: Sendable {
         case .identity: return try Identity(description)
         default: throw Problem(specification.type.refusal)
         }
+    }
+}
+
+extension [FeatureSpecification] {
+    /// The color spaces of the images among them, by name.
+    fileprivate var imageSpaces: [String: ImageFeature.ColorSpace] {
+        var spaces: [String: ImageFeature.ColorSpace] = [:]
+        for feature in self { if case .image(let image) = feature.type { spaces[feature.name] = image.colorSpace } }
+        return spaces
     }
 }
 

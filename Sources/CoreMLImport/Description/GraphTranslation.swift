@@ -20,10 +20,12 @@ package struct TranslatedGraph: Sendable {
     /// Translates a model of one of the types that graphs can be.
     /// - Parameters:
     ///   - files: those beside the model file, by their path from its folder.
+    ///   - innerImages: the images that are scaled in the graph, with the color space that they come in.
     ///   - opensExtents: whether requests may choose extents that the file leaves open, where the whole model can be translated so;
     ///     else they are the default ones.
     package init(
-        _ specification: ModelSpecification, files: [String: Bytes], opensExtents: Bool = true
+        _ specification: ModelSpecification, files: [String: Bytes],
+        innerImages: [String: ImageFeature.ColorSpace] = [:], opensExtents: Bool = true
     ) throws(ImportError) {
         let description = specification.description
         let isFlexible = description.inputs.contains(where: \.hasDefaultShape)
@@ -42,7 +44,8 @@ package struct TranslatedGraph: Sendable {
             } catch {
                 throw ImportError([error])
             }
-            let translated = try NetworkTranslator.translate(network, description, opensExtents: opensExtents)
+            let translated = try NetworkTranslator.translate(
+                network, description, innerImages: innerImages, opensExtents: opensExtents)
             graph = translated.graph
             scalers = translated.scalers
             classes = translated.classifier

@@ -230,13 +230,34 @@ extension GraphBuilder {
         guard value.rank == 4, height > 0, width > 0, height <= 1 << 16, width <= 1 << 16 else {
             throw Problem("\(shapeText(value.shape)) cannot be resized to \(width) by \(height)")
         }
-        return operation(
-            "Interpolate", 4, [value, integers([height, width]), floats([1, 1]), integers([2, 3])],
+        return interpolate(
+            value, sizes: [height, width], factors: [1, 1], by: "sizes", linear: linear, sampling: sampling,
+            extents: [height, width])
+    }
+
+    /// The same by factors, for extents that are open.
+    package func resize(_ value: Graph.Value, factors: [Float], linear: Bool, sampling: Sampling) throws(Problem)
+        -> Graph.Value
+    {
+        guard value.rank == 4, factors.count == 2, factors.allSatisfy({ $0 > 0 && $0 <= 65536 }) else {
+            throw Problem("\(shapeText(value.shape)) cannot be resized by \(factors)")
+        }
+        return interpolate(
+            value, sizes: [1, 1], factors: factors, by: "scales", linear: linear, sampling: sampling,
+            extents: [nil, nil])
+    }
+
+    private func interpolate(
+        _ value: Graph.Value, sizes: [Int], factors: [Float], by way: String, linear: Bool, sampling: Sampling,
+        extents: [Int?]
+    ) -> Graph.Value {
+        operation(
+            "Interpolate", 4, [value, integers(sizes), floats(factors), integers([2, 3])],
             [
-                "mode": linear ? "linear_onnx" : "nearest", "shape_calculation_mode": "sizes",
+                "mode": linear ? "linear_onnx" : "nearest", "shape_calculation_mode": .text(way),
                 "coordinate_transformation_mode": .text(sampling.rawValue), "nearest_mode": "floor", "antialias": false,
                 "pads_begin": [0, 0, 0, 0], "pads_end": [0, 0, 0, 0], "cube_coeff": -0.75,
-            ], shape: [value.shape[0], value.shape[1], height, width])
+            ], shape: [value.shape[0], value.shape[1]] + extents)
     }
 
     private func node(

@@ -64,7 +64,24 @@ enum ActivationLayers {
     private static func linear(_ function: Message, _ value: Graph.Value, _ graph: GraphBuilder) throws(Problem)
         -> Graph.Value
     {
-        try graph.shifted(graph.scaled(value, by: function.float(1)), by: function.float(2))
+        let (factor, summand) = (try function.float(1), try function.float(2))
+        if factor == -1, summand == 0, let limited = try limitedReLU(value, graph) { return limited }
+        return try graph.shifted(graph.scaled(value, by: factor), by: summand)
+    }
+
+    /// -max(-relu(x), -limit), which converters write for ReLU6, where `value` is the maximum. The engine joins a Clamp with the
+    /// convolution before it, and not these four operations.
+    private static func limitedReLU(_ value: Graph.Value, _ graph: GraphBuilder) throws(Problem) -> Graph.Value? {
+        let maximum = graph.graph.nodes[value.node]
+        guard maximum.type == "Maximum", let negative = maximum.inputs.first, let bound = maximum.inputs.last,
+            let limit = graph.numbers(of: bound), limit.count == 1, limit[0] <= 0
+        else { return nil }
+        let product = graph.graph.nodes[negative.node]
+        guard product.type == "Multiply", let relu = product.inputs.first, let factor = product.inputs.last,
+            graph.numbers(of: factor) == [-1], graph.graph.nodes[relu.node].type == "Relu",
+            let input = graph.graph.nodes[relu.node].inputs.first
+        else { return nil }
+        return try graph.clamp(input, from: 0, to: Float(-limit[0]))
     }
 
     static func finite(_ number: Float) throws(Problem) -> Float {

@@ -88,11 +88,15 @@ enum ConvolutionLayers {
             }
         }
         for axis in 0..<count {
-            guard let extent = value.shape[axis + 2] else {
-                throw Problem("a deconvolution to a given size of an input of open extents")
+            let reach = (filter[axis + 2] - 1) * dilations[axis] + 1
+            // Without a size the result is extent · stride: what is too much does not depend on the extent.
+            var surplus = reach - strides[axis]
+            if !outputShape.isEmpty {
+                guard let extent = value.shape[axis + 2] else {
+                    throw Problem("a deconvolution to a given size of an input of open extents")
+                }
+                surplus = (extent - 1) * strides[axis] + reach - outputShape[axis]
             }
-            let target = outputShape.isEmpty ? extent * strides[axis] : outputShape[axis]
-            let surplus = (extent - 1) * strides[axis] + (filter[axis + 2] - 1) * dilations[axis] + 1 - target
             if !isPadded {
                 let total = max(0, surplus)
                 begin[axis] = isFrontHeavy ? total - total / 2 : total / 2

@@ -23,17 +23,20 @@ package enum NetworkTranslator {
     }
 
     /// Translates a network whose model has this description. Throws all problems at once.
+    /// - Parameter innerImages: the images whose scale and bias become part of the graph, with the color space that they come in.
     package static func translate(
-        _ network: NeuralNetwork, _ description: ModelDescription, opensExtents: Bool = true
+        _ network: NeuralNetwork, _ description: ModelDescription,
+        innerImages: [String: ImageFeature.ColorSpace] = [:], opensExtents: Bool = true
     ) throws(ImportError) -> TranslatedNetwork {
-        var translation = NetworkTranslation(network, description, opensExtents: opensExtents)
+        var translation = NetworkTranslation(
+            network, description, innerImages: innerImages, opensExtents: opensExtents)
         do throws(ImportError) {
             return try translation.run()
         } catch {
             guard opensExtents else { throw error }
             // Some layers must know all extents: what the network cannot do for every shape it does for the default one.
             guard description.inputs.contains(where: { $0.hasDefaultShape }) else { throw error }
-            translation = NetworkTranslation(network, description, opensExtents: false)
+            translation = NetworkTranslation(network, description, innerImages: innerImages, opensExtents: false)
             return try translation.run()
         }
     }
@@ -43,6 +46,8 @@ package enum NetworkTranslator {
 struct NetworkTranslation {
     let network: NeuralNetwork
     let description: ModelDescription
+    /// The images whose scale and bias become part of the graph, with the color space that they come in.
+    let innerImages: [String: ImageFeature.ColorSpace]
     /// Extents that requests may choose are open. Else the default shapes are served.
     let opensExtents: Bool
     let graph = GraphBuilder()
@@ -50,15 +55,20 @@ struct NetworkTranslation {
     /// `nil` for those that a layer with a problem would have given.
     var blobs: [String: Blob?] = [:]
     var scalers: [String: ImageScaler] = [:]
+    private var scaledImages: Set<String> = []
     /// The network that is being translated, as places begin: empty, or the layer that holds it.
     var scope = ""
     var layerRuns = 0
     /// Characters of a layer's name in messages and in the graph.
     static let shownName = 100
 
-    init(_ network: NeuralNetwork, _ description: ModelDescription, opensExtents: Bool) {
+    init(
+        _ network: NeuralNetwork, _ description: ModelDescription, innerImages: [String: ImageFeature.ColorSpace],
+        opensExtents: Bool
+    ) {
         self.network = network
         self.description = description
+        self.innerImages = innerImages
         self.opensExtents = opensExtents
     }
 
@@ -69,7 +79,9 @@ struct NetworkTranslation {
             }
             blobs[feature.name] = .some(blob)
         }
-        for (index, step) in network.preprocessing.enumerated() {
+        // A scaler comes before a mean image, wherever it stands.
+        let steps = Array(network.preprocessing.enumerated())
+        for (index, step) in steps.filter(\.element.isScaler) + steps.filter({ !$0.element.isScaler }) {
             _ = collect(at: "preprocessing[\(index)]") { (translation) throws(Problem) in try translation.apply(step) }
         }
         refuseUnknownLayers()
@@ -102,7 +114,15 @@ struct NetworkTranslation {
             guard shape.allSatisfy({ $0 > 0 && $0 <= 1 << 16 }) else {
                 throw Problem("an image of \(image.width) by \(image.height) pixels")
             }
-            let value = graph.parameter(feature.name, type: .f32, shape: shape)
+            var value = graph.parameter(feature.name, type: .f32, shape: shape)
+            if let space = innerImages[feature.name], space != image.colorSpace {
+                guard space.channels == image.colorSpace.channels else {
+                    throw Problem(
+                        "an image of \(image.colorSpace.channels) channels is expected, and the pipeline has one of \(space.channels)"
+                    )
+                }
+                if space.channels == 3 { value = try graph.gather(value, graph.integers([2, 1, 0]), axis: 1) }
+            }
             return Blob(value, isFolded: !network.hasRank4Images)
         case .multiArray(let array):
             let shape = opensExtents || array.shape.isEmpty ? array.extents : array.shape
@@ -140,9 +160,15 @@ struct NetworkTranslation {
         switch preprocessing.step {
         case .none: break
         case .scaler(let scaler):
-            guard scalers.updateValue(scaler, forKey: feature.name) == nil else {
+            guard scaledImages.insert(feature.name).inserted else {
                 throw Problem("\"\(feature.name)\" is scaled twice")
             }
+            guard innerImages[feature.name] != nil else { return scalers[feature.name] = scaler }
+            guard let blob = blobs[feature.name] ?? nil else { return }
+            let biases = scaler.biases(image.colorSpace)
+            let scaled = try graph.scaled(blob.value, by: scaler.channelScale)
+            blobs[feature.name] = Blob(
+                try graph.add(scaled, graph.floats(biases, shape: [biases.count, 1, 1])), isFolded: blob.isFolded)
         case .meanImage(let mean):
             guard let blob = blobs[feature.name] ?? nil else { return }
             let shape = [1, image.colorSpace.channels, image.height, image.width]

@@ -181,15 +181,16 @@ enum RearrangementLayers {
         try layer.expectInputs(1...1)
         let (value, back) = try layer.spatial()
         let (block, mode) = (try layer.size(2, "blockSize"), try layer.parameters.integer(1))
-        guard block <= 1 << 12, let channels = value.shape[1], let height = value.shape[2], let width = value.shape[3]
-        else {
+        guard block <= 1 << 12, let channels = value.shape[1] else {
             throw Problem("blocks of \(block) of the input \(shapeText(value.shape))")
         }
+        let extents = Array(value.shape[2...])
         if mode == 0 {
-            guard height % block == 0, width % block == 0, let grown = elementCount([channels, block, block]) else {
-                throw Problem("\(height) by \(width) cannot be divided into blocks of \(block)")
+            guard extents.allSatisfy({ ($0 ?? 0) % block == 0 }), let grown = elementCount([channels, block, block])
+            else {
+                throw Problem("\(shapeText(extents)) cannot be divided into blocks of \(block)")
             }
-            let shape = [value.shape[0], grown, height / block, width / block]
+            let shape = [value.shape[0], grown] + extents.map { $0.map { $0 / block } }
             return [
                 try back(
                     layer.graph.operation(
@@ -200,7 +201,7 @@ enum RearrangementLayers {
         guard mode <= 2, channels % (block * block) == 0 else {
             throw Problem("\(channels) channels cannot be divided into blocks of \(block) by \(block)")
         }
-        let shape = [value.shape[0], channels / (block * block), height * block, width * block]
+        let shape = [value.shape[0], channels / (block * block)] + extents.map { $0.map { $0 * block } }
         return [
             try back(
                 layer.graph.operation(

@@ -7,21 +7,12 @@ enum ResizeLayers {
     private static func upsample(_ layer: Layer) throws(Problem) -> [Blob] {
         try layer.expectInputs(1...1)
         let (value, back) = try layer.spatial()
-        guard let height = value.shape[2], let width = value.shape[3] else {
-            throw Problem("the input \(shapeText(value.shape)) has open extents")
+        var factors = try layer.parameters.floats(7)
+        if factors.isEmpty {
+            factors = try layer.sizes(1, "scalingFactor", default: [1, 1]).map { Float($0) }
         }
-        var target = [height, width]
-        let fractions = try layer.parameters.floats(7)
-        if fractions.isEmpty {
-            let factors = try layer.sizes(1, "scalingFactor", default: [1, 1])
-            target = [height * factors[0], width * factors[1]]
-        } else {
-            guard fractions.count == 2, fractions.allSatisfy({ $0 > 0 && $0 <= 65536 }) else {
-                throw Problem("fractionalScalingFactor is \(fractions); two positive numbers are expected")
-            }
-            target = [
-                Int((Float(height) * fractions[0]).rounded(.down)), Int((Float(width) * fractions[1]).rounded(.down)),
-            ]
+        guard factors.count == 2, factors.allSatisfy({ $0 > 0 && $0 <= 65536 }) else {
+            throw Problem("fractionalScalingFactor is \(factors); two positive numbers are expected")
         }
         let sampling: GraphBuilder.Sampling
         switch (try layer.parameters.integer(5), try layer.parameters.integer(6)) {
@@ -31,6 +22,10 @@ enum ResizeLayers {
         case (let mode, let linear): throw Problem("the interpolation \(mode), \(linear) is not known")
         }
         let linear = try layer.parameters.integer(5) == 1
+        guard let height = value.shape[2], let width = value.shape[3] else {
+            return [try back(layer.graph.resize(value, factors: factors, linear: linear, sampling: sampling))]
+        }
+        let target = zip([height, width], factors).map { Int((Double($0) * Double($1)).rounded(.down)) }
         return [
             try back(
                 try layer.graph.resize(value, height: target[0], width: target[1], linear: linear, sampling: sampling))
@@ -43,6 +38,9 @@ enum ResizeLayers {
         let (value, back) = try layer.spatial()
         let target = try layer.sizes(1, "targetSize", default: [1, 1])
         let mode = try layer.parameters.message(2)?.integer(1) ?? 0
+        if value.shape[2] == nil || value.shape[3] == nil {
+            return [try back(openBilinear(layer, value, to: target, mode: mode))]
+        }
         guard let height = value.shape[2], let width = value.shape[3], target.allSatisfy({ $0 <= 1 << 14 }),
             max(height, width) <= 1 << 14, (0...3).contains(mode)
         else { throw Problem("mode \(mode), from \(shapeText(value.shape)) to \(target)") }
@@ -57,6 +55,20 @@ enum ResizeLayers {
             weights(from: width, to: target[1], mode: mode), shape: [target[1], width])
         let result = try graph.matmul(graph.matmul(rows, value), columns, transposesRight: true)
         return [try back(result)]
+    }
+
+    /// What the engine's own modes can do from an open size.
+    private static func openBilinear(
+        _ layer: Layer, _ value: Graph.Value, to target: [Int], mode: Int
+    ) throws(Problem) -> Graph.Value {
+        let sampling: GraphBuilder.Sampling
+        switch mode {
+        case 0: sampling = .alignCorners
+        case 1 where !target.contains(1): sampling = .alignCorners
+        case 2: sampling = .asymmetric
+        default: throw Problem("mode \(mode), from \(shapeText(value.shape)) to \(target)")
+        }
+        return try layer.graph.resize(value, height: target[0], width: target[1], linear: true, sampling: sampling)
     }
 
     /// The share of each of `extent` elements in each of `count` samples (SamplingMode).

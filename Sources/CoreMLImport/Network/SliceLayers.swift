@@ -125,7 +125,13 @@ enum SliceLayers {
         try layer.expectInputs(1...2)
         let (value, back) = try layer.spatial(0)
         guard let height = value.shape[2], let width = value.shape[3] else {
-            throw Problem("the input \(shapeText(value.shape)) has open extents")
+            guard layer.inputs.count == 1 else {
+                throw Problem("the input \(shapeText(value.shape)) has open extents")
+            }
+            // Ends are counted from behind.
+            let (begin, end) = try ConvolutionLayers.borders(layer.parameters.message(1))
+            let ends = end.map { $0 == 0 ? Int(Int32.max) : -$0 }
+            return [try back(try layer.graph.slice(value, axes: [2, 3], starts: begin, ends: ends, steps: [1, 1]))]
         }
         var starts: [Int]
         var ends: [Int]

@@ -66,16 +66,7 @@ extension ProgramOperations {
         guard x.rank == 4, let name = sampling.engineName(counts: []) else {
             throw Problem("an image of unknown size cannot be scaled like this")
         }
-        return [
-            call.graph.operation(
-                "Interpolate", 4,
-                [x, call.graph.integers([1, 1]), call.graph.floats(factors), call.graph.integers([2, 3])],
-                [
-                    "mode": linear ? "linear_onnx" : "nearest", "shape_calculation_mode": "scales",
-                    "coordinate_transformation_mode": .text(name.rawValue), "nearest_mode": "floor", "antialias": false,
-                    "pads_begin": [0, 0, 0, 0], "pads_end": [0, 0, 0, 0], "cube_coeff": -0.75,
-                ], shape: [x.shape[0], x.shape[1], nil, nil])
-        ]
+        return [try call.graph.resize(x, factors: factors, linear: linear, sampling: name)]
     }
 
     /// The last axes in new extents.

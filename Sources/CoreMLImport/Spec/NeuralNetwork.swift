@@ -94,6 +94,8 @@ package struct NetworkPreprocessing: Sendable {
     package var featureName: String
     package var step: Step
 
+    var isScaler: Bool { if case .scaler = step { true } else { false } }
+
     package enum Step: Sendable {
         case scaler(ImageScaler)
         /// Floats in the order C, H, W that are subtracted.

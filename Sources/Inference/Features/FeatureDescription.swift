@@ -25,6 +25,8 @@ public struct FeatureDescription: Sendable {
     public private(set) var isOptional = false
     /// Whether a dictionary's keys are integers.
     public private(set) var hasIntegerKeys = false
+    /// A value that it may have, where zeros are none: a string, a category. For measurements.
+    package private(set) var sample: FeatureValue?
     /// Whether the bundle has the batch axis opened that the file fixes at one (`runtime.batch`).
     private(set) var opensBatch = false
 
@@ -49,6 +51,13 @@ public struct FeatureDescription: Sendable {
     func withIntegerKeys(_ hasIntegerKeys: Bool) -> FeatureDescription {
         var result = self
         result.hasIntegerKeys = hasIntegerKeys
+        return result
+    }
+
+    /// The same with a value that it may have.
+    func withSample(_ sample: FeatureValue?) -> FeatureDescription {
+        var result = self
+        result.sample = sample
         return result
     }
 

@@ -89,6 +89,9 @@ struct InputFiller {
             }
         case (.array(let linear), .double(let number)):
             try single(number, into: tensor, linear: linear, name: name)
+        case (.array(nil), .int64(let number)) where tensor.elementType == .int64 && tensor.bytes.count == 8:
+            // Not by way of a float, which holds 53 bits.
+            tensor.bytes.storeBytes(of: number, as: Int64.self)
         case (.array(let linear), .int64(let number)):
             try single(Double(number), into: tensor, linear: linear, name: name)
         case (.bytes, .multiArray(let array)):

@@ -42,7 +42,7 @@ struct InferBatch: Sendable {
         switch input.content {
         case .pictures(let pictures): pictures.count
         case .tensor where description.shape.isStatic && description.isBatchOpen: input.shape.dimensions.first ?? 1
-        case .tensor: 1
+        case .tensor, .text: 1
         }
     }
 
@@ -51,6 +51,7 @@ struct InferBatch: Sendable {
     ) throws(ServiceError) -> FeatureValue {
         switch input.content {
         case .pictures(let pictures): return .image(pictures[index])
+        case .text(let text): return .string(text)
         case .tensor(let whole):
             guard total > 1 else { return .lentArray(whole) }
             var shape = input.shape

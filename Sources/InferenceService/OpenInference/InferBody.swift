@@ -4,7 +4,7 @@ internal import JSON
 
 /// One `infer` request, taken apart: the inputs are read into the types that the model takes.
 struct InferBody: Sendable {
-    /// One input: a tensor, or encoded pictures.
+    /// One input: a tensor, encoded pictures, or a string.
     struct Input: Sendable {
         let name: String
         let shape: Shape
@@ -13,6 +13,7 @@ struct InferBody: Sendable {
         enum Content: Sendable {
             case tensor(LentArray)
             case pictures([EncodedImage])
+            case text(String)
         }
     }
 
@@ -274,10 +275,8 @@ struct InferBodyReader {
         guard let shape = parts.shape else {
             throw .value("input \"\(name)\": \"shape\" is missing: expected \(Shape(input.metadataShape))")
         }
-        guard input.kind != .text && input.kind != .dictionary else {
-            throw .value(
-                "input \"\(name)\": is \(input.kind == .text ? "a string" : "a dictionary"), not a tensor: "
-                    + "POST it to /v1/models/NAME/predict")
+        guard input.kind != .dictionary else {
+            throw .value("input \"\(name)\": is a dictionary, not a tensor: POST it to /v1/models/NAME/predict")
         }
         let takesPictures = input.kind == .image
         guard datatype == input.elementType.datatype || takesPictures && datatype == "BYTES" else {

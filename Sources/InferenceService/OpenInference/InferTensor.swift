@@ -9,7 +9,10 @@ struct InferTensor {
     /// How many pictures are taken at once (`max_batch`).
     let mostPictures: Int
 
-    private var takesPictures: Bool { description.elementType == .string }
+    private var takesText: Bool { description.kind == .text }
+    private var takesPictures: Bool { description.elementType == .string && !takesText }
+    /// What an element of BYTES is called.
+    private var element: String { takesText ? "string" : "picture" }
 
     private func mistake(_ expected: String, _ found: String) -> JSONError {
         .value("input \"\(description.name)\": expected \(expected), found \(found)")
@@ -33,6 +36,7 @@ struct InferTensor {
     // MARK: JSON
 
     func json(_ scanner: inout JSONScanner) throws(JSONError) -> InferBody.Input.Content {
+        if takesText { return .text(try text(&scanner)) }
         if takesPictures { return try pictures(&scanner) }
         let type = description.elementType
         guard type.isInJSON else {
@@ -52,9 +56,25 @@ struct InferTensor {
         }
     }
 
+    /// The one string of the input, flat or nested.
+    private func text(_ scanner: inout JSONScanner) throws(JSONError) -> String {
+        switch try scanner.kind() {
+        case .array:
+            var texts: [String] = []
+            try scanner.array { (_, scanner) throws(JSONError) in
+                guard texts.isEmpty else { throw wrongCount(1, "more") }
+                texts.append(try text(&scanner))
+            }
+            guard let text = texts.first else { throw wrongCount(1, "none") }
+            return text
+        case .string: return try scanner.string()
+        case let kind: throw mistake("a string", kind.rawValue)
+        }
+    }
+
     /// Encoded pictures as base64 strings: JSON's strings cannot hold their bytes.
     private func pictures(_ scanner: inout JSONScanner) throws(JSONError) -> InferBody.Input.Content {
-        let count = try pictureCount()
+        let count = try elementCount()
         var pictures: [EncodedImage] = []
         try collect(&scanner, into: &pictures, count: count)
         guard pictures.count == count else { throw wrongCount(count, "\(pictures.count)") }
@@ -77,17 +97,17 @@ struct InferTensor {
         }
     }
 
-    /// The number of pictures that the shape announces. Known before any is read: a body of 20 MB holds millions of
+    /// The number of pictures, or of strings, that the shape announces. Known before any is read: a body of 20 MB holds millions of
     /// empty ones.
-    private func pictureCount() throws(JSONError) -> Int {
+    private func elementCount() throws(JSONError) -> Int {
         guard let count = shape.elementCount else { throw mistake("a shape of fewer elements", "\(shape)") }
-        guard count > 0 else { throw mistake("at least one picture", "none") }
+        guard count > 0 else { throw mistake("at least one \(element)", "none") }
         guard count <= mostPictures else { throw mistake("a batch of at most \(mostPictures)", "\(count)") }
         return count
     }
 
     private func wrongCount(_ count: Int, _ found: String) -> JSONError {
-        mistake("\(count) picture\(count == 1 ? "" : "s") (shape \(shape))", found)
+        mistake("\(count) \(element)\(count == 1 ? "" : "s") (shape \(shape))", found)
     }
 
     // MARK: Binary data
@@ -95,6 +115,13 @@ struct InferTensor {
     /// The bytes of `range` in the body; they are copied once, into the engine's memory.
     func binary(_ body: HTTPBody, _ range: Range<Int>) throws(JSONError) -> InferBody.Input.Content {
         if takesPictures { return .pictures(try elements(body, range).map { EncodedImage(body, $0) }) }
+        if takesText {
+            let text = try elements(body, range).first.flatMap { range in
+                body.withUnsafeBytes { String(validating: $0[range], as: UTF8.self) }
+            }
+            guard let text else { throw mistake("a string of UTF-8", "other bytes") }
+            return .text(text)
+        }
         let type = description.elementType
         let size = (shape.elementCount ?? 0).multipliedReportingOverflow(by: type.byteCount)
         guard !size.overflow, size.partialValue == range.count else {
@@ -113,7 +140,7 @@ struct InferTensor {
 
     /// Elements of BYTES: each four bytes of length, little-endian, and as many bytes.
     private func elements(_ body: HTTPBody, _ range: Range<Int>) throws(JSONError) -> [Range<Int>] {
-        let count = try pictureCount()
+        let count = try elementCount()
         var found: [Range<Int>] = []
         var start = range.lowerBound
         while start < range.upperBound {

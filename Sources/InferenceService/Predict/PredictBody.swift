@@ -138,7 +138,9 @@ private struct ItemReader {
         if inputs.count == 1, let input = inputs.first {
             // One array of numbers, however it is wrapped: `[1, 2]` by value and `[[1, 2]]` by order are the same.
             let isPlain = input.kind == .array || input.kind == .scalar
-            if isPlain || kind != .array { return item([try value(input, &scanner)]) }
+            if isPlain || kind != .array {
+                return DictionaryFeatureProvider([(name: input.name, value: try value(input, &scanner))])
+            }
         }
         guard kind == .array else {
             throw .value(
@@ -161,26 +163,24 @@ private struct ItemReader {
     }
 
     private func byOrder(_ scanner: inout JSONScanner) throws(JSONError) -> PredictBody.Item {
-        var values: [FeatureValue] = []
+        var values: [(name: String, value: FeatureValue)] = []
         var count = 0
         try scanner.array { (index, scanner) throws(JSONError) in
             count += 1
             guard index < inputs.count else {
                 throw .value("expected \(inputs.count) values in order (\(names)), found more")
             }
-            values.append(try value(inputs[index], &scanner))
+            if inputs[index].isOptional, try scanner.takesNull() { return }
+            values.append((inputs[index].name, try value(inputs[index], &scanner)))
         }
-        guard count == inputs.count else {
+        // Optional inputs at the end may be left out.
+        guard inputs.dropFirst(count).allSatisfy(\.isOptional) else {
             throw .value("expected \(inputs.count) values in order (\(names)), found \(count)")
         }
-        return item(values)
+        return DictionaryFeatureProvider(values)
     }
 
     private func value(_ input: FeatureDescription, _ scanner: inout JSONScanner) throws(JSONError) -> FeatureValue {
         try InputValueReader(input: input).read(&scanner)
-    }
-
-    private func item(_ values: [FeatureValue]) -> PredictBody.Item {
-        DictionaryFeatureProvider(zip(inputs, values).map { (name: $0.name, value: $1) })
     }
 }

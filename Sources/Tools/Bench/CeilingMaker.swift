@@ -50,7 +50,7 @@ package struct CeilingMaker: Sendable {
                 requests: pictures.pictures.map {
                     RequestBytes(target: target, body: $0.bytes, keepAlive: true)
                 },
-                tensors: PredictionLoad.zeros(of: model))
+                tensors: PredictionLoad.inputs(of: model))
             report.rounds = try await rounds(loads)
         } catch {
             await server.stop()

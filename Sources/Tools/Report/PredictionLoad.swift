@@ -21,13 +21,18 @@ struct PredictionLoad: Sendable {
     /// What is measured is the model, without the decoding of pictures.
     init(_ model: Model) throws {
         self.model = model
-        features = try Self.zeros(of: model)
+        features = try Self.inputs(of: model)
     }
 
-    /// Tensors that the model takes as they are, all zeros. Open axes get the extent 1.
-    static func zeros(of model: Model) throws -> DictionaryFeatureProvider {
+    /// Inputs of no meaning: tensors that the model takes as they are, all zeros, open axes with the extent 1; of strings,
+    /// dictionaries and categories one that the model knows.
+    static func inputs(of model: Model) throws -> DictionaryFeatureProvider {
         var values: [(name: String, value: FeatureValue)] = []
         for input in model.description.inputs {
+            if let sample = input.sample {
+                values.append((input.name, sample))
+                continue
+            }
             let shape = Shape(input.shape.dimensions.map { $0 == Shape.dynamic ? 1 : $0 })
             guard let count = shape.elementCount, input.elementType.byteCount > 0 else {
                 throw StartupError(

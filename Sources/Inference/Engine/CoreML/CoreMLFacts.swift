@@ -7,6 +7,8 @@ struct CoreMLFacts: Sendable {
     var scalers: [String: ImageScaler] = [:]
     /// The classes, and the name of the output with their scores.
     var classifier: (labels: ClassLabelList, output: String)?
+    /// Values that inputs may have which have no zeros, by name.
+    var samples: [String: FeatureData] = [:]
     /// Whether the outputs are evaluated here in double precision, strings and dictionaries among them.
     var isEvaluated = false
 

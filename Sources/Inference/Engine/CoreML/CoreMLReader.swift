@@ -52,7 +52,7 @@ struct CoreMLReader {
     private func graph(
         _ step: ModelSteps.GraphStep, file: CoreMLFile, folders: [String]
     ) throws(ImportError) -> (model: any ModelFile, facts: CoreMLFacts) {
-        var translated = try TranslatedGraph(step.specification, files: file.weights)
+        var translated = try TranslatedGraph(step.specification, files: file.weights, innerImages: step.innerImages)
         let description = step.specification.description
         do throws(EngineError) {
             var model: any ModelFile
@@ -61,7 +61,8 @@ struct CoreMLReader {
             } catch {
                 // The engine finds shapes that do not fit for every extent.
                 guard translated.canBeClosed,
-                    let closed = try? TranslatedGraph(step.specification, files: file.weights, opensExtents: false)
+                    let closed = try? TranslatedGraph(
+                        step.specification, files: file.weights, innerImages: step.innerImages, opensExtents: false)
                 else { throw error }
                 translated = closed
                 model = try read(translated.graph, folders: folders)

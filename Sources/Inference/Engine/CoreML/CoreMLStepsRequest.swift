@@ -228,16 +228,7 @@ final class CoreMLStepsRequest: InferRequest, @unchecked Sendable {
             Shape(shape), UnsafeRawBufferPointer(rebasing: bytes[..<(values.count * port.elementType.byteCount)]))
     }
 
-    func feature(_ index: Int) -> FeatureValue? {
-        switch output(index) {
-        case .string(let text)?: .string(text)
-        case .int64(let number)?: .int64(number)
-        case .double(let number)?: .double(number)
-        case .dictionary(let numbers)?:
-            .dictionary(zip(numbers.keys, numbers.values).map { LabeledValue(label: $0.description, value: $1) })
-        case .array?, .image?, nil: nil
-        }
-    }
+    func feature(_ index: Int) -> FeatureValue? { output(index).flatMap(FeatureValue.init) }
 
     func profile() throws(EngineError) -> [LayerProfile] {
         var layers: [LayerProfile] = []

@@ -35,3 +35,17 @@ final class FeatureTensor: EngineTensor {
         return true
     }
 }
+
+extension FeatureValue {
+    /// A value of a Core ML file's own types; nil for arrays and pictures.
+    init?(_ data: FeatureData) {
+        switch data {
+        case .string(let text): self = .string(text)
+        case .int64(let number): self = .int64(number)
+        case .double(let number): self = .double(number)
+        case .dictionary(let numbers):
+            self = .dictionary(zip(numbers.keys, numbers.values).map { LabeledValue(label: $0.description, value: $1) })
+        case .array, .image: return nil
+        }
+    }
+}
