@@ -73,10 +73,11 @@ extension JSONScanner {
     /// Strings, objects and words are valid JSON, but no numbers: the input is wrong, not the text.
     @inlinable @inline(__always)
     mutating func refuseOtherThanNumber(
-        name: String, fitting: String, takesBools: Bool, place: () -> String
+        name: String, fitting: String, takesBools: Bool, takesNull: Bool, place: () -> String
     ) throws(JSONError) {
         guard let byte, byte >= UInt8(ascii: ":") || byte == UInt8(ascii: "\"") else { return }
         let isBool = byte == UInt8(ascii: "t") || byte == UInt8(ascii: "f")
+        if takesNull, text[position...].starts(with: "null".utf8) { return }
         if isBool && takesBools || text[position...].starts(with: "nan".utf8) { return }
         let found: Kind
         switch byte {
@@ -126,10 +127,11 @@ extension JSONScanner {
     ///   - convert: the element that a number becomes, or nil where it does not fit.
     ///   - fitting: what fits, for errors.
     ///   - takesBools: whether `true` and `false` are numbers here.
+    ///   - takesNull: whether `null` is one.
     @inlinable
     package mutating func numbers<Element>(
         most: Int, end: Int = .max, name: String, fitting: String, takesBools: Bool = false,
-        usual: (JSONNumber) -> Element?,
+        takesNull: Bool = false, usual: (JSONNumber) -> Element?,
         _ convert: (inout JSONScanner) throws(JSONError) -> Element?
     ) throws(JSONError) -> NumberArray<Element> {
         var result = NumberArray<Element>()
@@ -161,7 +163,8 @@ extension JSONScanner {
                 if let rank, indexes.count != rank { throw irregular("an array", "a number") }
                 rank = indexes.count
                 let start = position
-                try refuseOtherThanNumber(name: name, fitting: fitting, takesBools: takesBools, place: place)
+                try refuseOtherThanNumber(
+                    name: name, fitting: fitting, takesBools: takesBools, takesNull: takesNull, place: place)
                 let converted: Element?
                 do throws(JSONError) {
                     converted = try convert(&self)

@@ -207,4 +207,34 @@ import Testing
                 "specification version 11 is not known; versions 1 to 10 (iOS 11 to 26) are"
             ])
     }
+
+    /// A few bytes can ask for gigabytes: of the engine as it compiles, where the values follow from constants, or as it runs.
+    @Test func valuesThatNoMemoryHoldsAreRefused() throws {
+        func extents(_ number: Int, _ extents: UInt64...) -> [UInt8] { field(number, extents.flatMap { varint($0) }) }
+        let (fill, repeated, tiled) = (1085, 1105, 920)
+        for small in [
+            layer(fill, extents(2, 4096, 4096)), layer(repeated, extents(1, 1 << 13, 1 << 13, 4)),
+            layer(tiled, extents(1, 1 << 26)),
+        ] {
+            #expect(Self.isTranslated(model([small])))
+        }
+        for large in [
+            layer(fill, extents(2, 4096, 4097)), layer(fill, extents(2, 1 << 20, 1 << 20)),
+            layer(repeated, extents(1, 1 << 13, 1 << 14, 4)), layer(tiled, extents(1, 1 << 27)),
+        ] {
+            let file = try ModelSpecification(Bytes(model([large])))
+            let error = #expect(throws: ImportError.self) {
+                try NetworkTranslator.translate(NeuralNetwork(file.reader), file.description)
+            }
+            let description = error?.description ?? ""
+            #expect(description.contains("\"layer\": a tensor of shape"), "\(description)")
+        }
+        // Each joins the one before with itself.
+        var doubled = [layer(fill, extents(2, 2), to: "b0")]
+        for step in 1...40 {
+            let inputs = text(1, "layer") + text(2, "b\(step - 1)") + text(2, "b\(step - 1)")
+            doubled.append(inputs + text(3, step == 40 ? "y" : "b\(step)") + field(980, []))
+        }
+        #expect(!Self.isTranslated(model(doubled)))
+    }
 }

@@ -26,7 +26,8 @@ struct CoreMLSqueezeNetTests {
         #expect(answer.topLabel == scores.max { $0.value < $1.value }?.key, "\(name): \(answer.text)")
         #expect(answer.classifications.count == scores.count)
         for entry in answer.classifications {
-            let wanted = try #require(scores[try #require(entry["label"] as? String)])
+            let label = try #require(entry["label"] as? String)
+            let wanted = try #require(scores[label])
             let found = try #require(entry["confidence"] as? Double)
             #expect(abs(found - wanted) <= 1e-4, "\(name): \(entry), not \(wanted)")
         }

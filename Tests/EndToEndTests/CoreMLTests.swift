@@ -389,6 +389,29 @@ struct CoreMLTests {
         #expect((sparse.json["outputs"] as? [String: Any])?["y"] as? [String: Double] == ["2": 1], "\(sparse.text)")
     }
 
+    /// scikit-learn marks what is missing by NaN, which JSON has not.
+    @Test func nullIsAMissingNumberWhereAnImputerTakesIt() throws {
+        let names = ["imputer", "imputer_double", "glm_classifier_strings"]
+        let folder = try Folder(names.map { Self.fixtures.appendingPathComponent("classical/\($0).mlmodel") })
+        let daemon = try Daemon(["--models", folder.url.path])
+        defer { daemon.stop() }
+        let data = try Data(contentsOf: Self.fixtures.appendingPathComponent("classical/imputer.json"))
+        let record = try #require(try JSONSerialization.jsonObject(with: data) as? [String: Any])
+        // The means of the columns: what scikit-learn makes of a row in which everything is missing.
+        let missing = try #require(record["cases"] as? [[String: [String: [Double]]]]).first {
+            $0["inputs"]?["x"] == [-1, -1, -1]
+        }
+        let imputed = try #require(missing?["outputs"]?["y"])
+        let array = try predict(daemon, "imputer", "{\"inputs\": {\"x\": [null, 2.5, null]}}")
+        let found = (array.json["outputs"] as? [String: Any])?["y"] as? [Double]
+        #expect(found == [imputed[0], 2.5, imputed[2]], "\(array.text)")
+        let number = try predict(daemon, "imputer_double", "{\"x\": null}")
+        #expect((number.json["outputs"] as? [String: Any])?["y"] as? Double == 2.5, "\(number.text)")
+        let glm = try predict(
+            daemon, "glm_classifier_strings", "{\"goal\": null, \"backersCount\": 2, \"duration\": 3}")
+        #expect(glm.status == 400 && glm.error.contains("found null"), "\(glm.text)")
+    }
+
     /// Inputs that have no zeros are a word or a key that the model knows.
     @Test func reportMeasuresModelsOfWordsAndDictionaries() throws {
         let files = [

@@ -11,6 +11,9 @@ protocol ClassicalModel: Sendable {
     /// The classes of a classifier, in the order of its probabilities; nil for other models.
     var labels: [Category]? { get }
 
+    /// Whether the model knows what to do with numbers that are missing (NaN).
+    var takesMissing: Bool { get }
+
     /// A category that the input may be, or have as a key; nil where no category is known to the model.
     var sampleCategory: Category? { get }
 }
@@ -18,6 +21,7 @@ protocol ClassicalModel: Sendable {
 extension ClassicalModel {
     var inputCount: Int? { nil }
     var labels: [Category]? { nil }
+    var takesMissing: Bool { false }
     var sampleCategory: Category? { nil }
 }
 

@@ -4,6 +4,7 @@ struct Imputer: ClassicalModel {
     /// The value that stands for a missing one; nil for the type's own: NaN, the greatest integer, the empty string.
     private let missing: FeatureData?
     private let input: FeatureSpecification, output: FeatureSpecification
+    var takesMissing: Bool { true }
 
     private enum Replacement: Sendable {
         case double(Double)
@@ -93,9 +94,10 @@ struct Imputer: ClassicalModel {
     }
 
     private func isMissing(_ value: Double) -> Bool {
+        // NaN is what a client left out, whatever number the file has for it.
         switch missing {
-        case .double(let missing)?: missing.isNaN ? value.isNaN : value == missing
-        case .int64(let missing)?: value == Double(missing)
+        case .double(let missing)?: value.isNaN || value == missing
+        case .int64(let missing)?: value.isNaN || value == Double(missing)
         default: value.isNaN
         }
     }

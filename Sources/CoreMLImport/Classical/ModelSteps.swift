@@ -87,6 +87,17 @@ package struct ModelSteps: Sendable {
         }
     }
 
+    /// Whether an input's numbers may be missing: an imputer or trees take it, with or without a vectorizer in front.
+    package func takesMissing(_ input: String) -> Bool {
+        var name = input
+        for case .evaluate(let step) in steps where step.inputs.contains(where: { $0.name == name }) {
+            if step.model.takesMissing { return true }
+            guard step.model is FeatureVectorizer, let output = step.outputs.first else { return false }
+            name = output.name
+        }
+        return false
+    }
+
     /// A value that an input may have, for measurements: a category that a model knows, a dictionary with such a key; else an empty
     /// string, or an empty dictionary. nil for numbers that may be any, arrays and pictures.
     package func sample(of feature: FeatureSpecification) -> FeatureData? {

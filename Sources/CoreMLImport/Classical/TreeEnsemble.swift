@@ -182,6 +182,7 @@ struct TreeEnsembleRegressor: ClassicalModel {
     private let transform: TreeTransform
     private let inputs: TreeInputs
     private let output: FeatureSpecification
+    var takesMissing: Bool { true }
 
     init(_ message: Message, _ description: ModelDescription) throws(Problem) {
         trees = try TreeEnsemble(message.last(1))
@@ -210,6 +211,7 @@ struct TreeEnsembleClassifier: ClassicalModel {
     private let inputs: TreeInputs
     private let outputs: ClassifierOutputs
     var labels: [Category]? { outputs.labels }
+    var takesMissing: Bool { true }
 
     init(_ message: Message, _ description: ModelDescription) throws(Problem) {
         trees = try TreeEnsemble(message.last(1))

@@ -11,6 +11,15 @@ package final class GraphBuilder {
     /// Where the file speaks of what is being added, for the names of nodes: engines' messages and profiles show them.
     package var place = ""
 
+    /// The first value that is too large to be computed. A file of a few bytes can ask for any amount of memory.
+    package private(set) var oversized: Problem?
+    /// For each node whether it follows from constants alone, and how many elements it gives.
+    private var sizes: [(isConstant: Bool, elements: Int)] = []
+    /// The elements that one value may have: 1 GB of 32-bit floats.
+    package static let mostElements = 1 << 28
+    /// The elements that may be made of fewer constants: the engine computes them as it compiles, and keeps them.
+    private static let mostMadeElements = 1 << 24
+
     /// Small constants (axes, scalars, shapes) are stored once.
     private struct ConstantKey: Hashable {
         let type: Graph.ElementType
@@ -50,6 +59,7 @@ package final class GraphBuilder {
         outputs: [(type: Graph.ElementType, shape: [Int?])]
     ) -> [Graph.Value] {
         let node = graph.nodes.count
+        note(type, inputs, outputs.map(\.shape))
         // An extent that no memory holds is left to the engine, and no arithmetic on extents overflows.
         let outputs = outputs.map { output in
             (type: output.type, shape: output.shape.map { $0.flatMap { $0 > Int(Int32.max) ? nil : $0 } })
@@ -61,6 +71,24 @@ package final class GraphBuilder {
         return outputs.enumerated().map { port, output in
             Graph.Value(node: node, port: port, type: output.type, shape: output.shape)
         }
+    }
+
+    /// Keeps the size of what the next node gives, and finds out whether it is too large.
+    private func note(_ type: String, _ inputs: [Graph.Value], _ shapes: [[Int?]]) {
+        // Open extents are at least 1; what no number holds is too much.
+        let elements = shapes.map { elementCount($0.map { $0 ?? 1 }) ?? .max }.max() ?? 0
+        let isConstant = type != "Parameter" && inputs.allSatisfy { sizes[$0.node].isConstant }
+        var limit = Self.mostElements
+        if isConstant {
+            let given = Set(inputs.map(\.node)).reduce(0) { $0 + min(sizes[$1].elements, Self.mostElements) }
+            limit = type == "Const" ? .max : max(given, Self.mostMadeElements)
+        }
+        if elements > limit, oversized == nil, let shape = shapes.first {
+            oversized = Problem(
+                "a tensor of shape \(shapeText(shape)) is too large: more than \(limit) elements",
+                at: place.isEmpty ? "" : "\"\(place)\"")
+        }
+        sizes.append((isConstant, elements))
     }
 
     /// Adds an input of the graph. `nil` extents are open: they come with each request.

@@ -231,8 +231,19 @@ extension GraphBuilder {
             throw Problem("\(shapeText(value.shape)) cannot be resized to \(width) by \(height)")
         }
         return interpolate(
-            value, sizes: [height, width], factors: [1, 1], by: "sizes", linear: linear, sampling: sampling,
+            value, sizes: integers([height, width]), factors: [1, 1], by: "sizes", linear: linear, sampling: sampling,
             extents: [height, width])
+    }
+
+    /// The same to a size that the graph computes: a list of two i64.
+    package func resize(_ value: Graph.Value, to size: Graph.Value, linear: Bool, sampling: Sampling) throws(Problem)
+        -> Graph.Value
+    {
+        guard value.rank == 4, size.shape == [2] else {
+            throw Problem("\(shapeText(value.shape)) cannot be resized to a size of shape \(shapeText(size.shape))")
+        }
+        return interpolate(
+            value, sizes: size, factors: [1, 1], by: "sizes", linear: linear, sampling: sampling, extents: [nil, nil])
     }
 
     /// The same by factors, for extents that are open.
@@ -243,16 +254,16 @@ extension GraphBuilder {
             throw Problem("\(shapeText(value.shape)) cannot be resized by \(factors)")
         }
         return interpolate(
-            value, sizes: [1, 1], factors: factors, by: "scales", linear: linear, sampling: sampling,
+            value, sizes: integers([1, 1]), factors: factors, by: "scales", linear: linear, sampling: sampling,
             extents: [nil, nil])
     }
 
     private func interpolate(
-        _ value: Graph.Value, sizes: [Int], factors: [Float], by way: String, linear: Bool, sampling: Sampling,
+        _ value: Graph.Value, sizes: Graph.Value, factors: [Float], by way: String, linear: Bool, sampling: Sampling,
         extents: [Int?]
     ) -> Graph.Value {
         operation(
-            "Interpolate", 4, [value, integers(sizes), floats(factors), integers([2, 3])],
+            "Interpolate", 4, [value, sizes, floats(factors), integers([2, 3])],
             [
                 "mode": linear ? "linear_onnx" : "nearest", "shape_calculation_mode": .text(way),
                 "coordinate_transformation_mode": .text(sampling.rawValue), "nearest_mode": "floor", "antialias": false,

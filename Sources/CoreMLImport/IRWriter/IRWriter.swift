@@ -55,6 +55,8 @@ package struct IRWriter {
 
     /// Numbers that are made of a constant's memory at a time.
     private static let expandedAtOnce = 1 << 16
+    /// What each 16-bit float is: processors of ten years ago convert them by a function call each.
+    private static let halves = (0...UInt16.max).map { Float(Float16(bitPattern: $0)) }
 
     private func expand<Failure: Error>(
         _ data: Bytes, _ expansion: Graph.Expansion, at offset: Int,
@@ -70,14 +72,18 @@ package struct IRWriter {
             let length = min(floats.count, expansion.factors.isEmpty ? count - done : (index + 1) * part - done)
             let factor = index < expansion.factors.count ? expansion.factors[index] : 1
             data.withUnsafeBytes { source in
-                for place in 0..<length {
-                    let value =
-                        expansion.stored == .f16
-                        ? Float(
-                            Float16(
-                                bitPattern: source.loadUnaligned(fromByteOffset: (done + place) * 2, as: UInt16.self)))
-                        : source.loadUnaligned(fromByteOffset: (done + place) * 4, as: Float.self)
-                    floats[place] = value * factor
+                if expansion.stored == .f16 {
+                    Self.halves.withUnsafeBufferPointer { halves in
+                        for place in 0..<length {
+                            let bits = source.loadUnaligned(fromByteOffset: (done + place) * 2, as: UInt16.self)
+                            floats[place] = halves[Int(bits)] * factor
+                        }
+                    }
+                } else {
+                    for place in 0..<length {
+                        floats[place] =
+                            source.loadUnaligned(fromByteOffset: (done + place) * 4, as: Float.self) * factor
+                    }
                 }
             }
             try floats.withUnsafeBufferPointer { (floats) throws(Failure) in

@@ -22,10 +22,7 @@ enum ConstantLayers {
             return [Blob(layer.graph.broadcast(layer.graph.float(try layer.parameters.float(1)), to: shape))]
         },
         LayerTranslator(1090, "fillDynamic") { (layer) throws(Problem) in
-            let target = try layer.array()
-            guard target.rank == 1, let rank = target.shape[0], rank <= 8 else {
-                throw Problem("the target shape is \(shapeText(target.shape)); a list is expected")
-            }
+            let (target, rank) = try layer.targetShape()
             let value = layer.graph.float(try layer.parameters.float(1))
             if let known = layer.graph.integers(of: target), known.allSatisfy({ $0 >= 0 }) {
                 return [Blob(layer.graph.broadcast(value, to: known))]

@@ -21,6 +21,15 @@ struct Layer {
     /// An input with all of its axes.
     func array(_ index: Int = 0) throws(Problem) -> Graph.Value { try unfolded(input(index)) }
 
+    /// An input that is a shape: as a list, and how many extents it has. Converters give it axes of 1 as well.
+    func targetShape(_ index: Int = 0) throws(Problem) -> (list: Graph.Value, rank: Int) {
+        let given = try array(index)
+        guard let rank = given.staticShape.flatMap(elementCount), rank <= 8 else {
+            throw Problem("the target shape is \(shapeText(given.shape)); a list is expected")
+        }
+        return (given.rank == 1 ? given : try graph.reshape(given, to: [rank]), rank)
+    }
+
     func unfolded(_ blob: Blob) throws(Problem) -> Graph.Value {
         blob.isFolded ? try graph.unsqueeze(blob.value, [1]) : blob.value
     }

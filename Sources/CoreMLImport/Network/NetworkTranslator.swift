@@ -89,6 +89,7 @@ struct NetworkTranslation {
             problems.add(Problem("a loopBreak or loopContinue layer that is in no loop", at: "layers"))
         }
         let classifier = addResults()
+        if let oversized = graph.oversized { problems.add(oversized) }
         try problems.finish()
         return TranslatedNetwork(graph: graph.graph, scalers: scalers, classifier: classifier)
     }

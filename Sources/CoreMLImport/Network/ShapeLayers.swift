@@ -104,10 +104,8 @@ enum ShapeLayers {
 
     private static func reshapeDynamic(_ layer: Layer) throws(Problem) -> [Blob] {
         try layer.expectInputs(2...2)
-        let (value, target) = (try layer.array(0), try layer.array(1))
-        guard target.rank == 1, let rank = target.shape[0], rank <= 8 else {
-            throw Problem("the target shape is \(shapeText(target.shape)); a list is expected")
-        }
+        let value = try layer.array(0)
+        let (target, rank) = try layer.targetShape(1)
         if let known = layer.graph.integers(of: target) {
             return [Blob(try layer.graph.reshape(value, to: known))]
         }

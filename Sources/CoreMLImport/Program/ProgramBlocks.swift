@@ -73,12 +73,9 @@ extension ProgramContext {
             }
             shape = zip(shape, declared).map { $0 ?? $1 }
         }
-        guard let known = elementCount(shape.map { $0 ?? 1 }), known <= Self.maximumElements else {
+        guard let known = elementCount(shape.map { $0 ?? 1 }), known <= GraphBuilder.mostElements else {
             throw Problem("a tensor of shape \(shapeText(shape)) is too large")
         }
         return Graph.Value(node: value.node, port: value.port, type: value.type, shape: shape)
     }
-
-    /// The elements that one tensor may have.
-    private static let maximumElements = 1 << 30
 }

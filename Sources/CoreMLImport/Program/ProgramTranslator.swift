@@ -72,6 +72,7 @@ package struct ProgramTranslator {
                 context.builder.result(output, try context.value(of: context.operand(named: output)))
             }
         }
+        if let oversized = context.builder.oversized { problems.add(oversized) }
         try problems.finish()
         translated.graph = context.builder.graph
         return translated

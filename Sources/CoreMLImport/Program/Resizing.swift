@@ -28,8 +28,22 @@ extension ProgramOperations {
             let sizes = zip(given.suffix(count), x.shape.suffix(count)).map { $0 == 0 ? $1 ?? -1 : $0 }
             let linear = try call.choice(
                 "interpolation_mode", default: "LINEAR", of: ["LINEAR": true, "NEAREST_NEIGHBOR": false])
-            let result = try resized(
-                call, call.graph.convert(x, to: .f32), sizes: sizes, sampling: sampling(call), linear: linear)
+            let image = call.graph.convert(x, to: .f32)
+            let result: Graph.Value
+            if sizes.contains(-1), count == 2, x.rank == 4, let name = try sampling(call).engineName(counts: []) {
+                // The program computes the size from that of its input.
+                let shape = try call.value("shape")
+                var size = call.graph.convert(shape, to: .i64)
+                if size.shape != [2] {
+                    guard size.rank == 1, let length = size.shape[0], length > 2 else {
+                        throw Problem("a size of shape \(shapeText(shape.shape))", at: "shape")
+                    }
+                    size = try call.graph.gather(size, call.graph.integers([length - 2, length - 1]), axis: 0)
+                }
+                result = try call.graph.resize(image, to: size, linear: linear, sampling: name)
+            } else {
+                result = try resized(call, image, sizes: sizes, sampling: sampling(call), linear: linear)
+            }
             return [call.graph.convert(result, to: x.type)]
         },
     ]

@@ -57,7 +57,9 @@ extension ModelPlanner {
             FeatureDescription(
                 name: name, elementType: port.elementType, shape: port.shape, fileShape: port.shape, kind: kind,
                 isTransformed: false, image: nil, labels: nil
-            ).optional(feature.isOptional).withSample(file.facts.samples[feature.name].flatMap(FeatureValue.init))
+            ).optional(feature.isOptional)
+                .withSample(file.facts.samples[feature.name].flatMap(FeatureValue.init))
+                .takingMissing(file.facts.missing.contains(feature.name) && port.elementType.isFloatingPoint)
         }
         var fallback = feature.isOptional ? isEvaluated ? Double.nan : 0 : nil
         switch feature.type {

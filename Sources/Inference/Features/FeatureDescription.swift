@@ -25,6 +25,8 @@ public struct FeatureDescription: Sendable {
     public private(set) var isOptional = false
     /// Whether a dictionary's keys are integers.
     public private(set) var hasIntegerKeys = false
+    /// Whether numbers may be NaN, which the model then takes for missing.
+    package private(set) var takesMissing = false
     /// A value that it may have, where zeros are none: a string, a category. For measurements.
     package private(set) var sample: FeatureValue?
     /// Whether the bundle has the batch axis opened that the file fixes at one (`runtime.batch`).
@@ -51,6 +53,13 @@ public struct FeatureDescription: Sendable {
     func withIntegerKeys(_ hasIntegerKeys: Bool) -> FeatureDescription {
         var result = self
         result.hasIntegerKeys = hasIntegerKeys
+        return result
+    }
+
+    /// The same, whose numbers may be missing.
+    func takingMissing(_ takesMissing: Bool) -> FeatureDescription {
+        var result = self
+        result.takesMissing = takesMissing
         return result
     }
 

@@ -91,7 +91,8 @@ struct InputValueReader {
     private func numbers(_ scanner: inout JSONScanner) throws(JSONError) -> FeatureValue {
         // What is quantized afterwards is a real number before.
         let type = input.isTransformed && input.kind != .string ? .float32 : input.elementType
-        let reader = TensorReader(name: input.name, elementType: type, count: input.shape.elementCount)
+        let reader = TensorReader(
+            name: input.name, elementType: type, count: input.shape.elementCount, takesMissing: input.takesMissing)
         let (elements, extents, count) = try reader.read(&scanner)
         let shape = try shape(of: extents, count: count)
         return try tensor { () throws(InferenceError) -> LentArray in try elements.tensor(type, shape: shape) }

@@ -8,9 +8,12 @@ package struct TensorReader {
     let elementType: ElementType
     /// How many elements the tensor has; nil where its shape is open.
     let count: Int?
+    /// Whether `null` is a missing value, NaN; for 32- and 64-bit floats.
+    let takesMissing: Bool
 
-    package init(name: String, elementType: ElementType, count: Int?) {
+    package init(name: String, elementType: ElementType, count: Int?, takesMissing: Bool = false) {
         self.name = name
+        self.takesMissing = takesMissing
         self.elementType = elementType
         self.count = count
     }
@@ -22,11 +25,15 @@ package struct TensorReader {
         switch elementType {
         case .float32:
             return try numbers(&scanner, "a number that a 32-bit float can hold", { $0.float(in: $1) }) {
-                (scanner, text) throws(JSONError) -> Float? in try scanner.number().float(in: text)
+                (scanner, text) throws(JSONError) -> Float? in
+                if takesMissing, try scanner.takesNull() { return .nan }
+                return try scanner.number().float(in: text)
             }
         case .float64:
             return try numbers(&scanner, "a number that a 64-bit float can hold", { $0.double(in: $1) }) {
-                (scanner, text) throws(JSONError) -> Double? in try scanner.number().double(in: text)
+                (scanner, text) throws(JSONError) -> Double? in
+                if takesMissing, try scanner.takesNull() { return .nan }
+                return try scanner.number().double(in: text)
             }
         case .float16:
             return try numbers(&scanner, "a number that a 16-bit float can hold", { _, _ in nil }) {
@@ -92,7 +99,8 @@ package struct TensorReader {
         let found = try scanner.numbers(
             // A few too many are counted, so that the error can tell; what comes after them cannot fit either.
             most: most, end: count.map { $0 <= .max - Self.countedExcess ? $0 + Self.countedExcess : .max } ?? .max,
-            name: name, fitting: fitting, takesBools: elementType == .bool, usual: { usual($0, text) }
+            name: name, fitting: fitting, takesBools: elementType == .bool, takesNull: takesMissing,
+            usual: { usual($0, text) }
         ) {
             (scanner: inout JSONScanner) throws(JSONError) -> T? in try convert(&scanner, text)
         }

@@ -9,6 +9,8 @@ struct CoreMLFacts: Sendable {
     var classifier: (labels: ClassLabelList, output: String)?
     /// Values that inputs may have which have no zeros, by name.
     var samples: [String: FeatureData] = [:]
+    /// The inputs whose numbers may be missing.
+    var missing: Set<String> = []
     /// Whether the outputs are evaluated here in double precision, strings and dictionaries among them.
     var isEvaluated = false
 

@@ -39,7 +39,10 @@ struct CoreMLStepsFile: CoreMLModelFile {
         }.first
         var facts = CoreMLFacts(description: description)
         facts.isEvaluated = true
-        for input in description.inputs { facts.samples[input.name] = steps.sample(of: input) }
+        for input in description.inputs {
+            facts.samples[input.name] = steps.sample(of: input)
+            if steps.takesMissing(input.name) { facts.missing.insert(input.name) }
+        }
         for graph in graphs { facts.scalers.merge(graph.facts.scalers) { first, _ in first } }
         if let labels, let index = outputs.firstIndex(where: { $0.name == description.predictedProbabilitiesName }) {
             outputs[index] = TensorPort(name: outputs[index].name, elementType: .float64, shape: [labels.count])
