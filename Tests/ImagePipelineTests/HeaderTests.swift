@@ -25,6 +25,11 @@ import Testing
         ("<body>", "HTML"), ("{\\rtf1", "a document in rich text format"), ("no picture", "text"),
         ("UklGRiQAAABXRUJQ", "a WebP as base64 text: send its bytes"),
         ("data:;base64,", "a data: URL: send the picture's bytes"),
+        ("photos/Cat.JPG", "the name of a file: send the file itself (with curl, @ before the name)"),
+        ("@cat.png", "the name of a file: send the file itself (with curl, @ before the name)"),
+        ("b'\\x89PNG\\r\\n", "Python's notation of bytes: send the bytes themselves"),
+        ("\u{FFFD}PNG\r\n", "binary data that was read as text on its way: send the bytes as they are"),
+        ("https://example.com/cat.jpg", "a URL: send the picture's bytes"),
     ])
     func whatIsNotDecodedIsNamed(_ start: String, _ name: String) {
         #expect(throws: ImageError.unsupportedFormat(looksLike: name)) { try ImagePipeline.probe(Array(start.utf8)) }
