@@ -174,6 +174,8 @@ struct BundleCommandsTests {
                 let drafted = try ocelli(["init", copy.appendingPathComponent(file).path])
                 #expect(drafted.status == 0, "\(bundle): \(drafted.errors)")
                 for decision in decisions { #expect(drafted.text.contains(decision), "\(bundle): \(drafted.text)") }
+                let isOfPictures = drafted.text.contains("inputs[0].crop_and_scale:")
+                #expect(drafted.text.contains("ocelli classify --try \(copy.path) PICTURE") == isOfPictures)
                 let checked = try ocelli(["check", copy.path])
                 #expect(checked.status == 0, "\(bundle): \(checked.errors)")
                 #expect(checked.text.contains("still to decide: ") == !decisions.isEmpty, "\(bundle): \(checked.text)")

@@ -60,6 +60,10 @@ enum InitCommand: Command {
         for decision in draft.decisions { Terminal.print("  \(decision)") }
         if !draft.remarks.isEmpty { Terminal.print("noticed:") }
         for remark in draft.remarks { Terminal.print("  \(remark)") }
+        let ofPictures = [".format:", ".normalize:", ".crop_and_scale:"]
+        if draft.decisions.contains(where: { decision in ofPictures.contains(where: decision.contains) }) {
+            Terminal.print("to compare the usual ways with a picture: ocelli classify --try \(draft.folder) PICTURE")
+        }
         Terminal.print("then: ocelli check \(draft.folder)")
         return 0
     }
