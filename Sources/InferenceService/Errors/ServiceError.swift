@@ -88,7 +88,9 @@ package struct ServiceError: Error, Sendable {
             // This answer is not read, as below.
             case .cancelled: .shuttingDown
             }
-        self.init(code, error.message, label: error.label)
+        // The pipeline does not know what its bound is called here.
+        let setting = if case .tooLarge = error { " (max_pixels)" } else { "" }
+        self.init(code, error.message + setting, label: error.label)
     }
 
     package init(_ error: AdmissionError) {
