@@ -122,7 +122,7 @@ struct BadInputTests {
         defer { try? FileManager.default.removeItem(at: file) }
         for arguments in [[], ["-H", "Expect:"], ["-H", "Transfer-Encoding: chunked"]] {
             let answer = try Curl.post(file, to: daemon.url + "/v1/classify", arguments)
-            try expect(answer, 413, "body_too_large", mentions: ["20"], from: daemon)
+            try expect(answer, 413, "body_too_large", mentions: ["20", "(max_body)"], from: daemon)
         }
         #expect(daemon.stop() == 0, "\(daemon.log)")
     }

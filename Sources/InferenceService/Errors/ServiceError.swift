@@ -114,7 +114,8 @@ package struct ServiceError: Error, Sendable {
     }
 
     package init(_ error: WireError) {
-        self.init(ErrorCode(error.code), error.message, label: error.label)
+        let setting = error.code == .bodyTooLarge ? " (max_body)" : ""
+        self.init(ErrorCode(error.code), error.message + setting, label: error.label)
     }
 
     /// `{"error": ..., "code": ..., "request_id": ...}`
