@@ -62,9 +62,11 @@ bench: build ## measure, and print tables (Benchmarks/ has each alone)
 format: ## format the sources
 	swift format --in-place --parallel --recursive Package.swift Sources Tests
 
-lint: ## check the sources' format, and the order of targets and folders
+lint: ## check the format of sources, the order of targets and folders, and the paths in documents
 	swift format lint --strict --parallel --recursive Package.swift Sources Tests
 	scripts/check-layers-test
+	scripts/check-paths --self-test
+	scripts/check-paths
 
 install: build ## install to PREFIX (default /usr/local), under DESTDIR
 	OCELLI_FINAL_PREFIX="$(PREFIX)" scripts/install "$(DESTDIR)$(PREFIX)"

@@ -94,11 +94,13 @@ let package = Package(
             name: "InferenceService",
             dependencies: [
                 "CSystem", "HTTPWire", "HTTPServer", "ImagePipeline", "FlowControl", "Inference", "JSON",
-                "LoadGenerator", "Observations",
-                "SystemSupport",
+                "Observations",
+                "Settings", "SystemSupport",
             ],
             // One binary: the page is part of it.
-            resources: [.embedInCode("Page/index.html")],
+            resources: ["index.html", "ask.js", "drawing.js", "input.js", "models.js"].map {
+                .embedInCode("Page/\($0)")
+            },
             swiftSettings: strict),
         // What the command does beside serving: bench, report, check, init, classify, devices.
         .target(
@@ -156,7 +158,7 @@ let package = Package(
         .testTarget(
             name: "ToolsTests", dependencies: ["Tools"], swiftSettings: waiting, linkerSettings: findEngine),
         .testTarget(name: "SettingsTests", dependencies: ["Settings", "TestSupport"], swiftSettings: waiting),
-        .testTarget(name: "JSONTests", dependencies: ["JSON"], swiftSettings: waiting),
+        .testTarget(name: "JSONTests", dependencies: ["JSON", "TestSupport"], swiftSettings: waiting),
         .testTarget(
             name: "SystemSupportTests", dependencies: ["SystemSupport", "TestSupport"], swiftSettings: waiting),
         .executableTarget(

@@ -210,7 +210,7 @@ def switched(source, bugs):
             copies = " : ".join(f"plantedBug == {number} ? ({body})" for number, body in places[block])
             text = f"/*body {names}<*/ {copies} : ({result[begin:end]}) /*>body {names}*/"
         else:
-            # Two statements are no expression, whose branches would have to have one type.
+            # Two statements are not an expression, whose branches would need one type.
             head = "" if kind else "_ = plantedBug; "
             text = f"/*body {names}<*/ {head}{copies} else {{{result[begin:end]}\n}} /*>body {names}*/"
         grown[begin, block[1]] = len(text) - (end - begin)

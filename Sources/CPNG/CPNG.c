@@ -36,7 +36,7 @@ static _Noreturn void on_error(png_structp png, png_const_charp message) {
     png_longjmp(png, 1);
 }
 
-// What libpng warns of and goes on from is about metadata, or data after the last row: the pixels are right.
+// What libpng warns of and continues from is about metadata, or data after the last row: the pixels are right.
 static void on_warning(png_structp png, png_const_charp message) {
     (void)png;
     (void)message;

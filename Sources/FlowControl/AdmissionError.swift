@@ -1,32 +1,32 @@
 internal import SystemSupport
 
-/// Why a request was given no slot.
+/// Why a request got no slot.
 public enum AdmissionError: Error, Sendable, Hashable {
-    /// Every slot is taken, and the queue holds as many as it may: in number, or in time, which is when the predicted
-    /// wait is longer than `LimiterConfiguration.maxWait` and waiting would only delay the refusal.
+    /// All slots are taken and the queue is full: in number, or in time, if the predicted wait exceeds
+    /// `LimiterConfiguration.maxWait`, so that waiting would only delay the refusal.
     case queueFull(predictedWait: Duration)
 
-    /// More requests come than can be answered, and this one's answer was not predicted within
-    /// `LimiterConfiguration.overloadTarget`. `retryAfter` says when to come again, in whole seconds; it differs from request to
-    /// request, so that those who are refused together do not return together.
+    /// Requests arrive faster than they are answered, and the answer to this one was not predicted within
+    /// `LimiterConfiguration.overloadTarget`. `retryAfter`, in whole seconds, varies between requests, so that clients that
+    /// were refused together do not return together.
     case overloaded(predictedWait: Duration, retryAfter: Duration)
 
-    /// It waited the longest that a request may wait. The associated value is how long it waited.
+    /// It waited for the maximum time. The associated value is the time that it waited.
     case waitTimedOut(Duration)
 
-    /// Its deadline passed: before it came, or while it waited.
+    /// Its deadline passed before it arrived, or while it waited.
     case deadlineExceeded
 
-    /// By the predicted wait and the service time lately, its deadline will pass before it is answered.
+    /// By the predicted wait and the recent service time, its deadline would pass before its answer.
     case deadlineUnreachable(predictedWait: Duration)
 
     /// A newer request replaced it in the queue (`drop_oldest`, or a queue that was made smaller).
     case displaced(predictedWait: Duration)
 
-    /// The limiter lets nothing more in: shutdown, or its model is going.
+    /// The limiter accepts nothing more: the daemon or the model is shutting down.
     case draining
 
-    /// The task that asked was cancelled.
+    /// The calling task was cancelled.
     case cancelled
 
     /// How long a request that came now would wait, where that is what speaks against it: the least that a client

@@ -1,15 +1,15 @@
 internal import Synchronization
 public import SystemSupport
 
-/// Bounds how many requests are in work at once; the others wait in a queue, or are refused.
+/// Bounds the number of requests in flight; the others wait in a queue or are refused.
 ///
 /// ```swift
 /// let slot = try await limiter.acquire(deadline: .now + .seconds(1))
 /// defer { slot.release() }
 /// ```
 ///
-/// A request takes a slot before it costs anything (before its picture is decoded) and gives it back when it costs
-/// nothing any more. All methods may be called from any thread; none blocks but for the lock, which is held for well
+/// A request takes a slot before it costs anything (before its picture is decoded) and releases it when it costs
+/// nothing any more. All methods may be called from any thread; none blocks except for the lock, which is held for well
 /// under a microsecond and never while other code runs.
 ///
 /// This is the thin part: every decision is `LimiterStateMachine`'s. Here are the lock, the suspended tasks, which are
@@ -74,7 +74,7 @@ public final class InFlightLimiter: Sendable {
         return Slot(limiter: self, grant: grant)
     }
 
-    /// A request's head is here, and its body is not: why it is refused before the body is sent, or nil where `acquire`
+    /// A request's head is here, and its body is not: why it is refused before the body is sent, or nil if `acquire`
     /// would give it a slot or let it wait now. A refusal is counted; otherwise `acquire` counts, later.
     public func announce(deadline: MonotonicInstant? = nil) -> AdmissionError? {
         let now = clock.now()

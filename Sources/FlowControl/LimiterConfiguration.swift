@@ -1,28 +1,28 @@
-/// The bounds of an `InFlightLimiter`.
+/// The limits of an `InFlightLimiter`.
 ///
-/// Values outside a range are moved to its nearer end: a limiter cannot be made that admits nothing or overflows.
+/// Values are clamped to their ranges, so that a limiter always admits requests and never overflows.
 public struct LimiterConfiguration: Sendable, Hashable {
-    /// How many slots are out at most: 1 to 1,000,000.
+    /// The maximum number of slots in use: 1 to 1,000,000.
     public let limit: Int
 
-    /// How many requests wait at most: 0 to 1,000,000. Not used by `drop_newest`, under which nothing waits.
+    /// The maximum length of the queue: 0 to 1,000,000. Not used by `drop_newest`, which has no queue.
     public let queueCapacity: Int
 
-    /// How long a request waits at most; 0 or more. With 0 nothing waits.
+    /// The maximum wait of a request; 0 or more. With 0 nothing waits.
     public let maxWait: Duration
 
-    /// What becomes of a request that finds every slot taken.
+    /// What happens to a request when all slots are taken.
     public let policy: OverloadPolicy
 
-    /// How long a slot is expected to be held, until the first ones have come back and it is measured: a warm-up's
-    /// time, say. 0: not known; the first waits are then predicted too short.
+    /// The expected time for which a slot is held, used until it has been measured: for example the time of a warm-up. 0:
+    /// unknown; the first predicted waits are then too short.
     public let expectedServiceTime: Duration
 
-    /// Within what time a request must be answered, by prediction, to be admitted while overloaded; 0: places and
+    /// Within what time a request must be answered, by prediction, to be admitted while overloaded; 0: the capacity and
     /// ``maxWait`` alone bound the queue. Used by `defer` alone. How overload differs from load: ``OverloadDetector``.
     public let overloadTarget: Duration
 
-    /// The bounds, each moved into its range.
+    /// Limits, each clamped to its range.
     public init(
         limit: Int,
         queueCapacity: Int = 256,

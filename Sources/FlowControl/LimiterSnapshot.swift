@@ -1,6 +1,6 @@
-/// An `InFlightLimiter` at one moment: all values belong together.
+/// A consistent view of an `InFlightLimiter` at one moment.
 public struct LimiterSnapshot: Sendable, Hashable {
-    /// Slots out. More than `limit` only for a while after the limit was lowered.
+    /// Slots in use. More than `limit` only for a while after the limit was lowered.
     public let inFlight: Int
     /// Requests waiting.
     public let waiting: Int
@@ -8,16 +8,16 @@ public struct LimiterSnapshot: Sendable, Hashable {
     public let configuration: LimiterConfiguration
     /// Whether new requests are refused because of a drain.
     public let isDraining: Bool
-    /// Whether time, and not places, bounds the queue at present, because more requests come than are done.
+    /// Whether the queue is now bounded by time and not by its capacity, because more requests arrive than are answered.
     public let isOverloaded: Bool
-    /// What became of every request so far.
+    /// The outcome of every request so far.
     public let counters: LimiterCounters
-    /// How long a slot is held, smoothed over the last ones; nil before the first came back.
+    /// The smoothed time for which slots are held; nil before the first was released.
     public let serviceTime: Duration?
-    /// How long a request that came now would wait: 0 while a slot is free, never above an hour.
+    /// The predicted wait of a new request: 0 while a slot is free, at most an hour.
     public let predictedWait: Duration
 
-    /// The most slots out at one time.
+    /// The maximum number of slots in use.
     public var limit: Int { configuration.limit }
     /// How many may wait.
     public var queueCapacity: Int { configuration.queueCapacity }

@@ -20,7 +20,7 @@ public final class Slot: Sendable {
         release()
     }
 
-    /// Gives the slot back, and to the oldest waiter if there is one. Calls after the first do nothing. From any thread.
+    /// Releases the slot, to the oldest waiter if there is one. Calls after the first do nothing. Callable from any thread.
     public func release() {
         guard !isReleased.exchange(true, ordering: .acquiringAndReleasing) else { return }
         limiter.finish(grant)

@@ -93,7 +93,7 @@ public final class ImagePipeline: Sendable {
         return plan(bytes, header: header, options: options, scratch: scratch)
     }
 
-    /// Who asks for a smaller margin has chosen speed.
+    /// A smaller margin trades accuracy for speed.
     private static let triedMargin = 2.0
 
     /// The limits that the header alone can break.

@@ -1,6 +1,6 @@
 /// Base64 (RFC 4648).
 package enum Base64 {
-    /// The bytes of base64 text in a JSON string, or nil where it is none. Both alphabets are read (`+/` and `-_`), and padding may be
+    /// The bytes of base64 text in a JSON string, or nil if it is none. Both alphabets are read (`+/` and `-_`), and padding may be
     /// missing. Passed over are backslashes before a slash, as some JSON writers put them there, and escaped line breaks, which
     /// base64(1) and MIME put between lines.
     package static func decode(_ text: UnsafeRawBufferPointer) -> [UInt8]? {

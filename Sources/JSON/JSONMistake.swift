@@ -6,7 +6,7 @@ struct JSONMistake {
     private var position = 0
     private var failure: (place: Int, expected: String)?
 
-    /// The place and what was expected there, or nil where the form is right.
+    /// The place and what was expected there, or nil if the form is right.
     static func find(in text: [UInt8]) -> String? {
         var search = JSONMistake(text: text)
         search.value(depth: 0)

@@ -12,7 +12,7 @@ package struct JSONNumber {
     @inlinable
     package init() {}
 
-    /// The 64-bit float nearest to it, or nil where that is infinite.
+    /// The 64-bit float nearest to it, or nil if that is infinite.
     @inlinable
     package func double(in text: UnsafeRawBufferPointer) -> Double? {
         // Both numbers are exact, so that the one rounding is the right one (W. D. Clinger, 1990).
@@ -24,7 +24,7 @@ package struct JSONNumber {
         return value.isFinite ? value : nil
     }
 
-    /// The 32-bit float nearest to it, or nil where that is infinite.
+    /// The 32-bit float nearest to it, or nil if that is infinite.
     @inlinable @inline(__always)
     package func float(in text: UnsafeRawBufferPointer) -> Float? {
         if -22...22 ~= exponent {

@@ -96,7 +96,7 @@ extension JSONScanner {
         for word in ["NaN", "-NaN", "nan", "Infinity", "-Infinity", "inf", "-inf"] {
             if text[place...].starts(with: word.utf8) {
                 return .syntax(
-                    malformed("a number", at: place).message + "; JSON has no NaN and no infinities")
+                    malformed("a number", at: place).message + "; JSON has no NaN or infinity")
             }
         }
         return malformed("a number", at: place)
@@ -124,7 +124,7 @@ extension JSONScanner {
     ///   - end: how many are counted: with more, reading stops.
     ///   - name: the input, for errors.
     ///   - usual: the element that a number becomes which is read on the quick way; nil sends it on the careful one.
-    ///   - convert: the element that a number becomes, or nil where it does not fit.
+    ///   - convert: the element that a number becomes, or nil if it does not fit.
     ///   - fitting: what fits, for errors.
     ///   - takesBools: whether `true` and `false` are numbers here.
     ///   - takesNull: whether `null` is one.

@@ -98,7 +98,7 @@ extension JSONNumber {
         length = place &- start
     }
 
-    /// The value of eight digits in a word, the first one lowest; nil where a byte is none. Pairs, then fours, then all of
+    /// The value of eight digits in a word, the first one lowest; nil if a byte is none. Pairs, then fours, then all of
     /// them are put together by multiplications.
     @inlinable @inline(__always)
     static func eightDigits(_ word: UInt64) -> UInt64? {

@@ -56,7 +56,7 @@ extension JSONScanner {
                     throw malformed("four hexadecimal digits of a character", at: offset + index)
                 }
                 bytes.append(contentsOf: UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter)
-            default: throw malformed("an escape that JSON has", at: offset + index - 2)
+            default: throw malformed("an escape that JSON allows", at: offset + index - 2)
             }
         }
         return String(validating: bytes, as: UTF8.self)

@@ -55,9 +55,9 @@ public enum JSONValue: Sendable, Hashable, Codable {
             let detail = JSONMistake.find(in: [UInt8](data)) ?? context.debugDescription
             throw JSONTextError(reason: detail)
         } catch {
-            // A leaf that is none of the types: a string that is not closed on its line, or the one whose form is right.
+            // A leaf of no known type: an unterminated string, or a number.
             throw JSONTextError(
-                reason: JSONMistake.find(in: [UInt8](data)) ?? "a number is past the range of 64-bit floats")
+                reason: JSONMistake.find(in: [UInt8](data)) ?? "a number is out of the range of 64-bit floats")
         }
     }
 

@@ -31,8 +31,12 @@ package enum ManualPage {
         }
     }
 
-    /// - Parameter commands: the subcommands, in order. Of `serve`, whose settings have a section of their own, only the summary counts.
+    /// - Parameter commands: the subcommands, in order. For `serve`, whose settings have their own section, only the summary is used.
     package static func roff(commands: [Command]) -> String {
+        head(commands) + description(of: commands) + settings + tail
+    }
+
+    private static func head(_ commands: [Command]) -> String {
         var text = """
             .\\" Written by `ocelli help man`.
             .TH OCELLI 1 "" "ocelli \(OcelliVersion.number)" "User Commands"
@@ -43,10 +47,14 @@ package enum ManualPage {
 
             """
         for line in commands.flatMap(\.synopsis) { text += escaped(line) + "\n" }
-        text += """
+        return text
+    }
+
+    private static func description(of commands: [Command]) -> String {
+        var text = """
             .fi
             .SH DESCRIPTION
-            Ocelli loads image classifiers and answers requests for them over HTTP/1.1:
+            Ocelli loads image models and answers requests for them over HTTP/1.1:
 
             .nf
             .RS
@@ -66,7 +74,11 @@ package enum ManualPage {
             }
             text += ".fi\n"
         }
-        text += """
+        return text
+    }
+
+    private static var settings: String {
+        var text = """
             .SH SETTINGS
             Each is a flag, a key of the configuration file (max_body for \\-\\-max\\-body), and a variable (OCELLI_MAX_BODY).
             Flags win over variables, variables over the file. Those marked with * need a restart; SIGHUP reloads the
@@ -76,61 +88,64 @@ package enum ManualPage {
         for group in SettingsTable.groups {
             text += ".SS \(escaped(group.title))\n"
             for setting in group.settings {
-                let mark = setting.needsRestart ? " *" : ""
-                text +=
-                    ".TP\n.BI \"\(escaped(setting.flag)) \" \"\(escaped(setting.kind.placeholder))\"\(mark.isEmpty ? "" : " \" *\"")\n"
+                let mark = setting.needsRestart ? " \" *\"" : ""
+                text += ".TP\n.BI \"\(escaped(setting.flag)) \" \"\(escaped(setting.kind.placeholder))\"\(mark)\n"
                 text += "\(escaped(setting.summary)) Default: \(escaped(setting.text(in: Settings()))).\n"
             }
         }
-        return text + """
-            .SH SIGNALS
-            .TP
-            .BR SIGTERM ", " SIGINT
-            Drain: /readyz answers 503 at once; new connections are accepted for drain_delay more; what was accepted is answered, for at
-            most drain_timeout. A second signal ends at once.
-            .TP
-            .B SIGHUP
-            Reload the configuration, the tokens and the models. If anything is wrong, nothing changes and the log says why.
-            .SH EXIT STATUS
-            .TP
-            .B 0
-            Success. Of serve: everything that was accepted has been answered.
-            .TP
-            .B 1
-            A failure, which standard error explains; or a file, a model or an answer that is not good.
-            .TP
-            .B 2
-            The command line or the configuration is wrong.
-            .TP
-            .B 3
-            The time for a drain of serve was up before everything was answered.
-            .TP
-            .B 130
-            A second signal ended a drain of serve.
-            .SH ENVIRONMENT
-            .TP
-            .B OCELLI_CONFIG
-            The configuration file, where \\-\\-config names none.
-            .TP
-            .B OCELLI_GRACE
-            The time from SIGTERM to SIGKILL, which the start compares with drain_delay and drain_timeout.
-            .TP
-            .B NOTIFY_SOCKET, WATCHDOG_USEC, LISTEN_FDS, CACHE_DIRECTORY, JOURNAL_STREAM
-            Set by systemd; see sd_notify(3), sd_listen_fds(3) and systemd.exec(5).
-            .SH FILES
-            .TP
-            .I /etc/ocelli/ocelli.json5
-            The configuration of the packaged service.
-            .TP
-            .I /var/cache/ocelli
-            Compiled models of the packaged service.
-            .TP
-            .I /usr/share/doc/ocelli/docs
-            The documents: http-api.md, model-json.md, operations.md, troubleshooting.md and others.
-            .SH SEE ALSO
-            curl(1), systemctl(1), journalctl(1). A running daemon describes its routes at /openapi.json.
+        return text
+    }
 
-            """
+    private static var tail: String {
+        """
+        .SH SIGNALS
+        .TP
+        .BR SIGTERM ", " SIGINT
+        Drain: /readyz answers 503 at once, new connections are accepted for drain_delay, and requests in progress are answered
+        within drain_timeout. A second signal exits at once.
+        .TP
+        .B SIGHUP
+        Reload the configuration, the tokens and the models. If anything is wrong, nothing changes and the log says why.
+        .SH EXIT STATUS
+        .TP
+        .B 0
+        Success. serve: all accepted requests were answered.
+        .TP
+        .B 1
+        A failure, which standard error explains: a file, a model, an address or an answer.
+        .TP
+        .B 2
+        The command line, a setting or the tokens file is wrong.
+        .TP
+        .B 3
+        serve: drain_timeout passed before all accepted requests were answered.
+        .TP
+        .B 130
+        serve: a second signal ended the drain.
+        .SH ENVIRONMENT
+        .TP
+        .B OCELLI_CONFIG
+        The configuration file, if \\-\\-config is not given.
+        .TP
+        .B OCELLI_GRACE
+        The time from SIGTERM to SIGKILL, which is compared with drain_delay and drain_timeout at start.
+        .TP
+        .B NOTIFY_SOCKET, WATCHDOG_USEC, LISTEN_FDS, CACHE_DIRECTORY, JOURNAL_STREAM
+        Set by systemd; see sd_notify(3), sd_listen_fds(3) and systemd.exec(5).
+        .SH FILES
+        .TP
+        .I /etc/ocelli/ocelli.json5
+        The configuration of the packaged service.
+        .TP
+        .I /var/cache/ocelli
+        Compiled models of the packaged service.
+        .TP
+        .I /usr/share/doc/ocelli/docs
+        The documents: http-api.md, model-json.md, operations.md, troubleshooting.md and others.
+        .SH SEE ALSO
+        curl(1), systemctl(1), journalctl(1). A running daemon describes its routes at /openapi.json.
+
+        """
     }
 
     private static func escaped(_ text: String) -> String {

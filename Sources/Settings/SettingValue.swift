@@ -67,7 +67,7 @@ package enum SettingValue: Sendable, Hashable {
 }
 
 extension SettingKind {
-    /// The value of text from a flag or the environment; nil where it does not fit.
+    /// The value of text from a flag or the environment; nil if it does not fit.
     package func value(of text: String) -> SettingValue? {
         switch self {
         case .integer(let range): Int(text).flatMap { range.contains($0) ? .integer($0) : nil }
@@ -92,7 +92,7 @@ extension SettingKind {
         }
     }
 
-    /// The addresses between commas. A word after a comma that is no address belongs to the routes of the one before.
+    /// The addresses between commas. A word after a comma that is not an address belongs to the routes of the address before it.
     private static func addresses(_ text: String) -> [String] {
         var addresses: [String] = []
         for part in text.split(separator: ",") {

@@ -35,28 +35,28 @@ package enum SettingsTable {
                     + "versions, or a model file or SavedModel. Empty: the models that come with Ocelli."),
             .strings(
                 "model", \.model,
-                "Models with names of their own, each \"NAME=PATH\". PATH is a bundle, a model file, a folder that contains one of "
-                    + "them, or a folder of numbered versions. It need not exist yet: it is loaded when it appears "
+                "Named models, each \"NAME=PATH\". PATH is a bundle, a model file, a folder that contains one of "
+                    + "them, or a folder of numbered versions. If it does not exist yet, it is loaded when it appears "
                     + "(repository_poll). NAME replaces a model of that name in `models`. If only `model` is set, no other "
                     + "models are served."),
             .strings(
                 "ready_when", \.readyWhen,
-                "When /readyz answers 200: \"all\", when every model that is loaded at start is ready; \"any\", when one model is; or "
-                    + "the names of the models that must be ready."),
+                "When /readyz answers 200. \"all\": every model that is loaded at start is ready. \"any\": at least one model is "
+                    + "ready. Otherwise, the names of the models that must be ready."),
             .string(
                 "default_model", \.defaultModel,
                 "The model that /v1/classify uses. Empty: the only classifier, or the first by name."),
             .choice(
                 "load", \.load,
-                "When to load models whose bundle does not say: at start (eager), or at the first request "
+                "When to load models whose bundle does not set it: at start (eager), or at the first request "
                     + "(lazy)."
             )
             .needingRestart,
             .choice(
                 "repository_control", \.repositoryControl,
                 "Who may load and unload models by POST /v2/repository/models/NAME/load and .../unload: clients on this "
-                    + "machine (the loopback addresses and Unix-domain sockets, but neither what a proxy forwards nor what a web "
-                    + "page of another origin sends), all, or none."),
+                    + "machine (by loopback or a Unix-domain socket, neither forwarded by a proxy nor sent by a web page of another "
+                    + "origin), all, or none."),
             .automaticDuration(
                 "repository_poll", \.repositoryPoll, 0...86_400,
                 "How often to check the model folders. New and changed models are loaded, and removed ones "
@@ -64,7 +64,8 @@ package enum SettingsTable {
                     + "auto: every second where `model` is set, else only on SIGHUP."
             )
             .needingRestart,
-            .integer("top", \.top, 1...100_000, "How many classes an answer contains when the request does not say."),
+            .integer(
+                "top", \.top, 1...100_000, "How many classes an answer contains when the request does not set `top`."),
         ])
 
     static let running = Group(
@@ -77,17 +78,17 @@ package enum SettingsTable {
                     + "single one (latency)."),
             .choice(
                 "precision", \.precision,
-                "Precision of the arithmetic. f32 gives the same scores on every machine; bf16 and f16 count where the processor has "
-                    + "them (`ocelli devices`), elsewhere f32 does; engine takes what is fastest here."
+                "Precision of the arithmetic. f32 gives the same scores on every machine. bf16 and f16 apply where the processor "
+                    + "supports them (`ocelli devices`), otherwise f32 is used. engine: whatever is fastest on this machine."
             ),
             .bool(
                 "integer_weights", \.integerWeights,
-                "Rewrite the 8-bit weights of older quantized TF Lite models when they are loaded, so that the engine computes "
-                    + "with them in integers: the same sums in half the time. Where the processor has VNNI and the device is CPU."
+                "Rewrite the 8-bit weights of older quantized TF Lite models at load, so that the engine computes in integers: "
+                    + "the same sums in half the time. Only for the device CPU, on processors with VNNI."
             ),
             .automatic(
                 "threads", \.threads, 1...1024,
-                "Worker threads of the engine. auto: one for each processor that this process may use."),
+                "Worker threads of the engine. auto: one per processor that this process may use."),
             .automatic(
                 "streams", \.streams, 1...1024,
                 "Predictions that the engine runs in parallel. auto: one per thread, up to four; one with the "
@@ -95,11 +96,11 @@ package enum SettingsTable {
             ),
             .automatic(
                 "lone_threads", \.loneThreads, 0...1024,
-                "Threads of a request that nothing else runs beside. Where this is more than other requests have, the model is "
-                    + "compiled once more for it, which takes about the memory of the model again. auto: as many as threads, for "
-                    + "models whose inference takes 1 ms or more, as long as that is a tenth faster; compiled after eight such "
-                    + "requests in a row, unless the process has more than a quarter of its memory in use, and released when it was of no "
-                    + "use for ten minutes. A number: from the first request on, for every model. 0: never."
+                "Threads for a request that runs alone. If this is more than other requests get, the model is compiled a second time "
+                    + "for such requests, which takes about as much memory as the model. auto: as many as `threads`, for models "
+                    + "whose inference takes at least 1 ms, if that makes it at least a tenth faster. They are compiled after eight "
+                    + "such requests in a row unless more than a quarter of the memory is in use, and released after ten minutes "
+                    + "without use. A number: from the first request on, for every model. 0: never."
             ),
             .automatic(
                 "instances", \.instances, 1...1024, "Infer requests per model. auto: as many as the engine recommends."),
@@ -118,25 +119,25 @@ package enum SettingsTable {
             .needingRestart,
             .integer(
                 "max_loads", \.maxLoads, 1...1024,
-                "Models that are loaded at once; the others wait, and requests for them until their deadline. Each "
-                    + "may take all processors, and the memory of load_trial_memory."),
+                "Models that are loaded at the same time. The others wait, as do requests for them, until their deadline. Each "
+                    + "load may use all processors and load_trial_memory."),
             .bool(
                 "external_links", \.externalLinks,
-                "Whether links inside a bundle may lead out of it and out of the folders of models. If not, a model with such a "
-                    + "link is refused, so that a bundle from elsewhere cannot have other files of this machine served. An entry of a "
-                    + "folder of models may itself be a link in any case."),
+                "Allow links inside a bundle that lead out of the bundle and out of the model folders. By default a model with such "
+                    + "a link is refused, so that an untrusted bundle cannot expose other files of this machine. An entry of a model "
+                    + "folder may always be a link."),
             .bool(
                 "load_trial", \.loadTrial,
-                "Load a new model in a separate process first: damaged files can crash the engine or make it "
+                "Load a new model in a separate process first, because damaged files can crash the engine or make it "
                     + "hang. Results are cached in cache_dir."
             ),
             .duration(
                 "load_trial_timeout", \.loadTrialTimeout, 0.1...86_400,
-                "Maximum time of the trial of a model (load_trial)."),
+                "Maximum time of a model's trial (load_trial)."),
             .automaticBytes(
                 "load_trial_memory", \.loadTrialMemory, (16 << 20)...(1 << 42),
-                "Maximum memory of the trial of a model (load_trial). auto: three quarters of the memory that "
-                    + "the daemon may use."),
+                "Maximum memory of a model's trial (load_trial). auto: three quarters of the memory that the daemon "
+                    + "may use."),
         ])
 
     static let flow = Group(
@@ -156,9 +157,10 @@ package enum SettingsTable {
                     + "cameras, where an old frame is worthless)."),
             .duration(
                 "overload_target", \.overloadTarget, 0...3600,
-                "The time within which a request must be answered, by prediction, to be admitted under overload: when the queue "
-                    + "stays full and more requests come than are answered. The others get 503 at once. Only for "
-                    + "overload_policy defer; 0 leaves the queue to queue_length and queue_wait. See docs/overload.md."),
+                "Under overload (the queue stays full and more requests arrive than are answered), a request is admitted only if "
+                    + "its predicted time until the answer is at most this; the others get 503 at once. Only for "
+                    + "overload_policy defer. 0: only queue_length and queue_wait limit the queue. See docs/overload.md."
+            ),
             .duration(
                 "deadline", \.deadline, 0.001...86_400,
                 "Maximum time of a request, when the request does not set timeout_ms."),
@@ -193,7 +195,7 @@ package enum SettingsTable {
                 "max_total_body", \.maxTotalBody, 1...(1 << 40),
                 "Memory for all request bodies that are being received or held. At the limit the server stops "
                     + "reading from sockets and refuses the slowest bodies (408). auto: 256MiB, or an eighth of the "
-                    + "memory that this process may use if that is less."),
+                    + "memory that this process may use, whichever is less."),
             .automaticBytes(
                 "max_total_answers", \.maxTotalAnswers, 1...(1 << 40),
                 "Memory for all answers that clients have not read yet. At the limit the connections that "
@@ -259,19 +261,19 @@ package enum SettingsTable {
                     + "balancers notice."),
             .duration(
                 "drain_timeout", \.drainTimeout, 0...3600,
-                "After drain_delay: how long requests in progress may take to finish. Where OCELLI_GRACE states the time from SIGTERM "
-                    + "to SIGKILL, `ocelli serve` warns if both do not fit into it."
+                "After drain_delay: how long requests in progress may take to finish. If the variable OCELLI_GRACE gives the time from "
+                    + "SIGTERM to SIGKILL, `ocelli serve` warns if it is shorter than the two together."
             ),
             .choice(
                 "log_format", \.logFormat,
-                "text: lines for people (with priorities under journald). json: one JSON object per line."),
+                "text: readable lines (with priorities under journald). json: one JSON object per line."),
             .choice(
                 "log_level", \.logLevel,
                 "Minimum level of lines that are logged."),
             .bool(
                 "load_reports", \.loadReports,
                 "Add the ORCA header endpoint-load-metrics to answers: application_utilization is the share of the busiest model's "
-                    + "slots (max_in_flight) that requests hold or wait for, more than 1 where they wait."),
+                    + "slots (max_in_flight) that requests hold or wait for; more than 1 if some wait."),
             .bool("access_log", \.accessLog, "Log each request."),
             .bool("log_top_label", \.logTopLabel, "Add the best class to the log line of a classification."),
         ])
@@ -281,20 +283,20 @@ package enum SettingsTable {
         settings: [
             .string(
                 "tokens_file", \.tokensFile,
-                "A file of bearer tokens: in each line the classes of routes that a token allows (infer, read, admin, or all; "
-                    + "with commas between them), a space, and the token. Empty: no tokens are required. /healthz, /readyz and the page are "
-                    + "always open. SIGHUP reloads it."),
+                "A file of bearer tokens. Each line has the classes of routes that a token grants (infer, read, admin, or all, "
+                    + "separated by commas), a space, and the token. Empty: no token is required. /healthz, /readyz and the page are "
+                    + "always open. SIGHUP reloads the file."),
             .strings(
                 "trusted_proxies", \.trustedProxies,
                 "Proxies that are trusted to name the client in Forwarded, X-Forwarded-For or the PROXY protocol: addresses, networks "
-                    + "such as 10.0.0.0/8, and unix for Unix-domain sockets. The log has the last address that is not a trusted "
-                    + "proxy; what others send is ignored."
+                    + "such as 10.0.0.0/8, and unix for Unix-domain sockets. The client in the log is the last address that is not a "
+                    + "trusted proxy; these fields are ignored if they come from anyone else."
             )
             .needingRestart,
             .strings(
                 "host_names", \.hostNames,
-                "Names of this machine, beside localhost and its addresses, that clients on it may use where repository_control is "
-                    + "local: a request for another name is refused, because a web page can resolve any name to this machine."
+                "Names of this machine, in addition to localhost and its addresses, that local clients may use if repository_control "
+                    + "is local. A request for another name is refused, because a web page can resolve any name to this machine."
             ),
         ])
 }

@@ -52,7 +52,7 @@ public struct MonotonicInstant: InstantProtocol, Hashable, Sendable {
         right.duration(to: left)
     }
 
-    /// Nanoseconds since `earlier`; 0 where `earlier` is in fact later. Threads read the clock before they take a lock,
+    /// Nanoseconds since `earlier`; 0 if `earlier` is in fact later. Threads read the clock before they take a lock,
     /// so that instants may arrive out of order by a few microseconds.
     @inlinable package func nanoseconds(since earlier: MonotonicInstant) -> UInt64 {
         nanoseconds > earlier.nanoseconds ? nanoseconds &- earlier.nanoseconds : 0

@@ -2,7 +2,7 @@ internal import Glibc
 
 /// This process: its end, and its memory.
 package enum Process {
-    /// Bytes of this process that are in memory; nil where /proc does not say. Reads a small file.
+    /// Bytes of this process that are in memory; nil if /proc does not say. Reads a small file.
     package static var residentBytes: Int? {
         let descriptor = open("/proc/self/statm", O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }

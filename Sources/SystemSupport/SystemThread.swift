@@ -26,7 +26,7 @@ package enum SystemThread {
         }
     }
 
-    /// Whether so many threads, 256 at most, can be started beside those there are: for libraries that end the process where they
+    /// Whether `count` more threads, 256 at most, can be started: for libraries that end the process where they
     /// cannot start one. Another part of the process may take them before that happens.
     package static func canStart(_ count: Int) -> Bool { csys_can_start_threads(Int32(clamping: count)) }
 }

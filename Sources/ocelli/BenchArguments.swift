@@ -6,7 +6,7 @@ internal import Tools
 
 /// The command line of `ocelli bench`, read.
 struct BenchArguments {
-    /// What is asked of the ceilings, where there is no URL.
+    /// What is asked of the ceilings, if there is no URL.
     private(set) var ceilings = CeilingRequest()
     /// What is asked of a load test, where there is one.
     private(set) var load: LoadRequest?

@@ -64,6 +64,9 @@ enum Ocelli {
         } catch let error as UsageError {
             Terminal.complain("ocelli: \(error.message)")
             return 2
+        } catch let error as StartupError where error.isConfiguration {
+            Terminal.complain("ocelli: \(error)")
+            return 2
         } catch {
             Terminal.complain("ocelli: \(error)")
             return 1

@@ -44,6 +44,13 @@ struct SettingsFlags: Sendable {
     /// The settings, or an error that says everything that is wrong.
     /// - Parameter warn: receives what has no effect, a sentence each.
     func resolve(warn: (String) -> Void = { Terminal.complain("ocelli: warning: \($0)") }) throws -> Settings {
+        let settings = try resolveForms(warn: warn)
+        try settings.check()
+        return settings
+    }
+
+    /// The same, but of values only the form is checked: the daemon reports the rest with what else is wrong.
+    func resolveForms(warn: (String) -> Void) throws -> Settings {
         let environment = ProcessInfo.processInfo.environment
         var loader = SettingsLoader()
         if let file = file ?? environment["OCELLI_CONFIG"] { loader.load(file: file) }

@@ -28,11 +28,7 @@ def refused(call, status, *words):
         raise AssertionError(f"expected {status}")
 
 
-def main(address, folder):
-    client = http.InferenceServerClient(address, concurrency=4)
-    pictures = [open(f"{folder}/images/{name}", "rb").read() for name in ("owl.jpg", "tio_cat.jpg")]
-
-    # Health and metadata.
+def health_and_metadata(client):
     assert client.is_server_live()
     assert client.is_model_ready("cifar10_resnet_float")
     assert client.is_model_ready("cifar10_resnet_float", "1")
@@ -44,7 +40,9 @@ def main(address, folder):
     assert model["outputs"] == [{"name": "modelOutput", "datatype": "FP32", "shape": [-1, 10]}], model
     assert client.get_model_metadata("mobilenet_v2_1.0_224_quant")["inputs"][0]["datatype"] == "UINT8"
 
-    # The configuration, in the form that clients of Triton read.
+
+def configuration(client):
+    """In the form that clients of Triton read."""
     config = client.get_model_config("cifar10_cnn_onnx")
     assert (config["name"], config["platform"]) == ("cifar10_cnn_onnx", "onnx_onnxv1"), config
     assert config["max_batch_size"] > 1, config
@@ -59,7 +57,9 @@ def main(address, folder):
     assert client.get_model_config("mobilenet_v2_1.0_224_quant")["input"][0]["data_type"] == "TYPE_UINT8"
     refused(lambda: client.get_model_config("nothing"), 404, "nothing")
 
-    # JSON and binary data, both ways.
+
+def json_and_binary(client):
+    """JSON and binary data, both ways."""
     first = np.array([[1, 2, 3, 4]], np.float32)
     second = first * 10
     for binary_in in (True, False):
@@ -79,22 +79,32 @@ def main(address, folder):
         outputs=[http.InferRequestedOutput("output1")])
     assert subset.as_numpy("output2") is None
 
-    # Every item of a batch as by itself.
-    generator = np.random.default_rng(7)
-    batch = generator.standard_normal((5, 3, 32, 32)).astype(np.float32)
+
+def batches(client, batch):
+    """Each item of a batch gives what it gives alone, also without waiting."""
     together = client.infer("cifar10_cnn_onnx", [tensor("modelInput", batch)]).as_numpy("modelOutput")
     assert together.shape == (5, 10)
     for item, row in zip(batch, together):
         alone = client.infer("cifar10_cnn_onnx", [tensor("modelInput", item[None], False)]).as_numpy("modelOutput")
         assert np.array_equal(alone[0], row), (alone, row)
 
-    # 16-bit floats go as binary data only; integers as they are.
+    waiting = [client.async_infer("cifar10_cnn_onnx", [tensor("modelInput", item[None])]) for item in batch]
+    for row, request in zip(together, waiting):
+        assert np.array_equal(request.get_result().as_numpy("modelOutput")[0], row)
+
+
+def element_types(client):
+    """16-bit floats are sent as binary data only; integers as they are."""
     half = client.infer("squeezenet_fp16", [tensor("data_0", np.zeros((1, 3, 224, 224), np.float16))])
     assert half.as_numpy("softmaxout_1").dtype == np.float16
     whole = client.infer("cifar10_resnet_int8", [tensor("input_1_int8", np.zeros((1, 32, 32, 3), np.int8), False)])
     assert whole.as_numpy("Identity_int8").dtype == np.int8
 
-    # Encoded pictures, and classes.
+
+def encoded_pictures(client, folder):
+    """Encoded pictures, and classes."""
+    pictures = [open(f"{folder}/images/{name}", "rb").read() for name in ("owl.jpg", "tio_cat.jpg")]
+
     def classes(array, count, binary=True):
         output = http.InferRequestedOutput("Identity", binary, class_count=count)
         result = client.infer("cifar10_resnet_float", [tensor("input_1", array)], outputs=[output]).as_numpy("Identity")
@@ -110,26 +120,24 @@ def main(address, folder):
     plain = client.infer("cifar10_resnet_float", [tensor("input_1", np.array([pictures[1]], object))])
     assert plain.as_numpy("Identity").argmax() == 3
 
-    # Without waiting.
-    waiting = [client.async_infer("cifar10_cnn_onnx", [tensor("modelInput", item[None])]) for item in batch]
-    for row, request in zip(together, waiting):
-        assert np.array_equal(request.get_result().as_numpy("modelOutput")[0], row)
 
-    # Errors.
+def errors(client, batch):
     one = [tensor("modelInput", batch[:1])]
     refused(lambda: client.infer("nothing", one), 404, "nothing")
     refused(lambda: client.infer("cifar10_cnn_onnx", one, model_version="7"), 404, "7")
     refused(lambda: client.infer("cifar10_cnn_onnx", [tensor("input", batch)]), 400, '"input"', '"modelInput"')
     refused(lambda: client.infer("cifar10_cnn_onnx", [tensor("modelInput", batch[:, :, 1:])]), 400, "[-1,3,32,32]", "[5,3,31,32]")
     refused(lambda: client.infer("cifar10_cnn_onnx", [tensor("modelInput", batch.astype(np.float16))]), 400, "FP32", "FP16")
-    refused(lambda: client.infer("2_in_2_out_vectors_test", [tensor("input1", first)]), 400, '"input2"', "missing")
+    refused(lambda: client.infer("2_in_2_out_vectors_test", [tensor("input1", np.array([[1, 2, 3, 4]], np.float32))]), 400, '"input2"', "missing")
     refused(lambda: client.infer("cifar10_cnn_onnx", one, outputs=[http.InferRequestedOutput("y")]), 400, '"y"')
-    refused(lambda: client.infer("cifar10_resnet_float", [tensor("input_1", np.array([b"no picture"], object))]), 415)
+    refused(lambda: client.infer("cifar10_resnet_float", [tensor("input_1", np.array([b"not a picture"], object))]), 415)
     refused(lambda: client.infer("cifar10_cnn_onnx", one, request_compression_algorithm="gzip"), 415, "gzip")
     refused(lambda: client.infer("cifar10_cnn_onnx", one, sequence_id=3, sequence_start=True), 400, "sequence")
     refused(lambda: client.get_model_metadata("nothing"), 404)
 
-    # The repository.
+
+def repository(client, batch):
+    one = [tensor("modelInput", batch[:1])]
     index = {entry["name"]: entry for entry in client.get_model_repository_index()}
     assert index["cifar10_cnn_onnx"]["state"] == "READY", index
     assert index["invalid-model-bad-json"]["state"] == "UNAVAILABLE" and index["invalid-model-bad-json"]["reason"]
@@ -142,11 +150,26 @@ def main(address, folder):
     refused(lambda: client.load_model("nothing"), 404)
     refused(lambda: client.load_model("cifar10_cnn_onnx", config="{}"), 400, "config")
 
-    # What has been done.
-    statistics = client.get_inference_statistics("cifar10_cnn_onnx")["model_stats"][0]
-    assert statistics["inference_count"] == 1 and statistics["inference_stats"]["success"]["ns"] > 0, statistics
-    assert statistics["last_inference"] > 1_600_000_000_000
+
+def statistics(client):
+    done = client.get_inference_statistics("cifar10_cnn_onnx")["model_stats"][0]
+    assert done["inference_count"] == 1 and done["inference_stats"]["success"]["ns"] > 0, done
+    assert done["last_inference"] > 1_600_000_000_000
     assert len(client.get_inference_statistics()["model_stats"]) > 5
+
+
+def main(address, folder):
+    client = http.InferenceServerClient(address, concurrency=4)
+    batch = np.random.default_rng(7).standard_normal((5, 3, 32, 32)).astype(np.float32)
+    health_and_metadata(client)
+    configuration(client)
+    json_and_binary(client)
+    batches(client, batch)
+    element_types(client)
+    encoded_pictures(client, folder)
+    errors(client, batch)
+    repository(client, batch)
+    statistics(client)
     print("ok")
 
 

@@ -11,7 +11,7 @@ import Testing
         try [UInt8](Data(contentsOf: folder.appendingPathComponent(name)))
     }
 
-    /// All problems that translating a file gives, each on a line; `nil` where there is none.
+    /// All problems that translating a file gives, each on a line; `nil` if there is none.
     private static func problems(_ file: [UInt8], weights: [UInt8]?) -> String? {
         do {
             let model = try ModelSpecification(Bytes(file))

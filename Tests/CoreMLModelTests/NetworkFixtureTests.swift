@@ -16,7 +16,7 @@ import Testing
             for (name, expected) in test.outputs {
                 let result = try #require(results[name], "the graph has no result \"\(name)\"")
                 guard case .array(let shape, let values) = expected else {
-                    Issue.record("the answer \"\(name)\" is no array")
+                    Issue.record("the answer \"\(name)\" is not an array")
                     continue
                 }
                 #expect(result.shape == shape, "\(name)")

@@ -35,7 +35,7 @@ import Testing
             }
             for (name, expected) in test.outputs {
                 guard case .array(let shape, let values) = expected else {
-                    Issue.record("the answer \"\(name)\" is no array")
+                    Issue.record("the answer \"\(name)\" is not an array")
                     continue
                 }
                 let result = try #require(results[name], "the graph has no result \"\(name)\"")

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Bad input is normal input: each gets an error that says what is wrong, and the daemon goes on.
+/// Bad input is normal input: each gets an error that says what is wrong, and the daemon continues.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
 struct BadInputTests {
     static let photo = SharedData.packageRoot.appendingPathComponent("examples/nine-photo.jpg")

@@ -35,7 +35,7 @@ struct BenchTests {
         for words in ["2 pictures", "engine alone", "Through the socket : in process"] {
             #expect(result.text.contains(words), "\(words): \(result.text)")
         }
-        #expect(!result.text.contains("budget"), "aims of the developers are none of the user's")
+        #expect(!result.text.contains("budget"), "the developers' targets are not shown to users")
     }
 
     @Test func aLoadAtARateIsAnswered() throws {
@@ -104,7 +104,7 @@ struct BenchTests {
         #expect(daemon.stop() == 0)
     }
 
-    /// A report is not written over what is none, and where it cannot be written is said before anything is measured.
+    /// A report overwrites only reports, and a path that cannot be written is reported before anything is measured.
     @Test func nobodysPictureIsOverwritten() throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-bench-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -117,7 +117,7 @@ struct BenchTests {
             (["--svg", folder.path + "/none/x.svg"], "\(folder.path)/none does not exist"),
             (["--json", "--rate", "5"], "--json needs a value"),
         ] {
-            // Nobody listens there: had it come so far, the complaint would be another.
+            // Nothing listens there: a later failure would have another message.
             let result = try Shell.run(Daemon.binary.path, ["bench", "localhost:1"] + arguments)
             #expect(result.status != 0 && result.errors.contains(words), "\(result.errors)")
         }
@@ -142,7 +142,7 @@ struct BenchTests {
         (["http://localhost:1", "--connections", "5000"], "from 1 to 4096"),
         (["http://localhost:1", "--seconds", "2h"], "--seconds: expected a time from 100ms to 1h"),
         (["http://localhost:1", "--concurrency", "2"], "for the ceilings"),
-        (["http://localhost:1", "--header", "Host: x"], "generator's own"),
+        (["http://localhost:1", "--header", "Host: x"], "set by the load generator"),
         (["--rate", "5"], "needs a URL"),
         (["--concurrency", "0"], "from 1 to 256"),
         (["--json=report.json"], "--json takes a file only"),

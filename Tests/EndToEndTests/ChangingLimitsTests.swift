@@ -37,7 +37,7 @@ struct ChangingLimitsTests {
         #expect(daemon.stop() == 0)
     }
 
-    /// A folder in which control groups with a limit of memory can be made (version 1); nil where there is none.
+    /// A folder in which control groups with a limit of memory can be made (version 1); nil if there is none.
     private static let memoryGroups: String? = {
         let folder = "/sys/fs/cgroup/memory"
         return getuid() == 0 && FileManager.default.isWritableFile(atPath: folder + "/memory.limit_in_bytes")

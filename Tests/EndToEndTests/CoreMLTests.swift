@@ -309,8 +309,14 @@ struct CoreMLTests {
         #expect(unknown.error.contains("\"feast\"") && unknown.error.contains("\"weekday\""), "\(unknown.text)")
         for (body, words) in [
             ("{}", "input \"day\": is missing"), ("{\"distance\": null}", "input \"day\": is missing"),
-            ("{\"inputs\": {\"day\": \"weekday\"}, \"day\": \"weekend\"}", "input \"day\" stands beside \"inputs\""),
-            ("{\"distance\": 3, \"items\": [{\"day\": \"weekday\"}]}", "input \"distance\" stands beside \"items\""),
+            (
+                "{\"inputs\": {\"day\": \"weekday\"}, \"day\": \"weekend\"}",
+                "input \"day\" cannot be combined with \"inputs\""
+            ),
+            (
+                "{\"distance\": 3, \"items\": [{\"day\": \"weekday\"}]}",
+                "input \"distance\" cannot be combined with \"items\""
+            ),
         ] {
             let answer = try predict(daemon, "tickets", body)
             #expect(answer.status == 400 && answer.error.contains(words), "\(body): \(answer.text)")

@@ -29,7 +29,7 @@ struct DatatypeTests {
         Sample("i16", "INT16", "[-32768,7,32767]", [.min, 7, .max] as [Int16]),
         Sample("i32", "INT32", "[-2147483648,7,2147483647]", [.min, 7, .max] as [Int32]),
         Sample("i64", "INT64", "[-2147483648,7,2147483647]", [-2_147_483_648, 7, 2_147_483_647] as [Int64]),
-        // 16-bit floats as their bits: 1, -2, the greatest; JSON does not carry them.
+        // 16-bit floats as their bits: 1, -2, the greatest; they cannot be sent as JSON.
         Sample("f16", "FP16", "[1,-2,65504]", [0x3C00, 0xC000, 0x7BFF] as [UInt16]),
         Sample("bf16", "BF16", "[1,-2,3]", [0x3F80, 0xC000, 0x4040] as [UInt16]),
         Sample("f32", "FP32", "[0.1,-2,3.4028235e+38]", [0.1, -2, .greatestFiniteMagnitude] as [Float]),

@@ -11,7 +11,7 @@ struct DescriptorsTests {
     /// A request that holds its connection, and cannot be closed for another.
     private static let half = "POST /v1/classify HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nhalf"
 
-    /// How a client's question is answered; empty where its connection was closed or reset.
+    /// How a client's question is answered; empty if its connection was closed or reset.
     private func firstLine(of client: RawClient?) -> String? {
         client?.offer(Self.health)
         return client?.receive(seconds: 30).prefix { !$0.isNewline }.description
@@ -55,7 +55,7 @@ struct DescriptorsTests {
             reported = (try? firstLine(of: RawClient(daemon.url))) == ""
         }
         #expect(reported, "everybody found a place: is the limit in force?")
-        // Nor does it spin, with nobody to serve and 60 who would like to be.
+        // It does not spin while 60 clients wait and none can be served.
         let before = try processorTime(daemon)
         sleep(2)
         #expect(try processorTime(daemon) - before < 1)

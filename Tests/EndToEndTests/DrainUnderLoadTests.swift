@@ -34,7 +34,7 @@ struct DrainUnderLoadTests {
             }
             return (
                 number(/(\d+) requests in/), number(/Non-2xx or 3xx responses: (\d+)/),
-                // wrk counts refused connections as "connect" and "write": nobody had accepted those.
+                // wrk counts refused connections as "connect" and "write": they were never accepted.
                 number(/read (\d+), write/) + number(/timeout (\d+)/), text
             )
         }

@@ -83,7 +83,7 @@ struct FactCommandsTests {
                 "first at: \"crop_and_scale\": \"fill\", then \"resampler\": \"bilinear\", normalized by [-1,1]"),
             "\(other.output)")
         for (text, words) in [
-            ("picture,label\nx.jpg,nothing\n", "is none of the 7 labels"), ("a,b\n", "line 1: expected a heading"),
+            ("picture,label\nx.jpg,nothing\n", "is not one of the 7 labels"), ("a,b\n", "line 1: expected a heading"),
         ] {
             try Data(text.utf8).write(to: csv)
             let wrong = try ocelli(["check", vit, "--against", csv.path])

@@ -27,7 +27,7 @@ struct HostileModelTests {
 
     /// Serves the folder: each damaged model is refused with a reason that names the file or what the engine said, and the
     /// good one answers.
-    /// - Parameter isTried: whether each is tried in a process of its own before; the words must be the same either way.
+    /// - Parameter isTried: whether each is tried in a separate process before; the words must be the same either way.
     private func expectRefusals(_ folder: Folder, mayLoad: Bool = false, isTried: Bool) throws {
         let daemon = try Daemon([
             "--models", folder.url.path, "--cache-dir", "", "--access-log=false", "--load-trial=\(isTried)",

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Requests that are wrong in every way that came to mind, against one daemon: each gets a 4xx in the one form of errors,
-/// whose sentence names the thing, what was expected and what came; and the daemon goes on.
+/// whose sentence names the thing, what was expected and what came; and the daemon continues.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
 struct HostileRequestsTests {
     /// One wrong request.

@@ -118,7 +118,7 @@ struct ListenersTests {
             #expect(try client.rest().isEmpty, "no answer to \(bytes)")
         }
         #expect(daemon.waitForLog("refused_proxy_header"))
-        // Nobody is trusted: the header is read, and its client ignored.
+        // No proxy is trusted: the header is read, and its client ignored.
         let client = try RawClient(port: port)
         try client.send(Self.proxyHeader(version) + Self.request("GET", "/metrics"))
         let page = String(decoding: try client.response().body, as: UTF8.self)
@@ -127,7 +127,7 @@ struct ListenersTests {
         #expect(daemon.stop() == 0)
     }
 
-    /// Neither fields nor PROXY headers make a request a local one, whoever is trusted and whatever address they name.
+    /// Neither fields nor PROXY headers make a request local, whichever proxies are trusted and whatever address they name.
     @Test(arguments: [[], ["--trusted-proxies=127.0.0.1,::1,unix"]])
     func noForwardedRequestIsLocal(settings: [String]) throws {
         let daemon = try Daemon(settings)
@@ -175,5 +175,6 @@ struct ListenersTests {
         }
         let result = try Shell.run(Daemon.binary.path, ["serve", "--trusted-proxies", "10.0.0.0/33,localhost"])
         #expect(result.errors.contains("\"10.0.0.0/33\", \"localhost\": expected an address"), "\(result.errors)")
+        #expect(result.status == 2)
     }
 }

@@ -6,7 +6,7 @@ import Testing
 /// happened, and serves the others.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
 struct LoadTrialTests {
-    /// A folder of models, with a good one, and a cache of its own.
+    /// A folder of models, with a good one, and its own cache.
     private final class Folder {
         let url = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-trial-\(UUID().uuidString)")
         var cache: String { url.path + "/.cache" }

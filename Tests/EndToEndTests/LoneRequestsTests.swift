@@ -39,7 +39,7 @@ struct LoneRequestsTests {
         #expect((told["load_ms"] as? Double ?? 0) > 0 && told["memory_bytes"] is Int)
     }
 
-    /// A batch's pictures run side by side: all but the last have others beside them.
+    /// A batch's pictures run in parallel: all but the last have others beside them.
     @Test func requestsSideBySideAreNotLone() throws {
         let daemon = try Daemon(["--lone-threads=2", "--threads=2", "--streams=2"])
         defer { daemon.stop() }

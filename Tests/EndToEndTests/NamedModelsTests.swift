@@ -188,7 +188,7 @@ struct NamedModelsTests {
     ])
     func wrongValuesAreRefused(arguments: [String], words: String) throws {
         let result = try Shell.run(Daemon.binary.path, ["serve", "--listen", "127.0.0.1:0"] + arguments)
-        #expect(result.status != 0)
+        #expect(result.status == 2)
         #expect(result.errors.contains(words), "\(result.errors)")
     }
 

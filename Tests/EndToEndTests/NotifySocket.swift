@@ -27,7 +27,7 @@ final class NotifySocket: Sendable {
         unlink(path)
     }
 
-    /// Fills the queue, as it fills where the one who listens hangs: whoever sends the next message has to wait.
+    /// Fills the queue, as when the receiver hangs: the next message has to wait.
     func fill() {
         let sender = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue), 0)
         defer { close(sender) }

@@ -51,7 +51,7 @@ struct ObservationFixturesTests {
             let found = try #require(
                 try Curl.post(picture, to: daemon.url + "/v1/models/\(name)/detect").json["detections"]
                     as? [[String: Any]], what)
-            // The count bounds what is meant; rows of zeros are nothing, and a box outside of the picture is none.
+            // Rows after the count are padding; rows of zeros are not detections, and boxes outside of the picture neither.
             let meant = filled.indices.filter { filled[$0] < wanted }
             #expect(found.count <= meant.count && found.count >= meant.count - 2, what)
             for one in found {

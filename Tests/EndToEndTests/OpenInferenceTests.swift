@@ -38,7 +38,7 @@ struct OpenInferenceTests {
         try Curl.run(daemon.url + "/openapi.json").body.write(to: file)
         let valid = try PythonClients.tool("openapi-spec-validator", [file.path])
         #expect(valid.status == 0, "\(valid.text) \(valid.errors)")
-        // Every route, with good and bad requests of its own making: the answers must be as described.
+        // Generates good and bad requests for every route: the answers must be as described.
         let checks = ["content_type_conformance", "response_schema_conformance", "status_code_conformance"]
         let result = try PythonClients.tool(
             "schemathesis",

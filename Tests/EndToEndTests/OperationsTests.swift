@@ -126,7 +126,7 @@ struct OperationsTests {
         for (name, text) in [("cpu.max", "150000 100000\n"), ("memory.max", "536870912\n")] {
             try text.write(to: folder.appendingPathComponent(name), atomically: true, encoding: .utf8)
         }
-        // A root without the host's /sys, and without folders in which somebody has mounted it once more (a container's root):
+        // A root without the host's /sys and without other mounts of it (a container's root):
         // otherwise the host's own mounts of control groups would be found. The program is there wherever it lies.
         let hidden = Set(["proc", "dev", "sys"]).union(try Self.foldersWithControlGroups())
         var arguments = ["--proc", "/proc", "--dev", "/dev"]
@@ -152,7 +152,7 @@ struct OperationsTests {
         #expect(row("max_total_body").contains("64MiB"), "\(result.text)")
     }
 
-    /// A folder in which control groups with a limit of threads can be made; nil where there is none.
+    /// A folder in which control groups with a limit of threads can be made; nil if there is none.
     private static let threadGroups: String? = {
         for (folder, file) in [("/sys/fs/cgroup/pids", "cgroup.procs"), ("/sys/fs/cgroup", "cgroup.subtree_control")] {
             guard getuid() == 0, let text = try? String(contentsOfFile: folder + "/" + file, encoding: .utf8) else {

@@ -55,7 +55,7 @@ struct ProxyFilesTests {
             try? FileManager.default.removeItem(at: folder)
         }
 
-        /// A port that nobody has now; should somebody take it before the proxy does, the start fails and says so.
+        /// A free port; if it is taken before the proxy binds it, the start fails with a message.
         private static func freePort() throws -> UInt16 {
             let socket = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
             defer { close(socket) }

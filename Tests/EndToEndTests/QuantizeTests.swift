@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `ocelli quantize`, with NNCF where OCELLI_TEST_NNCF names a Python that has it, and with a program in its place everywhere else.
+/// `ocelli quantize`, with NNCF where OCELLI_TEST_NNCF names a Python that has it, and with a substitute elsewhere.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)))
 struct QuantizeTests {
     private let work = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-q-\(UUID().uuidString)")
@@ -26,7 +26,7 @@ struct QuantizeTests {
         try Shell.run(Daemon.binary.path, arguments, environment: ["HOME": work.path, "XDG_DATA_HOME": ""])
     }
 
-    /// A program in the place of Python.
+    /// A substitute for Python.
     private func program(_ text: String) throws -> String {
         let file = work.appendingPathComponent("program")
         try Data(

@@ -131,7 +131,7 @@ struct SignalsTests {
         #expect(daemon.log.contains("every request was answered"))
     }
 
-    /// Folders of models may be large, and slow. A signal while they are read for the first time ends the daemon there and then.
+    /// Folders of models may be large, and slow. A signal while they are read for the first time ends the daemon at once.
     @Test func aSignalWhileTheFoldersAreReadEndsTheDaemon() throws {
         let root = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-large-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: root) }
@@ -259,7 +259,7 @@ struct SignalsTests {
         #expect(daemon.stop() == 0)
     }
 
-    /// Loads that somebody asks for add to the cache as reloads do.
+    /// Loads on request add to the cache as reloads do.
     @Test func aLoadByRequestKeepsTheCacheToItsSize() throws {
         let cache = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-cache-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: cache, withIntermediateDirectories: true)

@@ -9,14 +9,14 @@ struct StartupTests {
         try Shell.run(Daemon.binary.path, arguments, environment: ["XDG_CACHE_HOME": Daemon.cache.path])
     }
 
-    /// A folder with a copy of the embedded bundle, which a test then spoils.
-    private func folder(_ spoil: (URL) throws -> Void) throws -> URL {
+    /// A folder with a copy of the embedded bundle, which a test then damages.
+    private func folder(_ damage: (URL) throws -> Void) throws -> URL {
         let models = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-models-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: models, withIntermediateDirectories: true)
         let digits = SharedData.packageRoot.appendingPathComponent("models/digits")
         try FileManager.default.copyItem(at: digits, to: models.appendingPathComponent("digits"))
         try FileManager.default.copyItem(at: digits, to: models.appendingPathComponent("damaged"))
-        try spoil(models.appendingPathComponent("damaged"))
+        try damage(models.appendingPathComponent("damaged"))
         return models
     }
 
@@ -60,6 +60,9 @@ struct StartupTests {
             (["init", "/nonexistent"], 1), (["ready", "http://127.0.0.1:1"], 1), (["report", "nothing"], 1), ([], 2),
             (["classify"], 2), (["classify", "--top", "many", "x"], 2), (["serve", "--config", "/nonexistent"], 2),
             (["help", "nothing"], 2), (["check", "--nothing"], 2), (["ready", "--timeout", "soon"], 2),
+            (["serve", "--models", "/nonexistent"], 1), (["limits", "--listen", "nowhere"], 2),
+            (["limits", "--model", "digits"], 2),
+            (["serve", "--models", "/nonexistent", "--listen", "8080"], 2),
         ] as [([String], Int32)] {
             #expect(try Shell.run(Daemon.binary.path, arguments).status == status, "\(arguments)")
         }
@@ -103,7 +106,7 @@ struct StartupTests {
         #expect((0...2).map(target) == ["/dev/null", "/dev/null", "/dev/null"])
     }
 
-    /// Output that is lost is a failure; a reader that has gone is none of ours.
+    /// Lost output is a failure; a reader that has closed its end is not.
     @Test func outputThatCannotBeWrittenIsAFailure() throws {
         func shell(_ script: String) throws -> Shell.Result {
             try Shell.run("bash", ["-c", script, "bash", Daemon.binary.path])
@@ -183,7 +186,7 @@ struct StartupTests {
         let models = try folder { _ in }
         defer { try? FileManager.default.removeItem(at: models) }
         let daemon = try Daemon(["--models", models.path, "--cache-dir", cache.path])
-        let words = "could not be kept in \(cache.path) (cache_dir): No space left on device"
+        let words = "cannot cache the compiled model in \(cache.path) (cache_dir): No space left on device"
         #expect(daemon.waitForLog(words), "\(daemon.log)")
         #expect(try Curl.post(BadInputTests.seven, to: daemon.url + "/v1/models/damaged/classify").topLabel == "7")
         daemon.signal(SIGHUP)
@@ -193,23 +196,23 @@ struct StartupTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: cache.path).filter { $0.hasPrefix(".") } == [])
     }
 
-    /// The packaged unit lets only this machine connect: whoever widens `listen` alone is told at start, and nobody else is.
+    /// The packaged unit lets only this machine connect: a wider `listen` alone is reported at start, and only then.
     @Test(arguments: [
         (["0.0.0.0:0"], true, true), (["[::]:0"], true, true), (["127.0.0.1:0"], true, false),
         (["0.0.0.0:0"], false, false),
     ])
-    func aWiderAddressUnderTheUnitIsReported(_ listen: [String], underSystemd: Bool, isTold: Bool) throws {
+    func aWiderAddressUnderTheUnitIsReported(_ listen: [String], underSystemd: Bool, isReported: Bool) throws {
         let daemon = try Daemon(
             environment: underSystemd ? ["INVOCATION_ID": "0123456789abcdef0123456789abcdef"] : [:],
             waitUntilReady: true, listen: listen[0])
         let words = "the packaged unit allows connections from this machine only"
-        #expect(daemon.log.contains(words) == isTold, "\(daemon.log)")
-        #expect(daemon.log.contains("extend IPAddressAllow (`systemctl edit ocelli`)") == isTold, "\(daemon.log)")
+        #expect(daemon.log.contains(words) == isReported, "\(daemon.log)")
+        #expect(daemon.log.contains("extend IPAddressAllow (`systemctl edit ocelli`)") == isReported, "\(daemon.log)")
         daemon.stop()
     }
 
-    /// Who connects by IPv4 to a socket for both protocols is told by the address that is meant.
-    @Test func clientsByIPv4AreToldByTheirOwnAddress() throws {
+    /// A client that connects by IPv4 to a dual-stack socket is logged with its IPv4 address.
+    @Test func clientsByIPv4AreLoggedWithTheirIPv4Address() throws {
         let daemon = try Daemon(listen: ":0")
         let port = try #require(daemon.url.split(separator: ":").last)
         #expect(try Curl.run("http://127.0.0.1:\(port)/v1/models").status == 200)

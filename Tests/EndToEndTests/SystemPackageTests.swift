@@ -137,7 +137,7 @@ struct SystemPackageTests {
     }
 
     /// An older package is replaced by this one while clients ask. The socket is the service manager's, as with ocelli.socket, so
-    /// nobody is refused between the old process and the new one; what the administrator wrote stays, and nothing of the old version.
+    /// no connection is refused between the old process and the new one; what the administrator wrote stays, and nothing of the old version.
     @Test(
         .enabled(
             if: MetricsTests.hasTool("dpkg-deb") && MetricsTests.hasTool("python3") && getuid() == 0,
@@ -146,7 +146,7 @@ struct SystemPackageTests {
         let root = try Self.folder()
         defer { try? FileManager.default.removeItem(at: root) }
         let package = try package(in: root)
-        // The older version: another number, a configuration of its own, and a library that the newer one has no more.
+        // The older version: another number, its own configuration, and a library that the newer one has no more.
         let tree = root.appendingPathComponent("tree").path, old = root.appendingPathComponent("old.deb").path
         let repack = """
             set -e

@@ -14,7 +14,7 @@ struct SystemdTests {
         let start = listener.messages
         #expect(start.contains { $0.contains("EXTEND_TIMEOUT_USEC=") }, "\(start)")
         #expect(start.contains { $0.contains("READY=1") && $0.contains("STATUS=serving 1 of 1 models on 127.0.0.1:") })
-        // Canaries come before the watchdog is fed, and go on coming.
+        // Canaries come before the watchdog is fed, and continue coming.
         #expect(listener.wait(for: "WATCHDOG=1", count: 2))
         let page = try Curl.run(daemon.url + "/metrics").text
         #expect((MetricsTests.value("ocelli_canaries_total{result=\"ok\"}", in: page) ?? 0) >= 2)
@@ -72,7 +72,7 @@ struct SystemdTests {
         #expect(try #require(Double(level.output.1)) < 2.0, "\(security.text)")
     }
 
-    /// A restart by socket activation refuses nobody: the socket stays open between one process and the next. The packaged
+    /// A restart by socket activation refuses no connection: the socket stays open between one process and the next. The packaged
     /// configuration does: passed sockets take the place of `listen`.
     @Test(
         .enabled(if: MetricsTests.hasTool("systemd-socket-activate"), "systemd-socket-activate is not installed"))

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Standard error is a pipe that nobody reads.
+/// Standard error is a pipe that is not read.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
 struct UnreadLogTests {
     /// Asks so often, on one connection.

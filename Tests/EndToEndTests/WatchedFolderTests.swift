@@ -44,7 +44,7 @@ struct WatchedFolderTests {
         let loads = ["true", "false"].compactMap { cached in
             MetricsTests.value("ocelli_model_load_seconds_count{model=\"first\",cached=\"\(cached)\"}", in: page)
         }
-        #expect(loads.reduce(0, +) == 1, "nobody has touched the first")
+        #expect(loads.reduce(0, +) == 1, "the first has not changed")
         #expect(MetricsTests.value("ocelli_reloads_total{result=\"ok\"}", in: page) == 0)
         #expect(daemon.stop() == 0)
     }

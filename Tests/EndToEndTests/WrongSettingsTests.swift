@@ -3,7 +3,7 @@ import Settings
 import TestSupport
 import Testing
 
-/// Settings that cannot be: what is read at three in the morning has to say what is wrong, where, and what to do.
+/// Wrong settings: the message says what is wrong, where, and what to do.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
 struct WrongSettingsTests {
     private static func folder() throws -> URL {
@@ -13,8 +13,9 @@ struct WrongSettingsTests {
     }
 
     /// The daemon with arguments that end it at once. `{}` stands for a folder with a file called `file`.
-    private func complaint(_ arguments: [String], configuration: String? = nil) throws -> (status: Int32, text: String)
-    {
+    private func complaint(
+        _ arguments: [String], configuration: String? = nil, environment: [String: String] = [:]
+    ) throws -> (status: Int32, text: String) {
         let folder = try Self.folder()
         defer { try? FileManager.default.removeItem(at: folder) }
         try "x".write(to: folder.appendingPathComponent("file"), atomically: true, encoding: .utf8)
@@ -26,32 +27,55 @@ struct WrongSettingsTests {
         }
         let result = try Shell.run(
             "timeout", ["20", Daemon.binary.path, "serve"] + arguments,
-            environment: ["XDG_CACHE_HOME": Daemon.cache.path])
+            environment: environment.merging(["XDG_CACHE_HOME": Daemon.cache.path]) { $1 })
         return (result.status, result.errors)
     }
 
     @Test(
         arguments: [
-            (["--config", "{}"], ["{}", "it is a folder"]),
-            (["--config", "{}/none.json5"], ["none.json5", "no such file"]),
-            (["--tokens-file", "{}/none"], ["tokens_file", "no such file"]),
-            (["--tokens-file", "{}/file"], ["the tokens file, line 1", "classes, a space and a token"]),
-            (["--models", "{}/none"], ["{}/none", "does not exist"]),
-            (["--models", "{}/file"], ["is a file", "the folder that contains it"]),
-            (["--models", "{}"], ["no models in", "model.json"]),
-            (["--listen", "8080"], ["\"8080\" (did you mean \"127.0.0.1:8080\"?)", "HOST:PORT"]),
-            (["--listen", "127.0.0.1:99999"], ["99999", "HOST:PORT"]),
-            (["--listen", "192.0.2.7:18100"], ["192.0.2.7", "no interface of this machine"]),
-            (["--listen", "unix:{}/none/socket"], ["none/socket", "create it first"]),
-            (["--listen", "unix:{}/file"], ["not a socket", "remove it"]),
-            (["--listen", "unix:/tmp/" + String(repeating: "x", count: 110)], ["at most 107 bytes"]),
-            (["--listen", "systemd"], ["systemd passed no listening socket", "ocelli.socket"]),
-        ] as [([String], [String])]) func isNamedWithWhatToDo(_ arguments: [String], _ words: [String]) throws
-    {
+            (["--config", "{}"], ["{}", "it is a folder"], 2),
+            (["--config", "{}/none.json5"], ["none.json5", "no such file"], 2),
+            (["--tokens-file", "{}/none"], ["tokens_file", "no such file"], 2),
+            (["--tokens-file", "{}/file"], ["the tokens file, line 1", "classes, a space and a token"], 2),
+            (["--models", "{}/none"], ["{}/none", "does not exist"], 1),
+            (["--models", "{}/file"], ["is a file", "the folder that contains it"], 1),
+            (["--models", "{}"], ["no models in", "model.json"], 1),
+            (["--listen", "8080"], ["\"8080\" (did you mean \"127.0.0.1:8080\"?)", "HOST:PORT"], 2),
+            (["--listen", "127.0.0.1:99999"], ["99999", "HOST:PORT"], 2),
+            (["--listen", "192.0.2.7:18100"], ["192.0.2.7", "no interface of this machine"], 1),
+            (["--listen", "unix:{}/none/socket"], ["none/socket", "create it first"], 1),
+            (["--listen", "unix:{}/file"], ["not a socket", "remove it"], 1),
+            (["--listen", "unix:/tmp/" + String(repeating: "x", count: 110)], ["at most 107 bytes"], 1),
+            (["--listen", ""], ["no address", "(listen)"], 2),
+            (["--listen", "systemd"], ["systemd passed no listening socket", "ocelli.socket"], 1),
+        ] as [([String], [String], Int32)])
+    func isNamedWithWhatToDo(_ arguments: [String], _ words: [String], expected: Int32) throws {
         let (status, text) = try complaint(arguments)
-        #expect(status == 1 || status == 2, "\(text)")
+        #expect(status == expected, "\(text)")
         for word in words where !word.contains("{}") { #expect(text.contains(word), "\(text)") }
         #expect(text.split(separator: "\n").count == 1, "one sentence, not a page: \(text)")
+    }
+
+    /// A wrong value is a wrong value wherever it comes from: a flag, a variable or the file.
+    @Test(arguments: [
+        ("listen", "nowhere", "HOST:PORT"), ("listen", "127.0.0.1:0?proxy=v3", "proxy=v1"),
+        ("trusted_proxies", "10.0.0.0/33", "expected an address"), ("model", "digits", "NAME=PATH"),
+        ("ready_when", "all,digits", "cannot be combined"), ("top", "none", "whole number"),
+        ("max_body", "20XB", "amount of memory"), ("load", "soon", "one of"),
+    ])
+    func aWrongValueEndsWithTheStatusOfWrongSettings(_ name: String, _ value: String, words: String) throws {
+        let flag = "--" + name.replacingOccurrences(of: "_", with: "-")
+        let list = value.split(separator: ",").map { "\"\($0)\"" }.joined(separator: ", ")
+        let isList = ["listen", "trusted_proxies", "model", "ready_when"].contains(name)
+        for (status, text) in [
+            try complaint([flag, value]), try complaint([], environment: ["OCELLI_" + name.uppercased(): value]),
+            try complaint([], configuration: "{ \(name): \(isList ? "[\(list)]" : list) }"),
+        ] {
+            #expect(status == 2 && text.contains(words), "\(text)")
+            #expect([name, flag, "OCELLI_"].contains { text.contains($0) }, "\(text)")
+        }
+        let other = try Shell.run(Daemon.binary.path, ["limits", flag, value])
+        #expect(other.status == 2 && other.errors.contains(words), "\(other)")
     }
 
     @Test(arguments: [
@@ -87,12 +111,12 @@ struct WrongSettingsTests {
         return (result.status, result.errors)
     }
 
-    /// A clone in root's own folder, which nobody else may enter, cannot be run by another user.
+    /// A clone in a folder that only root may enter cannot be run by another user.
     private static var nobodyCanRunIt: Bool {
         getuid() == 0 && Shell.has("setpriv") && (try? asNobody(["--version"]).status) == 0
     }
 
-    @Test(.enabled(if: nobodyCanRunIt, "needs root, to become somebody else, and a clone that others may read"))
+    @Test(.enabled(if: nobodyCanRunIt, "needs root, to become another user, and a clone that others may read"))
     func whatAnotherUserMayNotDoIsSaid() throws {
         let folder = try Self.folder()
         defer { try? FileManager.default.removeItem(at: folder) }

@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    /// One request: takes a slot, works for a few turns, and gives it back in one of the ways there are.
+    /// One request: takes a slot, works for a few turns, and releases it in one of the ways there are.
     private static func request(
         _ limiter: InFlightLimiter, _ tally: Tally, deadline: Duration?, turns: Int, way: Int
     ) async {

@@ -97,7 +97,7 @@ func eventually(_ condition: () -> Bool) async {
         #expect(limiter.snapshot.inFlight == 0)
     }
 
-    /// The drain goes on; only the task does not wait for it any longer.
+    /// The drain continues; only the task does not wait for it any longer.
     @Test(arguments: [true, false])
     func drainedReturnsToATaskThatIsCancelled(beforeItAsks: Bool) async throws {
         let limiter = InFlightLimiter(configuration: LimiterConfiguration(limit: 1))

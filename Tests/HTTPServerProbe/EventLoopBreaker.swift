@@ -2,7 +2,7 @@ import Glibc
 
 /// Makes epoll_wait(2) fail in every event loop, as nothing that is known of does.
 enum EventLoopBreaker {
-    /// Puts /dev/null in the place of each epoll descriptor. A loop that is waiting meanwhile goes on until it is woken.
+    /// Replaces each epoll descriptor by /dev/null. A loop that is waiting meanwhile continues until it is woken.
     static func run() {
         let null = open("/dev/null", O_RDWR | O_CLOEXEC)
         defer { close(null) }

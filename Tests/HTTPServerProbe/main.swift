@@ -1,4 +1,4 @@
-// The server as a process of its own, for tests and benchmarks: routes that show what the server does, settings by
+// The server as its own process, for tests and benchmarks: routes that show what the server does, settings by
 // `name=value` arguments. Prints the bound addresses, then `ready`; ends when standard input does. With the argument `survive`
 // it does not end when the server fails.
 

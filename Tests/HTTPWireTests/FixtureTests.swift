@@ -61,7 +61,7 @@ import Testing
         #expect(count >= 200)
     }
 
-    /// Every error that the module can raise is shown by a case, but for those that no wire input of a case reaches.
+    /// Every error that the module can raise is shown by a case, except for those that no wire input of a case reaches.
     @Test func everyReasonIsShown() throws {
         var shown: Set<String> = []
         for file in Self.files {

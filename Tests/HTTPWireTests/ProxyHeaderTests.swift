@@ -252,7 +252,7 @@ import Testing
             ("127.0.0.1:1", ["X-Forwarded-For: 1.1.1.1", "X-Forwarded-For: 203.0.113.7 ,10.1.2.3"], "203.0.113.7"),
             ("127.0.0.1:1", ["X-Forwarded-For: 10.0.0.1, 10.0.0.2"], "10.0.0.1"),
             ("127.0.0.1:1", ["X-Forwarded-For: 203.0.113.7:4242, [2001:db8:1::9]:80"], "203.0.113.7:4242"),
-            // What is no address ends the search.
+            // A hop that is not an address ends the search.
             ("127.0.0.1:1", ["X-Forwarded-For: 203.0.113.7, unknown"], "127.0.0.1:1"),
             ("127.0.0.1:1", ["X-Forwarded-For: 203.0.113.7, unknown, 10.0.0.1"], "10.0.0.1"),
             ("127.0.0.1:1", ["X-Forwarded-For: 203.0.113.7,"], "127.0.0.1:1"),

@@ -81,7 +81,7 @@ import Testing
         #expect(parameters["scale"] == .text(scale), "\(parameters)")
     }
 
-    /// The same stored pixels, said to be mirrored. 900 is no multiple of 8: an eighth of it has a part of a pixel.
+    /// The same stored pixels, said to be mirrored. 900 is not a multiple of 8: an eighth of it has a fraction of a pixel.
     @Test(arguments: [1.2, 1.9])
     func mirroredPicturesAreMirrored(margin: Double) throws {
         let (width, height) = margin < 1.5 ? (90, 60) : (33, 22)

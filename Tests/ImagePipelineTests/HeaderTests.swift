@@ -54,7 +54,7 @@ import Testing
             + little(UInt64(count), 4) + little(UInt64(value), 4) + little(0, 4)
     }
 
-    /// As Pillow: data that go on in a second segment are one, and the first of two directories is the first.
+    /// As Pillow: data that continue in a second segment are one, and the first of two directories is the first.
     @Test func ofTwoSegmentsTheFirstCounts() throws {
         for (first, second) in [(UInt16(6), UInt16(3)), (3, 6), (8, 1)] {
             let one = jpeg(exif: tiff(value: first))

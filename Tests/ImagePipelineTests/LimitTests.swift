@@ -107,7 +107,7 @@ import Testing
         #expect(throws: ImageError.tooManyScans(limit: 20)) { try strict.tensor(repeated(19)) }
     }
 
-    /// What stands behind the end marker (a video, another picture), or in a segment, is no scan.
+    /// Data after the end marker (a video, another picture), or in a segment, is not a scan.
     @Test func onlyScansAreCounted() throws {
         let picture = try Fixtures.bytes("scene-progressive.jpg")
         let pipeline = try ImagePipeline(spec: spec)
@@ -135,7 +135,7 @@ import Testing
 
     @Test func whatTheAncillaryChunksOfAPNGHoldIsNotRead() throws {
         let picture = try Fixtures.bytes("scene.png")
-        // A profile that is no deflate stream, and is said to be 4 MB; its checksum is wrong too.
+        // A profile that is not a deflate stream and claims to be 4 MB; its checksum is wrong too.
         var chunk: [UInt8] = [0, 0x40, 0, 0] + Array("iCCPname\0\0".utf8)
         chunk += [UInt8](repeating: 0xEE, count: (4 << 20) - 6 + 4)
         let larger = Array(picture[..<33]) + chunk + Array(picture[33...])

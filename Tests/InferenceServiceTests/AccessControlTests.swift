@@ -116,7 +116,7 @@ import Testing
         #expect(try objection("Host: localhost", target: "http://evil.example/x")?.contains("evil.example") == true)
     }
 
-    /// No name leads to a Unix-domain socket, but a page's origin and a proxy are told there too.
+    /// No name leads to a Unix-domain socket, but a page's origin and a proxy count there too.
     @Test func unixSockets() throws {
         #expect(try objection("Host: whatever", remote: "unix") == nil)
         #expect(try objection("Host: whatever\nVia: 1.1 x", remote: "unix") != nil)

@@ -2,7 +2,7 @@ import InferenceService
 import Synchronization
 import Testing
 
-/// Metrics by label: one for each, whoever asks first, and never more than there may be.
+/// Metrics by label: one for each, whichever caller asks first, and never more than the limit.
 @Suite struct LabelledListTests {
     private final class Counter: Sendable {
         let value = Atomic<Int>(0)

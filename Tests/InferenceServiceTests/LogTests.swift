@@ -58,10 +58,10 @@ import Testing
         let pipe = Pipe()
         let log = try Log(level: .info, format: .text, descriptor: pipe.fileHandleForWriting.fileDescriptor)
         let count = 40_000
-        for number in 0..<count { log.line(.info) { $0.add("line \(number) of a log that nobody reads for a while") } }
+        for number in 0..<count { log.line(.info) { $0.add("line \(number) of a log that is not read for a while") } }
         #expect(log.lostLines > 0)
         await log.flush(within: .milliseconds(50))
-        // Now somebody reads: what was kept comes in order, then the number of lost lines.
+        // Now it is read: the kept lines come in order, then the number of lost lines.
         let reader = Task.detached { try pipe.fileHandleForReading.readToEnd() ?? Data() }
         await log.flush(within: .seconds(60))
         let lost = log.lostLines
@@ -141,10 +141,10 @@ import Testing
     @Test func aReaderThatIsGoneIsCounted() async throws {
         let pipe = Pipe()
         let log = try Log(level: .info, format: .text, descriptor: pipe.fileHandleForWriting.fileDescriptor)
-        // What the daemon does at its start: a write to nobody is an error then, and no signal.
+        // What the daemon does at its start: a write without a reader is an error then, not a signal.
         signal(SIGPIPE, SIG_IGN)
         try pipe.fileHandleForReading.close()
-        log.notice("to nobody")
+        log.notice("without a reader")
         await log.flush(within: .seconds(60))
         #expect(log.lostLines == 1)
     }

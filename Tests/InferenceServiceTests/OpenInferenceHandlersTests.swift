@@ -104,7 +104,7 @@ import Testing
 
     private static func bytes<T>(_ values: [T]) -> [UInt8] { values.withUnsafeBytes { Array($0) } }
 
-    // MARK: What is told of the server and its models
+    // MARK: Metadata of the server and its models
 
     @Test func theServerNamesItsExtensions() async throws {
         let all = ["binary_tensor_data", "classification", "statistics"]
@@ -302,7 +302,7 @@ import Testing
 
     // MARK: The page
 
-    /// Its script runs by a number that nobody can know before, and HEAD tells GET's length.
+    /// Its script runs by a nonce that cannot be predicted, and HEAD has GET's length.
     @Test func thePageHasANonceOfItsOwn() async throws {
         let world = try await World()
         var nonces = Set<String>(), lengths = Set<Int>()

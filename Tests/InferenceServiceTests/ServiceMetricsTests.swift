@@ -28,7 +28,7 @@ import Testing
         Dictionary(metrics.cancelled.filter { $0.count > 0 }.map { ($0.stage, $0.count) }) { $1 }
     }
 
-    /// Who was cancelled was not refused, though its answer, which nobody reads, is the same.
+    /// A cancelled request was not refused, though its answer, which is not read, is the same.
     @Test func cancellationsAreNotRefusals() {
         let metrics = ServiceMetrics()
         for stage in InferenceError.Stage.allCases {

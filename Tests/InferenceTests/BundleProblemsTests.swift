@@ -65,7 +65,7 @@ import Testing
         ("[2, 2, 3]", "[2, 2, 4]", "inputs[0].shape: ", "4 channels"),
         ("[2, 2, 3]", "[4, 4, 3]", "inputs[0].shape: ", "[-1,2,2,3]"),
         ("[2, 2, 3]", "[2, 2, 2, 3]", "inputs[0].shape[0]: ", "found 2"),
-        ("[2, 2, 3]", "[2, 2, 1e400]", "model.json: ", "past the range"),
+        ("[2, 2, 3]", "[2, 2, 1e400]", "model.json: ", "out of the range"),
         ("[2, 2, 3]", "[2, \"2\", 3]", "inputs[0].shape[1]: ", "\"2\""),
         ("[2, 2, 3]", "[2, -1, 3]", "inputs[0].shape[1]: ", "-1"),
         ("\"format\": \"RGB\"", "\"format\": \"RGBA\"", "inputs[0].format: ", "\"RGBA\""),
@@ -123,7 +123,7 @@ import Testing
         ("{\n", "{ \"placeholder\": true,\n", "placeholder: ", "placeholder"),
         (
             "\"file\": \"m.onnx\", \"backend\": \"onnx\"", "\"file\": \"m.pt\"", "model.backend: ",
-            "\"m.pt\" does not tell it"
+            "does not follow from \"m.pt\""
         ),
         ("[2, 2, 3]", "[]", "inputs[0].shape: ", "is empty"),
         ("[2, 2, 3]", "\"2x2\"", "inputs[0].shape: ", "expected an array"),

@@ -3,7 +3,7 @@ import Inference
 import TestSupport
 import Testing
 
-/// Core ML files by `import Inference`, under Core ML's names: what Tests/Consumer does, a package of its own.
+/// Core ML files by `import Inference`, under Core ML's names: what Tests/Consumer does, its own package.
 @Suite struct CoreMLExampleTests {
     private static let examples = SharedData.packageRoot.appendingPathComponent("examples/coreml")
 

@@ -13,7 +13,7 @@ final class FakeEngine: Engine {
     let endsAtOnce: Bool
     /// An inference of more items than these fails.
     let mostItems: Int
-    /// Worker threads that it says it has at the most; nil says nothing of threads.
+    /// Worker threads that it says it has at most; nil says nothing of threads.
     let threads: Int?
     /// Models that are loaded at a time; one more finds no threads.
     let mostModels: Int
@@ -23,7 +23,7 @@ final class FakeEngine: Engine {
     let onRead: @Sendable () -> Void
     /// Called when a compiled model is released, by the thread that does so.
     let onFree: @Sendable () -> Void
-    /// Called with shapes that are tried: why the model does not take them, nil where it does.
+    /// Called with shapes that are tried: why the model does not take them, nil if it does.
     let onCheck: @Sendable ([Int: Shape]) -> String?
     let state = Mutex(State())
 

@@ -74,8 +74,8 @@ import Testing
         }
     }
 
-    /// Copies go through depthwise convolutions, sums, pooling and concatenations; a padding of its own is not known,
-    /// and a tensor of few channels grows by four at the most.
+    /// Copies go through depthwise convolutions, sums, pooling and concatenations; its own padding is not known,
+    /// and a tensor of few channels grows by four at most.
     @Test func everyLayerWhoseInputCanHaveCopiesIsInIntegers() throws {
         // The sums of the MobileNet would need five more channels than their eight.
         let left = ["padded": 1, "mobilenet": 1]

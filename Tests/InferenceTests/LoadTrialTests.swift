@@ -70,7 +70,7 @@ import Testing
         let folder = try TemporaryFolder()
         let path = try folder.write(["m.onnx": ""]) + "/m.onnx"
         for (outcome, words) in [
-            (.refused([BundleProblem(path: "model.file", reason: "is no model")]), "model.file: is no model"),
+            (.refused([BundleProblem(path: "model.file", reason: "is not a model")]), "model.file: is not a model"),
             (.lost("the engine crashed"), "the engine crashed"),
         ] as [(LoadTrial.Outcome, String)] {
             let engine = FakeEngine(onRead: { Issue.record("it was read") })

@@ -8,7 +8,7 @@ import Testing
 
 /// What is asked of a repository while it loads a model, or releases one.
 @Suite(.timeLimit(.minutes(2))) struct LoadsUnderWayTests {
-    /// Lets loads go on one by one.
+    /// Lets loads continue one by one.
     private final class Gate: Sendable {
         private let reads = AsyncStream.makeStream(of: Void.self)
         private let open = DispatchSemaphore(value: 0)
@@ -32,7 +32,7 @@ import Testing
         async let first: Void = repository.reload("m")
         await gate.arrival()
         try repository.unload("m")
-        // A request does not bring back what somebody has unloaded, not even while it is still loading.
+        // A request does not reload what was unloaded on request, not even while it is still loading.
         await #expect(throws: InferenceError.self) { _ = try await repository.model(named: "m") }
         async let second: Void = repository.reload("m")
         // The second finds the first under way, or comes after it: both must end well.
@@ -82,7 +82,7 @@ import Testing
         #expect(try await repository.model(named: "m").limiter.snapshot.queueCapacity == 3)
     }
 
-    /// Who waits for a load waits no longer than there is time, and not after going away; the load goes on and is reported.
+    /// Who waits for a load waits no longer than there is time, and not after going away; the load continues and is reported.
     @Test(.timeLimit(.minutes(1)))
     func aLoadIsNotWaitedForLongerThanTheDeadline() async throws {
         let folder = try TemporaryFolder()

@@ -81,7 +81,7 @@ import Testing
         #expect(try await next.value == 4)
     }
 
-    /// The variant's one request is given back however a prediction ends.
+    /// The variant's one request is released however a prediction ends.
     @Test func aCancelledLonePredictionGivesTheVariantBack() async throws {
         let engine = FakeEngine(endsAtOnce: false, threads: 2), folder = try TemporaryFolder()
         let model = try await load(engine, lone: .always(threads: 2), runtime: #"{ "warmup": { "runs": 0 } }"#, folder)
@@ -124,7 +124,7 @@ import Testing
         #expect(model.loneReport?.threads == 3)
     }
 
-    /// A variant that cannot be had costs nothing but its try: predictions go on as before, and the reason is told.
+    /// A variant that cannot be compiled costs only the attempt: predictions continue as before, and the reason is reported.
     @Test func withoutAVariantPredictionsGoOn() async throws {
         let folder = try TemporaryFolder()
         let file = folder.url.appendingPathComponent("m.onnx")

@@ -5,7 +5,7 @@ import Testing
 /// Callers that bring inputs whose shapes do not go together, with the real engine: the error goes to them, and costs those
 /// who come after them nothing.
 @Suite struct MismatchedShapesTests {
-    /// The sum of two inputs of any number of rows, each of which is put through a layer of its own first, in OpenVINO's own
+    /// The sum of two inputs of any number of rows, each of which is put through its own layer first, in OpenVINO's own
     /// format.
     private static let sum: String = {
         func port(_ id: Int, _ name: String = "") -> String {
@@ -58,7 +58,7 @@ import Testing
             let output = try await model.prediction(from: features((rows, rows))).outputs
             let name = try #require(output.featureNames.first)
             guard case .multiArray(let sums)? = output.featureValue(for: name) else {
-                Issue.record("the output is no array")
+                Issue.record("the output is not an array")
                 continue
             }
             #expect(sums.shape == [rows, 3])

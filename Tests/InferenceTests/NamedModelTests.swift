@@ -3,7 +3,7 @@ import Inference
 import TestSupport
 import Testing
 
-/// Models that are served under a name of their own, and when the whole is ready.
+/// Models that are served under their own name, and when the whole is ready.
 @Suite(.timeLimit(.minutes(2))) struct NamedModelTests {
     @Test(arguments: [
         ("cats=/mnt/models", "cats", "/mnt/models"), ("a=b=c", "a", "b=c"), ("x=./m.onnx", "x", "./m.onnx"),
@@ -44,7 +44,7 @@ import Testing
         #expect(repository.isReady(when: .any))
         #expect(repository.isReady(when: .models(["a", "d"])))
         #expect(!repository.isReady(when: .models(["a", "e"])))
-        #expect(!repository.isReady(when: .models(["nobody"])))
+        #expect(!repository.isReady(when: .models(["unknown"])))
     }
 
     @Test func placeThatAppearsLaterIsTakenIn() async throws {
@@ -97,7 +97,7 @@ import Testing
         let after = try #require(try repository.readyModel(named: "m"))
         #expect(after !== before)
         #expect(repository.records.count == 1)
-        // Once more the other way, with an unload in between: nobody is waited for.
+        // Again the other way, with an unload in between: no model is waited for.
         try FileManager.default.removeItem(atPath: mount)
         try FileManager.default.createSymbolicLink(atPath: mount, withDestinationPath: folder.url.path + "/old")
         try repository.discover()

@@ -77,7 +77,7 @@ import Testing
         Issue.record("both are always stopped together")
     }
 
-    /// What the caller holds a slot for may go on after the prediction.
+    /// What the caller holds a slot for may continue after the prediction.
     @Test func aSlotThatIsGivenIsItsGiversToRelease() async throws {
         let engine = FakeEngine(requestCount: 1)
         let (model, _folder) = try await load(engine, slots: 1)
@@ -261,7 +261,7 @@ import Testing
         #expect(zip(array.doubles, expected).allSatisfy { abs($0 - $1) < 1e-6 } && array.count == 4, "\(array.doubles)")
     }
 
-    /// Large values are no infinities on their way.
+    /// Large values do not become infinite.
     @Test func softmaxOfLargeValues() async throws {
         let layer = #"{ "name": "y", "type": "array", "shape": [1, 4], "activation": "softmax" }"#
         guard case .multiArray(let array)? = try await outputs(layer, answer: [1000, 1000, -1000, 999]) else {

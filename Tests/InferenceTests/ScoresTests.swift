@@ -3,8 +3,8 @@ import Inference
 import TestSupport
 import Testing
 
-/// Scores that are no confidences are told of: when a model is loaded, or when it first gives some; and what is done to scores and
-/// pixels is told beside.
+/// Scores that are not confidences are reported when a model is loaded or first gives some, and so is what is done to scores and
+/// pixels.
 @Suite struct ScoresTests {
     /// A bundle of three classes whose engine gives the same scores for every picture, after those of its warm-up.
     private func load(

@@ -19,7 +19,7 @@ import Testing
     }
 
     /// The engine infers shapes layer by layer, and a layer whose input has the shape of its last run is passed over: stopped
-    /// half-way, it would go on with the shapes of two runs.
+    /// half-way, it would continue with the shapes of two runs.
     @Test func aBatchOfAnotherSizeAfterOneThatWasStoppedSucceeds() async throws {
         let folder = try TemporaryFolder()
         let model = try await load(folder)

@@ -142,7 +142,7 @@ import Testing
             #expect(error?.message.contains("Too many open files") == true, "\(error?.message ?? "")")
         }
         #expect(try await scene.reload() == ["failed m 1", "unchanged ok 1", "failed v 1"])
-        // Unloading it says that nobody waits for it.
+        // An unloaded model is not waited for.
         try scene.repository.unload("m")
         try scene.repository.unload("v")
         #expect(scene.repository.isReady())

@@ -51,7 +51,7 @@ import Testing
         #expect(engine.started == inferences)
     }
 
-    /// What is wrong with a picture is said as it is: a file that cannot be read is not an empty one.
+    /// The exact problem of a picture is reported: a file that cannot be read is not an empty one.
     @Test func unusablePicturesAreReportedWithTheirReason() async throws {
         for (name, reason) in [
             ("large.png", "has 67108865 bytes: expected at most 67108864"), ("empty.png", "the picture is empty"),
@@ -99,7 +99,7 @@ import Testing
         #expect(error?.message.contains("runtime.batch: is 4, but output \"scores\" has no batch axis") == true)
     }
 
-    /// An input of two rows is not a batch of two: its items could not be told apart.
+    /// An input of two rows is not a batch of two: its items could not be distinguished.
     @Test(arguments: [[2, 4], [4]] as [Shape])
     func anInputWithoutABatchAxisIsRefused(_ shape: Shape) async throws {
         let folder = try TemporaryFolder()

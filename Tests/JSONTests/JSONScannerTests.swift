@@ -79,7 +79,7 @@ import Testing
         try JSONProbe.skip(Array("{\"a\":{\"a\":1},\"b\":[{\"a\":1},{\"a\":2}]}".utf8))
     }
 
-    /// Only so many are kept and only so many are counted.
+    /// Numbers beyond the first limit are only counted, and beyond the second not read.
     @Test func numbersPastTheEndAreNotRead() throws {
         func read(_ text: String, most: Int, end: Int) -> Result<JSONScanner.NumberArray<Float>, JSONError> {
             Array(text.utf8).withUnsafeBytes { raw in
@@ -236,7 +236,7 @@ import Testing
         }
     }
 
-    /// Texts of millions of values: whoever asked for them may be gone.
+    /// Texts of millions of values: their client may have disconnected.
     @Test(arguments: ["[0,", "{\"a\":[", "[[1,2],", "[\"x\","])
     func readingEndsWhenTheTaskIsCancelled(_ start: String) async {
         let element = start.last == "[" ? "0," : String(start.dropFirst())

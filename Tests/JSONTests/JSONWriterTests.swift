@@ -107,7 +107,7 @@ import Testing
             "[\"a\n\"]",
             "line 1, column 4: expected the closing quote of the string that begins at the line's column 2, found \"\""
         ),
-        ("[1e999]", "a number is past the range of 64-bit floats"),
+        ("[1e999]", "a number is out of the range of 64-bit floats"),
     ])
     func aMistakeHasItsPlace(_ text: String, _ expected: String) {
         let error = #expect(throws: JSONTextError.self) { try JSONValue.parse(Data(text.utf8)) }

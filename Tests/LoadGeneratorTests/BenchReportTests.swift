@@ -124,7 +124,7 @@ import Testing
     }
 }
 
-/// Counts the elements of an XML text; fewer than 0 where it is not well-formed.
+/// Counts the elements of an XML text; fewer than 0 if it is not well-formed.
 private final class XMLCheck {
     var problem: String?
 
@@ -139,7 +139,7 @@ private final class XMLCheck {
             }
             let tag = rest[rest.index(after: open)..<close]
             let name = tag.drop { $0 == "/" }.prefix { !$0.isWhitespace && $0 != "/" }
-            // Attributes are quoted in pairs, and names are no fragments of text.
+            // Attributes have paired quotes, and names are whole words.
             guard tag.count(where: { $0 == "\"" }) % 2 == 0, let first = name.first, first.isLetter else {
                 problem = "<\(tag)>"
                 return -1

@@ -11,7 +11,7 @@ final class ScriptedServer: Sendable {
         case silence
         /// Closes when it has read a request.
         case hangUp
-        /// Answers, but the first request only after so many milliseconds.
+        /// Answers; the first request only after this many milliseconds.
         case stall(milliseconds: UInt32, answer: String)
     }
 

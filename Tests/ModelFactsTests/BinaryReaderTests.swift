@@ -163,7 +163,7 @@ import Testing
         #expect(sheet.name?.value == "small" && sheet.framing?.value == PictureFraming(.stretch))
     }
 
-    /// The labels without a locale count; with translations only, the first. Calibration is not done, and so it is said.
+    /// The labels without a locale count; with translations only, the first. Calibration is not supported, which is reported.
     @Test func translatedLabelsThresholdsAndCalibration() throws {
         func sheet(_ name: String) throws -> FactSheet {
             let file = SharedData.packageRoot.appendingPathComponent("Tests/ModelFactsTests/Fixtures/\(name)")

@@ -76,7 +76,7 @@ import Testing
             told.problems.map(\.reason) == [
                 "\"BrandNewImageProcessor\" is not known here: its keys are taken in their usual meaning"
             ])
-        // Nobody tells what a number alone means.
+        // The meaning of a number alone is not specified.
         let alone = sheet(#"{"size": 224, "do_normalize": true}"#)
         #expect(alone.framing == nil && alone.unsupported.count == 2)
     }
@@ -277,7 +277,7 @@ import Testing
         ("names: |\n  text\n", "line 1: values that begin with \"|\""),
         ("a: 1\n\tb: 2\n", "line 2: is indented with a tab"),
         ("a: 1\n---\nb: 2\n", "line 2: a second document"),
-        ("a: 'x\nb: 2\n", "line 1: a value that begins with ' has no end"),
+        ("a: 'x\nb: 2\n", "line 1: unterminated value that begins with '"),
         ("a: [1, 2\nb: ]]\n", "line 1"),
         ("a: 1\n   b: 2\n", "a mapping is indented below a value"),
     ])

@@ -143,7 +143,7 @@ extension LayoutFixture.Case {
     }
 }
 
-/// Tensors of a test, in memory of its own.
+/// Tensors of a test, in its own memory.
 final class OwnedTensors {
     private let memory: [(role: String, shape: [Int], values: UnsafeMutableBufferPointer<Float>)]
 

@@ -99,7 +99,7 @@ public final class Daemon: Sendable {
         }
     }
 
-    /// From now on nobody reads what the daemon writes to standard error.
+    /// From now on the daemon's standard error is not read.
     public func stopReadingLog() { pipe.fileHandleForReading.readabilityHandler = nil }
 
     /// Reads it again.

@@ -11,7 +11,7 @@ public enum ExpectedLabels {
         public var tolerance: Double { model.contains("quant") || model.contains("int8") ? 0.08 : 0.05 }
     }
 
-    /// The rows; empty where the shared data is absent.
+    /// The rows; empty if the shared data is absent.
     public static let rows: [Row] = {
         guard let readme = SharedData.folder?.appendingPathComponent("README.md"),
             let text = try? String(contentsOf: readme, encoding: .utf8)

@@ -7,7 +7,7 @@ public enum SharedData {
     public static let packageRoot: URL = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
-    /// The folder with the shared models and pictures, or nil where it is absent.
+    /// The folder with the shared models and pictures, or nil if it is absent.
     public static let folder: URL? = {
         let url = packageRoot.deletingLastPathComponent().appendingPathComponent("shared/data")
         return FileManager.default.fileExists(atPath: url.path) ? url : nil

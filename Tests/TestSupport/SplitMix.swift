@@ -1,6 +1,6 @@
 import Foundation
 
-/// A small generator whose sequence a seed repeats, so that a failure can be run again. SplitMix64.
+/// A small generator with a reproducible sequence for each seed: SplitMix64.
 public struct SplitMix: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
@@ -21,7 +21,7 @@ public struct SplitMix: RandomNumberGenerator, Sendable {
         Int.random(in: 0..<100, using: &self) < percent
     }
 
-    /// The seed of this run: `OCELLI_SEED`, or another one each time. Printed, so that a failure can be had again.
+    /// The seed of this run: `OCELLI_SEED`, or another one each time. Printed, so that a failure can be reproduced.
     public static func seed(for test: String) -> UInt64 {
         let chosen = ProcessInfo.processInfo.environment["OCELLI_SEED"].flatMap { UInt64($0) }
         let seed = chosen ?? UInt64.random(in: 0...UInt64(UInt32.max))

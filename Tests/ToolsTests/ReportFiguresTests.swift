@@ -14,7 +14,7 @@ import Testing
         let one = try #require(SampleStatistics([7] as [UInt64]))
         #expect([one.p50, one.p90, one.p99, one.least, one.most] == [7, 7, 7, 7, 7])
         #expect(SampleStatistics([] as [UInt64]) == nil)
-        // Sums that no UInt64 holds are no reason to stop.
+        // Sums that overflow UInt64 do not stop the report.
         #expect(SampleStatistics([.max, .max] as [UInt64])?.p50 == .max)
     }
 

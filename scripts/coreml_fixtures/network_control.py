@@ -2,10 +2,8 @@
 import numpy as np
 from coremltools.models.neural_network import NeuralNetworkBuilder
 
-from .harness import random
+from .network_values import F, values
 from .program_oracles import keep_boxes
-
-F = np.float32
 
 
 def inner(network):
@@ -14,9 +12,31 @@ def inner(network):
 
 
 def make(exact):
-    def values(name, *shape, low=-2.0, high=2.0):
-        return random(name).uniform(low, high, shape).astype(F)
+    loops(exact)
+    recurrent(exact)
+    branches(exact)
+    positions(exact)
+    crops(exact)
+    suppression(exact)
 
+
+def scalar(builder, name, value):
+    builder.add_load_constant_nd(name, name, np.array([value], F), (1,))
+
+
+def condition(loop, limit):
+    network = inner(loop.loop.conditionNetwork)
+    scalar(network, "limit", limit)
+    network.add_less_than("less", ["i", "limit"], "goes on")
+    loop.loop.conditionVar = "goes on"
+
+
+def step(network):
+    network.add_elementwise("count", ["i"], "next", "ADD", alpha=1.0)
+    network.add_copy("counted", "next", "i")
+
+
+def loops(exact):
     x = values("loop", 3, 4)
 
     def counted(builder):
@@ -31,48 +51,6 @@ def make(exact):
     for _ in range(5):
         y = F(1.5) * y - F(0.25)
     exact("loop-counted", ["loop"], {"x": x}, {"y": y}, counted)
-
-    def scalar(builder, name, value):
-        builder.add_load_constant_nd(name, name, np.array([value], F), (1,))
-
-    def condition(loop, limit):
-        network = inner(loop.loop.conditionNetwork)
-        scalar(network, "limit", limit)
-        network.add_less_than("less", ["i", "limit"], "goes on")
-        loop.loop.conditionVar = "goes on"
-
-    def step(network):
-        network.add_elementwise("count", ["i"], "next", "ADD", alpha=1.0)
-        network.add_copy("counted", "next", "i")
-
-    # A recurrent layer as converters write it: places of a list are read and written in a loop.
-    sequence, w, r = values("sequence", 6, 3), values("loop w", 4, 3), values("loop r", 4, 4) / 2
-
-    def recurrent(builder):
-        scalar(builder, "i", 0)
-        builder.add_fill_static("h", "h", (1, 4), 0.0)
-        builder.add_load_constant_nd("shape", "shape", np.array([6, 4], F), (2,))
-        builder.add_fill_dynamic("list", "shape", "list", 0.0)
-        loop = builder.add_loop("loop")
-        condition(loop, 6)
-        body = inner(loop.loop.bodyNetwork)
-        body.add_gather("read", ["x", "i"], "now", axis=0)
-        body.add_batched_mat_mul("w", ["now"], "wx", weight_matrix_rows=3, weight_matrix_columns=4, W=w.T)
-        body.add_batched_mat_mul("r", ["h"], "rh", weight_matrix_rows=4, weight_matrix_columns=4, W=r.T)
-        body.add_add_broadcastable("sum", ["wx", "rh"], "sum")
-        body.add_activation("tanh", "TANH", "sum", "h2")
-        body.add_scatter("write", ["list", "i", "h2"], "list2", axis=0)
-        body.add_copy("h3", "h2", "h")
-        body.add_copy("list3", "list2", "list")
-        step(body)
-        builder.add_copy("last", "h", "last h")
-        builder.add_copy("end", "list", "y")
-
-    h, steps = np.zeros(4, F), []
-    for vector in sequence:
-        h = np.tanh(w @ vector + r @ h)
-        steps.append(h)
-    exact("loop-recurrent", ["loop"], {"x": sequence}, {"y": np.array(steps), "last h": h[None]}, recurrent)
 
     def interrupted(builder):
         scalar(builder, "i", 0)
@@ -111,6 +89,41 @@ def make(exact):
         y = np.abs(y) - 1
     exact("loop-limited-by-input", ["loop"], {"x": x}, {"y": y}, limited)
 
+
+def recurrent(exact):
+    # A recurrent layer as converters write it: places of a list are read and written in a loop.
+    sequence, w, r = values("sequence", 6, 3), values("loop w", 4, 3), values("loop r", 4, 4) / 2
+
+    def recurrent(builder):
+        scalar(builder, "i", 0)
+        builder.add_fill_static("h", "h", (1, 4), 0.0)
+        builder.add_load_constant_nd("shape", "shape", np.array([6, 4], F), (2,))
+        builder.add_fill_dynamic("list", "shape", "list", 0.0)
+        loop = builder.add_loop("loop")
+        condition(loop, 6)
+        body = inner(loop.loop.bodyNetwork)
+        body.add_gather("read", ["x", "i"], "now", axis=0)
+        body.add_batched_mat_mul("w", ["now"], "wx", weight_matrix_rows=3, weight_matrix_columns=4, W=w.T)
+        body.add_batched_mat_mul("r", ["h"], "rh", weight_matrix_rows=4, weight_matrix_columns=4, W=r.T)
+        body.add_add_broadcastable("sum", ["wx", "rh"], "sum")
+        body.add_activation("tanh", "TANH", "sum", "h2")
+        body.add_scatter("write", ["list", "i", "h2"], "list2", axis=0)
+        body.add_copy("h3", "h2", "h")
+        body.add_copy("list3", "list2", "list")
+        step(body)
+        builder.add_copy("last", "h", "last h")
+        builder.add_copy("end", "list", "y")
+
+    h, steps = np.zeros(4, F), []
+    for vector in sequence:
+        h = np.tanh(w @ vector + r @ h)
+        steps.append(h)
+    exact("loop-recurrent", ["loop"], {"x": sequence}, {"y": np.array(steps), "last h": h[None]}, recurrent)
+
+
+def branches(exact):
+    x = values("loop", 3, 4)
+
     def chosen(builder):
         builder.add_reduce_sum("sum", "x", "sum", axes=[0, 1], keepdims=False, reduce_all=True)
         builder.add_greater_than("positive", ["sum"], "is positive")
@@ -127,30 +140,35 @@ def make(exact):
         exact(f"branch-{'positive' if sign > 0 else 'negative'}", ["branch"], {"x": given},
               {"y": 2 * given, "z": given} if sign > 0 else {"y": 3 - given, "z": 3 - given}, chosen)
 
-    # Places and boxes.
+
+def positions(exact):
     sparse = np.where(values("sparse", 3, 4) > 0.5, values("sparse v", 3, 4), 0).astype(F)
     exact("where-nonzero", ["whereNonZero"], {"x": sparse}, {"y": np.argwhere(sparse).astype(F)},
           lambda builder: builder.add_where_nonzero("w", "x", "y"))
 
+
+def sample(image, rows, columns):
+    def line(points, extent):
+        return np.maximum(1 - np.abs(points[:, None] - np.arange(extent)), 0)
+
+    return np.einsum("ay,cyx,bx->cab", line(rows, image.shape[1]), image, line(columns, image.shape[2])).astype(F)
+
+
+def points(start, end, size, mode):
+    i = np.arange(size)
+    if mode == "UPSAMPLE_MODE":
+        return np.minimum(start + i * (end - start + 1) / size, end)
+    if mode == "ROI_ALIGN_MODE":
+        delta = max(1, end - start) / size
+        return start + (i + 0.5) * delta
+    if size == 1:
+        return np.array([(start + end) / 2 if mode == "ALIGN_ENDPOINTS_MODE" else start])
+    return start + i * (end - start) / (size - 1)
+
+
+def crops(exact):
     picture = values("crop picture", 1, 2, 3, 6, 7)
     boxes = np.array([[1, 2, 4, 5], [0, 1, 3, 6]], F)
-
-    def sample(image, rows, columns):
-        def line(points, extent):
-            return np.maximum(1 - np.abs(points[:, None] - np.arange(extent)), 0)
-
-        return np.einsum("ay,cyx,bx->cab", line(rows, image.shape[1]), image, line(columns, image.shape[2])).astype(F)
-
-    def points(start, end, size, mode):
-        i = np.arange(size)
-        if mode == "UPSAMPLE_MODE":
-            return np.minimum(start + i * (end - start + 1) / size, end)
-        if mode == "ROI_ALIGN_MODE":
-            delta = max(1, end - start) / size
-            return start + (i + 0.5) * delta
-        if size == 1:
-            return np.array([(start + end) / 2 if mode == "ALIGN_ENDPOINTS_MODE" else start])
-        return start + i * (end - start) / (size - 1)
 
     for mode in ("STRICT_ALIGN_ENDPOINTS_MODE", "ALIGN_ENDPOINTS_MODE", "UPSAMPLE_MODE", "ROI_ALIGN_MODE"):
         for height, width in ((3, 2), (1, 4)):
@@ -169,6 +187,8 @@ def make(exact):
           lambda builder: builder.add_crop_resize(
               "c", ["x", "b"], "y", 3, 3, mode, normalized_roi=True, box_indices_mode="CENTER_SIZE_WIDTH_FIRST"))
 
+
+def suppression(exact):
     centers = np.repeat(np.array([[10, 10], [14, 11], [40, 30]], F), 4, 0)[None] + values("nms", 2, 12, 2, low=-3, high=3)
     frames = np.concatenate([centers, values("nms sizes", 2, 12, 2, low=6, high=12)], 2)
     # The second image has no box that scores high enough.

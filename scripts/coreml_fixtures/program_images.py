@@ -8,7 +8,7 @@ from .program_cases import IOS16, IOS17, as_float, case, normal, uniform
 from .program_oracles import bilinear, grid, interpolate, keep_boxes, nearest
 
 
-def images():
+def resizing():
     x = normal(1, 2, 4, 5)
     plain = normal(2, 3, 4, seed=2)
     modes = ["DEFAULT", "STRICT_ALIGN_CORNERS", "ALIGN_CORNERS", "OFFSET_CORNERS", "UNALIGN_CORNERS"]
@@ -62,25 +62,28 @@ def images():
 
     case("resize_ios17", {"x": x, "plain": plain}, build17, expect17, opset=IOS17)
 
-    # Crops and resampling
+
+def sample(image, rows, columns):
+    return interpolate(interpolate(image.astype(np.float64), 1, np.clip(rows, 0, image.shape[1] - 1)), 2, np.clip(columns, 0, image.shape[2] - 1))
+
+
+def crop_points(start, end, size, mode):
+    i = np.arange(size, dtype=np.float64)
+    length = end - start + 1
+    if mode in ("STRICT_ALIGN_CORNERS", "ALIGN_CORNERS"):
+        if size == 1:
+            return np.array([(start + end) / 2 if mode == "ALIGN_CORNERS" else start])
+        return start + i * (end - start) / (size - 1)
+    if mode == "DEFAULT":
+        return start + i * (length / size)
+    if mode == "OFFSET_CORNERS":
+        delta = max(1, end - start) / size
+        return start + delta / 2 + i * delta
+    return start + (i + 0.5) * length / size - 0.5
+
+
+def crops():
     picture = normal(2, 3, 6, 7, seed=4)
-
-    def sample(image, rows, columns):
-        return interpolate(interpolate(image.astype(np.float64), 1, np.clip(rows, 0, image.shape[1] - 1)), 2, np.clip(columns, 0, image.shape[2] - 1))
-
-    def crop_points(start, end, size, mode):
-        i = np.arange(size, dtype=np.float64)
-        length = end - start + 1
-        if mode in ("STRICT_ALIGN_CORNERS", "ALIGN_CORNERS"):
-            if size == 1:
-                return np.array([(start + end) / 2 if mode == "ALIGN_CORNERS" else start])
-            return start + i * (end - start) / (size - 1)
-        if mode == "DEFAULT":
-            return start + i * (length / size)
-        if mode == "OFFSET_CORNERS":
-            delta = max(1, end - start) / size
-            return start + delta / 2 + i * delta
-        return start + (i + 0.5) * length / size - 0.5
 
     boxes = np.float32([[1, 2, 4, 5], [0, 1, 3, 6]])
     crop_modes = ["STRICT_ALIGN_CORNERS", "ALIGN_CORNERS", "OFFSET_CORNERS"]
@@ -118,6 +121,8 @@ def images():
 
     case("crop_resize_ios17", {"picture": picture}, build_crop17, expect_crop17, opset=IOS17)
 
+
+def suppression():
     # Three clusters of boxes; the second image has no box that scores high enough.
     centers = np.repeat(np.float32([[10, 10], [14, 11], [40, 30]]), 4, 0)[None] + uniform(2, 12, 2, low=-3, high=3, seed=61)
     frames = np.concatenate([centers, uniform(2, 12, 2, low=6, high=12, seed=62)], 2)
@@ -150,30 +155,34 @@ def images():
 
         case(f"non_maximum_suppression_ios17{suffix}", {"frames": frames, "marks": marks}, build_nms17, expect_nms17, opset=IOS17)
 
+
+def look(image, x, y, mode, padding, value):
+    height, width = image.shape[1:]
+
+    def pixel(row, column):
+        inside = (row >= 0) & (row < height) & (column >= 0) & (column < width)
+        if padding == "border":
+            row, column = np.clip(row, 0, height - 1), np.clip(column, 0, width - 1)
+        elif padding == "reflection":
+            row, column = [np.abs((v + s - 1) % (2 * s - 2) - (s - 1)) for v, s in ((row, height), (column, width))]
+        elif padding == "symmetric":
+            row, column = [np.where(v % (2 * s) < s, v % (2 * s), 2 * s - 1 - v % (2 * s)) for v, s in ((row, height), (column, width))]
+        else:
+            found = image[:, np.clip(row, 0, height - 1), np.clip(column, 0, width - 1)]
+            return np.where(inside, found, value)
+        return image[:, row, column]
+
+    if mode == "nearest":
+        return pixel(np.rint(y).astype(int), np.rint(x).astype(int))
+    left, top = np.floor(x).astype(int), np.floor(y).astype(int)
+    a, b = x - left, y - top
+    return ((1 - a) * (1 - b) * pixel(top, left) + a * (1 - b) * pixel(top, left + 1)
+            + (1 - a) * b * pixel(top + 1, left) + a * b * pixel(top + 1, left + 1))
+
+
+def resampling():
+    picture = normal(2, 3, 6, 7, seed=4)
     where = uniform(2, 3, 4, 2, low=-1.3, high=1.3, seed=5)
-
-    def look(image, x, y, mode, padding, value):
-        height, width = image.shape[1:]
-
-        def pixel(row, column):
-            inside = (row >= 0) & (row < height) & (column >= 0) & (column < width)
-            if padding == "border":
-                row, column = np.clip(row, 0, height - 1), np.clip(column, 0, width - 1)
-            elif padding == "reflection":
-                row, column = [np.abs((v + s - 1) % (2 * s - 2) - (s - 1)) for v, s in ((row, height), (column, width))]
-            elif padding == "symmetric":
-                row, column = [np.where(v % (2 * s) < s, v % (2 * s), 2 * s - 1 - v % (2 * s)) for v, s in ((row, height), (column, width))]
-            else:
-                found = image[:, np.clip(row, 0, height - 1), np.clip(column, 0, width - 1)]
-                return np.where(inside, found, value)
-            return image[:, row, column]
-
-        if mode == "nearest":
-            return pixel(np.rint(y).astype(int), np.rint(x).astype(int))
-        left, top = np.floor(x).astype(int), np.floor(y).astype(int)
-        a, b = x - left, y - top
-        return ((1 - a) * (1 - b) * pixel(top, left) + a * (1 - b) * pixel(top, left + 1)
-                + (1 - a) * b * pixel(top + 1, left) + a * b * pixel(top + 1, left + 1))
 
     settings = {
         "zero": ("bilinear", "constant", 0.0, "normalized_minus_one_to_one", True),
@@ -212,4 +221,4 @@ def images():
     case("resample", {"picture": picture, "where": where}, build_resample, expect_resample)
 
 
-FAMILIES = [images]
+FAMILIES = [resizing, crops, suppression, resampling]

@@ -6,19 +6,20 @@ from coremltools.converters.mil import Builder as mb
 from scipy import special
 
 from .program_cases import IOS17, IOS18, case, normal
-from .program_oracles import gate, lstm_steps, sigmoid
+from .program_oracles import gate, lstm_steps
 
 
-def recurrent():
+def outputs(name, found):
+    return {f"{name}_{kind}": value for kind, value in zip(["sequence", "h", "c"], found)}
+
+
+def lstm():
     s, b, i, h = 4, 2, 3, 5
     x = normal(s, b, i)
     wi, wh, bias = normal(4 * h, i, seed=2, scale=0.5), normal(4 * h, h, seed=3, scale=0.5), normal(4 * h, seed=4, scale=0.3)
     wib, whb, biasb = normal(4 * h, i, seed=5, scale=0.5), normal(4 * h, h, seed=6, scale=0.5), normal(4 * h, seed=7, scale=0.3)
     h0, c0, h2, c2 = normal(b, h, seed=8), normal(b, h, seed=9), normal(b, 2 * h, seed=10), normal(b, 2 * h, seed=11)
     hole = normal(3 * h, seed=12, scale=0.3)
-
-    def outputs(name, found):
-        return {f"{name}_{kind}": value for kind, value in zip(["sequence", "h", "c"], found)}
 
     def build(x, h0, c0):
         common = dict(x=x, initial_h=h0, initial_c=c0, weight_ih=wi, weight_hh=wh)
@@ -63,6 +64,11 @@ def recurrent():
 
     case("lstm_peephole", {"x": x, "h0": h0, "c0": c0}, build_hole, expect_hole)
 
+
+def gru():
+    s, b, i, h = 4, 2, 3, 5
+    x = normal(s, b, i)
+    h0 = normal(b, h, seed=8)
     gi, gh, gb, gx = normal(3 * h, i, seed=13, scale=0.5), normal(3 * h, h, seed=14, scale=0.5), normal(3 * h, seed=15, scale=0.3), normal(3 * h, seed=16, scale=0.3)
 
     def gru_steps(x, state, bias, inner="sigmoid", outer="tanh", after=False, given=0.0):
@@ -103,6 +109,11 @@ def recurrent():
 
     case("gru_ios18", {"x": x, "h0": h0}, build_gru18, expect_gru18, opset=IOS18)
 
+
+def rnn():
+    s, b, i, h = 4, 2, 3, 5
+    x = normal(s, b, i)
+    h0 = normal(b, h, seed=8)
     ri, rh, rb = normal(h, i, seed=17), normal(h, h, seed=18, scale=0.5), normal(h, seed=19)
 
     def rnn_steps(x, state, bias, act="tanh"):
@@ -170,4 +181,4 @@ def quantized():
     case("quantize_ios17", {"x": x}, build, expect, opset=IOS17)
 
 
-FAMILIES = [recurrent, attention, quantized]
+FAMILIES = [lstm, gru, rnn, attention, quantized]

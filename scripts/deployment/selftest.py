@@ -1,4 +1,4 @@
-"""Plants typos in the files of deploy/, one at a time, in memory: what finds none of them is no check."""
+"""Plants typos in the files of deploy/, one at a time, in memory: the check must find each of them."""
 
 import re
 

@@ -127,7 +127,7 @@ def main():
     if any(len(c.lost) > arguments.kills for c in clients):
         problems.append(f"{len(lost)} requests were lost: more than were under way")
     if any(moment < kills[0] for moment in lost):
-        problems.append("a request was lost while nobody was killed")
+        problems.append("a request was lost although no process was killed")
     if wrong:
         problems.append(f"{len(wrong)} answers were wrong, e.g. {wrong[0]}")
     if late_answered != late:

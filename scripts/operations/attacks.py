@@ -300,7 +300,7 @@ ATTACKS = {
         "60 KiB of bodies of 200 KB, and no more", short_lengths, 400, 2000, head_start=3.0, fills_memory=True),
     "half-heads": Attack("heads of 20 KiB that never end", half_heads, 500, 3000, head_start=3.0, fills_memory=True),
     "readers": Attack(
-        "large answers that nobody reads", readers, 200, 2000, head_start=3.0, fills_memory=True),
+        "large answers that are not read", readers, 200, 2000, head_start=3.0, fills_memory=True),
     "refused": Attack("pictures of 105 KB that are refused on sight of the head", refused, 16, 64),
     "refused-expect": Attack("the same with Expect: 100-continue", refused_expecting, 16, 64),
 }

@@ -47,7 +47,7 @@ class Client(threading.Thread):
 
 
 class Operator(threading.Thread):
-    """Reloads now and then."""
+    """Reloads from time to time."""
 
     def __init__(self, process, config, rng, end):
         super().__init__(daemon=True)

@@ -1,6 +1,6 @@
 """What stands between clients and pods: a Kubernetes Service, or one of the shipped proxies with the pods' addresses in it.
 
-The proxies know every address that a pod may have, and find out themselves who answers. A Service is told of endpoints, late: who
+The proxies know every address that a pod may have, and find out themselves who answers. A Service learns of endpoints late: who
 deletes a pod and who sends it requests learn of it at different times.
 """
 

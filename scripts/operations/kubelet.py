@@ -140,7 +140,7 @@ class Pod:
         return path
 
     def resize(self, cpu=None, memory=None):
-        """Other limits for the running container, as the API server's resize does; it is told nothing."""
+        """Other limits for the running container, as the API server's resize does; the container is not notified."""
         if cpu:
             (self.control_group / "cpu.max").write_text(f"{int(quantity(cpu) * 100_000)} 100000\n")
         if memory:

@@ -188,7 +188,7 @@ def ended(process, error):
 def run(process, config, arguments):
     start = time.monotonic()
     seconds = arguments.minutes * 60
-    # Rounds so many that a line can be laid through them, and none so short that nothing happens in it.
+    # Enough rounds to fit a line through them, each long enough for something to happen.
     length = max(6.0, min(30.0, seconds / 14))
     rows, done, wrong = [], collections.Counter(), []
     operator = Operator(process, config, arguments.seed, every=length / 4)

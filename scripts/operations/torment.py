@@ -20,7 +20,7 @@ class Tormentor(threading.Thread):
         self.over = threading.Event()
         self.done = {"stops": 0, "pins": 0, "threads starved": 0}
         self.stopped = 0.0
-        # Held while something is done: whoever holds it sees a process that runs as it likes.
+        # Held while something is done to the process: the holder sees it undisturbed.
         self.turn = threading.Lock()
         self.hogs = [subprocess.Popen(HOG, stdin=subprocess.DEVNULL) for _ in range(hogs)]
         self.are_hogs_stopped = False

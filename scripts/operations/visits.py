@@ -240,7 +240,7 @@ def pipelined(c):
 
 
 def crowd(c):
-    """Many at the same moment with the same picture, and then silence: nobody comes after them who could wake anything."""
+    """Many at the same moment with the same picture, and then silence: no later request could wake anything."""
     data, digit = c.random.choice(PICTURES)
     which = model(c)
     connections, names = [], []

@@ -1,4 +1,4 @@
-"""Pictures for training: one shape, drawn as somebody might have drawn, photographed or saved it.
+"""Pictures for training: one shape, as a person might draw, photograph or save it.
 
 A picture is drawn on a canvas of up to DRAWN pixels and then brought to the model's input by the way the server takes:
 letterboxed ("crop_and_scale": "fit") by an antialiased bilinear filter. With each comes its ink, which is what the
@@ -34,7 +34,7 @@ def training_picture(fields, rng):
     width, height = canvas_size(rng)
     coverage = draw(fields, width, height, rng)
     grey, fill = colour(coverage, rng)
-    grey = spoil(grey, rng)
+    grey = degrade(grey, rng)
     picture = fit(grey, fill)
     ink = fit((coverage * 255).astype(np.uint8), 0)
     return picture, ink
@@ -162,10 +162,10 @@ def ruled(background, paper, ink, rng):
         background[:, inset : inset + thick] = background[:, width - inset - thick : width - inset] = line
 
 
-def spoil(grey, rng):
+def degrade(grey, rng):
     """What a camera, a scanner, a tiny thumbnail or a JPEG does to it; half of the pictures stay as they were drawn."""
     height, width = grey.shape
-    if rng.random() < 0.18:  # somebody else made it small before
+    if rng.random() < 0.18:  # it was made small before
         factor = rng.uniform(24, 64) / max(height, width)
         small = (max(8, round(width * factor)), max(8, round(height * factor)))
         grey = cv2.resize(grey, small, interpolation=cv2.INTER_AREA)

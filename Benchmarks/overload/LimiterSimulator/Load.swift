@@ -5,9 +5,9 @@ struct Load {
     var name: String
     /// Open loop: requests a second, whatever becomes of them.
     var rate = 0.0
-    /// Open loop: a client leaves after so many seconds.
+    /// Open loop: the seconds after which a client gives up.
     var patience = 2.0
-    /// Open loop: an answer counts that comes within so many seconds.
+    /// Open loop: the seconds within which an answer counts.
     var wanted = 0.5
     /// Closed loop: connections, each of which sends its next request when it has its answer, and leaves never.
     var closedClients = 0

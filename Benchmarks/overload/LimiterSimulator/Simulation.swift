@@ -136,7 +136,7 @@ struct Simulation {
         if !requests[id].isOpen { events.add(at: now + 1, .turn) }
     }
 
-    /// The client goes away. One in the engine is served nevertheless, for nobody.
+    /// The client disconnects. A request in the engine still runs to its end.
     private mutating func leave(_ id: Int) {
         guard !requests[id].isOver else { return }
         requests[id].isOver = true

@@ -55,7 +55,7 @@ cjpeg_status cjpeg_open(
     cjpeg_decoder *decoder, const uint8_t *bytes, size_t count, int tolerant, cjpeg_header *header);
 
 /// Begins decoding at `scale`/8 of the size (1 to 8); `width` and `height` get the size that comes out. With multiple
-/// scans this reads the whole file, calling `poll` (when not NULL) now and then: non-zero stops with CJPEG_CANCELLED.
+/// scans this reads the whole file, calling `poll` (when not NULL) regularly: non-zero stops with CJPEG_CANCELLED.
 cjpeg_status cjpeg_start(
     cjpeg_decoder *decoder, uint32_t scale, cjpeg_output output, uint32_t maximum_scans,
     int (*poll)(void *context), void *context, uint32_t *width, uint32_t *height);
@@ -69,7 +69,7 @@ cjpeg_status cjpeg_skip(cjpeg_decoder *decoder, uint32_t rows);
 /// Decodes the next `rows` rows, each to `destination + n * stride`.
 cjpeg_status cjpeg_read(cjpeg_decoder *decoder, uint8_t *destination, size_t stride, uint32_t rows);
 
-/// Lets go of the picture, finished or not.
+/// Releases the picture, finished or not.
 void cjpeg_close(cjpeg_decoder *decoder);
 
 /// The reason of the last failure, in libjpeg's words; empty when there was none.

@@ -170,7 +170,7 @@ int csys_set_send_buffer(int fd, int bytes);
 int csys_set_unsent(int fd, int bytes);
 /// Bytes that the kernel has taken of a socket and the other side has not: unsent, or not acknowledged (SIOCOUTQ).
 int csys_queued(int fd);
-/// Bytes that have arrived and were not read yet; 0 where the kernel does not say.
+/// Bytes that have arrived and were not read yet; 0 if the kernel does not say.
 int csys_unread(int fd);
 int csys_local_address(int fd, struct csys_address *address);
 /// AF_INET, AF_INET6, AF_UNIX.
@@ -257,10 +257,10 @@ uint64_t csys_random(void);
 /// outside are blocked in it.
 int csys_thread_start(const char *name, void (*body)(void *), void *argument);
 
-/// Whether so many threads (256 at most) can be started beside those there are. Starts them, and returns when they have ended.
+/// Whether `count` more threads (256 at most) can be started. Starts them, and returns when they have ended.
 bool csys_can_start_threads(int count);
 
-// MARK: a process of one's own making
+// MARK: child processes
 
 /// Starts a program without the signals, the terminal and the process group of this one. Its standard output and error
 /// are one pipe, whose reading end (close-on-exec) is put into `output`. Returns the process's id.
@@ -272,7 +272,7 @@ static inline long csys_read(int fd, void *bytes, size_t count) { return CSYS_RE
 int csys_wait_child(int pid, int *signal, int *exit_status);
 /// Ends (SIGKILL) a process that csys_spawn started, and what it has started in its process group.
 int csys_kill_group(int pid);
-/// For a child that does something dangerous: it ends when its parent does, and after so many seconds (by SIGALRM), leaves no
+/// For a child that does something dangerous: it ends when its parent does, and after `seconds` (by SIGALRM), leaves no
 /// core, is the first that the kernel ends when memory runs out, and may have this much private memory (0: any). Returns the
 /// negated errno of what failed.
 int csys_confine(int parent, unsigned seconds, uint64_t memory);

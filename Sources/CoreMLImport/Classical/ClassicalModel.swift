@@ -5,7 +5,7 @@ protocol ClassicalModel: Sendable {
     /// Computes the outputs. Features that a caller left out are not in the table.
     func evaluate(_ inputs: FeatureTable) throws(EvaluationError) -> FeatureTable
 
-    /// Numbers that the inputs must have together; nil where any number will do.
+    /// Numbers that the inputs must have together; nil if any number will do.
     var inputCount: Int? { get }
 
     /// The classes of a classifier, in the order of its probabilities; nil for other models.
@@ -26,7 +26,7 @@ extension ClassicalModel {
 }
 
 extension FeatureType {
-    /// The numbers that a value holds; nil where that is open, or it holds no numbers.
+    /// The numbers that a value holds; nil if that is open, or it holds no numbers.
     var numberCount: Int? {
         switch self {
         case .double, .int64: return 1
@@ -47,7 +47,7 @@ extension FeatureType {
 }
 
 extension [FeatureSpecification] {
-    /// The numbers that all of them hold; nil where one is open, or no numbers.
+    /// The numbers that all of them hold; nil if one is open, or no numbers.
     var numberCount: Int? {
         var sum = 0
         for feature in self {

@@ -74,7 +74,7 @@ struct GLMRegressor: ClassicalModel {
     }
 }
 
-/// A generalized linear model that tells classes (GLMClassifier.proto).
+/// A generalized linear model that classifies (GLMClassifier.proto).
 struct GLMClassifier: ClassicalModel {
     private let rows: LinearRows
     private let link: Link

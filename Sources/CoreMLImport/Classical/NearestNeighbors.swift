@@ -10,7 +10,7 @@ struct NearestNeighborsClassifier: ClassicalModel {
     /// Where there are no samples.
     private let fallback: Category?
     private let inputs: NumberInputs
-    /// nil where there are no samples.
+    /// nil if there are no samples.
     private let outputs: ClassifierOutputs?
     private let labelName: String
     var inputCount: Int? { width }

@@ -1,4 +1,4 @@
-/// A support vector machine that tells classes, two against each other for every pair (SVM.proto:
+/// A support vector machine that classifies, one pair of classes at a time (SVM.proto:
 /// `SupportVectorClassifier`; the layout is libsvm's).
 struct SupportVectorClassifier: ClassicalModel {
     /// The first support vector of each class, and one more for the end.

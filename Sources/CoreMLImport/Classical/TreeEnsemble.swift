@@ -13,7 +13,7 @@ struct TreeEnsemble: Sendable {
         var test: Test
         var feature = 0
         var threshold = 0.0
-        /// Where to go on, by index in `nodes`; for a leaf the range of its values.
+        /// Where to continue, by index in `nodes`; for a leaf the range of its values.
         var yes = 0, no = 0
         var missingGoesToYes = false
     }
@@ -124,7 +124,8 @@ struct TreeEnsemble: Sendable {
         roots = places.indices.filter { !isChild[$0] }
         var trees: Set<UInt64> = []
         for root in roots where !trees.insert(places[root].tree).inserted {
-            throw Problem("tree \(places[root].tree) has two roots: \(places[root].text) is no node's child either")
+            throw Problem(
+                "tree \(places[root].tree) has two roots: \(places[root].text) is not a child of any node either")
         }
         // No node has two parents, so what no root leads to goes round in a circle.
         var reached = 0
@@ -204,7 +205,7 @@ struct TreeEnsembleRegressor: ClassicalModel {
     }
 }
 
-/// Trees that tell classes (TreeEnsemble.proto: `TreeEnsembleClassifier`).
+/// Trees that classify (TreeEnsemble.proto: `TreeEnsembleClassifier`).
 struct TreeEnsembleClassifier: ClassicalModel {
     private let trees: TreeEnsemble
     private let transform: TreeTransform
@@ -246,7 +247,7 @@ struct TreeEnsembleClassifier: ClassicalModel {
 private struct TreeInputs: Sendable {
     private let inputs: NumberInputs
     private let least: Int
-    /// How many the description declares; nil where it leaves that open.
+    /// How many the description declares; nil if it leaves that open.
     private let declared: Int?
 
     init(_ description: ModelDescription, trees: TreeEnsemble) throws(Problem) {

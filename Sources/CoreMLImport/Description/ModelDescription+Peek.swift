@@ -4,14 +4,14 @@ extension ModelDescription {
     ///   that is cut off is one that is not found.
     package static func peek(_ head: Bytes) -> ModelDescription? {
         var reader = MessageReader(head)
-        // Whatever is wrong with the file, loading it tells.
+        // Loading the file reports whatever is wrong with it.
         while let field = try? reader.next(), field.number < 200 {
             if field.number == 2 { return try? ModelDescription(field.message()) }
         }
         return nil
     }
 
-    /// Whether the model takes one picture and tells classes.
+    /// Whether the model takes one picture and gives classes.
     package var classifiesPictures: Bool {
         guard inputs.count == 1, case .image = inputs[0].type else { return false }
         return !predictedFeatureName.isEmpty

@@ -81,7 +81,7 @@ extension GraphBuilder {
         }
         let rows = try matmul(unsqueeze(weights[0], [1, 2]), image)
         let result = try matmul(rows, unsqueeze(weights[1], [1, 2]), transposesRight: true)
-        // Points outside of the image have a value of their own.
+        // Points outside of the image have their own value.
         let mask = try multiply(unsqueeze(inside[0], [1, 2, 4]), unsqueeze(inside[1], [1, 2, 3]))
         return try shifted(multiply(shifted(result, by: -cropping.filler), mask), by: cropping.filler)
     }

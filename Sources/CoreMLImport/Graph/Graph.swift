@@ -56,7 +56,7 @@ package struct Graph: Sendable {
         var outputs: [Output]
         /// What a constant holds, little-endian.
         var data: Bytes?
-        /// How the elements of a constant are made of it; nil where it is the elements.
+        /// How the elements of a constant are made of it; nil if it is the elements.
         var expansion: Expansion?
 
         /// The bytes of a constant's elements.

@@ -93,7 +93,7 @@ package struct IRWriter {
         }
     }
 
-    /// The constants in memory of their own.
+    /// The constants in their own memory.
     package func weights() -> Bytes { Bytes(count: weightsSize, fill: writeWeights) }
 
     /// The XML as UTF-8.

@@ -1,4 +1,4 @@
-/// activation, and the activations that are layers of their own: clip, clampedReLU, gelu.
+/// activation, and the activations that are separate layers: clip, clampedReLU, gelu.
 enum ActivationLayers {
     static let table = [
         LayerTranslator(130, "activation") { (layer) throws(Problem) in

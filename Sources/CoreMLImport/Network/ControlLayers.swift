@@ -1,4 +1,4 @@
-/// Layers that hold networks of their own: branch and loop, with loopBreak and loopContinue.
+/// Layers that hold their own networks: branch and loop, with loopBreak and loopContinue.
 ///
 /// A graph has neither. Of a branch that is known when the file is read, one side is translated; of another both, and the
 /// values of one are selected. The rounds of a loop are written out one after the other: how many there are must be known.
@@ -206,7 +206,7 @@ extension NetworkTranslation {
                 + "or without the loop")
     }
 
-    /// A blob that a layer takes; nil where the layer that would have given it has a problem.
+    /// A blob that a layer takes; nil if the layer that would have given it has a problem.
     private func blob(named name: String) throws(Problem) -> Blob? {
         guard let blob = blobs[name] else { throw Problem("no input and no layer before gives \"\(name)\"") }
         return blob

@@ -65,7 +65,7 @@ enum LSTMLayers {
         private let weights: [Graph.Value]
         private let recursions: [Graph.Value]
         private let biases: [Graph.Value]
-        /// Of the gates i, f, o; empty where there are none.
+        /// Of the gates i, f, o; empty if there are none.
         private let peepholes: [Graph.Value]
 
         init(_ recurrence: Recurrence, weights message: Message?, activations: [Message]) throws(Problem) {

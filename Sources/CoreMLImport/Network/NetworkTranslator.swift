@@ -202,7 +202,7 @@ struct NetworkTranslation {
                 let order = unknown.count
                 unknown[layer.kind, default: (0, order, place)].count += 1
             }
-            // What is wrong with the networks that it holds, translating it tells.
+            // Translating the model reports what is wrong with the networks in it.
             for (name, network) in (try? ControlLayers.networks(in: layer)) ?? [] {
                 collect(unknownLayersOf: network.layers, in: "\(place).\(name).", &unknown)
             }

@@ -208,7 +208,7 @@ enum RearrangementLayers {
         ]
     }
 
-    /// All windows of a size along an axis, each with an axis of its own.
+    /// All windows of a size along an axis, each with its own axis.
     private static func slidingWindows(_ layer: Layer) throws(Problem) -> [Blob] {
         let value = try layer.array()
         let axis = try positiveAxis(layer.parameters.integer(1), rank: value.rank)

@@ -22,7 +22,7 @@ enum SliceLayers {
         return value
     }
 
-    /// Masks say where the beginning or the end of an axis is meant; squeezed axes are one element, and removed.
+    /// Masks select the beginning or the end of an axis; squeezed axes are one element, and removed.
     private static func sliceStatic(_ layer: Layer) throws(Problem) -> [Blob] {
         try layer.expectInputs(1...1)
         let value = try layer.array()

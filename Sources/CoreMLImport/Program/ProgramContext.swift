@@ -58,7 +58,7 @@ final class ProgramContext {
         return operand
     }
 
-    /// Runs `body` with names of its own, which are forgotten afterwards.
+    /// Runs `body` with its own names, which are forgotten afterwards.
     func inScope<Result>(_ body: () throws(Problem) -> Result) throws(Problem) -> Result {
         guard scopes.count < Self.maximumScopes else {
             throw Problem("blocks are nested deeper than \(Self.maximumScopes) levels")

@@ -213,7 +213,7 @@ package struct ArrayFeature: Sendable, Equatable {
             }
         case .ranges(let ranges):
             return ranges.enumerated().map { axis, range in
-                // What coremltools writes for programs whose batch nobody spoke of.
+                // What coremltools writes for programs without an explicit batch.
                 let isUnspoken = axis == 0 && ranges.count > 1 && range.lower == 1 && range.upper == 2
                 if isUnspoken, shape.first == 1 { return 1 }
                 return range.lower == range.upper ? range.lower : nil

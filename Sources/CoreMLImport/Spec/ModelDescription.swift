@@ -53,7 +53,7 @@ package struct FunctionSpecification: Sendable {
     }
 }
 
-/// Who made a model, and what for.
+/// The author of a model, and its purpose.
 package struct ModelMetadata: Sendable {
     package var shortDescription = ""
     package var version = ""

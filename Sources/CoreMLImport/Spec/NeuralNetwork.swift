@@ -59,7 +59,7 @@ package struct NetworkLayer: Sendable {
     package var name = ""
     package var inputs: [String] = []
     package var outputs: [String] = []
-    /// The field of NeuralNetworkLayer's `oneof layer`, which says what the layer does; 0 where none is set.
+    /// The field of NeuralNetworkLayer's `oneof layer`, which says what the layer does; 0 if none is set.
     package var kind = 0
     var body = Bytes.empty
     var depth = 0

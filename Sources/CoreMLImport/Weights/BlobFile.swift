@@ -22,7 +22,7 @@ package struct BlobFile: Sendable {
         self.bytes = bytes
     }
 
-    /// The elements of the record at `offset`. Throws where there is none, or where it is not of this type and size.
+    /// The elements of the record at `offset`. Throws if there is none, or where it is not of this type and size.
     package func elements(at offset: UInt64, type: MILDataType, count: Int) throws(Problem) -> Bytes {
         guard let start = Int(exactly: offset), start <= bytes.count - Self.recordSize,
             let record = bytes[start..<start + Self.recordSize]

@@ -7,7 +7,7 @@ package struct WeightParameters {
     /// Reads as many numbers as the layer's other parameters ask for.
     ///
     /// - Parameters:
-    ///   - count: How many. Quantized weights do not tell it themselves: their last byte may be padded.
+    ///   - count: How many. Quantized weights do not contain it: their last byte may be padded.
     ///   - channels: Output channels: quantized weights may have a scale for each.
     ///   - perChannel: How many neighbors belong to the same channel. Without it the channels are the outermost axis.
     init(_ message: Message?, count: Int, channels: Int, perChannel: Int? = nil) throws(Problem) {

@@ -16,7 +16,7 @@ struct ControlGroup {
         return ControlGroup(path: line.path, mount: mount, default: "/sys/fs/cgroup", files)
     }
 
-    /// The group of version 1's hierarchy for a controller; nil where that controller has none.
+    /// The group of version 1's hierarchy for a controller; nil if that controller has none.
     static func legacy(_ controller: String, _ files: HostFiles) -> ControlGroup? {
         let line = memberships(files).first { $0.controllers.split(separator: ",").contains(Substring(controller)) }
         guard let line else { return nil }

@@ -3,9 +3,9 @@ import Glibc
 /// What is read of the host: the texts of files under `/proc` and `/sys`, and the limit of open files. A struct of
 /// closures, so that tests give texts instead.
 public struct HostFiles: Sendable {
-    /// The text of a file; nil where there is none, or it cannot be read.
+    /// The text of a file; nil if there is none, or it cannot be read.
     public var text: @Sendable (_ path: String) -> String?
-    /// How many file descriptors this process may have open; nil where there is no bound.
+    /// How many file descriptors this process may have open; nil if there is no bound.
     public var openFiles: @Sendable () -> Int?
 
     /// A host of these texts and numbers.

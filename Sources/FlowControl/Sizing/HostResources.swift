@@ -1,5 +1,5 @@
-/// What this process may use, which is seldom what the host has: an engine that starts a thread for each CPU of the
-/// host collapses under a quota of two.
+/// What this process may use, which is often less than the host has: an engine that starts a thread for each CPU of the host
+/// collapses under a quota of two.
 public struct HostResources: Sendable, Hashable {
     /// CPU time per time: 1.5 is three of every four milliseconds on two CPUs. More than 0.
     public let cpus: Derived<Double>
@@ -12,14 +12,14 @@ public struct HostResources: Sendable, Hashable {
     /// Threads that there may be: of the control group, the user or the host, whichever has fewest.
     public let threads: Derived<Int>
 
-    /// What these texts say. Files that are missing or make no sense are passed over.
+    /// Reads the files of the host. Missing and invalid files are ignored.
     public init(_ files: HostFiles = .live) {
         let cpus = Self.cpus(files)
         self.cpus = cpus
         wholeCPUs = Derived(
             Int(max(1, cpus.value.rounded(.down))),
             because: cpus.value < 1
-                ? "\(describe(cpus.value)) CPUs are less than one, and less than one thread cannot be"
+                ? "\(describe(cpus.value)) CPUs rounded up: there is at least one thread"
                 : cpus.value.rounded(.down) == cpus.value
                     ? cpus.reason
                     : "\(describe(cpus.value)) CPUs rounded down: one more thread would be throttled in every period")
@@ -34,7 +34,7 @@ public struct HostResources: Sendable, Hashable {
 
     private static func cpus(_ files: HostFiles) -> Derived<Double> {
         (affinity(files) + cpuSets(files) + quotas(files)).min { $0.value < $1.value }
-            ?? Derived(1, because: "nothing says how many CPUs there are, so one is assumed")
+            ?? Derived(1, because: "the number of CPUs is unknown: assuming one")
     }
 
     /// What `sched_getaffinity` would say, as text: `Cpus_allowed_list:  0-1`.
@@ -90,7 +90,7 @@ public struct HostResources: Sendable, Hashable {
         }
         let unified = ControlGroup.unified(files)
         let legacy = ControlGroup.legacy("memory", files)
-        // Past memory.high the kernel slows the process down: it is no less a limit.
+        // Above memory.high the kernel throttles the process: it is a limit too.
         let limits = [(unified, "memory.max"), (unified, "memory.high"), (legacy, "memory.limit_in_bytes")]
         for (group, file) in limits {
             for (name, text) in group?.texts(of: file) ?? [] {
@@ -99,7 +99,7 @@ public struct HostResources: Sendable, Hashable {
             }
         }
         return candidates.min { $0.value < $1.value }
-            ?? Derived(1 << 30, because: "nothing says how much memory there is, so 1 GiB is assumed")
+            ?? Derived(1 << 30, because: "the amount of memory is unknown: assuming 1 GiB")
     }
 
     /// `MemTotal:       24684084 kB`

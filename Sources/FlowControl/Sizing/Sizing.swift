@@ -1,7 +1,7 @@
 /// The numbers that follow from what the process may use, each with its reason: for `ocelli limits`, for the log at the
 /// start, and as defaults of the settings. None is above the documented default (`Ceilings`); a setting may be.
 public struct Sizing: Sendable, Hashable {
-    /// The documented defaults, which a small host's numbers stay under.
+    /// The documented defaults, which are upper bounds of the derived numbers.
     public struct Ceilings: Sendable, Hashable {
         /// One request's body: 20 MiB.
         public var bodyBytes = 20 << 20
@@ -18,20 +18,20 @@ public struct Sizing: Sendable, Hashable {
         public init() {}
     }
 
-    /// What is configured, and counts whatever the process may use.
+    /// Configured values, which override derived ones.
     public struct Given: Sendable, Hashable {
-        /// Predictions side by side, infer requests and slots of a model; nil where they are derived.
+        /// Parallel predictions, infer requests and slots of a model; nil if they are derived.
         public var streams: Int?, inferRequests: Int?, slots: Int?
         /// Whether all threads work on one prediction.
         public var isForLatency = false
 
-        /// Nothing is given.
+        /// Nothing is configured.
         public init() {}
     }
 
     /// Threads that compute, all models together.
     public let inferenceThreads: Derived<Int>
-    /// Predictions that the engine computes side by side, each on its share of the threads.
+    /// Predictions that the engine computes in parallel, each on its share of the threads.
     public let streams: Derived<Int>
     /// Infer requests in a model's pool.
     public let inferRequests: Derived<Int>
@@ -100,19 +100,19 @@ public struct Sizing: Sendable, Hashable {
                 threads,
                 because: threads == 1
                     ? "one thread is one stream"
-                    : "one thread each: predictions side by side lose nothing to waiting for each other's threads")
+                    : "one thread each: parallel predictions do not wait for each other's threads")
         }
         return Derived(
             max(4, threads / 2),
-            because: "two threads each or so: past four streams, a lone request's latency counts for more")
+            because: "about two threads each: beyond four streams the latency of single requests matters more")
     }
 
-    /// The slots of a model with so many infer requests.
+    /// The slots of a model by its number of infer requests.
     public static func slots(requests: Int) -> Derived<Int> {
         let more = max(1, (requests + 1) / 2)
         return Derived(
             requests + more,
-            because: "the \(requests) that infer and \(more) more, whose pictures are decoded meanwhile")
+            because: "\(requests) for inference and \(more) more, whose pictures are decoded meanwhile")
     }
 
     private static func connections(_ resources: HostResources, _ memoryText: String, ceiling: Int) -> Derived<Int> {
@@ -136,7 +136,7 @@ public struct Sizing: Sendable, Hashable {
         if derived >= ceiling { return Derived(ceiling, because: "the default; \(reason) would be \(text(derived))") }
         if derived <= floor {
             return Derived(
-                min(floor, ceiling), because: "the least that is of use; \(reason) would be \(text(derived))")
+                min(floor, ceiling), because: "the minimum; \(reason) would be \(text(derived))")
         }
         return Derived(derived, because: reason)
     }

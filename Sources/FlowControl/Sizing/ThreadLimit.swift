@@ -19,7 +19,7 @@ extension HostResources {
             candidates.append(Derived(count, because: "the user's limit of processes (RLIMIT_NPROC) is \(count)"))
         }
         return candidates.min { $0.value < $1.value }
-            ?? Derived(32_768, because: "nothing says how many threads there may be, so 32768 are assumed")
+            ?? Derived(32_768, because: "the limit of threads is unknown: assuming 32768")
     }
 
     /// `Max processes             95863                95863                processes`; root is not bound by it.
@@ -34,12 +34,12 @@ extension HostResources {
         return words.count > 2 ? Int(words[2]).flatMap { $0 > 0 ? $0 : nil } : nil
     }
 
-    /// What to say where a thread or a process could not be started (EAGAIN): the limit, and what helps.
+    /// The message when a thread or a process could not be started (EAGAIN): the limit, and what to do.
     public static func threadsUsedUp(_ files: HostFiles = .live) -> String {
         let limit = threads(files)
         return
             "no more threads can be started (\(limit.reason)): a loaded model takes one for each stream and one more; raise the "
-            + "limit (TasksMax in the unit), set streams to 1, load models when they are asked for (load, idle_unload), or serve "
+            + "limit (TasksMax in the unit), set streams to 1, load models on demand (load, idle_unload), or serve "
             + "fewer"
     }
 }

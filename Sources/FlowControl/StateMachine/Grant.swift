@@ -1,6 +1,6 @@
 package import SystemSupport
 
-/// A slot given: what `Slot` must remember to give it back.
+/// A slot given: what `Slot` must remember to release it.
 package struct Grant: Sendable, Hashable {
     /// When the slot was taken.
     package let since: MonotonicInstant

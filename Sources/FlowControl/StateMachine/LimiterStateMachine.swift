@@ -15,7 +15,7 @@ package import SystemSupport
 ///         ▼                    ▼                       ▼        resize        ▼
 ///     ┌─────────┐   the last finish, and the queue empty   ┌────────────────────────────────┐
 ///     │ drained │ ◀─────────────────────────────────────── │ draining: arrivals are refused,│
-///     └─────────┘                                          │ the rest goes on as before     │
+///     └─────────┘                                          │ the rest continues as before     │
 ///                                                          └────────────────────────────────┘
 ///
 /// What holds after every event (`invariantViolation` checks it):
@@ -54,7 +54,7 @@ package struct LimiterStateMachine<Waiter> {
     package var waiting: Int { queue.count }
     package var isDraining: Bool { phase != .accepting }
     package var isDrained: Bool { phase == .drained }
-    /// Whether time, and not places, bounds the queue at present.
+    /// Whether the queue is now bounded by time and not by its capacity.
     package var isOverloaded: Bool { overload.isOverloaded }
 
     // MARK: Events
@@ -282,7 +282,7 @@ package struct LimiterStateMachine<Waiter> {
         }
     }
 
-    /// Refuses an arrival. One that found every place taken may be what tells that this is overload.
+    /// Refuses an arrival. A refusal because the queue is full may be the sign of overload.
     private mutating func refuse(
         _ error: AdmissionError, at now: MonotonicInstant, _ effects: inout LimiterEffects<Waiter>
     ) -> AdmissionError {

@@ -5,7 +5,7 @@ package import SystemSupport
 ///
 /// Each event adds 1; a count falls to 1/e of itself in ``window``. In a closed loop (a bulk job with 200 connections) each
 /// request follows an answer, so the two counts agree however long the queue is. Under overload more come than are done, and
-/// go on doing so. The length of the queue alone cannot tell the two apart.
+/// continue doing so. The length of the queue alone cannot tell the two apart.
 package struct LoadMeter: Sendable {
     /// Requests that came: those that were refused too, for they are load as well.
     package private(set) var arrivals = 0.0

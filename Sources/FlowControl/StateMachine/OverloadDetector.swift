@@ -1,35 +1,35 @@
 package import SystemSupport
-/// Decides when places bound the queue and when time does.
+/// Decides when the queue is bounded by its capacity and when by time.
 ///
-///            refused because the queue is full, again and again for 250 ms,
-///            or waiters leave in numbers; and more come than are done
+///            refused for 250 ms because the queue is full,
+///            or many waiters leave; and more arrive than are answered
 ///     ┌────────┐ ──────────────────────────────────────────────▶ ┌────────────┐
 ///     │ normal │                                                 │ overloaded │
 ///     └────────┘ ◀────────────────────────────────────────────── └────────────┘
-///                  for a second no more come than are done
+///                  no more arrive than are answered, for one second
 ///
-/// Normal: the queue is bounded by its places, first come, first served; a closed loop of 200 clients is never refused. While
-/// more come than are done and the oldest waiter is late already, the newest goes first: it can still be answered in time.
-/// Overloaded: a request is admitted only where its answer is predicted within the target. All who wait are then answered in
-/// time, and the rest learn at once that they are not.
+/// Normal: the queue is bounded by its capacity, first come, first served; a closed loop of 200 clients is never refused. While
+/// more arrive than are answered and the oldest waiter is late already, the newest goes first: it can still be answered in time.
+/// Overloaded: a request is admitted only if its answer is predicted within the target. All waiters are then answered in
+/// time, and the others are refused at once.
 package struct OverloadDetector: Sendable {
     /// How long a wait and a service may take together while overloaded, in nanoseconds; 0: never overloaded.
     package let target: UInt64
     package private(set) var isOverloaded = false
     private var meter = LoadMeter(window: 5e8)
-    /// The same with a shorter memory: what a burst leaves behind soon fades.
+    /// The same over a shorter time, so that it recovers quickly from a burst.
     private var recent = LoadMeter(window: 1.5e8)
     /// Since when requests have been refused because the queue is full, and the last time.
     private var fullSince: MonotonicInstant?
     private var lastFull = MonotonicInstant(nanoseconds: 0)
-    /// Since when no more come than are done.
+    /// Since when no more requests arrive than are answered.
     private var settledSince: MonotonicInstant?
     private var refusals: UInt64 = 0
 
     /// A single burst fills the queue for a moment; overload keeps it full.
     private static let fullLongEnough: UInt64 = 250_000_000
     private static let settledLongEnough: UInt64 = 1_000_000_000
-    /// What is aimed at, as a share of the target: what is slower than the mean is then still within it.
+    /// The share of the target that predictions aim at, so that slower requests are still within the target.
     private static let share = 0.8
 
     package init(target: Duration) {
@@ -62,7 +62,7 @@ package struct OverloadDetector: Sendable {
         settle(at: now)
     }
 
-    /// A request was refused because every place was taken. True: from now on it is overload.
+    /// A request was refused because the queue is full. True: from now on this is overload.
     package mutating func foundFull(at now: MonotonicInstant) -> Bool {
         guard isOn, !isOverloaded else { return false }
         if now.nanoseconds(since: lastFull) > Self.fullLongEnough { fullSince = now }

@@ -7,11 +7,11 @@ public import HTTPWire
 public struct HTTPServerConfiguration: Sendable {
     /// Where to listen. Several are served at once.
     public var listeners = [ListenerConfiguration(.tcp(host: "127.0.0.1", port: 8080))]
-    /// The proxies that are believed who their clients are, for ``ExchangeRecord/client``.
+    /// The proxies that are trusted to name their clients, for ``ExchangeRecord/client``.
     public var trustedProxies = TrustedProxies.none
     /// Value of the `Server` field (RFC 9110, 10.2.4).
     public var serverName = "ocelli/0.1.0"
-    /// Threads that serve sockets, each with its own epoll. One is enough for most machines: the work is elsewhere.
+    /// Threads that serve sockets, each with its own epoll. One is enough for most machines.
     public var eventLoops = 1
     /// Connections that the kernel holds until they are accepted.
     public var backlog = 1024
@@ -21,10 +21,10 @@ public struct HTTPServerConfiguration: Sendable {
     /// Bytes of one body. `HTTPResponder.admit` may set less for a request, never more. A refused body of at most this length is
     /// skipped and the connection kept: reading it without a copy costs less, on both sides, than another connection.
     public var maxBodyBytes = 20 << 20
-    /// Memory of all bodies together, received or being received. Past it, sockets are not read, and the bodies that come
-    /// most slowly are given up.
+    /// Memory of all bodies together, received or being received. At the limit sockets are not read, and the slowest bodies are
+    /// refused.
     public var maxTotalBodyBytes = 256 << 20
-    /// Bytes of all answers together that their clients have not taken yet. Past it, who has taken nothing for longest is
+    /// Bytes of all answers that clients have not read yet. At the limit the connections that have read nothing for longest are
     /// closed.
     public var maxTotalAnswerBytes = 64 << 20
     /// Bytes of answers that the kernel may hold for one connection.
@@ -36,28 +36,28 @@ public struct HTTPServerConfiguration: Sendable {
     public var headerTimeout: Duration = .seconds(10)
     /// How long a kept-alive connection may be silent between requests.
     public var idleTimeout: Duration = .seconds(75)
-    /// Bytes per second that a body must bring in each `bodyGrace` of time.
+    /// The minimum rate of a body in bytes per second, in each window of `bodyGrace`.
     public var minBodyRate = 1024
-    /// The window over which `minBodyRate` is measured, and the time a body has before it is first held to it.
+    /// The window over which `minBodyRate` is measured, and the time before it first applies to a body.
     public var bodyGrace: Duration = .seconds(10)
-    /// The time that a body has in all, the waits for room not counted.
+    /// The maximum time to receive a body, without waits for room.
     public var bodyTimeout: Duration = .seconds(120)
-    /// How long a body may wait for room under `maxTotalBodyBytes` before it is answered 503.
+    /// The maximum wait of a body for room under `maxTotalBodyBytes`, after which the answer is 503.
     public var bodyBudgetTimeout: Duration = .seconds(30)
-    /// How long a body may find no room before slower ones are given up for it.
+    /// The wait of a body for room after which slower ones are refused for it.
     public var bodyPatience: Duration = .milliseconds(250)
-    /// How long the client may take none of the answer.
+    /// The maximum time in which a client reads nothing of its answer.
     public var writeTimeout: Duration = .seconds(30)
     /// Silence after which a lingering connection (answered, not to be used again) is closed.
     public var lingerTimeout: Duration = .seconds(5)
     /// How long a connection lingers at most.
     public var lingerTotal: Duration = .seconds(30)
-    /// Bytes of a refused body that are read and thrown away at most, so that its sender reads the answer.
+    /// The maximum number of bytes of a refused body that are read and discarded, so that its sender reads the answer.
     public var lingerBytes = 256 << 20
     /// From the client's FIN on, how often a pending HTTP/1.1 request's connection is probed with 102 (Processing).
     public var probeInterval: Duration = .seconds(1)
 
-    /// Connections at once, in equal shares for the event loops (one each at the least). At the limit the ones make
+    /// Connections at once, in equal shares for the event loops (one each at least). At the limit the ones make
     /// room that have been answered and only send on, then those idle for longest, then those that have been sending a head
     /// for longest, then the slowest bodies and the readers that take nothing; if there is none, the rest wait in the
     /// kernel's backlog.

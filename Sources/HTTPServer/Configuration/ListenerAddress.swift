@@ -80,7 +80,7 @@ extension ListenerAddress: CustomStringConvertible {
 }
 
 extension String {
-    /// What follows `prefix`, or nil where the string does not begin with it.
+    /// What follows `prefix`, or nil if the string does not begin with it.
     func dropping(prefix: String) -> Substring? {
         hasPrefix(prefix) ? dropFirst(prefix.count) : nil
     }

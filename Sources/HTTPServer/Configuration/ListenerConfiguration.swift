@@ -1,6 +1,6 @@
 public import HTTPWire
 
-/// An address to listen on, and what is expected of the connections that come in there.
+/// An address to listen on, and the protocol of its connections.
 public struct ListenerConfiguration: Sendable, Hashable {
     /// Where to listen.
     public var address: ListenerAddress

@@ -4,6 +4,6 @@ package struct AnswerPlan: Sendable, Hashable {
     package let keepAlive: Bool
     /// Answers HTTP/1.0 clients that asked for it with `Connection: keep-alive`.
     package let sayKeepAlive: Bool
-    /// The request was HEAD: the body's length is said, the body not sent.
+    /// The request was HEAD: the length of the body is sent, the body is not.
     package let omitBody: Bool
 }

@@ -1,15 +1,15 @@
 internal import Synchronization
 internal import SystemSupport
 
-/// The bytes of all bodies together, over all event loops: what they take of memory, not what they announce.
+/// The memory of all bodies together, over all event loops: resident bytes, not announced ones.
 ///
 /// Bodies take room as their bytes arrive. That alone could end with every byte of the budget held by bodies that are not
-/// whole and wait for more. So one body at a time, the first that found no room, may go on into a reserve that holds one
+/// whole and wait for more. So one body at a time, the first that found no room, may continue into a reserve that holds one
 /// body of the largest size: it can always be completed, is then handled, and gives its bytes back. The bound is strict,
 /// and one connection always makes progress, provided that a slow sender does not keep the reserve: see
 /// `EventLoop.relieve`.
 ///
-/// Who asks for little, or for a short time, has room where the others have none left:
+/// Small and short requests for memory still succeed when the others have none left:
 ///
 /// | who | may use |
 /// | --- | --- |
@@ -51,7 +51,7 @@ package final class ByteBudget: Sendable {
         self.largest = Atomic(largest)
     }
 
-    /// The bound of all bodies together, and that of one body. Asked for each head: without the lock.
+    /// The limit of all bodies together, and of one body. Read for each head, without the lock.
     package var limits: (total: Int, largest: Int) {
         (total.load(ordering: .relaxed), largest.load(ordering: .relaxed))
     }
@@ -63,8 +63,7 @@ package final class ByteBudget: Sendable {
     /// Bodies up to this length are small.
     private var small: Int { max(64 << 10, total.load(ordering: .relaxed) / 256) }
 
-    /// Other bounds count from now on. What is taken stays taken: below a lower bound nothing is given out until enough has
-    /// come back.
+    /// Changes the limits. Bytes in use stay in use: above a lower limit nothing is granted until enough has been released.
     package func use(total: Int, largest: Int) {
         self.largest.store(largest, ordering: .relaxed)
         guard self.total.exchange(total, ordering: .relaxed) < total else { return }
@@ -77,19 +76,19 @@ package final class ByteBudget: Sendable {
         if wake { listeners.withLock { $0 }.forEach { $0.release() } }
     }
 
-    /// Bytes that are taken.
+    /// Bytes in use.
     package var used: Int { state.withLock { $0.used } }
 
-    /// Whether more than half of it is taken. Asked for each head: without the lock.
+    /// Whether more than half of it is in use. Read for each head, without the lock.
     package var isHalfTaken: Bool { halfTaken.load(ordering: .relaxed) }
 
-    /// Whether a connection was refused since room was last given back.
+    /// Whether a connection was refused since bytes were last released.
     package var isShort: Bool { state.withLock { $0.isShort } }
 
-    /// How often room was given back while it was wanted: whether things move.
+    /// How often bytes were released while a connection waited for them: shows whether there is progress.
     package var releases: Int { state.withLock { $0.releases } }
 
-    /// What a body asks with: how much of the budget it may use.
+    /// The claim of a body: how much of the budget it may use.
     package enum Claim: Sendable {
         /// It is large, or its length is not known, and nothing is held of it.
         case beginning
@@ -97,7 +96,7 @@ package final class ByteBudget: Sendable {
         case large
         /// Its length is known, and small.
         case small
-        /// Its last byte has arrived: it needs nothing more of its client, and gives its bytes back when it is handled.
+        /// Its last byte has arrived: it no longer depends on its client, and releases its bytes when it has been handled.
         case arrived
     }
 
@@ -106,8 +105,8 @@ package final class ByteBudget: Sendable {
         length <= small ? .small : hasBegun ? .large : .beginning
     }
 
-    /// Takes `bytes` for a body. False: there is no room now; those who listen are called, unless the body can go on without
-    /// (`isOptional`).
+    /// Takes `bytes` for a body. False: there is no room now; the listeners are called when there is, unless the body does not
+    /// need the bytes (`isOptional`).
     package func take(
         _ bytes: Int, for claim: Claim, isOptional: Bool = false, body: ObjectIdentifier
     ) -> Bool {
@@ -141,19 +140,19 @@ package final class ByteBudget: Sendable {
         return taken
     }
 
-    /// How much of the budget something else than a body may use.
+    /// How much of the budget anything but a body may use.
     package enum Share: Sendable {
         /// Half of what bodies have.
         case half
         /// All of it.
         case whole
-        /// More than there is: what was admitted goes on.
+        /// More than the limit: admitted work continues.
         case unbounded
     }
 
-    /// Takes `bytes` for something else than a body, or gives them back where they are less than 0.
+    /// Takes `bytes` for anything but a body, or releases them if negative.
     /// - Parameter beginnings: how much more of a body is held that came with its head and waits for room, or less.
-    /// - Returns: false where there is no room for more of one or the other; then nothing is changed.
+    /// - Returns: false if there is no room for more of one or the other; then nothing is changed.
     package func changeBeside(_ bytes: Int, beginnings: Int = 0, _ share: Share = .unbounded) -> Bool {
         let isTaken = state.withLock { state in
             let bound =
@@ -178,23 +177,23 @@ package final class ByteBudget: Sendable {
         return max(total / 8, min(total / 4, 512 << 10))
     }
 
-    /// Some of what a body took is not needed yet. It keeps the right to overdraw.
+    /// Releases bytes that a body does not need yet. It keeps the right to exceed the budget.
     package func trim(_ bytes: Int, body: ObjectIdentifier) {
         giveBack(bytes, of: body)
     }
 
-    /// The body is whole: what it took too much goes back, and another one may overdraw.
+    /// The body is complete: its surplus is released, and another body may exceed the budget.
     package func settle(_ surplus: Int, body: ObjectIdentifier) {
         giveBack(surplus, of: body, isEnd: true)
     }
 
-    /// The body is gone.
+    /// The body has been released.
     package func release(_ bytes: Int, body: ObjectIdentifier) {
         giveBack(bytes, of: body, isEnd: true)
     }
 
-    /// Calls `release`, from any thread, whenever there is room again after a refusal, and `shortage` when
-    /// a connection is refused for the first time since.
+    /// Calls `release`, from any thread, whenever there is room again after a refusal, and `shortage` at the first refusal
+    /// after that.
     package func listen(
         shortage: @escaping @Sendable () -> Void = {}, release: @escaping @Sendable () -> Void
     ) {

@@ -15,7 +15,7 @@ final class Connection {
     let isProxied: Bool
     /// The PROXY header that has not come yet.
     var awaitedProxyHeader: ProxyHeader.Version?
-    /// Who is at the other end: the peer, or whom a trusted proxy's PROXY header names.
+    /// The client: the peer, or the address in a trusted proxy's PROXY header.
     var client: String
     var machine: ConnectionMachine
 
@@ -46,7 +46,7 @@ final class Connection {
 
     /// The request that is being received or handled.
     var exchange: Exchange?
-    /// Takes the chunked coding off a refused body; nil where that has a length.
+    /// Takes the chunked coding off a refused body; nil if that has a length.
     var skipped: ChunkedDecoder?
     /// Its handler.
     var task: Task<Void, Never>?

@@ -1,4 +1,4 @@
-/// What the owner of a `ConnectionMachine` is to do next.
+/// The next step for the owner of a `ConnectionMachine`.
 package enum ConnectionAction: Sendable, Hashable {
     /// Nothing, until the next event.
     case wait
@@ -6,7 +6,7 @@ package enum ConnectionAction: Sendable, Hashable {
     case readHead
     /// Receive the body; say 100 (Continue) first if asked to.
     case readBody(sendContinue: Bool)
-    /// Receive what is left of a refused body and throw it away.
+    /// Receive and discard the rest of a refused body.
     case skipBody
     /// The request is whole: start its handler.
     case dispatch
@@ -14,7 +14,7 @@ package enum ConnectionAction: Sendable, Hashable {
     case fail(ConnectionFault)
     /// Send 102 (Processing): a vanished client's kernel answers it with RST.
     case probe
-    /// Everything is sent: shut down the sending side, then receive and throw away until the client ends its side.
+    /// Everything is sent: shut down the sending side, then receive and discard until the client closes its side.
     case linger
     /// Close the socket; cancel the handler if there is one.
     case close(ConnectionEnding)

@@ -1,12 +1,12 @@
 /// Why a connection is closed.
 package enum ConnectionEnding: Sendable, Hashable {
-    /// In order: after an answer that said so, or by the client between requests.
+    /// Normally: after an answer with `Connection: close`, or by the client between requests.
     case finished
-    /// The client is gone while something was due to it.
+    /// The client disconnected before its answer was complete.
     case clientGone
-    /// Nothing came for the idle timeout.
+    /// Idle timeout.
     case idle
-    /// The client did not take its answer.
+    /// The client did not read its answer.
     case slowReader
     /// The server is shutting down.
     case drained

@@ -1,24 +1,24 @@
 package import HTTPWire
 
-/// What the state machine finds wrong with a client's behaviour, apart from its syntax.
+/// A client's violation of limits or protocol, apart from syntax.
 package enum ConnectionFault: Sendable, Hashable {
-    /// The head did not come in time.
+    /// The head did not arrive in time.
     case slowHead
-    /// The body came slower than the minimum rate.
+    /// The body arrived at less than the minimum rate.
     case slowBody
-    /// The body did not come whole in the time that a body has.
+    /// The body did not arrive within the maximum time.
     case lateBody
-    /// The body came more slowly than the others while there was no room for all of them.
+    /// The body was the slowest while there was no room for all bodies.
     case slowestBody
-    /// No room for the body's bytes came free in time.
+    /// There was no room for the body in time.
     case noBudget
-    /// The body is longer than this, or says that it will be, and how long.
+    /// The body exceeds this limit, or its announced length does.
     case bodyTooLarge(limit: UInt64, declared: UInt64?)
-    /// A chunk of the body says that it is so long, and the body would be longer than its limit.
+    /// With a chunk of this size the body would exceed its limit.
     case chunkTooLarge(limit: UInt64, size: UInt64)
-    /// The client ended its side in the middle of the head.
+    /// The client closed its side within the head.
     case headTruncated
-    /// The client ended its side in the middle of the body.
+    /// The client closed its side within the body.
     case bodyTruncated
 
     /// Whether it is a timeout, for the statistics.
@@ -29,26 +29,26 @@ package enum ConnectionFault: Sendable, Hashable {
         }
     }
 
-    /// The error that the client gets.
+    /// The error for the client.
     package var error: WireError {
         switch self {
         case .slowHead:
             WireError(
                 .requestTimeout,
-                message: "the head of the request did not arrive in time", label: "slow_head")
+                message: "the request head did not arrive within header_timeout", label: "slow_head")
         case .slowBody:
             WireError(
                 .requestTimeout,
-                message: "the body of the request arrives more slowly than the minimum rate", label: "slow_body")
+                message: "the request body arrives more slowly than min_body_rate allows", label: "slow_body")
         case .lateBody:
             WireError(
                 .requestTimeout,
-                message: "the body of the request did not arrive in the time that a body has", label: "late_body")
+                message: "the request body did not arrive within body_timeout", label: "late_body")
         case .slowestBody:
             WireError(
                 .requestTimeout,
                 message:
-                    "the body of the request arrives more slowly than others, and there is no room for all of them",
+                    "there is no memory for all request bodies, and this one is among the slowest",
                 label: "slowest_body")
         case .noBudget:
             WireError(
@@ -57,23 +57,23 @@ package enum ConnectionFault: Sendable, Hashable {
         case .bodyTooLarge(let limit, let declared):
             WireError(
                 .bodyTooLarge,
-                message: "the body is larger than the \(limit) bytes that are accepted here: "
-                    + (declared.map { "Content-Length says \($0)" } ?? "more came"), label: "body_too_large")
+                message: "the body exceeds the limit of \(limit) bytes: "
+                    + (declared.map { "Content-Length says \($0)" } ?? "more arrived"), label: "body_too_large")
         case .chunkTooLarge(let limit, let size):
             WireError(
                 .bodyTooLarge,
                 message:
-                    "the body is larger than the \(limit) bytes that are accepted here: a chunk of \(size) bytes begins",
+                    "the body exceeds the limit of \(limit) bytes: the next chunk has \(size) bytes",
                 label: "body_too_large")
         case .headTruncated:
             WireError(
                 .badRequest,
-                message: "the connection's sending side was closed before the head of the request was complete",
+                message: "the client closed its side of the connection before the request head was complete",
                 label: "head_truncated")
         case .bodyTruncated:
             WireError(
                 .badRequest,
-                message: "the connection's sending side was closed before the body was complete",
+                message: "the client closed its side of the connection before the body was complete",
                 label: "body_truncated")
         }
     }

@@ -1,5 +1,5 @@
-/// The life of one connection, as a pure value: events go in with the time at which they happened, and each says what is to
-/// be done next. It knows no socket, no bytes and no clock.
+/// The state of one connection as a pure value: each event, with its time, returns the next action. It has no socket, no bytes
+/// and no clock.
 ///
 /// ```
 ///                                   refused or answered at once, fault
@@ -31,7 +31,7 @@
 /// | lingering | the client's FIN | linger timeouts: closed |
 /// | closed | nothing | |
 ///
-/// The client's FIN ends idle and lingering, is answered 400 in head and body, and is no end in handling: it may be a
+/// The client's FIN ends idle and lingering, is answered 400 in head and body, and does not end handling: it may be a
 /// half-close. HTTP/1.1 is probed with 102; a client that still exists reads it and waits on, the kernel of one that does
 /// not answers RST, which ends every phase. HTTP/1.0 knows no interim responses, so there FIN is taken for the end.
 package struct ConnectionMachine: Sendable {
@@ -47,9 +47,9 @@ package struct ConnectionMachine: Sendable {
 
     /// The phase.
     package private(set) var phase = Phase.idle
-    /// When `timerFired` wants to be called, in the clock of the events' times; nil for never.
+    /// When to call `timerFired`, in the clock of the events; nil for never.
     package private(set) var deadline: UInt64?
-    /// Whether the client has ended its side.
+    /// Whether the client has closed its side.
     package private(set) var peerFinished = false
     /// Requests answered so far.
     package private(set) var answeredRequests = 0
@@ -61,19 +61,19 @@ package struct ConnectionMachine: Sendable {
     private var headTaken = false
     /// Whether the client sends the body of a request that is answered without it. One that expects 100 (Continue) may or may not: it
     /// need not wait for the answer (RFC 9110, 10.1.1), and what it sends next could be the body or another request. Nothing but
-    /// bytes of the body that are there already tells which.
+    /// bytes of the body that have already arrived decides.
     private var bodyIsCertain = false
     private var next = Next.request
     /// The connection was idle when the server began to shut down.
     private var isDraining = false
-    /// The most bytes that the body may have; of a refused one, that are skipped for the sake of the connection.
+    /// The maximum length of the body; of a refused one, the maximum that is skipped to keep the connection.
     package private(set) var maxBody: UInt64 = 0
     private var windowBytes: UInt64 = 0
     /// When the body's time is up.
     private var bodyEnd: UInt64 = 0
     /// Since when the body waits for room.
     private var waitingSince: UInt64 = 0
-    /// When a body that has found no room since its last byte came is given up; 0 where it has not waited since.
+    /// When a body that has found no room since its last byte came is given up; 0 if it has not waited since.
     private var waitEnd: UInt64 = 0
     private var lingerEnd: UInt64 = 0
     private var lingerBytes: UInt64 = 0
@@ -90,7 +90,7 @@ package struct ConnectionMachine: Sendable {
 
     // MARK: Reading a request
 
-    /// The first byte of a head came.
+    /// The first byte of a head arrived.
     package mutating func headStarted(policy: ConnectionPolicy, now: UInt64) {
         guard phase == .idle else { return }
         phase = .head
@@ -98,8 +98,8 @@ package struct ConnectionMachine: Sendable {
         if answeredRequests > 0 { deadline = now &+ policy.headerTimeout }
     }
 
-    /// The head is whole and the application takes the request, with a body of at most `maxBody` bytes. `buffered`: bytes of
-    /// the body are there already, so that 100 (Continue) has no purpose (RFC 9110, 10.1.1).
+    /// The head is complete and the application accepts the request, with a body of at most `maxBody` bytes. `buffered`: bytes
+    /// of the body have already arrived, so that 100 (Continue) has no purpose (RFC 9110, 10.1.1).
     package mutating func headAccepted(
         _ traits: RequestTraits, maxBody: UInt64, buffered: Bool, policy: ConnectionPolicy, now: UInt64
     ) -> ConnectionAction {
@@ -115,22 +115,23 @@ package struct ConnectionMachine: Sendable {
         return .readBody(sendContinue: traits.expectsContinue && !traits.isHTTP10 && !buffered)
     }
 
-    /// The head is whole, and the application has answered on sight of it: `answered` is next. A body of at most `maxBody` bytes is
-    /// skipped, so that the connection can be kept. `buffered`: bytes of the body are there already.
+    /// The head is complete and the application has answered it at once: `answered` is next. A body of at most `maxBody` bytes is
+    /// skipped, so that the connection can be kept. `buffered`: bytes of the body have already arrived.
     package mutating func headRefused(_ traits: RequestTraits, maxBody: UInt64, buffered: Bool = false) {
         guard begin(traits) else { return }
         self.maxBody = maxBody
         if buffered { bodyIsCertain = true }
     }
 
-    /// The head will not become whole, or is malformed; `isHead`: the method of the request is known to be HEAD. The answer
-    /// to the fault is next.
+    /// The head is malformed or will not be completed; `isHead`: the method of the request is known to be HEAD. The answer to
+    /// the fault is next.
     package mutating func headFailed(isHead: Bool) {
         guard !headTaken else { return }
         _ = begin(RequestTraits(isHead: isHead))
     }
 
-    /// `count` bytes of the body came (without its coding). `announced`: as many are to come of the same chunk.
+    /// `count` bytes of the body arrived (without its coding). `announced`: the number of bytes that are still to come of the
+    /// same chunk.
     package mutating func bodyReceived(_ count: UInt64, announced: UInt64 = 0) -> ConnectionAction {
         guard phase == .body else { return .wait }
         bodyBytes &+= count
@@ -141,23 +142,23 @@ package struct ConnectionMachine: Sendable {
         return bodyRemaining == 0 ? dispatch() : .wait
     }
 
-    /// The last chunk and the trailers came.
+    /// The last chunk and the trailers arrived.
     package mutating func bodyEnded() -> ConnectionAction {
         guard phase == .body else { return .wait }
         return dispatch()
     }
 
-    /// There is no room under the byte budget: nothing is read until `budgetFreed`.
+    /// There is no room in the byte budget: nothing is read until `budgetFreed`.
     package mutating func budgetExhausted(policy: ConnectionPolicy, now: UInt64) {
         guard phase == .body else { return }
         phase = .waiting
         waitingSince = now
-        // Who is asked again and again, and finds too little each time, waits no longer than others.
+        // A body that is offered too little room several times waits no longer than others.
         if waitEnd == 0 { waitEnd = now &+ policy.bodyBudgetTimeout }
         deadline = waitEnd
     }
 
-    /// There is room again. The client's rate is measured from the start: it did not cause the pause.
+    /// There is room again. The measurement of the client's rate starts again, because the client did not cause the pause.
     package mutating func budgetFreed(policy: ConnectionPolicy, now: UInt64) -> ConnectionAction {
         guard phase == .waiting else { return .wait }
         phase = .body
@@ -166,7 +167,7 @@ package struct ConnectionMachine: Sendable {
         return .readBody(sendContinue: false)
     }
 
-    /// The body is given up, because others need its room or its connection, and are faster.
+    /// The body is refused because faster ones need its room or its connection.
     package func bodyEvicted() -> ConnectionAction {
         switch phase {
         case .body: .fail(.slowestBody)
@@ -218,7 +219,7 @@ package struct ConnectionMachine: Sendable {
         }
     }
 
-    /// The whole answer was handed to the socket (or stands before it together with those of pipelined requests).
+    /// The whole answer was handed to the socket (or stands before it with those of pipelined requests).
     package mutating func answerSent(policy: ConnectionPolicy, now: UInt64) -> ConnectionAction {
         guard phase == .answering else { return .wait }
         switch next {
@@ -324,7 +325,7 @@ package struct ConnectionMachine: Sendable {
         }
     }
 
-    /// The server shuts down: what is idle is closed.
+    /// The server shuts down: an idle connection is closed.
     ///
     /// But not where an answer has just been sent: the client may be sending its next request, which would find the connection
     /// closed (RFC 9112, 9.5). It has a moment for it, and is answered with `Connection: close`.
@@ -341,7 +342,7 @@ package struct ConnectionMachine: Sendable {
     /// For how long after an answer the next request is waited for in a shutdown, in nanoseconds.
     private static let lastRequestTime: UInt64 = 100_000_000
 
-    /// The connection is closed, whatever it is doing.
+    /// Closes the connection in any state.
     package mutating func close(_ ending: ConnectionEnding) -> ConnectionAction {
         phase = .closed
         deadline = nil
@@ -350,7 +351,7 @@ package struct ConnectionMachine: Sendable {
 
     // MARK: Helpers
 
-    /// False: this is no time for a head, and the event changes nothing.
+    /// False: a head is not expected now, and the event changes nothing.
     private mutating func begin(_ traits: RequestTraits) -> Bool {
         guard phase == .idle || phase == .head else { return false }
         self.traits = traits

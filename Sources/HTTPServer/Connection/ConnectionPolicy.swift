@@ -1,4 +1,4 @@
-/// The limits that decide what becomes of a connection, in nanoseconds and bytes.
+/// The limits of a connection, in nanoseconds and bytes.
 ///
 /// The event loop counts time in nanoseconds of `CLOCK_MONOTONIC` as `UInt64`: it adds and compares them for each request, and
 /// `Duration` computes with 128 bits. Outside this module times are `MonotonicInstant`.
@@ -6,12 +6,12 @@ package struct ConnectionPolicy: Sendable {
     package var headerTimeout: UInt64
     package var idleTimeout: UInt64
     package var bodyGrace: UInt64
-    /// Bytes that a body must bring in each `bodyGrace`.
+    /// The minimum number of bytes of a body in each `bodyGrace`.
     package var bodyBytesPerGrace: UInt64
-    /// The time that a body has in all, the waits for room not counted.
+    /// The maximum time to receive a body, without waits for room.
     package var bodyTimeout: UInt64
     package var bodyBudgetTimeout: UInt64
-    /// How long a body may find no room before slower ones are given up for it.
+    /// The wait of a body for room after which slower ones are refused for it.
     package var bodyPatience: UInt64
     package var writeTimeout: UInt64
     package var lingerTimeout: UInt64
@@ -39,7 +39,7 @@ package struct ConnectionPolicy: Sendable {
     }
 }
 
-/// A duration as whole nanoseconds, at least 0 and at most about 146 years: sums of two stay clear of overflow.
+/// A duration as whole nanoseconds, at least 0 and at most about 146 years, so that sums of two do not overflow.
 package func nanoseconds(_ duration: Duration) -> UInt64 {
     let (seconds, attoseconds) = duration.components
     guard seconds >= 0, attoseconds >= 0 else { return 0 }

@@ -6,10 +6,10 @@ struct Exchange {
     /// Bytes of memory that the head takes.
     let headBytes: Int
     let requestID: String
-    /// Who has sent it: see ``ExchangeRecord/client``.
+    /// The sender: see ``ExchangeRecord/client``.
     let client: String
     var body: HTTPBody
-    /// Takes the chunked coding off; nil where the body has a length.
+    /// Takes the chunked coding off; nil if the body has a length.
     var decoder: ChunkedDecoder?
     let firstByte: UInt64
     /// What answers it; nil once it runs.

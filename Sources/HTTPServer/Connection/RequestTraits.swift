@@ -1,6 +1,6 @@
 import HTTPWire
 
-/// What matters of a request's head to the connection.
+/// The properties of a request's head that matter to the connection.
 package struct RequestTraits: Sendable, Hashable {
     package var isHead = false
     package var isHTTP10 = false

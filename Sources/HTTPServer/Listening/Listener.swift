@@ -60,7 +60,7 @@ struct Listener: Sendable {
         }
     }
 
-    /// Whether handshakes may be under way that cannot be seen here. The kernel tells a process of a handshake only when it
+    /// Whether handshakes may be under way that cannot be seen here. The kernel reports a handshake to a process only when it
     /// is over; between two hosts it lasts a round trip. On the loopback interface, and for a Unix-domain socket, it is over
     /// before `connect` returns, and a passed socket stays open for the next process.
     static func mayHaveHandshakes(_ perLoop: [[Listener]]) -> Bool {

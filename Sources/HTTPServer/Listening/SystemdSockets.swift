@@ -12,7 +12,7 @@ package struct SystemdSockets: Sendable, Hashable {
     /// In the order in which they were passed.
     package let sockets: [Socket]
 
-    /// Reads `LISTEN_PID`, `LISTEN_FDS` and `LISTEN_FDNAMES`. Empty where they are absent, malformed, or for another
+    /// Reads `LISTEN_PID`, `LISTEN_FDS` and `LISTEN_FDNAMES`. Empty if they are absent, malformed, or for another
     /// process (a parent that did not clean up its environment).
     package init(environment: [String: String], processID: Int32) {
         guard let pid = environment["LISTEN_PID"].flatMap({ Int32($0) }), pid == processID,
@@ -27,7 +27,7 @@ package struct SystemdSockets: Sendable, Hashable {
         }
     }
 
-    /// What was passed to this process.
+    /// The sockets that were passed to this process.
     package static var current: SystemdSockets {
         var environment: [String: String] = [:]
         for name in ["LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"] {

@@ -29,8 +29,8 @@ extension EventLoop {
         }
     }
 
-    /// Accepts what is waiting, a bounded number a turn, so that a flood of connections does not starve those there are.
-    /// Tells whether more may be waiting.
+    /// Accepts waiting connections, a bounded number per turn, so that a flood of new ones does not starve the others. Returns
+    /// whether more may be waiting.
     @discardableResult
     func listenerReady(_ index: Int, events: UInt32) -> Bool {
         guard index < context.listeners.count, acceptPause == nil, !isDraining else { return false }
@@ -61,7 +61,7 @@ extension EventLoop {
         return true
     }
 
-    /// Whether to go on accepting after this error.
+    /// Whether to continue accepting after this error.
     private func acceptFailed(_ error: Int32, _ listener: Listener, turn: Int) -> Bool {
         switch error {
         case EAGAIN:

@@ -35,7 +35,7 @@ extension EventLoop {
         }
     }
 
-    /// Who has sent a request.
+    /// The sender of a request.
     private func client(of head: RequestHead, _ connection: Connection) -> String {
         let trusted = context.configuration.trustedProxies
         return trusted.isEmpty ? connection.client : trusted.client(of: head, peer: connection.client)
@@ -52,7 +52,7 @@ extension EventLoop {
         return identifiers.next()
     }
 
-    /// The request is whole: its handler is started, as a task of its own.
+    /// The request is whole: its handler is started, as its own task.
     private func startHandler(_ connection: Connection) {
         guard var exchange = connection.exchange, let handler = exchange.handler else { return }
         exchange.handler = nil

@@ -145,7 +145,7 @@ extension EventLoop {
         return result?.done ?? false
     }
 
-    /// There is room again: those who wait go on. One who finds too little waits on, at the end: no connection gets more than a turn
+    /// There is room again: those who wait continue. One who finds too little waits on, at the end: no connection gets more than a turn
     /// before the others had theirs.
     func feedStarved() {
         guard starved.isAsking else { return }

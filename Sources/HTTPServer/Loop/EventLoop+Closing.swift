@@ -64,7 +64,7 @@ extension EventLoop {
         }
     }
 
-    /// Closes the socket, cancels the handler, and tells the observer what was lost.
+    /// Closes the socket, cancels the handler, and reports to the observer what was lost.
     func close(_ connection: Connection, _ ending: ConnectionEnding) {
         let counters = context.counters
         if ending == .slowReader { counters.slowReaders.add() }

@@ -40,7 +40,7 @@ extension EventLoop {
         static let later = Slice(heads: 64, time: 250_000)
     }
 
-    /// Goes on with a connection until it has to wait for something, or has had its slice. `start`: the time now, 0 where the
+    /// Goes on with a connection until it has to wait for something, or has had its slice. `start`: the time now, 0 if the
     /// clock was not asked; most have nothing left to do before it is.
     func advance(_ connection: Connection, _ kind: Slice = .first, from start: UInt64 = 0) {
         slice = (kind.heads, start == 0 ? 0 : start &+ kind.time)
@@ -178,7 +178,7 @@ extension EventLoop {
     }
 
     /// Takes the PROXY header from the start of a connection.
-    /// - Returns: its size, 0 where it is not whole, and nil where it was malformed and the connection is closed.
+    /// - Returns: its size, 0 if it is not whole, and nil if it was malformed and the connection is closed.
     private func takeProxyHeader(
         _ version: ProxyHeader.Version, _ bytes: UnsafeRawBufferPointer, _ connection: Connection
     ) -> Int? {
@@ -251,7 +251,7 @@ extension EventLoop {
     // MARK: While a request runs
 
     /// Receives what comes while a request is handled, as far as there is room: so the client's end is noticed. Returns
-    /// whether to go on.
+    /// whether to continue.
     private func readAhead(_ connection: Connection) -> Bool {
         let room = context.configuration.maxReadAheadBytes - connection.leftover.count
         if room > 0 {
@@ -261,7 +261,7 @@ extension EventLoop {
             connection.leftoverIsNew = true
             return true
         }
-        // Full: the FIN cannot be read, but epoll has seen it. `readable` stays set, to go on after the answer.
+        // Full: the FIN cannot be read, but epoll has seen it. `readable` stays set, to continue after the answer.
         if connection.finSignalled && !connection.machine.peerFinished {
             perform(connection.machine.peerEnded(unread: true, policy: context.policy, now: now), on: connection)
         }

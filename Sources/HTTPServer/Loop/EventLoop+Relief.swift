@@ -1,7 +1,7 @@
 import CSystem
 import HTTPWire
 
-/// Who has to go when there is not enough for all: those who bring, or take, the least.
+/// What is closed when there is not enough for all: connections that make the least progress.
 extension EventLoop {
     /// A client is not slow that has sent, or taken, this many bytes ...
     private static let piece = 16 << 10
@@ -38,9 +38,9 @@ extension EventLoop {
 
     // MARK: The byte budget
 
-    /// While there is no room for bodies, the slowest are given up, a few at a time; the longer there is none, the sooner a body
-    /// counts as slow. Where nothing comes free though none is slow, all wait for each other, and the one goes that has waited longest
-    /// with bytes of its own.
+    /// While there is no room for bodies, the slowest are refused, a few at a time; the longer there is none, the sooner a body
+    /// counts as slow. If nothing is released although none is slow, all wait for each other: the one that has waited longest with
+    /// its own bytes is refused.
     func relieve() {
         guard let time = reliefAt, now >= time else { return }
         guard context.budget.isShort else {
@@ -80,7 +80,7 @@ extension EventLoop {
     /// The most bodies that are given up in one turn.
     private static let mostAtOnce = 256
 
-    /// Of those that wait and have bytes of their own, the one that has waited longest.
+    /// Of those that wait and have their own bytes, the one that has waited longest.
     private func longestWaiting() -> Connection? {
         starved.first { id in
             guard let connection = connections[Int(id)] else { return false }

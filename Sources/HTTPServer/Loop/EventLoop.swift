@@ -13,8 +13,8 @@ import SystemSupport
 /// announced, which a further read then confirms. Listeners are level-triggered: they are few, and a backlog that is
 /// left for the next turn must not be forgotten.
 ///
-/// **Fair.** What an event brings is served there and then for a short slice of time (`Slice.first`), so that who asks for
-/// little is never behind those who ask for much. Who has more left stands in a queue and gets longer slices in turn; the
+/// **Fair.** What an event brings is served at once for a short slice of time (`Slice.first`), so that who asks for
+/// little is never behind those who ask for much. Connections with more left wait in a queue and get longer slices in turn; the
 /// queue gets a millisecond of each turn, and whose answer has been given already and only sends on, a quarter of one. So
 /// between two looks at the sockets there is a bounded time, whatever the clients do.
 ///
@@ -73,7 +73,7 @@ final class EventLoop {
 
     /// CLOCK_MONOTONIC when this turn began.
     var now: UInt64
-    /// A file descriptor to give up when there are no others: it buys the accept that tells the client no.
+    /// A file descriptor in reserve: when there are no others, it is freed to accept a client and refuse it.
     var reserve: Int32
     /// Why new connections are not accepted at the moment.
     var acceptPause: AcceptPause?
@@ -109,7 +109,7 @@ final class EventLoop {
         if reserve >= 0 { csys_close(reserve) }
     }
 
-    /// Starts the loop on a thread of its own.
+    /// Starts the loop on its own thread.
     static func start(_ context: LoopContext) throws(HTTPServerError) {
         let epoll = csys_epoll_create()
         guard epoll >= 0 else { throw .system(operation: "epoll_create1", errno: -epoll) }

@@ -5,10 +5,10 @@ package struct IndexQueue: Sendable {
     private static let absent: Int32 = -2
     private var next: [Int32] = []
     private var previous: [Int32] = []
-    /// The member that is in it for longest.
+    /// The oldest member.
     package private(set) var first: Int32?
     private var last: Int32?
-    /// How many are in it.
+    /// The number of members.
     package private(set) var count = 0
 
     /// An empty queue.
@@ -19,7 +19,7 @@ package struct IndexQueue: Sendable {
         Int(id) < next.count && next[Int(id)] != Self.absent
     }
 
-    /// The member behind `id`; nil where that is the last, or not in the queue.
+    /// The member behind `id`; nil if that is the last, or not in the queue.
     package func after(_ id: Int32) -> Int32? {
         guard contains(id), next[Int(id)] != Self.none else { return nil }
         return next[Int(id)]

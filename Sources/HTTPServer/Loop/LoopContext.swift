@@ -14,7 +14,7 @@ final class LoopContext: Sendable {
     let mailbox: Mailbox
     /// Set once for all loops: every answer closes its connection from then on.
     let lameDuck: LameDuckFlag
-    /// Tells the server that it cannot go on.
+    /// Tells the server that it cannot continue.
     let reportFailure: @Sendable (HTTPServerError) -> Void
     let name: String
 

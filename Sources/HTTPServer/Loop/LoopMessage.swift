@@ -2,15 +2,15 @@
 enum LoopMessage: Sendable {
     /// A handler's task is done.
     case completed(descriptor: Int32, registration: UInt32, HTTPResponse, at: UInt64)
-    /// Bodies gave budget back while others waited for it.
+    /// Bodies released bytes while others waited for them.
     case budgetFreed
-    /// A body has found no room in the budget.
+    /// A body found no room in the budget.
     case budgetShort
-    /// Accept who has connected, and call back with the number of connections that nothing has been asked on yet.
+    /// Accept pending connections, and call back with the number of connections without a request yet.
     case countNewcomers(@Sendable (Int) -> Void)
     /// Stop accepting and call back: the listening sockets are not touched any more. Close what is idle; call back when no
     /// connection has a request.
     case drain(disarmed: @Sendable () -> Void, whenEmpty: @Sendable () -> Void)
-    /// Close everything and end the loop; calls back with the number of requests that were lost.
+    /// Close everything and end the loop; call back with the number of lost requests.
     case stop(done: @Sendable (Int) -> Void)
 }

@@ -42,7 +42,7 @@ package struct TimerWheel: Sendable {
         count += 1
     }
 
-    /// Forgets the deadline of `id`, if it has one.
+    /// Removes the deadline of `id`, if it has one.
     package mutating func clear(_ id: Int32) {
         let index = Int(id)
         guard index < slotOf.count, slotOf[index] != Self.none else { return }
@@ -81,7 +81,7 @@ package struct TimerWheel: Sendable {
         }
     }
 
-    /// Nanoseconds until `expire` may have work (what was due then may have been cleared), nil where nothing is set.
+    /// Nanoseconds until `expire` may have work (what was due then may have been cleared), nil if nothing is set.
     package func untilNext(now: UInt64) -> UInt64? {
         guard count > 0 else { return nil }
         let due = earliest &* tick

@@ -1,4 +1,4 @@
-/// The connections whose bodies wait for room under the byte budget, and in which order they are asked when there is some.
+/// The connections whose bodies wait for room in the byte budget, and the order in which they are asked when there is some.
 ///
 /// Bodies that need little (`ByteBudget.Claim.small`, `.arrived`), large ones that have begun, and large ones that have not, wait in
 /// three queues, each in the order in which they came, and are asked in turn: one that needs little is not behind a thousand large
@@ -14,16 +14,16 @@ package struct WaitingBodies: Sendable {
     private var last = 2
 
     /// The most of one kind that are asked though there is too little: many, for the one that may overdraw may be any of them, and
-    /// where there is no room for one body there may be for a smaller one.
+    /// if there is no room for one body there may be for a smaller one.
     private static let mostRefused = 32
 
-    /// Nobody waits.
+    /// No body waits.
     package init() {}
 
     /// How many wait.
     package var count: Int { queues[0].count + queues[1].count + queues[2].count }
 
-    /// Whether there is somebody to ask.
+    /// Whether there is a body to ask.
     package var isAsking: Bool { toAsk[0] + toAsk[1] + toAsk[2] > 0 }
 
     /// Puts `id` at the end of its queue.
@@ -38,7 +38,7 @@ package struct WaitingBodies: Sendable {
         for queue in queues.indices { queues[queue].remove(id) }
     }
 
-    /// Room has been given back: every body that waits now is asked again.
+    /// There is room again: every waiting body is asked again.
     package mutating func roomCameBack() {
         toAsk = queues.map(\.count)
         refused = [0, 0, 0]
@@ -57,7 +57,7 @@ package struct WaitingBodies: Sendable {
         return nil
     }
 
-    /// The one that was asked last has found too little, and is at the end of a queue again.
+    /// The last one that was asked found too little room, and is at the end of a queue again.
     package mutating func lastWasRefused() {
         refused[last] += 1
         if refused[last] >= Self.mostRefused { toAsk[last] = 0 }

@@ -29,10 +29,10 @@ public final class HTTPBody: @unchecked Sendable {
     private static let heapMost = 16 << 10
     private static let page = 4096
 
-    /// A body that nothing was received for.
+    /// An empty body.
     public static let empty = HTTPBody(budget: nil)
 
-    /// A body of its own, as a test or another transport makes it.
+    /// A body for tests and other transports.
     public convenience init(_ bytes: some Sequence<UInt8>) {
         self.init(budget: nil)
         let bytes = Array(bytes)
@@ -69,13 +69,13 @@ public final class HTTPBody: @unchecked Sendable {
     /// Bytes of budget that are taken for it.
     package var bytesCharged: Int { charged }
 
-    /// How much of the budget it may use as long as its last byte has not arrived.
+    /// How much of the budget it may use until its last byte has arrived.
     package var claim: ByteBudget.Claim { budget?.claim(ofLength: longest, hasBegun: charged > 0) ?? .small }
 
     /// Makes room for `more` bytes, in memory and in the budget, in a buffer that will hold `target` bytes. `hasArrived`: the
     /// last byte of the body has.
     ///
-    /// - Returns: how many of them may come now: 0 where the body has to wait for the budget; nil where the machine has no
+    /// - Returns: how many of them may come now: 0 if the body has to wait for the budget; nil if the machine has no
     ///   memory.
     package func makeRoom(_ more: Int, target: Int, hasArrived: Bool = false) -> Int? {
         let claim = hasArrived ? .arrived : claim
@@ -94,7 +94,7 @@ public final class HTTPBody: @unchecked Sendable {
         return min(more, max(0, charged - count))
     }
 
-    /// Makes room for `size` bytes altogether. False: the machine has no memory for it, or the budget no room.
+    /// Makes room for `size` bytes in total. False: there is no memory for it, or no room in the budget.
     package func reserve(_ size: Int) -> Bool {
         guard size > capacity else { return true }
         return makeRoom(size - count, target: size) == size - count
@@ -118,7 +118,7 @@ public final class HTTPBody: @unchecked Sendable {
         count += bytes.count
     }
 
-    /// Gives back what was taken for bytes that did not come.
+    /// Releases the bytes that were reserved and did not arrive.
     package func trim() {
         let surplus = charged - footprint(count)
         guard surplus > 0 else { return }
@@ -134,7 +134,7 @@ public final class HTTPBody: @unchecked Sendable {
 
     // MARK: Memory
 
-    /// What the buffer takes of memory when it holds so many bytes.
+    /// The memory of a buffer that holds this many bytes.
     private func footprint(_ count: Int) -> Int {
         isMapped ? max(resident, min(Self.pages(count), longest)) : capacity
     }

@@ -1,24 +1,24 @@
 public import HTTPWire
 public import SystemSupport
 
-/// One whole request, as a `RequestHandler` gets it.
+/// A complete request, as a `RequestHandler` gets it.
 public struct HTTPRequest: Sendable {
     /// Request line and header fields.
     public let head: RequestHead
-    /// The body, received whole; empty where there is none. Its memory lives as long as something holds it.
+    /// The complete body; empty if there is none. Its memory is kept as long as it is referenced.
     public let body: HTTPBody
-    /// The client's `X-Request-ID` if it is a sane one, else one that was made for this request.
+    /// The client's `X-Request-ID` if it is valid, otherwise a generated one.
     public let requestID: String
     /// The peer: `127.0.0.1:4242`, `[::1]:4242` or `unix`.
     public let remote: String
     /// Whether the peer is a proxy that sends PROXY headers, for any client.
     public let isProxied: Bool
-    /// When the request's first byte was seen.
+    /// When the first byte of the request was received.
     public let headReceived: MonotonicInstant
-    /// When its last byte was seen.
+    /// When its last byte was received.
     public let bodyReceived: MonotonicInstant
 
-    /// A request as a test or another transport makes it.
+    /// A request for tests and other transports.
     public init(
         head: RequestHead, body: HTTPBody, requestID: String, remote: String, isProxied: Bool = false,
         headReceived: MonotonicInstant = MonotonicInstant(nanoseconds: 0),

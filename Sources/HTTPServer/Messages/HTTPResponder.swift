@@ -1,10 +1,10 @@
 public import HTTPWire
 
-/// Answers one request. Runs as a task of its own, which is cancelled when the client is gone or when the time of a shutdown is
-/// up; what it returns then is discarded.
+/// Answers one request. Runs in its own task, which is cancelled when the client disconnects or the time of a shutdown is up;
+/// its result is then discarded.
 public typealias RequestHandler = @Sendable (HTTPRequest) async -> HTTPResponse
 
-/// What is to become of a request once its head is known.
+/// The decision on a request when its head has arrived.
 public enum BodyAdmission: Sendable {
     /// Receive the body, of at most this many bytes, and call the handler with the request. What `admit` has decided is in the
     /// handler, so that nothing is decided twice.
@@ -17,9 +17,9 @@ public enum BodyAdmission: Sendable {
     case refuse(HTTPResponse)
 }
 
-/// What answers requests: the application, seen from the server.
+/// The application, as the server sees it.
 public protocol HTTPResponder: Sendable {
-    /// Decides on a request before any byte of its body is read and before 100 (Continue) is said: route, limits,
+    /// Decides on a request before any byte of its body is read and before 100 (Continue) is sent: route, limits,
     /// whether there is room. Called on the event loop: it must not block, and takes no longer than microseconds.
     /// - Parameter listener: the place of the listener that it came to in ``HTTPServerConfiguration/listeners``.
     func admit(_ head: RequestHead, requestID: String, listener: Int) -> BodyAdmission

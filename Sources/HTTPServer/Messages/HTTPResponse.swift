@@ -1,6 +1,6 @@
 public import HTTPWire
 
-/// One whole answer.
+/// A complete answer.
 ///
 /// The server itself adds `Server`, `Date`, `X-Request-ID`, `Content-Length` and `Connection`; given here, they are
 /// dropped, as is a `Transfer-Encoding`. To `HEAD` the body is not sent, but its length is.
@@ -13,10 +13,9 @@ public struct HTTPResponse: Sendable {
     public var body: [UInt8]
     /// Closes the connection once this is sent.
     public var closeConnection: Bool
-    /// Handed back in `ExchangeRecord.tag`: a label of bounded variety, such as the route. Never sent.
+    /// Returned in `ExchangeRecord.tag`: a label from a bounded set, such as the route. Never sent.
     public var tag: String
-    /// Handed back in `ExchangeRecord.note`: what the application wants to know of this exchange once it is over. Never
-    /// sent.
+    /// Returned in `ExchangeRecord.note`: the application's own record of the exchange. Never sent.
     public var note: (any Sendable)?
 
     /// An answer with the given parts.

@@ -24,7 +24,7 @@ enum MappedBuffers {
 
     private static let kept = Guarded(Kept())
 
-    /// Memory of at least `size` bytes, nil where the kernel has none. `mayTake` is asked whether a buffer with so many
+    /// Memory of at least `size` bytes, nil if the kernel has none. `mayTake` is asked whether a buffer with so many
     /// resident bytes may be used; a fresh one has none.
     static func take(_ size: Int, mayTake: (Int) -> Bool) -> MappedBuffer? {
         let (capacity, index) = sizeClass(size)

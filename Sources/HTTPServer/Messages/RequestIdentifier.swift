@@ -1,7 +1,7 @@
 import CSystem
 import JSON
 
-/// Makes request identifiers, and judges those that clients send.
+/// Generates request identifiers, and validates those of clients.
 package struct RequestIdentifier: Sendable {
     private var state: UInt64
 

@@ -1,11 +1,11 @@
 public import HTTPWire
 public import SystemSupport
 
-/// One request and what became of it: for logs, metrics and traces.
+/// One request and its outcome: for logs, metrics and traces.
 ///
-/// A time is 0 where the stage was never reached.
+/// A time is 0 if the stage was never reached.
 public struct ExchangeRecord: Sendable {
-    /// How far a request had come.
+    /// The stage that a request had reached.
     public enum Stage: String, Sendable, CaseIterable {
         /// Its head was being received.
         case head
@@ -19,11 +19,11 @@ public struct ExchangeRecord: Sendable {
 
     /// How it ended. Labels come from a fixed set.
     public enum Outcome: Sendable, Hashable {
-        /// The answer was handed to the kernel whole.
+        /// The complete answer was written to the socket.
         case answered
-        /// The client went away (or did not take its answer in time) in this stage.
+        /// The client disconnected (or did not read its answer in time) in this stage.
         case clientGone(Stage)
-        /// What the client sent was malformed or over a limit; it was answered, and the connection closed.
+        /// The request was malformed or over a limit; it was answered, and the connection closed.
         case protocolError(String)
         /// The client was too slow; it was answered, and the connection closed.
         case timedOut(String)
@@ -33,16 +33,16 @@ public struct ExchangeRecord: Sendable {
     public var requestID: String
     /// The peer: `127.0.0.1:4242`, `[::1]:4242` or `unix`.
     public var remote: String
-    /// Who has sent the request: the peer, or whom trusted proxies name (``HTTPServerConfiguration/trustedProxies``): an address,
+    /// The sender of the request: the peer, or the address that trusted proxies name (``HTTPServerConfiguration/trustedProxies``): an address,
     /// with its port where that is known.
     public var client: String
-    /// The method; nil where no head was understood.
+    /// The method; nil if no head was parsed.
     public var method: HTTPMethod?
-    /// What was asked for; nil where no head was understood.
+    /// What was asked for; nil if no head was understood.
     var target: RequestTarget?
-    /// The target's path, decoded; empty where no head was understood. Made when it is asked for, which for most requests it is not.
+    /// The target's path, decoded; empty if no head was parsed. Computed on demand.
     public var path: String { target?.path ?? "" }
-    /// The status that was answered; nil where nothing was.
+    /// The status of the answer; nil if there was none.
     public var status: HTTPStatus?
     /// `HTTPResponse.tag`.
     public var tag: String
@@ -58,7 +58,7 @@ public struct ExchangeRecord: Sendable {
     public var bodyEnd: MonotonicInstant
     /// The handler's answer.
     public var responseReady: MonotonicInstant
-    /// The answer's last byte was given to the kernel, or the connection ended.
+    /// When the last byte of the answer was written to the socket, or the connection ended.
     public var end: MonotonicInstant
     /// How it ended.
     public var outcome: Outcome

@@ -1,6 +1,6 @@
-/// What the server has counted, at one moment.
+/// The server's counters at one moment.
 public struct HTTPServerStatistics: Sendable, Hashable {
-    /// Connections that are open, also those that linger after their last answer.
+    /// Open connections, including those that linger after their last answer.
     public var openConnections = 0
     /// Open connections that wait for a request.
     public var idleConnections = 0
@@ -8,29 +8,29 @@ public struct HTTPServerStatistics: Sendable, Hashable {
     public var connectionsLimit = 0
     /// Connections accepted since the start.
     public var acceptedConnections = 0
-    /// Connections closed at once, because the process had no descriptor left for them.
+    /// Connections closed at once because there was no descriptor for them.
     public var refusedConnections = 0
     /// Idle connections closed to make room for new ones.
     public var evictedConnections = 0
-    /// Heads of requests understood.
+    /// Parsed heads of requests.
     public var requests = 0
-    /// Handlers whose client waits for the answer.
+    /// Requests that are being handled.
     public var runningHandlers = 0
-    /// Handlers cancelled because their client was gone.
+    /// Handlers cancelled because the client disconnected.
     public var cancelledHandlers = 0
     /// Answers given, including those to errors.
     public var answers = 0
-    /// Requests whose client went away while they were received, handled or answered.
+    /// Requests whose client disconnected while they were received, handled or answered.
     public var clientsGone = 0
-    /// Clients that did not take their answer within the write timeout.
+    /// Clients that did not read their answer within the write timeout.
     public var slowReaders = 0
     /// Connections closed by the idle timeout.
     public var idleTimeouts = 0
-    /// Clients closed because they had taken nothing of their answer for longest when `answerBytesLimit` was reached.
+    /// Connections closed at `answerBytesLimit` because they had read nothing of their answer for longest.
     public var shedReaders = 0
-    /// Bodies given up because they were the slowest when there was no room for all.
+    /// Bodies refused as the slowest when there was no room for all.
     public var evictedBodies = 0
-    /// Bytes of answers that their clients have not taken yet.
+    /// Bytes of answers that clients have not read yet.
     public var answerBytes = 0
     /// The bound of `answerBytes`.
     public var answerBytesLimit = 0
@@ -42,7 +42,7 @@ public struct HTTPServerStatistics: Sendable, Hashable {
     public var bodiesWaiting = 0
     /// Malformed requests and exceeded limits, by their label.
     public var protocolErrors: [String: Int] = [:]
-    /// Requests that came too slowly, by their label.
+    /// Requests that arrived too slowly, by their label.
     public var timeouts: [String: Int] = [:]
 
     /// All zero.

@@ -12,7 +12,7 @@ import SystemSupport
 /// ```
 ///
 /// - It receives requests whole, within limits, and answers them in the order in which they came.
-/// - It cancels a handler whose client is gone.
+/// - It cancels a handler whose client has disconnected.
 /// - It does not route, compress, or encrypt; it streams no bodies.
 ///
 /// All methods may be called from any thread.
@@ -49,8 +49,8 @@ public final class HTTPServer: Sendable {
         connectionLimit = ConnectionLimit(configuration.maxConnections, loops: configuration.eventLoops)
     }
 
-    /// Other limits count from now on, though the rest of the configuration stays: the memory that the process may use has
-    /// changed. What was accepted is answered.
+    /// Applies other limits, when the memory that the process may use has changed; the rest of the configuration stays.
+    /// Accepted requests are answered.
     public func use(maxBodyBytes: Int, maxTotalBodyBytes: Int, maxTotalAnswerBytes: Int, maxConnections: Int) {
         budget.use(total: maxTotalBodyBytes, largest: maxBodyBytes)
         answers.use(total: maxTotalAnswerBytes)
@@ -99,7 +99,7 @@ public final class HTTPServer: Sendable {
         return addresses
     }
 
-    /// Releases the memory that is kept for the next bodies of all servers of this process: for when none come.
+    /// Releases the memory that is kept for the next bodies of all servers of this process: for idle times.
     package static func releaseMemory() { MappedBuffers.releaseAll() }
 
     /// What was counted so far.
@@ -114,14 +114,14 @@ public final class HTTPServer: Sendable {
         return statistics
     }
 
-    /// Goes on serving, also new connections, but ends each connection after its next answer: clients and load balancers
-    /// move on by themselves before `shutdown(within:)` is called.
+    /// Keeps serving, new connections too, but closes each connection after its next answer, so that clients and load balancers
+    /// move elsewhere before `shutdown(within:)` is called.
     public func beginLameDuck() {
         lameDuck.set()
     }
 
-    /// Stops accepting, closes idle connections, and ends each other one with its answer. Handlers that still run when the
-    /// time is up are cancelled, and their connections closed. Returns when every socket is closed.
+    /// Stops accepting, closes idle connections, and closes the others after their answers. Handlers that still run when the
+    /// time is up are cancelled, and their connections closed. Returns when all sockets are closed.
     public func shutdown(within time: Duration) async -> ShutdownReport {
         lameDuck.set()
         let (loops, listeners) = state.withLock { state in
@@ -148,8 +148,8 @@ public final class HTTPServer: Sendable {
 
     // MARK: Failure
 
-    /// Returns when the server cannot go on: a listening socket or an event loop died, and the process should end with an
-    /// error, so that it is started again. Returns `.stopped` after a shutdown, or when the calling task is cancelled.
+    /// Returns when the server cannot continue: a listening socket or an event loop failed, and the process should exit with an
+    /// error and be restarted. Returns `.stopped` after a shutdown, or when the calling task is cancelled.
     public func waitUntilFailure() async -> HTTPServerError {
         let id = state.withLock { state in
             state.lastWaiter += 1
@@ -187,7 +187,7 @@ public final class HTTPServer: Sendable {
 
 /// What a shutdown left undone.
 public struct ShutdownReport: Sendable, Hashable {
-    /// Requests that were begun (their first byte was received) and not answered when the time was up.
+    /// Requests that had begun (their first byte had arrived) and were not answered when the time was up.
     public let lostRequests: Int
 
     /// A report.

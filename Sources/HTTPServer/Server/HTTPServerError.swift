@@ -1,7 +1,7 @@
 import Glibc
 import SystemSupport
 
-/// Why a server could not start, or cannot go on.
+/// Why a server could not start, or cannot continue.
 public enum HTTPServerError: Error, Sendable, Hashable {
     /// An address could not be listened on.
     case listen(address: String, errno: Int32)
@@ -11,7 +11,7 @@ public enum HTTPServerError: Error, Sendable, Hashable {
     case noPassedSocket(String)
     /// There is no address to listen on.
     case noListener
-    /// A listening socket failed while serving: the process should end, and be started again.
+    /// A listening socket failed while serving: the process should exit and be restarted.
     case listenerFailed(address: String, errno: Int32)
     /// A system call that the server cannot do without failed.
     case system(operation: String, errno: Int32)

@@ -1,7 +1,7 @@
 /// Takes the chunked coding off one request body (RFC 9112 section 7.1), in place: the data is handed on as slices of the
 /// bytes that were fed.
 ///
-/// A state machine of single bytes outside the data, so it stops and goes on anywhere, keeps nothing of what it was fed, and
+/// A state machine of single bytes outside the data, so it stops and continues anywhere, keeps nothing of what it was fed, and
 /// consumes all of it until the body is done. Trailer fields are checked and bounded, and dropped: a sender may not put
 /// anything there that matters to framing or routing (RFC 9110 section 6.5.1), and nothing here reads them.
 public struct ChunkedDecoder: Sendable {
@@ -89,10 +89,10 @@ public struct ChunkedDecoder: Sendable {
             guard byte == ASCII.lineFeed else { throw WireError(.bareCR) }
             phase = isLastChunk ? .trailerStart : .data
         case .dataReturn:
-            guard byte == ASCII.carriageReturn else { throw WireError(.chunkEnd, "\(ASCII.describe(byte)) came") }
+            guard byte == ASCII.carriageReturn else { throw WireError(.chunkEnd, "found \(ASCII.describe(byte))") }
             phase = .dataFeed
         case .dataFeed:
-            guard byte == ASCII.lineFeed else { throw WireError(.chunkEnd, "CR \(ASCII.describe(byte)) came") }
+            guard byte == ASCII.lineFeed else { throw WireError(.chunkEnd, "found CR \(ASCII.describe(byte))") }
             phase = .sizeStart
         case .trailerStart, .trailerName, .trailerValue, .trailerFeed, .endFeed: try takeTrailer(byte)
         case .data, .done: break

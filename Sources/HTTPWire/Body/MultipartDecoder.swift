@@ -99,7 +99,7 @@ public struct MultipartDecoder: Sendable {
             try takeAfterDelimiter(byte)
             index &+= 1
         case .closing:
-            guard byte == ASCII.hyphen else { throw WireError(.multipartDelimiter, "'-' came once after it") }
+            guard byte == ASCII.hyphen else { throw WireError(.multipartDelimiter, "it is followed by a single '-'") }
             index &+= 1
             phase = .epilogue
             try emit(.end)
@@ -170,7 +170,7 @@ public struct MultipartDecoder: Sendable {
             paddingBytes &+= 1
             guard paddingBytes <= 64 else { throw WireError(.multipartDelimiter, "too many blanks follow it") }
         case ASCII.lineFeed: throw WireError(.bareLF)
-        default: throw WireError(.multipartDelimiter, "\(ASCII.describe(byte)) came after it")
+        default: throw WireError(.multipartDelimiter, "it is followed by \(ASCII.describe(byte))")
         }
     }
 
@@ -210,6 +210,6 @@ public struct MultipartDecoder: Sendable {
     }
 
     private func headerFault(_ byte: UInt8) -> WireError {
-        byte == ASCII.lineFeed ? WireError(.bareLF) : WireError(.multipartHeader, "it holds \(ASCII.describe(byte))")
+        byte == ASCII.lineFeed ? WireError(.bareLF) : WireError(.multipartHeader, "it contains \(ASCII.describe(byte))")
     }
 }

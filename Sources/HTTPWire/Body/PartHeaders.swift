@@ -5,7 +5,7 @@ public struct PartHeaders: Sendable, Hashable {
     /// The file's name as the client states it: a hint for people, never a path. RFC 7578 section 4.2 forbids `filename*`;
     /// from clients that send nothing else it is taken as it stands, not decoded.
     public let filename: String?
-    /// The part's Content-Type; nil where there is none, which means `text/plain`.
+    /// The part's Content-Type; nil if there is none, which means `text/plain`.
     public let contentType: String?
 
     /// What a decoder emits; also for tests of those who read it.

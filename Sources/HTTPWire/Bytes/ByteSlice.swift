@@ -11,7 +11,7 @@ struct ByteSlice {
 
     var rebased: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: bytes[start..<end]) }
     var string: String { String(decoding: rebased, as: UTF8.self) }
-    /// Its beginning in quotes, for an error that tells what came.
+    /// Its beginning in quotes, for the error message.
     var excerpt: String {
         let shown = ByteSlice(bytes: bytes, start: start, end: min(end, start &+ 60)).string
         return count > 60 ? "\"\(shown)…\"" : "\"\(shown)\""

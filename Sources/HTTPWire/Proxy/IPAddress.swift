@@ -49,7 +49,7 @@ extension IPAddress: CustomStringConvertible {
 public struct IPEndpoint: Sendable, Hashable, CustomStringConvertible {
     /// The address.
     public let address: IPAddress
-    /// The port; nil where none is known.
+    /// The port; nil if none is known.
     public let port: UInt16?
 
     init(address: IPAddress, port: UInt16?) {

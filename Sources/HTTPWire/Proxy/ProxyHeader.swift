@@ -26,7 +26,7 @@ public struct ProxyHeader: Sendable, Hashable {
     public enum Result: Sendable, Hashable {
         /// The beginning of a header.
         case needMore
-        /// A header of so many bytes.
+        /// A header, with its size in bytes.
         case header(ProxyHeader, size: Int)
         /// Not a header, and why.
         case malformed(String)

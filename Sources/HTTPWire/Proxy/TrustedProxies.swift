@@ -14,8 +14,8 @@ public struct TrustedProxies: Sendable, Hashable {
         self.isUnixTrusted = isUnixTrusted
     }
 
-    /// Reads addresses (`192.0.2.1`), networks (`10.0.0.0/8`), and `unix` for all who come over a Unix-domain socket; nil where
-    /// one of them is none of these.
+    /// Reads addresses (`192.0.2.1`), networks (`10.0.0.0/8`), and `unix` for all who come over a Unix-domain socket; nil if
+    /// any of them is invalid.
     public init?(_ texts: [String]) {
         var networks: [IPNetwork] = []
         for text in texts where text != "unix" {
@@ -37,7 +37,7 @@ public struct TrustedProxies: Sendable, Hashable {
 
     private func trust(_ address: IPAddress) -> Bool { networks.contains { $0.contains(address) } }
 
-    /// Who has sent a request.
+    /// The sender of a request.
     /// - Parameter peer: who has sent it to this server, or to the proxy that sends PROXY headers.
     public func client(of head: RequestHead, peer: String) -> String {
         guard !isEmpty, trust(peer) else { return peer }
@@ -51,7 +51,7 @@ public struct TrustedProxies: Sendable, Hashable {
         }
     }
 
-    /// The last of some hops that is not trusted, or the first of all. A hop that is no address ends the search: nil where none
+    /// The last of some hops that is not trusted, or the first of all. A hop that is not an address ends the search: nil if none
     /// comes after it.
     private func lastUntrusted(_ hops: [IPEndpoint?]) -> IPEndpoint? {
         var client: IPEndpoint?
@@ -68,7 +68,7 @@ public struct TrustedProxies: Sendable, Hashable {
     /// The most hops that are looked at.
     private static let mostHops = 64
 
-    /// The hops of `X-Forwarded-For: ADDRESS, ADDRESS`; nil for one that is no address.
+    /// The hops of `X-Forwarded-For: ADDRESS, ADDRESS`; nil for one that is not an address.
     static func forwardedFor(_ values: [String]) -> [IPEndpoint?] {
         values.flatMap { $0.split(separator: ",", omittingEmptySubsequences: false) }.suffix(mostHops).map {
             IPEndpoint(parsing: trimmed($0))
@@ -76,7 +76,7 @@ public struct TrustedProxies: Sendable, Hashable {
     }
 
     /// The hops of `Forwarded: for=ADDRESS;proto=https, for="[2001:db8::1]:80"`; nil for one that has no address (`unknown`,
-    /// `_hidden`), and nothing but nil where the field is malformed.
+    /// `_hidden`), and nothing but nil if the field is malformed.
     static func forwarded(_ values: [String]) -> [IPEndpoint?] {
         var hops: [IPEndpoint?] = []
         for value in values {
@@ -93,7 +93,7 @@ public struct TrustedProxies: Sendable, Hashable {
         return Array(hops.suffix(mostHops))
     }
 
-    /// The parts between separators outside quoted strings; nil where a quoted string has no end.
+    /// The parts between separators outside quoted strings; nil if a quoted string has no end.
     private static func split(_ text: some StringProtocol, at separator: UInt8) -> [Substring]? {
         let text = Substring(text)
         var parts: [Substring] = []

@@ -2,7 +2,7 @@
 public enum BodyFraming: Sendable, Hashable, BitwiseCopyable {
     /// There is no body: neither Content-Length nor Transfer-Encoding was given.
     case none
-    /// Content-Length was given: so many bytes, at most `Int64.max`.
+    /// Content-Length was given: the number of bytes, at most `Int64.max`.
     case length(UInt64)
     /// `Transfer-Encoding: chunked`: a `ChunkedDecoder` finds the end.
     case chunked

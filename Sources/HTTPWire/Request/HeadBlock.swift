@@ -75,7 +75,7 @@ struct HeadBlock: Sendable {
     }
 }
 
-/// What the parser found out about a head, but for its text and its fields.
+/// What the parser found out about a head, except for its text and its fields.
 struct HeadRecord: Sendable, BitwiseCopyable {
     var target: TargetLayout
     var version: HTTPVersion

@@ -19,7 +19,7 @@ enum PercentCoding {
         return decoded
     }
 
-    /// The byte that the escape at `index` stands for, or nil where there are no two hexadecimal digits before `end`.
+    /// The byte that the escape at `index` stands for, or nil if there are no two hexadecimal digits before `end`.
     @inline(__always)
     static func escaped(_ bytes: UnsafeRawBufferPointer, at index: Int, end: Int) -> UInt8? {
         guard index &+ 2 < end, let high = ASCII.hexValue(bytes[index &+ 1]),

@@ -8,7 +8,7 @@ public enum RefusedHead {
     /// - Parameters:
     ///   - name: in lower case.
     ///   - bytes: from the start of the head, as far as they have come.
-    /// - Returns: nil where no complete line before the head's end has the name.
+    /// - Returns: nil if no complete line before the head's end has the name.
     public static func value(of name: StaticString, in bytes: UnsafeRawBufferPointer) -> String? {
         let end = min(bytes.count, longest)
         var start = 0

@@ -32,10 +32,10 @@ public struct RequestHead: Sendable {
     public var fieldCount: Int { block.fieldCount }
 
     /// The host that is asked, with its port if one was given: from the target in absolute form, which overrides the Host
-    /// field (RFC 9112 section 3.2.2), else from Host. Nil only in HTTP/1.0, and empty where the client knows no host.
+    /// field (RFC 9112 section 3.2.2), else from Host. Nil only in HTTP/1.0, and empty if the client knows no host.
     public var authority: String? { target.authority ?? value(of: "host") }
 
-    /// The value of the first field of that name (in any case), without the whitespace round it; nil where there is none.
+    /// The value of the first field of that name (in any case), without the whitespace round it; nil if there is none.
     public func value(of name: String) -> String? {
         block.index(of: name).map { value(at: $0) }
     }

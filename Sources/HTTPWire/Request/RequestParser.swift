@@ -1,7 +1,7 @@
 /// Parses the heads of the requests of one connection, one after the other (RFC 9112 sections 2 to 6).
 ///
 /// It works on the receive buffer in place: the reader of the socket hands over all bytes that are not consumed yet, from
-/// the same start each time, and the parser goes on where it stopped. No byte is looked at twice for having come early.
+/// the same start each time, and the parser continues where it stopped. No byte is looked at twice for having come early.
 /// What it answers does not depend on how the bytes were cut into reads.
 ///
 /// The order of the checks is the order of the bytes: the first fault is the one that is reported. After a fault the
@@ -44,7 +44,7 @@ public struct RequestParser: Sendable {
         self.limits = limits
     }
 
-    /// Whether any byte of a request has come: to tell an idle connection from a slow client. An empty line before a
+    /// Whether any byte of a request has come: to distinguish an idle connection from a slow client. An empty line before a
     /// request does not count.
     public var isAtStart: Bool {
         switch phase {

@@ -48,7 +48,7 @@ public struct RequestTarget: Sendable {
         return block.string(layout.pathStart, layout.pathEnd)
     }
 
-    /// The query as it came, without its `?`; nil where there is no `?`.
+    /// The query as it came, without its `?`; nil if there is no `?`.
     public var query: String? {
         let layout = layout
         return layout.queryStart == 0 ? nil : block.string(layout.queryStart, layout.end)

@@ -16,7 +16,7 @@ struct TargetCheck {
             try checkPathAndQuery(from: target.start, into: &layout)
         } else if target.count == 1 && target[0] == ASCII.asterisk {
             guard isOptions || isPreface else {
-                throw WireError(.targetForm, "'*' came with another method than OPTIONS")
+                throw WireError(.targetForm, "'*' is for OPTIONS only")
             }
             layout.form = .asterisk
         } else {
@@ -51,7 +51,7 @@ struct TargetCheck {
         }
     }
 
-    /// The first byte after `http://` or `https://`; nil where the target starts with neither.
+    /// The first byte after `http://` or `https://`; nil if the target starts with neither.
     private func afterScheme() -> Int? {
         for scheme: StaticString in ["http://", "https://"] {
             let length = scheme.utf8CodeUnitCount

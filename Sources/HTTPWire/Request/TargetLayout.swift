@@ -9,6 +9,6 @@ struct TargetLayout: Sendable, BitwiseCopyable {
     var authorityEnd: UInt32 = 0
     var pathStart: UInt32 = 0
     var pathEnd: UInt32 = 0
-    /// The byte after the `?`, or 0 where there is no query.
+    /// The byte after the `?`, or 0 if there is no query.
     var queryStart: UInt32 = 0
 }

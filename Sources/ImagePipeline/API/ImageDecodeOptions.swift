@@ -1,4 +1,4 @@
-/// What one request may ask for.
+/// Options of one request.
 public struct ImageDecodeOptions: Sendable, Hashable {
     /// Instead of the specification's.
     public var cropAndScale: CropAndScale?

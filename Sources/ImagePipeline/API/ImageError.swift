@@ -1,33 +1,33 @@
-/// Why a picture gave no tensor.
+/// Why a picture could not be turned into a tensor.
 public enum ImageError: Error, Sendable, Hashable {
-    /// Bytes of no format that is decoded; with the name of what they look like, where it is known.
+    /// Not a supported format; with the name of the format that the bytes look like, if it is known.
     case unsupportedFormat(looksLike: String?)
-    /// No bytes at all.
+    /// An empty picture.
     case empty
-    /// The data ends before the picture does; says where.
+    /// The data is truncated; with the position.
     case truncated(String)
-    /// The data is damaged, or uses a feature that is not decoded; says which.
+    /// The data is damaged or uses an unsupported feature; with the details.
     case corrupt(String)
     /// The header announces more pixels than the limit.
     case tooLarge(pixels: Int, limit: Int, width: Int, height: Int)
-    /// A side is longer than any picture's of the format may be, though the pixels are few.
+    /// A side is longer than the format allows, although there are few pixels.
     case sideTooLong(limit: Int, width: Int, height: Int)
     /// Decoding would take more memory than the limit: interlaced or progressive pictures are held whole.
     case tooMuchMemory(bytes: Int, limit: Int, reason: String)
     /// A JPEG with more scans than the limit.
     case tooManyScans(limit: Int)
-    /// The specification of the tensor contradicts itself; says where. A defect of the caller's, never of the picture.
+    /// The specification of the tensor is inconsistent: a defect of the caller, not of the picture.
     case invalidSpec(String)
-    /// The destination, or the pixels to encode, are not of the size they must have. A defect of the caller's.
+    /// The destination, or the pixels to encode, have the wrong size: a defect of the caller.
     case wrongSize(expected: Int, got: Int)
-    /// The allocator refused.
+    /// Out of memory.
     case outOfMemory
-    /// `isCancelled` said so.
+    /// `isCancelled` returned true.
     case cancelled
 }
 
 extension ImageError {
-    /// A sentence that a person can act on.
+    /// A message for the user.
     public var message: String {
         switch self {
         case .unsupportedFormat(let looksLike):
@@ -50,15 +50,15 @@ extension ImageError {
         case .invalidSpec(let detail):
             return "the image input is not valid: \(detail)"
         case .wrongSize(let expected, let got):
-            return "\(expected) bytes were expected, \(got) came"
+            return "expected \(expected) bytes, found \(got)"
         case .outOfMemory:
-            return "no memory was left to decode the picture"
+            return "out of memory while decoding the picture"
         case .cancelled:
             return "cancelled while decoding"
         }
     }
 
-    /// A word for metrics, whatever the picture.
+    /// A label for metrics.
     public var label: String {
         switch self {
         case .unsupportedFormat: "unsupported_format"

@@ -1,4 +1,4 @@
-/// A format that is decoded; recognised by the first bytes, never by a name or a declared type.
+/// A supported image format. It is detected from the first bytes, not from a name or a declared type.
 public enum ImageFormat: String, Sendable, Hashable, CaseIterable, Codable {
     /// ISO/IEC 10918-1, baseline and progressive; 1, 3 or 4 components.
     case jpeg

@@ -21,10 +21,10 @@ public enum Centering: String, Sendable, Hashable, CaseIterable, Codable {
     case floor
 }
 
-/// Where a fitted picture stands in the tensor.
+/// The position of a fitted picture in the tensor.
 public enum FitAlignment: String, Sendable, Hashable, CaseIterable, Codable {
     /// In the middle.
     case center
-    /// At the top left; what is free is below and to the right.
+    /// At the top left; the free area is below and to the right.
     case topLeft = "top_left"
 }

@@ -1,4 +1,4 @@
-/// What a picture may cost, judged by its header before anything is allocated for it.
+/// Limits on pictures, checked against the header before anything is allocated.
 public struct ImageLimits: Sendable, Hashable {
     /// Stored width times height.
     public var maxPixels: Int
@@ -8,7 +8,7 @@ public struct ImageLimits: Sendable, Hashable {
     /// Scans of a JPEG. Encoders of progressive ones write about ten; each costs a walk over the whole picture. Of a large picture
     /// fewer are taken: see ``scans(ofPixels:)``.
     public var maxScans: Int
-    /// Decode what there is of truncated or damaged data instead of refusing it.
+    /// Decode the available part of truncated or damaged data instead of refusing it.
     public var tolerateTruncation: Bool
 
     /// Creates limits.

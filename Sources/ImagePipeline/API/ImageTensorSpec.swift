@@ -1,4 +1,4 @@
-/// What tensor a model takes for a picture, and how a picture becomes it.
+/// The tensor that a model takes for a picture, and how a picture is turned into it.
 ///
 /// The tensor has `height * width * channels` elements in `layout`; each is `pixel * scale + bias` for a pixel value of 0 to
 /// 255 after resampling (which rounds to whole levels, as in training pipelines that resize 8-bit pictures). For integer
@@ -22,7 +22,7 @@ public struct ImageTensorSpec: Sendable, Hashable, Codable {
     public var normalization: PixelNormalization?
     /// How the picture's shape becomes the tensor's.
     public var cropAndScale: CropAndScale
-    /// How pixels are made from others.
+    /// The resampling filter.
     public var resampler: Resampler
     /// With `centerCrop`: scale the picture so that its shorter side has this many pixels, then cut the tensor's size from
     /// its middle, as torchvision's `Resize(256)`, `CenterCrop(224)` do. Nil: as much of the picture as the shape allows.
@@ -37,9 +37,9 @@ public struct ImageTensorSpec: Sendable, Hashable, Codable {
     public var centering: Centering
     /// Where `scaleFit` puts the picture.
     public var alignment: FitAlignment
-    /// What lies behind transparent pixels.
+    /// The colour behind transparent pixels.
     public var background: RGBColor
-    /// What `scaleFit` leaves free, and `centerCrop` where the scaled picture is smaller than the tensor.
+    /// The colour of the area that `scaleFit` leaves free, and `centerCrop` if the scaled picture is smaller than the tensor.
     public var fill: RGBColor
 
     /// How many times the pixels that are needed, along each axis, a JPEG has at least after libjpeg made it smaller while

@@ -7,7 +7,7 @@ final class GrayRows: RowSource {
     private let room: UnsafeMutablePointer<UInt8>
     private let stride: Int
 
-    /// Rows of `source` that are decoded together are at most so many.
+    /// The largest number of rows of `source` that are decoded together.
     private static let batch = 16
 
     /// - Parameters:

@@ -59,7 +59,7 @@ final class JPEGDecoder {
         try check(cjpeg_read(handle, destination, stride, UInt32(clamping: rows)))
     }
 
-    /// Lets go of the picture's bytes.
+    /// Releases the picture's bytes.
     func close() {
         if let handle { cjpeg_close(handle) }
     }

@@ -2,7 +2,7 @@
 struct PixelConversion {
     /// What comes out: 1 or 4 bytes a pixel.
     let channels: Int
-    /// The result is larger than what came in, and needs memory of its own: 4 bytes a pixel.
+    /// The result is larger than what came in, and needs its own memory: 4 bytes a pixel.
     let needsRoom: Bool
 
     private let source: Int

@@ -23,7 +23,7 @@ enum ScaleCheck {
         scale >= 4 ? 0.3 : scale == 2 ? 0.5 : 0.75
     }
 
-    /// The mean difference, in levels of 255, of blocks of 8 x 8 pixels at full size and at `scale` eighths; nil where it is
+    /// The mean difference, in levels of 255, of blocks of 8 x 8 pixels at full size and at `scale` eighths; nil if it is
     /// tolerable, or unknown without decoding the whole picture (progressive files) or at all (damaged ones).
     ///
     /// The decoder is left closed, the memory is used.

@@ -44,7 +44,7 @@ struct Framing: Hashable {
         }
     }
 
-    /// The size that the picture is scaled to before the tensor's is cut from its middle; nil where as much of the picture as the
+    /// The size that the picture is scaled to before the tensor's is cut from its middle; nil if as much of the picture as the
     /// shape allows is cut first.
     private static func scaledSize(width: Int, height: Int, spec: ImageTensorSpec) -> ImageSize? {
         if spec.keepsSize { return ImageSize(width: width, height: height) }

@@ -2,7 +2,7 @@
 enum EXIF {
     /// The orientation that EXIF data state, with or without the prefix that JPEG has.
     ///
-    /// 1 to 8; 1 where the tag has another value; nil where there is no tag, or none that can be read, so that XMP counts.
+    /// 1 to 8; 1 where the tag has another value; nil if there is no tag, or none that can be read, so that XMP counts.
     static func orientation(_ data: ByteReader) -> Int? {
         var tiff = data
         // Some writers keep the prefix in the other formats, and some write it twice.

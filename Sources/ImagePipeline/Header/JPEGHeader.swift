@@ -71,7 +71,7 @@ enum JPEGHeader {
     /// Segments of EXIF data that are looked at: 1 MiB of it.
     private static let mostEXIF = 16
 
-    /// Data that fill more than a segment go on in the next, each with the prefix.
+    /// Data that fill more than a segment continue in the next, each with the prefix.
     private static func orientation(_ exif: [ByteReader]) -> Int? {
         guard exif.count > 1 else { return exif.first.flatMap(EXIF.orientation) }
         let joined = exif.flatMap { Array($0.bytes) }

@@ -19,7 +19,7 @@ struct PNGOrientation {
     private var exif: ByteReader?
     private var raw: Text?
     private var xmp: Text?
-    /// XMP of an iTXt chunk, which counts where there is no other, even if it is not UTF-8.
+    /// XMP of an iTXt chunk, which counts if there is no other, even if it is not UTF-8.
     private var xmpBytes: Text?
 
     /// Notes a chunk.
@@ -37,7 +37,7 @@ struct PNGOrientation {
         }
     }
 
-    /// 1 to 8; nil where no chunk states one.
+    /// 1 to 8; nil if no chunk states one.
     func orientation() -> Int? {
         if let exif {
             if let orientation = EXIF.orientation(exif) { return orientation }
@@ -89,7 +89,7 @@ struct PNGOrientation {
         read(text) { $0.count == 0 } ?? true
     }
 
-    /// Reads a text, decompressed; nil where it is damaged.
+    /// Reads a text, decompressed; nil if it is damaged.
     private static func read<Result>(_ text: Text, _ body: (ByteReader) -> Result?) -> Result? {
         guard text.isCompressed else { return body(text.bytes.slice(0, mostText)) }
         guard let start = text.bytes.bytes.baseAddress else { return nil }

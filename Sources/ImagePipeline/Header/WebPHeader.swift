@@ -58,7 +58,7 @@ enum WebPHeader {
         return header
     }
 
-    /// Both sides, which are nil where they would stand beyond the end.
+    /// Both sides, which are nil if they would stand beyond the end.
     private static func size(
         _ reader: ByteReader, _ width: Int?, _ height: Int?
     ) throws(ImageError) -> (width: Int, height: Int) {

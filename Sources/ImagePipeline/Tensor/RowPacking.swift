@@ -15,7 +15,7 @@ struct RowPacking: Sendable {
         case planarFloats
     }
 
-    /// Nil where the tensor's form has no faster way.
+    /// Nil if the tensor's form has no faster way.
     init?(_ spec: ImageTensorSpec) {
         guard spec.channels == 3, spec.normalization == nil else { return nil }
         switch (spec.element, spec.layout) {

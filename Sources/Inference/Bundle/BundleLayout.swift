@@ -18,9 +18,9 @@ struct BundleLayout: Sendable {
     /// The model files that exporters write, the one that is served first.
     private static let usual = ["model.onnx", "onnx/model.onnx", "openvino_model.xml", "model.xml", "model.tflite"]
 
-    /// Nil where the folder is not a bundle: it has no model file, or several of which none has a usual name, or one that may have
+    /// Nil if the folder is not a bundle: it has no model file, or several of which none has a usual name, or one that may have
     /// strayed there beside other folders.
-    /// - Parameter onnx: whether the folder `onnx` has a `model.onnx`, where there is such a folder.
+    /// - Parameter onnx: whether the folder `onnx` has a `model.onnx`, if there is such a folder.
     init?(names: [String], hasONNXFolderModel: Bool) {
         let files = Set(names)
         let models = names.filter { ModelBundle.isModelFile($0) && $0 != "saved_model.pb" }.sorted()
@@ -58,7 +58,7 @@ struct BundleLayout: Sendable {
             .sorted { ($0.1, $0.0) < ($1.1, $1.0) }.map(\.0)
     }
 
-    /// Looks into a folder; nil where it is not a bundle or cannot be read. Blocks.
+    /// Looks into a folder; nil if it is not a bundle or cannot be read. Blocks.
     init?(folder: String, files: FolderReader = .disk) {
         guard let names = try? files.names(folder) else { return nil }
         self.init(names: names, folder: folder, files: files)

@@ -5,7 +5,7 @@ internal import Glibc
 /// Taken before and after a load, two stamps that differ mean that the bundle was being copied meanwhile: what was loaded
 /// may be half of the old and half of the new. One that is current still means that there is nothing new to load.
 struct BundleStamp: Sendable, Hashable {
-    /// The time of change of the inode is what tells of contents that were replaced under their old time of modification.
+    /// The time of change of the inode reveals contents that were replaced while keeping the modification time.
     private struct Entry: Sendable, Hashable {
         let path: String
         let file: FileIdentity

@@ -34,7 +34,7 @@ struct BundleWalk {
         guard status.st_mode & S_IFMT == S_IFDIR else { return entries.append(Entry(path: path, status: status)) }
         guard folders.insert(FileIdentity(status)).inserted else { return }
         guard let names = try? FolderReader.disk.names(path) else {
-            // Its own times still tell of files that come, go or are replaced; and that it can be read again.
+            // Its own times still change when files are added, removed or replaced, and when it becomes readable.
             return entries.append(Entry(path: path, status: status))
         }
         // In order, so that what is looked at of a folder with too much in it is the same each time.
@@ -42,7 +42,7 @@ struct BundleWalk {
     }
 }
 
-/// What tells one file from another, by whatever path it was found.
+/// What identifies a file, whatever path it was found by.
 struct FileIdentity: Sendable, Hashable {
     let device: UInt, inode: UInt
 

@@ -1,8 +1,8 @@
 internal import CoreMLImport
 internal import ImagePipeline
 
-/// What serving makes of a network or program in a Core ML file: the engine's own representation, and what a bundle has to
-/// say of it. `ocelli init` writes it down.
+/// The conversion of a network or program in a Core ML file: the engine's representation, and its description for a bundle.
+/// `ocelli init` writes it.
 package struct CoreMLConversion: Sendable {
     /// The XML and the constants.
     package let representation: [UInt8], weights: [UInt8]
@@ -31,7 +31,7 @@ package struct CoreMLConversion: Sendable {
         package let scale: Double, bias: [Double]
     }
 
-    /// Whether a path is a Core ML file by its name.
+    /// Whether the name of a path is that of a Core ML file.
     package static func reads(_ path: String) -> Bool { CoreMLFile.isCoreML(path) }
 
     /// Translates the file. Blocks.

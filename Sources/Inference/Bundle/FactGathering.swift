@@ -2,7 +2,7 @@ internal import FoundationEssentials
 internal import Glibc
 package import ModelFacts
 
-/// Everything that a model file and what ships beside it say, read from disk.
+/// The metadata of a model file and the files next to it, read from disk.
 package struct GatheredFacts: Sendable {
     /// All sources together.
     package var sheet = FactSheet()
@@ -48,7 +48,7 @@ package struct GatheredFacts: Sendable {
         merge(input: nil)
     }
 
-    /// What the sheet says once the size of the model's input is known.
+    /// The sheet, given the size of the model's input.
     package func sheet(input: FactSize?) -> FactSheet {
         var copy = self
         copy.merge(input: input)

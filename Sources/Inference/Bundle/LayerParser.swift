@@ -45,7 +45,7 @@ struct LayerParser {
         }
         switch kind {
         case .string:
-            // Raw bytes: nothing is done to them, and only their type tells how many there are.
+            // Raw bytes: nothing is done to them, and only their type says how many there are.
             if !object.has("dtype") {
                 problems.add(
                     object.path(of: "dtype"), "is missing: expected the type of the elements that the bytes are")
@@ -214,7 +214,7 @@ struct LayerParser {
     private func checkMean(_ mean: [Double], _ normalization: PixelNormalization, _ transform: ManifestObject) {
         let reach = 255 * abs(normalization.rescale)
         guard let worst = mean.first(where: { abs($0 - normalization.offset) > 2 * reach }) else { return }
-        let scale = transform.has("scale") ? "\(normalization.rescale)" : "1/255, which it is unless given"
+        let scale = transform.has("scale") ? "\(normalization.rescale)" : "1/255, the default"
         problems.add(
             transform.path(of: "mean"),
             "\(worst) is out of reach: a pixel times \"scale\" (\(scale)) is at most \(reach); is it in pixels? add "

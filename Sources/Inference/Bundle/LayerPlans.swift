@@ -18,13 +18,13 @@ struct InputPlan: Sendable {
         case feature
     }
 
-    /// What the input holds where a prediction leaves it out; nil where it must be there. Elements of an array; NaN for a
+    /// What the input holds where a prediction leaves it out; nil if it must be there. Elements of an array; NaN for a
     /// missing value.
     var fallback: Double?
     /// Whether numbers of 64 bits are computed in 64 bits.
     var isExact = false
 
-    /// The bytes of the input's tensor; nil where its shape is dynamic.
+    /// The bytes of the input's tensor; nil if its shape is dynamic.
     var byteCount: Int? {
         description.shape.elementCount.map { $0 * description.elementType.byteCount }
     }

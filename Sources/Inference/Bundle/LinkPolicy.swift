@@ -1,10 +1,10 @@
 internal import Glibc
 
-/// Where the links of a bundle may lead: a link to `/etc/passwd` named `labels.txt` would otherwise be served.
+/// Where links in a bundle may lead. Otherwise a link to `/etc/passwd` named `labels.txt` would be served.
 public enum LinkPolicy: Sendable, Equatable {
-    /// Everywhere.
+    /// Anywhere.
     case anywhere
-    /// Into these folders, wherever in them: a ConfigMap's `..data`, or a file that several bundles share.
+    /// Anywhere within these folders: a ConfigMap's `..data`, or a file that several bundles share.
     case within([String])
 
     /// Whether a file is where it may be, links followed. A file that does not exist is nowhere else. Blocks.

@@ -8,7 +8,7 @@ struct ManifestParser {
     let labels: (_ file: String, _ path: String) -> [String]?
     /// Reads any other file of the bundle.
     let contents: (_ file: String, _ path: String) -> [UInt8]?
-    /// Finds a file of the bundle; a problem where there is none of that name.
+    /// Finds a file of the bundle; a problem if there is none of that name.
     let locate: (_ file: String, _ path: String) -> String?
 
     func parse(_ value: JSONValue) -> ModelManifest {
@@ -39,7 +39,7 @@ struct ManifestParser {
             problems.add("model", "is missing: expected an object with \"file\" and \"backend\"")
         }
         manifest.inputs = layers(of: root, key: "inputs", isInput: true, backend: manifest.backend).layers
-        // TensorIO's placeholders are inputs with a key of their own only because training sets them from elsewhere.
+        // TensorIO's placeholders are inputs with their own key only because training sets them from elsewhere.
         if root.has("placeholders") {
             manifest.inputs += layers(of: root, key: "placeholders", isInput: true, backend: manifest.backend).layers
         }
@@ -64,14 +64,14 @@ struct ManifestParser {
         if let backend = model.choice("backend", ModelManifest.Backend.self) {
             manifest.backend = backend
         } else if !model.has("backend"), !manifest.file.isEmpty {
-            // Older TensorIO bundles name no backend: the file's own name tells.
+            // Older TensorIO bundles have no backend: it follows from the file's name.
             if let backend = Self.backend(of: manifest.file) {
                 manifest.backend = backend
             } else {
                 let names = ModelManifest.Backend.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ", ")
                 problems.add(
                     model.path(of: "backend"),
-                    "is missing, and \"\(manifest.file)\" does not tell it: expected one of \(names)")
+                    "is missing, and does not follow from \"\(manifest.file)\": expected one of \(names)")
             }
         }
         if let modes = model.elements("modes") {

@@ -10,7 +10,7 @@ final class ProblemList {
 }
 
 /// A JSON object while it is read: each key that is asked for is ticked off, wrong types and, at the end, keys that
-/// nobody asked for are problems.
+/// no part has asked for are problems.
 struct ManifestObject {
     let path: String
     let problems: ProblemList
@@ -37,7 +37,7 @@ struct ManifestObject {
     /// The path of a member.
     func path(of key: String) -> String { path.isEmpty ? key : "\(path).\(key)" }
 
-    /// Any value; nil where there is none (or null).
+    /// Any value; nil if there is none (or null).
     func value(_ key: String) -> JSONValue? {
         known.names.insert(key)
         guard let value = members[key], value != .null else { return nil }

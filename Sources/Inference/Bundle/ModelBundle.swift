@@ -2,18 +2,18 @@ internal import FoundationEssentials
 internal import JSON
 internal import ModelFacts
 
-/// A model as it lies on disk: a folder with `model.json`, or a bare model file (a SavedModel's folder is one too), whose
-/// tensors are then served as they are.
+/// A model on disk: a folder with `model.json`, or a bare model file (or a SavedModel's folder), whose tensors are served as
+/// they are.
 package struct ModelBundle: Sendable {
     /// The folder, or the bare model file.
     package let path: String
     /// The name it is served under: the folder's or file's, without its extension.
     package let name: String
-    /// What `model.json` says; nil for a bare file.
+    /// The parsed `model.json`; nil for a bare file.
     package let manifest: ModelManifest?
     /// The model file.
     package let source: ModelSource
-    /// What the model file and what ships beside it say; nil where there is a model.json, which says it all.
+    /// The metadata of the model file and the files next to it; nil if there is a model.json.
     package let facts: GatheredFacts?
     /// What the files were like before they were read.
     let stamp: BundleStamp
@@ -30,7 +30,7 @@ package struct ModelBundle: Sendable {
         path.hasSuffix(".mlpackage") || path.hasSuffix(".mlmodelc")
     }
 
-    /// Whether a folder is one as it was downloaded: a model file that says what it takes, or has files beside it that do. Blocks.
+    /// Whether a folder is a downloaded model: a model file with metadata, in itself or in files next to it. Blocks.
     package static func isDownloadedFolder(_ folder: String) -> Bool {
         guard let layout = BundleLayout(folder: folder) else { return false }
         if layout.config || layout.preprocessor != nil || layout.metadata { return true }
@@ -44,7 +44,7 @@ package struct ModelBundle: Sendable {
         FileManager.default.fileExists(atPath: folder + "/saved_model.pb")
     }
 
-    /// What model.json's `backend` is for a model file, by its name; a SavedModel's folder has none of the extensions.
+    /// The `backend` of model.json for a model file, by its name; a SavedModel's folder has none of the extensions.
     package static func backend(of file: String) -> String {
         for (suffix, backend) in [
             (".onnx", "onnx"), (".tflite", "tflite"), (".xml", "openvino"), (".pdmodel", "paddle"),

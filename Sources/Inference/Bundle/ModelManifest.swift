@@ -1,8 +1,8 @@
 package import ImagePipeline
 package import JSON
 
-/// What a bundle's `model.json` says: TensorIO's format with Ocelli's additional keys (`layout`, `crop_and_scale`, `mean`,
-/// `std`, `activation`, `runtime` and the others that docs/model-json.md lists).
+/// A parsed `model.json`: TensorIO's format with Ocelli's additional keys (`layout`, `crop_and_scale`, `mean`, `std`,
+/// `activation`, `runtime` and others, see docs/model-json.md).
 package struct ModelManifest: Sendable {
     package var name = "", details = "", identifier = "", version = "1", author = "", license = ""
     /// The model file's name inside the bundle.
@@ -12,12 +12,12 @@ package struct ModelManifest: Sendable {
     package var type = ""
     package var inputs: [Layer] = []
     package var outputs: [Layer] = []
-    /// What is seen in the picture, read from `outputs`: each of their tensors is also one of those.
+    /// The boxes, masks, keypoints and embeddings that `outputs` declares; each of their tensors is also one of the outputs.
     package var observations: [ObservationOutput] = []
     package var options: JSONValue?
     package var runtime = ModelRuntime()
 
-    /// Whether it takes one picture and tells labels, as image classifiers do.
+    /// Whether it takes one picture and gives labels, as image classifiers do.
     package var classifiesPictures: Bool {
         guard inputs.count == 1, case .image = inputs[0].kind else { return false }
         return outputs.contains { $0.labels != nil } || observations.contains(where: \.classifies)
@@ -57,7 +57,7 @@ package struct ModelManifest: Sendable {
             case scalar
             case image(ImageLayer)
 
-            /// The word that the bundle uses for it.
+            /// Its name in the bundle.
             package var feature: FeatureKind {
                 switch self {
                 case .array: .array
@@ -77,7 +77,7 @@ package struct ModelManifest: Sendable {
         package var scale: [Double], bias: [Double]
         package var cropAndScale = CropAndScale.centerCrop
         package var resampler = Resampler.bilinear
-        /// Mean and standard deviation, where the bundle gives those; scale and bias are then the nearest ones.
+        /// Mean and standard deviation, if the bundle has them; scale and bias are then approximations.
         package var normalization: PixelNormalization?
         package var resizeShorterSide: Int?
         /// Scale both sides to this before the crop.
@@ -115,7 +115,7 @@ package enum LinearTransform: Sendable, Hashable {
     }
 }
 
-/// How a model is run, where its bundle says so (`runtime` in model.json); nil leaves it to the configuration.
+/// How a model is run, according to its bundle (`runtime` in model.json); nil leaves it to the configuration.
 package struct ModelRuntime: Sendable {
     package var device: String?
     package var hint: PerformanceHint?
@@ -123,17 +123,17 @@ package struct ModelRuntime: Sendable {
     package var integerWeights: Bool?
     package var instances: Int?
     package var maxInFlight: Int?
-    /// Threads of a prediction that nothing else runs beside; 0 for those of every other.
+    /// Threads of a prediction that runs alone; 0: those of any other.
     package var loneThreads: Int?
     package var load: LoadPolicy?
     package var idleUnloadSeconds: Int?
     package var warmUp: WarmUpSettings?
-    /// The most items of one inference, where that is more than one.
+    /// The maximum number of items of an inference, if more than one.
     package var batch: Int?
 
-    /// What the model is run on before it is called ready.
+    /// The warm-up before the model becomes ready.
     package struct WarmUpSettings: Sendable {
-        /// The files of pictures, each with the place in model.json that names it; zeros where there is none.
+        /// The picture files, each with its path in model.json; empty: zeros.
         package var pictures: [(path: String, file: String)] = []
         /// How often each runs on each infer request; 0 for no warm-up.
         package var runs = 1
@@ -144,6 +144,6 @@ package struct ModelRuntime: Sendable {
 public enum LoadPolicy: String, Sendable, CaseIterable {
     /// At start; the daemon is ready when all of these are.
     case eager
-    /// When it is first asked for.
+    /// At the first request.
     case lazy
 }

@@ -1,6 +1,6 @@
-/// What a model file says of itself before any bundle describes it.
+/// The metadata of a model file without a bundle.
 package struct ModelOutline: Sendable {
-    /// What it takes and gives, in the file's order.
+    /// Its inputs and outputs, in the order of the file.
     package let inputs: [TensorPort], outputs: [TensorPort]
 
     /// Reads a model file with the built-in engine. Blocks.

@@ -1,13 +1,13 @@
 package import Observations
 
-/// One entry of a manifest's `outputs` that says what is seen in the picture: boxes, a mask, keypoints, an embedding. It may take
-/// several of the model's tensors together.
+/// An entry of a manifest's `outputs` for boxes, a mask, keypoints or an embedding. It may combine several of the model's
+/// tensors.
 package struct ObservationOutput: Sendable {
     /// Where it is described: `outputs[0]`.
     package var path: String
     /// The name of the group; the tensor's where there is only one.
     package var name: String
-    /// The model's tensors by what each is (``BoxLayout/roles``, `output`, `prototypes`), in the order of levels.
+    /// The model's tensors by their roles (``BoxLayout/roles``, `output`, `prototypes`), in the order of levels.
     package var tensors: [String: [Tensor]]
     package var kind: Kind
     /// The classes' names, background left out for boxes.
@@ -18,7 +18,7 @@ package struct ObservationOutput: Sendable {
         /// Where it is named.
         package var path: String
         package var name: String
-        /// What is done to its values first.
+        /// The transform of its values.
         package var linear: LinearTransform?
 
         /// A tensor by its name.
@@ -36,12 +36,12 @@ package struct ObservationOutput: Sendable {
         case embedding(EmbeddingNormalization, classes: EmbeddingClasses?)
     }
 
-    /// Detections, and what comes with each.
+    /// Detections, with their masks and keypoints.
     package struct Boxes: Sendable {
         package var decoding: BoxDecoding
         /// Masks of single detections: how many coefficients, and the least probability of a place.
         package var masks: (coefficients: Int, threshold: Float)?
-        /// Points of single detections: how they are written, and what they are called.
+        /// Keypoints of single detections: their form and their names.
         package var keypoints: (decoding: KeypointDecoding, skeleton: Skeleton)?
 
         /// Plain boxes.
@@ -53,10 +53,10 @@ package struct ObservationOutput: Sendable {
         }
     }
 
-    /// What points are called, and which belong together.
+    /// Names of points, and the edges between them.
     package struct Skeleton: Sendable {
         package var names: [String]
-        /// Pairs of places in `names`, for those who draw.
+        /// Pairs of positions in `names`, for drawing.
         package var edges: [[Int]]
 
         /// Names, and edges between them.
@@ -97,7 +97,7 @@ package struct ObservationOutput: Sendable {
         }
     }
 
-    /// Whether it tells classes by embedding.
+    /// Whether it classifies by embedding.
     package var classifies: Bool { if case .embedding(_, .some) = kind { true } else { false } }
 
     /// What it answers.

@@ -2,17 +2,17 @@
 public struct CompileOptions: Sendable, Hashable {
     /// The engine's name of the device: `CPU`, `AUTO`.
     public var device = "CPU"
-    /// Whether one prediction's latency or many predictions' throughput counts.
+    /// Whether to optimise for latency or throughput.
     public var hint = PerformanceHint.throughput
     /// Worker threads of the engine for this model; nil leaves it to the engine.
     public var threads: Int?
-    /// Predictions that run side by side; nil leaves it to the engine.
+    /// Parallel predictions; nil leaves it to the engine.
     public var streams: Int?
     /// The precision of the arithmetic.
     public var precision = InferencePrecision.float32
-    /// Where compiled models are kept for the next start; nil keeps none.
+    /// The cache of compiled models; nil for none.
     public var cacheDirectory: String?
-    /// Whether callers bring shapes to axes that are open, which are checked then: the engine keeps the model for it.
+    /// Whether callers may choose the extents of open axes, which are then checked; the engine keeps the model for that.
     public var checksShapes = true
     /// Whether the engine measures each layer.
     public var profiling = false
@@ -23,11 +23,11 @@ public struct CompileOptions: Sendable, Hashable {
     public init() {}
 }
 
-/// What the engine is to be good at.
+/// What the engine optimises for.
 public enum PerformanceHint: String, Sendable, CaseIterable {
     /// The shortest time of one prediction: all threads work on it.
     case latency
-    /// The most predictions a second: several run side by side.
+    /// The most predictions a second: several run in parallel.
     case throughput
 }
 
@@ -39,13 +39,13 @@ public enum InferencePrecision: String, Sendable, CaseIterable {
     case bfloat16 = "bf16"
     /// 16-bit floats where the processor has them, 32-bit floats elsewhere.
     case float16 = "f16"
-    /// What the engine thinks best on this machine.
+    /// The engine's choice for this machine.
     case engine
 
     /// The precision that a device is asked for: a 16-bit one where its processor has it, and otherwise 32 bits. The engine would
     /// round to 16 bits by instructions of 32 bits there (OpenVINO does for bf16 on processors with AVX-512): neither as fast nor
     /// as exact.
-    /// - Parameter capabilities: of the device, as ``ComputeDevice/capabilities`` has them; empty where they are not known.
+    /// - Parameter capabilities: of the device, as ``ComputeDevice/capabilities`` has them; empty if they are not known.
     package func onDevice(with capabilities: [String]) -> InferencePrecision {
         let name: String
         switch self {

@@ -25,7 +25,7 @@ public protocol CompiledModel: Sendable {
 }
 
 extension CompiledModel {
-    /// An engine need not tell.
+    /// An engine need not report it.
     public var execution: ExecutionProperties { ExecutionProperties() }
 
     /// An engine may leave it to the inference.

@@ -1,9 +1,9 @@
 internal import FoundationEssentials
 internal import Glibc
 
-/// The folder in which the engine keeps compiled models. The engine only ever adds to it; this takes away.
+/// The folder in which the engine keeps compiled models. The engine only adds to it; this removes them.
 public enum CompiledModelCache {
-    /// What was taken away.
+    /// What was removed.
     public struct Pruned: Sendable, Hashable {
         /// Files, and the bytes that they had.
         public var files = 0, bytes = 0
@@ -44,7 +44,7 @@ public enum CompiledModelCache {
         return pruned
     }
 
-    /// Why a model that was compiled a moment ago is not in the cache; nil where it is, or where nothing speaks against it (not every
+    /// Why a model that was compiled a moment ago is not in the cache; nil if it is, or where nothing speaks against it (not every
     /// model is compiled into a file). The engine itself says nothing, and leaves nothing of what it could not write whole. Blocks.
     /// - Parameters:
     ///   - folder: the cache's folder.

@@ -1,10 +1,10 @@
-/// Something that models can run on (Core ML's `MLComputeDevice`).
+/// A device that models can run on (Core ML's `MLComputeDevice`).
 public struct ComputeDevice: Sendable, Hashable {
     /// The engine's name: `CPU`, `GPU.0`.
     public let name: String
     /// The full name of the hardware.
     public let fullName: String
-    /// What it computes with: `FP32`, `INT8`, `BF16`...
+    /// Its number formats: `FP32`, `INT8`, `BF16`...
     public let capabilities: [String]
 
     /// A device.
@@ -14,7 +14,7 @@ public struct ComputeDevice: Sendable, Hashable {
         self.capabilities = capabilities
     }
 
-    /// The devices of this machine that the built-in engine can use. Blocks while the engine looks.
+    /// The devices of this machine that the built-in engine can use. Blocks.
     public static var available: [ComputeDevice] {
         get throws(EngineError) { try DefaultEngine.shared().availableDevices() }
     }

@@ -1,5 +1,4 @@
-/// What runs models. One implementation is OpenVINO; another engine is one more file, and tests bring one that they
-/// control.
+/// Runs models. OpenVINO is one implementation; tests have another one, which they control.
 public protocol Engine: AnyObject, Sendable {
     /// The name and version, for the log and the report.
     var version: String { get }

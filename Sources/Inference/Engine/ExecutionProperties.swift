@@ -1,12 +1,12 @@
-/// How an engine runs a compiled model, in its own words after compiling: what was asked for may be more than it can do.
+/// How an engine runs a compiled model, as it reports after compiling: it may not support all that was requested.
 public struct ExecutionProperties: Sendable, Hashable {
-    /// The precision of the arithmetic, such as `f32` or `bf16`; nil where the engine does not tell.
+    /// The precision of the arithmetic, such as `f32` or `bf16`; nil if the engine does not report it.
     public var precision: String?
-    /// The hint that it was compiled with, such as `THROUGHPUT`; nil where the engine does not tell.
+    /// The hint that it was compiled with, such as `THROUGHPUT`; nil if the engine does not report it.
     public var hint: String?
-    /// Worker threads; nil where the engine does not tell.
+    /// Worker threads; nil if the engine does not report it.
     public var threads: Int?
-    /// Predictions side by side; nil where the engine does not tell.
+    /// Parallel predictions; nil if the engine does not report it.
     public var streams: Int?
 
     /// Nothing is known.

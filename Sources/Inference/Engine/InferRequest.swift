@@ -1,4 +1,4 @@
-/// What an inference gave, in the engine's memory.
+/// The outputs of an inference, in the engine's memory.
 public protocol EngineOutputs: Sendable {
     /// Calls `body` with the memory of an output after a successful inference; valid only meanwhile.
     func withOutput<R>(_ index: Int, _ body: (Shape, UnsafeRawBufferPointer) -> R) throws(EngineError) -> R
@@ -12,13 +12,13 @@ extension EngineOutputs {
     public func feature(_ index: Int) -> FeatureValue? { nil }
 }
 
-/// The room for one inference at a time. The holder owns it alone until it is given back to its pool.
+/// Runs one inference at a time. The holder owns it exclusively until it is returned to its pool.
 public protocol InferRequest: AnyObject, EngineOutputs {
     /// Takes a tensor as an input, without copying it.
     func setInput(_ index: Int, to tensor: any EngineTensor) throws(EngineError)
 
     /// Starts the inference and returns. `completion` is called exactly once if this does not throw, on a thread of the
-    /// engine, and must only pass the word on. After it, ``finish()`` tells how the inference ended.
+    /// engine, and must only pass the word on. After it, ``finish()`` reports how the inference ended.
     func start(completion: @escaping @Sendable () -> Void) throws(EngineError)
 
     /// To be called once after the completion, outside it: how the inference ended. The request may be used again when

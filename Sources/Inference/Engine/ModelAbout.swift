@@ -6,7 +6,7 @@ struct ModelAbout: Sendable {
     /// Other pairs, as the file has them.
     var userDefined: [(key: String, value: String)] = []
 
-    /// The pairs as what a bundle tells clients.
+    /// The pairs in the form that clients get.
     var options: JSONValue? {
         guard !userDefined.isEmpty else { return nil }
         return .object(Dictionary(userDefined.map { ($0.key, .string($0.value)) }) { _, last in last })

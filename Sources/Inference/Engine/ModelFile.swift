@@ -1,4 +1,4 @@
-/// A model file that was read: what it takes and gives is known, nothing is compiled yet.
+/// A model file that was read: its inputs and outputs are known, nothing is compiled yet.
 public protocol ModelFile: Sendable {
     /// What it takes, in the file's order.
     var inputs: [TensorPort] { get }
@@ -10,7 +10,7 @@ public protocol ModelFile: Sendable {
     /// The index of the output of a name.
     func outputIndex(named name: String) -> Int?
 
-    /// How its 8-bit weights are computed with; nil where it has none with zero points, or they were not to be rewritten.
+    /// How its 8-bit weights are computed with; nil if it has none with zero points, or they were not to be rewritten.
     var integerWeights: IntegerWeights? { get }
 
     /// Compiles the model; to be called once. Blocks: for seconds where a large model is not in the cache.
@@ -22,13 +22,13 @@ extension ModelFile {
     public var integerWeights: IntegerWeights? { nil }
 }
 
-/// Where a model is.
+/// The location of a model.
 public struct ModelSource: Sendable, Hashable {
     /// The file, or for TensorFlow the SavedModel's folder.
     public let path: String
-    /// Whether the engine may rewrite 8-bit weights so that it computes with them in integers, where it gets the same sums.
+    /// Whether the engine may rewrite 8-bit weights so that it computes with them in integers with the same sums.
     public var allowsIntegerWeights = false
-    /// A folder for files that the engine needs while the model is there; nil leaves it the one for temporary files.
+    /// A folder for files that the engine needs while the model is loaded; nil: the folder for temporary files.
     public var scratchFolder: String?
 
     /// A model at a path.
@@ -39,7 +39,7 @@ public struct ModelSource: Sendable, Hashable {
 
 /// An input or output of a model file.
 public struct TensorPort: Sendable, Hashable {
-    /// The tensor's name; empty where the file gives none.
+    /// The tensor's name; empty if the file gives none.
     public let name: String
     /// The type of the elements.
     public let elementType: ElementType

@@ -1,8 +1,8 @@
-/// One thing that is wrong with a bundle, and where.
+/// A problem of a bundle, with its place.
 public struct BundleProblem: Sendable, Hashable, CustomStringConvertible {
     /// Where: a JSON path (`inputs[0].shape`), a file of the bundle, or "" for the bundle as a whole.
     public let path: String
-    /// What is wrong: what was expected and what came.
+    /// The problem: what was expected and what was found.
     public let reason: String
 
     /// A problem.

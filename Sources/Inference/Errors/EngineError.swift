@@ -1,12 +1,12 @@
 /// What an engine reports when it fails.
 public struct EngineError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The kinds that callers tell apart.
+    /// The kinds that callers distinguish.
     public enum Kind: String, Sendable {
         /// The model file cannot be read, is not of the format, or holds what the engine does not know.
         case invalidModel
         /// An inference was cancelled before it ended.
         case cancelled
-        /// The values of an input cannot be computed with: the client's mistake. The operation is the input's name.
+        /// The values of an input are invalid: the client's mistake. The operation is the input's name.
         case invalidInput
         /// No more threads or processes can be started: other models have them.
         case noThreads
@@ -16,11 +16,11 @@ public struct EngineError: Error, Sendable, Hashable, CustomStringConvertible {
 
     /// What kind of failure it is.
     public let kind: Kind
-    /// What the engine was asked to do.
+    /// The failed operation.
     public let operation: String
-    /// The engine's own words, shortened to one line.
+    /// The engine's message, shortened to one line.
     public let detail: String
-    /// Everything that is wrong with a model file, where that was found out one by one; else empty.
+    /// The separate problems of a model file, if they are known; otherwise empty.
     public let problems: [BundleProblem]
 
     /// A failure.
@@ -31,7 +31,7 @@ public struct EngineError: Error, Sendable, Hashable, CustomStringConvertible {
         self.problems = problems
     }
 
-    /// A sentence a person can act on.
+    /// A message for the user.
     public var message: String { "the engine could not \(operation): \(detail)" }
 
     /// The message.

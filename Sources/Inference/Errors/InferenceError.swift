@@ -1,12 +1,12 @@
 public import FlowControl
 public import ImagePipeline
 
-/// Why a model could not be loaded or a prediction not be made. Every case names the thing, what was expected and what
-/// came; the one place that maps them to HTTP is InferenceService.
+/// Why a model could not be loaded or a prediction failed. Each case has the thing, what was expected and what was found;
+/// InferenceService maps them to HTTP in one place.
 public enum InferenceError: Error, Sendable {
     /// An input of a prediction is missing, of the wrong kind, type or shape. The client's mistake.
     case invalidInput(name: String, reason: String)
-    /// The model cannot do what was asked of it (classify without labels, say). The client's mistake.
+    /// The model does not support the request (for example classify without labels). The client's mistake.
     case unsupported(model: String, reason: String)
     /// No model of that name.
     case modelNotFound(name: String, known: [String])
@@ -14,17 +14,17 @@ public enum InferenceError: Error, Sendable {
     case versionNotFound(name: String, version: String, known: [String])
     /// The model is known but cannot answer now; the reason says whether waiting helps.
     case modelNotReady(name: String, reason: String)
-    /// The bundle is not one that can be served: everything that is wrong with it, not the first only.
+    /// The bundle cannot be served: all its problems.
     case invalidBundle(name: String, problems: [BundleProblem])
     /// The engine refused or failed: a defect of the model or of the machine, not of the request.
     case engine(EngineError)
-    /// The picture cannot be used; tells whose input it is, where it is an input.
+    /// The picture cannot be used; with the name of the input, if it is one.
     case image(ImageError, input: String? = nil)
     /// The model is busy, or the deadline has passed.
     case refused(AdmissionError)
-    /// The deadline passed after the request got a slot; tells what was stopped.
+    /// The deadline passed after the request got a slot; with the stage that was stopped.
     case deadlineExceeded(stage: Stage)
-    /// The caller no longer wants the answer; tells what was stopped.
+    /// The caller no longer wants the answer; with the stage that was stopped.
     case cancelled(stage: Stage)
 
     /// The parts of a prediction that can be cancelled.
@@ -32,13 +32,13 @@ public enum InferenceError: Error, Sendable {
         case load, queue, decode, inference, postprocess
     }
 
-    /// Whether no more threads could be started for the model: it could be loaded if others were not.
+    /// Whether no more threads could be started for the model: it could be loaded without others.
     package var isForWantOfThreads: Bool {
         if case .engine(let error) = self { return error.kind == .noThreads }
         return false
     }
 
-    /// A sentence a person can act on.
+    /// A message for the user.
     public var message: String {
         switch self {
         case .invalidInput(let name, let reason): "input \"\(name)\": \(reason)"

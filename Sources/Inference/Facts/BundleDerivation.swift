@@ -2,13 +2,14 @@ internal import FoundationEssentials
 internal import JSON
 internal import ModelFacts
 
-/// What a model file and what ships beside it say, for `ocelli init`: the file's tensors, and each value with its source.
+/// The metadata of a model file and the files next to it, for `ocelli init`: the file's tensors, and each value with its
+/// source.
 package struct BundleDerivation: Sendable {
-    /// What the model file takes and gives.
+    /// The inputs and outputs of the model file.
     package let outline: ModelOutline
     /// The folder that model.json belongs in, and the model file's path in it.
     package let folder: String, file: String
-    /// Each value with its source, and what no source says.
+    /// Each value with its source, and the missing ones.
     package let provenance: ModelProvenance
     /// The labels, where they are known, and the file beside the model that they are in, if it is one a bundle may name.
     package let labels: [String]?, labelFile: String?
@@ -16,7 +17,7 @@ package struct BundleDerivation: Sendable {
     package let name: String?, details: String?, author: String?, license: String?
     /// The output that the labels are for.
     package let labelledOutput: Int?
-    /// The name of the entry for outputs that are boxes, with masks and points; nil where no source says that they are.
+    /// The name of the entry for outputs that are boxes, with masks and points; nil if no source says that they are.
     package let observedOutput: String?
 
     /// Reads a model file, or a folder as it was downloaded. Blocks.

@@ -167,7 +167,7 @@ extension HeadReading {
         } else {
             throw HeadProblem(
                 reason:
-                    "how its outputs are read: \(head.source) says \"\(head.value.rawValue)\", and \(ports.text) is none of its forms"
+                    "how its outputs are read: \(head.source) says \"\(head.value.rawValue)\", and \(ports.text) does not match any of its forms"
             )
         }
         var members: [Member] = [

@@ -14,11 +14,11 @@ public struct ModelProvenance: Sendable, Hashable {
 
     /// Every value, in the order of model.json.
     public var lines: [Line] = []
-    /// What no source says, each as a sentence that says how to set it; empty for a model that can classify.
+    /// The missing values, each as a sentence that says how to set it; empty for a model that can classify.
     public private(set) var missing: [String] = []
     /// For each of those, model.json's key: `format`, `normalize`; `unsupported` for what cannot be done.
     public private(set) var undecidedKeys: [String] = []
-    /// Sources that say different things, and files that could not be read, each as a sentence.
+    /// Sources that disagree, and files that could not be read, each as a sentence.
     public var remarks: [String] = []
 
     /// Nothing is known.
@@ -27,12 +27,17 @@ public struct ModelProvenance: Sendable, Hashable {
     /// The keys of model.json that are still to be decided.
     package var undecided: Set<String> { Set(undecidedKeys) }
 
+    /// Adds a line.
+    mutating func note(_ name: String, _ value: String, _ source: String, _ key: String) {
+        lines.append(Line(name: name, value: value, source: source, key: key))
+    }
+
     mutating func leaveOpen(_ key: String, _ sentence: String) {
         undecidedKeys.append(key)
         missing.append(sentence)
     }
 
-    /// Why the model is served as tensors only; nil where nothing is missing.
+    /// Why the model is served as tensors only; nil if nothing is missing.
     public var explanation: String? {
         missing.isEmpty
             ? nil

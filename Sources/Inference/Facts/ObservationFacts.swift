@@ -107,7 +107,7 @@ struct OutputPorts {
     /// Whether it is a SavedModel, or a frozen graph.
     var isTensorFlow: Bool { ModelBundle.backend(of: file) == "tensorflow" }
 
-    /// Those with so many axes.
+    /// Those with the given number of axes.
     func ranked(_ rank: Int) -> [TensorPort] { all.filter { $0.shape.dimensions.count == rank } }
 
     /// Whether an output has one number for each name.
@@ -144,7 +144,7 @@ struct HeadReading {
     /// What is done to the values of tensors of integers, by their names.
     var dequantization: [String: LinearTransform] = [:]
     var remarks: [String] = []
-    /// Whether the tensors are a group, which has a name of its own.
+    /// Whether the tensors are a group, which has its own name.
     var isGroup = false
 
     /// The entry's name.
@@ -157,7 +157,7 @@ struct HeadReading {
         self.labels = labels
     }
 
-    /// By the family that the sources name; nil where none does.
+    /// By the family that the sources name; nil if none does.
     static func find(_ sheet: FactSheet, _ ports: OutputPorts) throws(HeadProblem) -> HeadReading? {
         guard let head = sheet.head else {
             return finalDetections(sheet, ports) ?? embedding(ports) ?? semanticMap(sheet, ports)
@@ -178,7 +178,7 @@ struct HeadReading {
             let word = sheet.task.map { " (\"\($0.value)\")" } ?? ""
             throw HeadProblem(
                 reason:
-                    "how its outputs are read: what \(head.source) says, \(head.key)\(word), is not read here; /predict gives the tensors"
+                    "how its outputs are read: what \(head.source) says, \(head.key)\(word), is not supported; /predict returns the tensors"
             )
         }
     }

@@ -1,6 +1,6 @@
 internal import FoundationEssentials
 
-/// A picture as it was received: the bytes of a JPEG, PNG or WebP file. Decoding happens when a model needs it.
+/// An encoded picture: the bytes of a JPEG, PNG or WebP file. It is decoded when a model needs it.
 ///
 /// The bytes may stay where they are (a network buffer, say): a closure lends them out for the time of a call.
 public struct EncodedImage: Sendable {
@@ -32,7 +32,7 @@ public struct EncodedImage: Sendable {
         self.lend = lend
     }
 
-    /// Calls `body` with the bytes; the pointer is valid only meanwhile.
+    /// Calls `body` with the bytes; the pointer is valid only during the call.
     public func withUnsafeBytes<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R {
         var result: Result<R, E>?
         lend { bytes in

@@ -1,6 +1,6 @@
 public import ImagePipeline
 
-/// What a model takes or gives under one name.
+/// An input or output of a model.
 public struct FeatureDescription: Sendable {
     /// The name that clients use: the bundle's, which for most formats is the tensor's own.
     public let name: String
@@ -11,15 +11,15 @@ public struct FeatureDescription: Sendable {
     /// The tensor's shape in the model file, before the bundle fixed open axes: ``Shape/dynamic`` where the file leaves an
     /// axis open.
     public let fileShape: Shape
-    /// What it is in the bundle's words; a bare model file has only arrays.
+    /// Its kind in the bundle; a bare model file has only arrays.
     public let kind: FeatureKind
     /// Whether numbers are put through a transform on their way in or out (`quantize`, `dequantize`, `activation`).
     public let isTransformed: Bool
-    /// For pictures: what they are turned into; nil for arrays.
+    /// For pictures: how they are converted; nil for arrays.
     public let image: ImageConstraint?
-    /// For classifications: one label per class; nil where the bundle names none.
+    /// For classifications: one label per class; nil if the bundle names none.
     public let labels: [String]?
-    /// What is made of the scores of an output: `softmax` or `sigmoid`; nil where they are taken as they are.
+    /// The activation that is applied to the scores of an output: `softmax` or `sigmoid`; nil for none.
     public internal(set) var activation: String?
     /// Whether a prediction may leave the input out.
     public private(set) var isOptional = false
@@ -83,7 +83,7 @@ public struct FeatureDescription: Sendable {
     }
 }
 
-/// What becomes of a picture on its way into a tensor (Core ML's `MLImageConstraint`).
+/// How a picture is converted to a tensor (Core ML's `MLImageConstraint`).
 public struct ImageConstraint: Sendable, Hashable {
     /// Pixels across and down.
     public let width: Int, height: Int
@@ -93,12 +93,12 @@ public struct ImageConstraint: Sendable, Hashable {
     public let layout: TensorLayout
     /// How a picture of another shape is fitted.
     public let cropAndScale: CropAndScale
-    /// What becomes of a pixel p of 0 to 255: p * scale + bias; by channel: red, green, blue, or one for gray.
+    /// A pixel p of 0 to 255 becomes p * scale + bias; by channel: red, green, blue, or one for gray.
     public let scale: [Float], bias: [Float]
 }
 
 extension FeatureDescription {
-    /// What is done to pixels on their way in, or to scores on their way out, in words; nil where that is unknown.
+    /// What is done to pixels on their way in, or to scores on their way out, in words; nil if that is unknown.
     package var treatment: String? {
         if let image {
             let ranges = zip(image.scale, image.bias).map { scale, bias in
@@ -120,27 +120,27 @@ extension FeatureDescription {
     }
 }
 
-/// What a model is, takes and gives (Core ML's `MLModelDescription`).
+/// The metadata, inputs and outputs of a model (Core ML's `MLModelDescription`).
 public struct ModelDescription: Sendable {
-    /// The bundle's own name, and what it says of itself; empty where it says nothing.
+    /// The bundle's own name and metadata; empty if it has none.
     public let name: String, details: String, identifier: String, version: String, author: String, license: String
     /// The format of the model file: `tflite`, `tensorflow`, `onnx`, `openvino` or `paddle`.
     public let backend: String
     /// The inputs and outputs, in the bundle's order.
     public let inputs: [FeatureDescription], outputs: [FeatureDescription]
 
-    /// The one image input of an image model; nil where there is none or more than one input.
+    /// The one image input of an image model; nil if there is none or more than one input.
     public var imageInput: FeatureDescription? {
         guard inputs.count == 1, let input = inputs.first, input.image != nil else { return nil }
         return input
     }
 
-    /// What `classify` tells: the labels of the first labelled output, or those of classes by embedding; nil for neither.
+    /// What `classify` returns: the labels of the first labelled output, or those of classes by embedding; nil for neither.
     public var classLabels: [String]? { classificationOutput?.labels ?? embeddingLabels }
     /// The labels of the classes that an embedding is compared with.
     var embeddingLabels: [String]?
 
-    /// The first labelled output, which `classify` reads; nil where there is none.
+    /// The first labelled output, which `classify` reads; nil if there is none.
     public var classificationOutput: FeatureDescription? {
         outputs.first { $0.labels != nil }
     }

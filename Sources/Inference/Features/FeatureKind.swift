@@ -1,4 +1,4 @@
-/// What a layer is in a bundle's words (`type` in model.json).
+/// The kind of a layer in a bundle (`type` in model.json).
 public enum FeatureKind: String, Sendable, CaseIterable {
     /// Numbers.
     case array

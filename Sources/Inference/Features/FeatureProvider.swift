@@ -2,7 +2,7 @@
 public protocol FeatureProvider: Sendable {
     /// The names of the values, in order.
     var featureNames: [String] { get }
-    /// The value of a name, or nil where there is none.
+    /// The value of a name, or nil if there is none.
     func featureValue(for name: String) -> FeatureValue?
 }
 
@@ -23,7 +23,7 @@ public struct DictionaryFeatureProvider: FeatureProvider, ExpressibleByDictionar
     /// The names of the values, in order.
     public var featureNames: [String] { values.map(\.name) }
 
-    /// The value of a name, or nil where there is none.
+    /// The value of a name, or nil if there is none.
     public func featureValue(for name: String) -> FeatureValue? {
         values.first { $0.name == name }?.value
     }

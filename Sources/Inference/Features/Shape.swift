@@ -19,7 +19,7 @@ public struct Shape: Sendable, Hashable, ExpressibleByArrayLiteral, CustomString
     /// Whether every axis has a fixed extent.
     public var isStatic: Bool { dimensions.allSatisfy { $0 >= 0 } }
 
-    /// The number of elements; nil where an axis is dynamic or the product does not fit in an `Int`.
+    /// The number of elements; nil if an axis is dynamic or the product does not fit in an `Int`.
     public var elementCount: Int? {
         var count = 1
         for dimension in dimensions {

@@ -7,7 +7,7 @@ enum BundleFile {
     static let largestManifest = 16 << 20, largestLabels = 64 << 20
 
     /// The contents of a file, or why there are none. Blocks.
-    /// - Parameter most: bytes of the largest file that is read: one that is larger is none of ours.
+    /// - Parameter most: bytes of the largest file that is read.
     static func read(_ path: String, most: Int) -> Result<Data, Problem> {
         var status = stat()
         guard stat(path, &status) == 0 else {

@@ -20,7 +20,7 @@ package struct FileFailure: Error, Sendable, Hashable {
             "\(text) (this user, uid \(geteuid()), needs r and x on it, and x on every folder above it)"
         case EMFILE: "\(text) (the process has reached its limit of open files: raise LimitNOFILE, or ulimit -n)"
         case ENFILE: "\(text) (the system has reached its limit of open files: see fs.file-max)"
-        case EIO, ESTALE, ENOTCONN, ETIMEDOUT: "\(text) (look at the disk, or at what is mounted there)"
+        case EIO, ESTALE, ENOTCONN, ETIMEDOUT: "\(text) (check the disk and the mount)"
         default: text
         }
     }

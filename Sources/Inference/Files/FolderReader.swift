@@ -30,7 +30,7 @@ package struct FolderReader: Sendable {
         defer { closedir(stream) }
         var names: [String] = []
         while true {
-            // The end and a failure look the same but for errno.
+            // The end and a failure look the same except for errno.
             errno = 0
             guard let entry = readdir(stream) else {
                 guard errno == 0 else { throw FileFailure(code: errno) }

@@ -81,6 +81,6 @@ struct ClassificationReader: Sendable {
 }
 
 extension Model {
-    /// What is missing for a picture's classes, to be put behind a sentence; empty where there is a model.json.
+    /// What is missing for a picture's classes, to be put behind a sentence; empty if there is a model.json.
     package var reasonForTensors: String { provenance?.explanation.map { ": \($0)" } ?? "" }
 }

@@ -42,7 +42,7 @@ final class DeadlineTimer: Sendable {
         _ = state.withLock { $0.entries.removeValue(forKey: id) }
     }
 
-    /// Nanoseconds until the next look at the most. A look that no longer counts stays planned until its time: without this
+    /// Nanoseconds until the next look at most. A look that no longer counts stays planned until its time: without this
     /// they would gather, one for each short deadline among the long ones.
     private static let longest: UInt64 = 1_000_000_000
 

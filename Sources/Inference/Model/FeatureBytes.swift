@@ -1,6 +1,6 @@
 /// Values that are not tensors, as tensors of one element: strings as the Open Inference Protocol's BYTES, integers of 64 bits.
 enum FeatureBytes {
-    /// The element of an output; nil where the output is a tensor already.
+    /// The element of an output; nil if the output is a tensor already.
     static func encoded(_ plan: OutputPlan, of outputs: any EngineOutputs) throws(InferenceError) -> [UInt8]? {
         let value: FeatureValue?
         switch plan.kind {

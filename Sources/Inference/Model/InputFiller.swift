@@ -7,7 +7,7 @@ struct InputFiller {
     /// Asked between batches of scanlines.
     let isCancelled: () -> Bool
 
-    /// Fills the tensor of one input; for pictures tells what was decoded.
+    /// Fills the tensor of one input; for pictures returns what was decoded.
     func fill(
         _ tensor: any EngineTensor, with value: FeatureValue, plan: InputPlan
     ) throws(InferenceError) -> ImageInfo? {

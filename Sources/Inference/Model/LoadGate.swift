@@ -13,7 +13,7 @@ final class LoadGate: Sendable {
 
     init(limit: Int) { state = Mutex(State(limit: max(1, limit))) }
 
-    /// Changes how many may run; those that run already go on.
+    /// Changes how many may run; those that run already continue.
     func use(limit: Int) {
         let next = state.withLock { state in
             state.limit = max(1, limit)

@@ -1,6 +1,6 @@
 /// Chooses how lone predictions run, by what they have taken either way: as all others do, or on the variant with more threads.
 ///
-/// More threads are no faster where other programs use the processors, and for small models; and each takes processor time. So the
+/// More threads do not help where other programs use the processors, and for small models; and each takes processor time. So the
 /// variant must win a tenth, and it is found out again and again whether it does.
 package struct LoneChoice: Sendable {
     /// A mean in which the last eight or so count most, in nanoseconds.
@@ -21,9 +21,9 @@ package struct LoneChoice: Sendable {
 
     /// Predictions of each way before the two are compared.
     private static let trials = 4
-    /// Of so many predictions one runs the way that is slower: that may have changed.
+    /// One prediction of this many runs the slower way, in case that has changed.
     private static let look = 32
-    /// Of the usual time, what the variant may take at the most.
+    /// Of the usual time, what the variant may take at most.
     private static let worth = 0.9
 
     /// Nothing is known yet.

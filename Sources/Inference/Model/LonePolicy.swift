@@ -1,16 +1,16 @@
 /// Whether a model is compiled once more for lone predictions: those that nothing else runs beside.
 ///
-/// Each prediction has one stream of the engine, whose threads are few, so that many run side by side; a lone one would leave
+/// Each prediction has one stream of the engine, whose threads are few, so that many run in parallel; a lone one would leave
 /// the other processors idle.
 public enum LonePolicy: Sendable, Hashable {
     /// Lone predictions run as all others do.
     case never
-    /// With so many threads, for models whose inference takes a millisecond or more (smaller ones gain little), as long as that is
+    /// This number of threads, for models whose inference takes a millisecond or more (smaller ones gain little), as long as that is
     /// faster: compiled after eight lone predictions in a row, released where it was of no use for ten minutes.
     /// - Parameter mostResident: bytes; a process that has more in memory gets no further variant, which takes about as much as its
     ///   model.
     case automatic(threads: Int, mostResident: Int = .max)
-    /// With so many threads, for every model, from the first lone prediction on.
+    /// This number of threads, for every model, from the first lone prediction on.
     case always(threads: Int)
 
     /// What a number that was set means: with 0 there is no variant.

@@ -73,7 +73,7 @@ final class LoneSlot: Sendable {
         return count >= worth.inARow && inference >= worth.inference ? begin(mostResident: worth.mostResident) : nil
     }
 
-    /// What to compile; nil where that has been done, or tried, or the process has more bytes in memory.
+    /// What to compile; nil if that has been done, or tried, or the process has more bytes in memory.
     func begin(mostResident: Int = .max) -> LoneVariant.Recipe? {
         state.withLock { state in
             let now = MonotonicInstant.now.nanoseconds
@@ -122,7 +122,7 @@ final class LoneSlot: Sendable {
         withExtendedLifetime(variant) {}
     }
 
-    /// Nanoseconds before a variant that was no faster is compiled again.
+    /// Nanoseconds before a variant that did not help is compiled again.
     private static let respite: UInt64 = 3_600_000_000_000
 
     private func change(_ body: (inout State) -> Void) {

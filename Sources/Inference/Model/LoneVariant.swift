@@ -17,7 +17,7 @@ struct LoneVariant: Sendable {
         /// The threads of every other prediction.
         let threadsPerStream: Int
 
-        /// Nil where the policy wants no variant, or lone predictions have as many threads already.
+        /// Nil if the policy wants no variant, or lone predictions have as many threads already.
         init?(
             _ policy: LonePolicy, source: ModelSource, stamp: BundleStamp, engine: any Engine, options: CompileOptions,
             execution: ExecutionProperties
@@ -83,7 +83,7 @@ public struct LoneReport: Sendable, Hashable {
     public var load: UInt64 = 0
     /// Whether it came from the cache of compiled models.
     public var isCached = false
-    /// Bytes by which the process grew meanwhile: those of other work too. Nil where that is not known.
+    /// Bytes by which the process grew meanwhile: those of other work too. Nil if that is not known.
     public var residentBytes: Int?
     /// Predictions that it has run.
     public var predictions: UInt64 = 0

@@ -8,7 +8,7 @@ extension Model {
     /// The most items that one inference takes; 1 where items run one by one.
     public var batchLimit: Int { batch?.limit ?? 1 }
 
-    /// How a batch is divided: into as many parts as the engine works on side by side, none larger than the limit.
+    /// How a batch is divided: into as many parts as the engine works on in parallel, none larger than the limit.
     package func chunks(of count: Int) -> [Range<Int>] {
         let size = max(1, min(batchLimit, (count + instances - 1) / max(1, instances)))
         return stride(from: 0, to: count, by: size).map { $0..<min($0 + size, count) }
@@ -167,8 +167,7 @@ extension Model {
         do throws(AdmissionError) {
             pooled = try await batch.requests.acquire(deadline: options.deadline)
         } catch {
-            if case .cancelled = error { throw .cancelled(stage: .queue) }
-            throw .refused(error)
+            throw InferenceError(ofQueue: error)
         }
         defer { pooled.release() }
         let started = MonotonicInstant.now
@@ -177,19 +176,14 @@ extension Model {
             try setInputs(of: pooled.request, to: wholes)
             try await Self.infer(pooled.request, deadline: options.deadline)
         } catch {
-            guard error.kind == .cancelled else { throw InferenceError(ofRun: error) }
-            throw Task.isCancelled ? .cancelled(stage: .inference) : .deadlineExceeded(stage: .inference)
+            throw InferenceError(ofRun: error)
         }
         // Each item's share: the sum over a batch is then the time that it took.
         let whole = MonotonicInstant.now.nanoseconds(since: started)
         executed = whole
         let inference = whole / UInt64(filled)
-        var results: [Result<R, InferenceError>] = []
-        for (index, item) in items.enumerated() {
-            if let failure = item.failure {
-                results.append(.failure(failure))
-                continue
-            }
+        return items.enumerated().map { index, item in
+            if let failure = item.failure { return .failure(failure) }
             var times = StageTimes()
             times.queue = queue &+ item.waited
             times.decode = item.decode
@@ -197,13 +191,13 @@ extension Model {
             let reading = MonotonicInstant.now
             let outputs = BatchItemOutputs(request: pooled.request, item: index, count: count)
             do throws(InferenceError) {
-                results.append(.success(try read(outputs, item.image, times)))
+                let result = try read(outputs, item.image, times)
                 succeeded.append((times, MonotonicInstant.now.nanoseconds(since: reading)))
+                return .success(result)
             } catch {
-                results.append(.failure(error))
+                return .failure(error)
             }
         }
-        return results
     }
 
     /// Tensors for several items, one per input in the plan's order.
@@ -254,9 +248,8 @@ extension Model {
                 let info = try filler.fill(part, with: value, plan: input)
                 result.image = info ?? result.image
             } catch {
+                if error.isStoppedDecoding { throw .stopped(at: .decode) }
                 switch error {
-                case .image(.cancelled, _):
-                    throw Task.isCancelled ? .cancelled(stage: .decode) : .deadlineExceeded(stage: .decode)
                 case .cancelled, .refused: throw error
                 default: break
                 }

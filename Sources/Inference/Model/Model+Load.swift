@@ -42,16 +42,7 @@ extension Model {
         if let runtime = bundle.manifest?.runtime { configuration.apply(runtime) }
         let tried = try configuration.trial?.run(path, name: bundle.name, stamp: bundle.stamp)
         let tryDone = MonotonicInstant.now
-        let planner: ModelPlanner, engine: any Engine
-        do throws(EngineError) {
-            engine = if let engine = configuration.engine { engine } else { try DefaultEngine.shared() }
-            planner = ModelPlanner(
-                file: try engine.read(configuration.source(bundle.source)), limits: configuration.imageLimits)
-        } catch {
-            if error.kind == .noThreads { throw .engine(error) }
-            let problem = BundleProblem(path: bundle.manifest?.file ?? "", reason: error.message)
-            throw .invalidBundle(name: bundle.name, problems: error.problems.isEmpty ? [problem] : error.problems)
-        }
+        let (planner, engine) = try read(bundle, configuration)
         let derived = bundle.facts.map {
             FactPlanner(
                 facts: $0, inputs: planner.file.inputs, outputs: planner.file.outputs,
@@ -72,7 +63,7 @@ extension Model {
         } catch {
             throw .engine(error)
         }
-        // What was derived and does not fit is no mistake of the bundle's: the model is served as tensors, and says why.
+        // Derived facts that do not fit are not a mistake in the bundle: the model is served as tensors, with the reason.
         var provenance = derived?.provenance
         let observationProblems = bundle.manifest == nil ? ProblemList() : planner.problems
         let observations = (manifest?.observations ?? []).compactMap {
@@ -90,15 +81,9 @@ extension Model {
             limit: bundle.manifest?.runtime.batch ?? 1, bundle: bundle, plan: plan, engine: engine,
             configuration: configuration, instances: configuration.instances ?? compiled.optimalRequestCount)
         guard bundle.stamp.isCurrent else {
-            throw .invalidBundle(
-                name: bundle.name,
-                problems: [
-                    BundleProblem(
-                        path: "",
-                        reason:
-                            "its files changed while it was loaded: is it still being copied? Load it again when it is whole"
-                    )
-                ])
+            let reason =
+                "its files changed during the load: is it still being copied? Load it again when the copy is complete"
+            throw .invalidBundle(name: bundle.name, problems: [BundleProblem(path: "", reason: reason)])
         }
         var report = LoadReport()
         report.trial = tryDone.nanoseconds(since: start)
@@ -122,6 +107,21 @@ extension Model {
                 options: configuration.compile, execution: compiled.execution),
             configuration: configuration, loadReport: report)
         return Loaded(model: model, warmUp: warmUp)
+    }
+
+    /// Has the engine read a bundle's model file.
+    private static func read(
+        _ bundle: ModelBundle, _ configuration: ModelConfiguration
+    ) throws(InferenceError) -> (ModelPlanner, any Engine) {
+        do throws(EngineError) {
+            let engine = if let engine = configuration.engine { engine } else { try DefaultEngine.shared() }
+            let file = try engine.read(configuration.source(bundle.source))
+            return (ModelPlanner(file: file, limits: configuration.imageLimits), engine)
+        } catch {
+            if error.kind == .noThreads { throw .engine(error) }
+            let problem = BundleProblem(path: bundle.manifest?.file ?? "", reason: error.message)
+            throw .invalidBundle(name: bundle.name, problems: error.problems.isEmpty ? [problem] : error.problems)
+        }
     }
 }
 

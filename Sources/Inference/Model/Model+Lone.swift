@@ -4,7 +4,7 @@ package import SystemSupport
 
 /// Lone predictions: those that nothing else runs beside when they enter the engine.
 extension Model {
-    /// What is known of the variant that lone predictions run on; nil for a model that needs none.
+    /// The state of the variant for lone predictions; nil for a model without one.
     public var loneReport: LoneReport? { lone.report }
 
     /// Whether a variant is being compiled anywhere in this process: exit(3) would take away what the engine uses meanwhile.
@@ -21,7 +21,7 @@ extension Model {
     }
 
     /// A prediction has run. Where it is one of those that the variant would be of use for, that is compiled now, while requests
-    /// go on.
+    /// continue.
     /// - Parameter alone: whether nothing else was under way when the inference began.
     func considerLone(_ times: StageTimes, alone: Bool) {
         guard

@@ -39,7 +39,7 @@ extension Model {
     /// - Parameters:
     ///   - count: over how many it is averaged.
     ///   - resident: the bytes of this process in memory.
-    /// - Returns: nil where it is unknown.
+    /// - Returns: nil if it is unknown.
     package func bytesPerPrediction(
         count: Int, resident: () -> Int?
     ) async throws(InferenceError) -> Int? {

@@ -5,7 +5,7 @@ extension Model {
     /// What it can be asked to find in pictures, beside classes.
     package var tasks: [ObservationTask] { observations.map(\.output.task) }
 
-    /// The description of what it finds for a task; nil where it does not do it.
+    /// The description of what it finds for a task; nil if it does not do it.
     package func observationOutput(for task: ObservationTask) -> ObservationOutput? {
         observations.first { $0.output.task == task }?.output
     }
@@ -44,7 +44,7 @@ extension Model {
         }
     }
 
-    /// Why a model does not answer a request for a task, for those that can say so before a body is read; nil where it does.
+    /// Why a model does not answer a request for a task, for those that can say so before a body is read; nil if it does.
     package func refusal(of request: ObservationRequest) -> InferenceError? {
         do throws(InferenceError) {
             _ = try ObservationReader(self, request: request, options: PredictionOptions())

@@ -2,11 +2,11 @@ internal import FlowControl
 public import ImagePipeline
 internal import SystemSupport
 
-/// What a model would be shown of a picture.
+/// What a model would see of a picture.
 public struct PreprocessedImage: Sendable {
-    /// What is done to the picture, step by step.
+    /// The preprocessing steps.
     public let report: PreprocessingReport
-    /// What becomes of it.
+    /// The resulting tensor's specification.
     public let spec: ImageTensorSpec
     /// The tensor, exactly as the engine would read it.
     public let tensor: [UInt8]
@@ -63,9 +63,7 @@ extension Model {
             }
             return PreprocessedImage(report: report, spec: pipeline.spec, tensor: tensor)
         } catch {
-            if case .cancelled = error {
-                throw Task.isCancelled ? .cancelled(stage: .decode) : .deadlineExceeded(stage: .decode)
-            }
+            if case .cancelled = error { throw .stopped(at: .decode) }
             throw .image(error, input: input.description.name)
         }
     }

@@ -5,18 +5,17 @@ internal import SystemSupport
 
 /// The way of one prediction: a slot, the inputs, an infer request, the engine, the outputs.
 extension Model {
-    /// A place among what runs at once: the caller's own, or the next that is free before the deadline.
+    /// A slot: the caller's own, or the next that is free before the deadline.
     func admit(_ given: Slot?, until deadline: MonotonicInstant?) async throws(InferenceError) -> Slot {
         if let given { return given }
         do throws(AdmissionError) {
             return try await limiter.acquire(deadline: deadline)
         } catch {
-            if case .cancelled = error { throw .cancelled(stage: .queue) }
-            throw .refused(error)
+            throw InferenceError(ofQueue: error)
         }
     }
 
-    /// The end of what ``admit(_:until:)`` began: a place that is the caller's stays with the caller.
+    /// Releases a slot of ``admit(_:until:)``, unless it is the caller's own.
     func leave(_ slot: Slot, given: Slot?) {
         lastUse.store(MonotonicInstant.now.nanoseconds, ordering: .relaxed)
         if given == nil { slot.release() }
@@ -80,10 +79,7 @@ extension Model {
                 waited &+= room?.waited ?? 0
                 image = try filler.fill(filled.tensors[position], with: value, plan: input) ?? image
             } catch {
-                if case .image(.cancelled, _) = error {
-                    throw Task.isCancelled ? .cancelled(stage: .decode) : .deadlineExceeded(stage: .decode)
-                }
-                throw error
+                throw error.isStoppedDecoding ? .stopped(at: .decode) : error
             }
         }
         let prepared = MonotonicInstant.now
@@ -94,8 +90,7 @@ extension Model {
         do throws(AdmissionError) {
             pooled = try await takeRequest(until: options.deadline)
         } catch {
-            if case .cancelled = error { throw .cancelled(stage: .queue) }
-            throw .refused(error)
+            throw InferenceError(ofQueue: error)
         }
         defer { pooled.release() }
         let isAlone = PredictionsUnderWay.isOne
@@ -105,8 +100,7 @@ extension Model {
             try setInputs(of: pooled.request, to: filled.tensors)
             try await Self.infer(pooled.request, deadline: deadline)
         } catch {
-            guard error.kind == .cancelled else { throw InferenceError(ofRun: error) }
-            throw Task.isCancelled ? .cancelled(stage: .inference) : .deadlineExceeded(stage: .inference)
+            throw InferenceError(ofRun: error)
         }
         let inferred = MonotonicInstant.now
         times.inference = inferred.nanoseconds(since: started)
@@ -117,8 +111,8 @@ extension Model {
         return result
     }
 
-    /// Runs the model once on zeros, to show that it works. Takes no slot of ``limiter``: a model that is merely busy is
-    /// shown to work too, one after another with those that have one. Does nothing where an input's shape is open.
+    /// Runs the model once on zeros, to check that it works. Takes no slot of ``limiter``, so that it also works when the model
+    /// is busy; it then waits for an infer request. Does nothing if the shape of an input is open.
     public func canary() async throws(InferenceError) {
         guard hasZeros else { return }
         do throws(EngineError) {
@@ -240,10 +234,26 @@ extension Model {
 }
 
 extension InferenceError {
-    /// What an engine's error during a prediction is: the client's mistake, or the engine's failure.
+    /// An engine's error during a prediction: the client's mistake, the end of its patience, or the engine's failure.
     init(ofRun error: EngineError) {
         self =
-            error.kind == .invalidInput
-            ? .invalidInput(name: error.operation, reason: error.detail) : .engine(error)
+            switch error.kind {
+            case .cancelled: .stopped(at: .inference)
+            case .invalidInput: .invalidInput(name: error.operation, reason: error.detail)
+            default: .engine(error)
+            }
     }
+
+    /// Why there was no slot or no infer request.
+    init(ofQueue error: AdmissionError) {
+        self = if case .cancelled = error { .cancelled(stage: .queue) } else { .refused(error) }
+    }
+
+    /// What has stopped a stage that asks `isCancelled`: the task's end, or the deadline.
+    package static func stopped(at stage: Stage) -> InferenceError {
+        Task.isCancelled ? .cancelled(stage: stage) : .deadlineExceeded(stage: stage)
+    }
+
+    /// Whether a decoder stopped because it was asked to.
+    var isStoppedDecoding: Bool { if case .image(.cancelled, _) = self { true } else { false } }
 }

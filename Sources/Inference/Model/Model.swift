@@ -14,28 +14,28 @@ internal import SystemSupport
 /// let result = try await model.classification(of: EncodedImage(bytes), top: 3)
 /// ```
 public final class Model: Sendable {
-    /// What the model is, takes and gives.
+    /// The model's metadata, inputs and outputs.
     public let description: ModelDescription
-    /// How it was loaded.
+    /// The configuration that it was loaded with.
     public let configuration: ModelConfiguration
-    /// Who may hold a slot of this model.
+    /// Hands out the slots of this model.
     public let limiter: InFlightLimiter
-    /// What loading it was like.
+    /// The report of its load.
     public var loadReport: LoadReport { load.withLock { $0 } }
     let load: Mutex<LoadReport>
     /// When the last prediction ended, on CLOCK_MONOTONIC.
     let lastUse = Atomic<UInt64>(MonotonicInstant.now.nanoseconds)
-    /// What it has done since it was loaded.
+    /// Statistics since it was loaded.
     public var statistics: ModelStatistics { counted.withLock { $0 } }
     let counted = Mutex(ModelStatistics())
-    /// The infer requests: how many predictions can be in the engine at once.
+    /// The number of infer requests: predictions that can be in the engine at the same time.
     public var instances: Int { requests.count }
-    /// What `model.json` tells clients under `options`.
+    /// What `model.json` has for clients under `options`.
     public let options: JSONValue?
-    /// Where what is known of the model was read; nil where model.json says it.
+    /// The sources of the model's description; nil if it has a model.json.
     public let provenance: ModelProvenance?
 
-    /// Whether it takes one picture and tells classes; known from the start, because each request asks.
+    /// Whether it takes one picture and gives classes; computed once, because each request needs it.
     package let isImageClassifier: Bool
     /// What its files were like when they were read.
     let stamp: BundleStamp
@@ -44,7 +44,7 @@ public final class Model: Sendable {
     /// What its outputs say of a picture, where the bundle describes that.
     let observations: [ObservationPlan]
     let requests: RequestPool
-    /// The model once more, for several items in one inference; nil where the bundle does not ask for that.
+    /// The model once more, for several items in one inference; nil if the bundle does not ask for that.
     let batch: BatchVariant?
     let tensors: InputTensorPool
     /// The model once more, for predictions that nothing else runs beside.
@@ -109,7 +109,7 @@ public final class Model: Sendable {
         }
     }
 
-    /// For how long the model has had nothing to do; zero while it has.
+    /// How long the model has been idle; zero while it is in use.
     public var idleTime: Duration {
         let state = limiter.snapshot
         guard state.inFlight == 0, state.waiting == 0 else { return .zero }
@@ -205,7 +205,7 @@ public final class Model: Sendable {
     /// Classifies one picture.
     /// - Parameters:
     ///   - image: the encoded picture.
-    ///   - top: how many classes to tell, 1 or more.
+    ///   - top: how many classes to return, 1 or more.
     ///   - threshold: the minimum confidence of a class in the result.
     ///   - slot: a slot that the caller already holds; nil takes one for the time of the call.
     public func classification(
@@ -220,8 +220,8 @@ public final class Model: Sendable {
         }
     }
 
-    /// Runs the model once and blocks the calling thread until it has. For command-line programs and scripts; never for
-    /// a task, whose thread others need.
+    /// Runs the model once and blocks the calling thread until it is done. For command-line programs and scripts; never use it
+    /// in a task, because other tasks need its thread.
     public func prediction(
         from features: some FeatureProvider, options: PredictionOptions = PredictionOptions()
     ) throws(InferenceError) -> Prediction {
@@ -236,8 +236,8 @@ public final class Model: Sendable {
         return try box.wait().get()
     }
 
-    /// Runs the model once for each element, several at a time; one element's failure is that element's alone. Results
-    /// are in the order of the elements.
+    /// Runs the model once for each element, several in parallel. The failure of one element does not affect the others.
+    /// Results are in the order of the elements.
     public func predictions(
         from batch: [any FeatureProvider], options: PredictionOptions = PredictionOptions()
     ) async -> [Result<Prediction, InferenceError>] {

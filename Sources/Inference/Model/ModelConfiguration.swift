@@ -5,32 +5,32 @@ public import ImagePipeline
 public struct ModelConfiguration: Sendable, Equatable {
     /// The engine's device, hint, precision, threads, streams and cache.
     public var compile = CompileOptions()
-    /// Whether 8-bit weights with zero points may be rewritten so that the engine computes with them in integers. It counts on the
-    /// device CPU.
+    /// Whether 8-bit weights with zero points may be rewritten so that the engine computes with them in integers. Only used on
+    /// the device CPU.
     public var integerWeights = true
-    /// Infer requests: predictions inside the engine at once; nil takes what the engine thinks best.
+    /// Infer requests: parallel predictions inside the engine; nil uses the engine's recommendation.
     public var instances: Int?
-    /// Predictions that hold decoded inputs and outputs at once; nil takes the infer requests and half as many more, so
-    /// that the engine has work while the next pictures are decoded.
+    /// Predictions that may hold decoded inputs and outputs at the same time; nil is one and a half times the infer requests,
+    /// so that the engine has work while the next pictures are decoded.
     public var maxInFlight: Int?
     /// Predictions that may wait for a slot.
     public var queueCapacity = 256
-    /// How long one may wait for a slot.
+    /// The maximum wait for a slot.
     public var maxWait = Duration.seconds(30)
-    /// What happens when more come than may wait.
+    /// What happens when all slots are taken.
     public var overloadPolicy = OverloadPolicy.defer
-    /// Within what time a prediction must be done, by prediction of the wait, to be admitted under overload; zero bounds the
-    /// queue by its places and `maxWait` alone. See `LimiterConfiguration.overloadTarget`.
+    /// Under overload, the time within which a prediction must be expected to end to be admitted; zero bounds the queue by its
+    /// capacity and `maxWait` alone. See `LimiterConfiguration.overloadTarget`.
     public var overloadTarget = Duration.zero
     /// Limits of pictures.
     public var imageLimits = ImageLimits()
-    /// How long a lazy model without requests is kept; zero keeps it.
+    /// The time without requests after which a lazy model is unloaded; zero: never.
     public var idleUnload = Duration.zero
     /// Where the links of a bundle may lead.
     public var links = LinkPolicy.anywhere
-    /// Loads models elsewhere first, because some files end the process that reads them; nil trusts them all.
+    /// Loads models in a separate process first, because some files crash the process that reads them; nil loads them directly.
     public var trial: LoadTrial?
-    /// Whether lone predictions run on a variant with more threads, which is compiled when it is first of use.
+    /// Whether lone predictions run on a variant with more threads, which is compiled when it is first useful.
     public var lone = LonePolicy.never
     /// The engine; nil takes the built-in one.
     public var engine: (any Engine)? {

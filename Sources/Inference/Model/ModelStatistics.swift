@@ -1,10 +1,10 @@
-/// What a loaded model has done since it was loaded. Times are sums in nanoseconds.
+/// Statistics of a model since it was loaded. Times are sums in nanoseconds.
 public struct ModelStatistics: Sendable, Hashable {
-    /// A number of times, and how long they took together.
+    /// A count and its total time.
     public struct Total: Sendable, Hashable {
-        /// How often.
+        /// The count.
         public var count: UInt64 = 0
-        /// Nanoseconds in all.
+        /// Total nanoseconds.
         public var nanoseconds: UInt64 = 0
 
         /// Never.
@@ -16,11 +16,11 @@ public struct ModelStatistics: Sendable, Hashable {
         }
     }
 
-    /// Predictions that gave an answer, and those that did not (refused, cancelled, failed): from the call to its end.
+    /// Successful predictions, and others (refused, cancelled, failed), from the call to its end.
     public var success = Total(), failure = Total()
     /// The stages of the successful ones: waiting, filling the inputs, the engine, reading the outputs.
     public var queue = Total(), input = Total(), inference = Total(), output = Total()
-    /// What the engine has run, by the items of one inference, in the order in which they first came.
+    /// The engine's inferences by their number of items, in the order of their first use.
     public private(set) var batches: [Batch] = []
     /// When the last prediction ended, in nanoseconds of CLOCK_MONOTONIC; 0 for never.
     public var lastEnded: UInt64 = 0

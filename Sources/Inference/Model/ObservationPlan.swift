@@ -8,7 +8,7 @@ struct ObservationPlan: Sendable {
     let sources: [String: [Source]]
     /// The picture's tensor.
     let spec: ImageTensorSpec
-    /// Nil where shapes are known only after an inference.
+    /// Nil if shapes are known only after an inference.
     private(set) var decoder: Decoder?
 
     struct Source: Sendable {

@@ -78,7 +78,7 @@ struct ObservationReader: Sendable {
                     throw .engine(
                         EngineError(kind: .failure, operation: "read the model's answer", detail: error.message))
                 }
-                throw Task.isCancelled ? .cancelled(stage: .postprocess) : .deadlineExceeded(stage: .postprocess)
+                throw .stopped(at: .postprocess)
             }
         }
         var times = times
@@ -176,7 +176,7 @@ struct ObservationReader: Sendable {
 }
 
 extension AxisMap {
-    /// One axis of a mapping, for a tensor of so many pixels.
+    /// One axis of a mapping, for a tensor of the given number of pixels.
     init(_ axis: PictureMapping.Axis, side: Int) {
         let length = Double(axis.length)
         let start = min(max(axis.inverse(0), 0), length), end = min(max(axis.inverse(Double(side)), start), length)

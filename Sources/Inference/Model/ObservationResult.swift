@@ -40,9 +40,9 @@ package struct ObservationResult: Sendable {
         package let label: String
         package let confidence: Float
         package let box: PictureMap.Rectangle
-        /// Nil where the model gives none.
+        /// Nil if the model gives none.
         package let keypoints: [Point]?
-        /// Nil where the model gives none, or where the picture's masks would be too large.
+        /// Nil if the model gives none, or where the picture's masks would be too large.
         package let mask: RunLengths?
     }
 

@@ -2,13 +2,13 @@ internal import FlowControl
 public import ImagePipeline
 public import SystemSupport
 
-/// What a prediction is to do beside the model's own description.
+/// Options of a prediction.
 public struct PredictionOptions: Sendable {
-    /// Fits pictures in another way than the bundle says.
+    /// How pictures are fitted, if not as the bundle says.
     public var cropAndScale: CropAndScale?
-    /// Whether a picture's EXIF orientation is left alone.
+    /// Whether the EXIF orientation of a picture is ignored.
     public var ignoresOrientation = false
-    /// When the answer is worth nothing any more.
+    /// The deadline.
     public var deadline: MonotonicInstant?
 
     /// Whether arrays are the engine's own tensors: without the bundle's `quantize`, `dequantize` and `activation`.
@@ -28,17 +28,17 @@ public struct StageTimes: Sendable, Hashable {
     public var inference: UInt64 = 0
     /// From the model's tensors to boxes, masks, points; nothing for classes and plain tensors.
     public var postprocess: UInt64 = 0
-    /// The engine's threads where it was a lone prediction, on the variant for those; nil on the usual one.
+    /// The engine's threads if it ran on the variant for lone predictions; nil otherwise.
     public var loneThreads: Int?
 
     /// All of them.
     package var sum: UInt64 { queue &+ decode &+ inference &+ postprocess }
 
-    /// No time at all.
+    /// All zero.
     public init() {}
 }
 
-/// What a model gave.
+/// The result of a prediction.
 public struct Prediction: FeatureProvider {
     /// The outputs in the bundle's order.
     public let outputs: DictionaryFeatureProvider
@@ -56,11 +56,11 @@ public struct Prediction: FeatureProvider {
 
 /// One class with its confidence (Vision's `VNClassificationObservation`).
 public struct Classification: Sendable, Hashable {
-    /// The class's place in the output.
+    /// The class's index in the output.
     public let index: Int
     /// Its label.
     public let label: String
-    /// How sure the model is: what the output says after `dequantize` and `activation`.
+    /// The confidence: the value of the output after `dequantize` and `activation`.
     public let confidence: Float
 
     /// A class with its confidence.
@@ -71,7 +71,7 @@ public struct Classification: Sendable, Hashable {
     }
 }
 
-/// What a classifier gave for one picture.
+/// The classes of one picture.
 public struct ClassificationResult: Sendable {
     /// The classes, most confident first; equals in the order of their indexes.
     public let classifications: [Classification]

@@ -14,13 +14,13 @@ final class RequestPool: Sendable {
         count = requests.count
         self.loneThreads = loneThreads
         idle = Mutex(requests)
-        // Who waits here already holds a slot of the model's limiter, which bounds the wait: this queue never refuses.
+        // Waiters here already hold a slot of the model's limiter, which bounds the wait: this queue never refuses.
         turns = InFlightLimiter(
             configuration: LimiterConfiguration(
                 limit: requests.count, queueCapacity: max(waiters, 1), maxWait: .seconds(86_400), policy: .defer))
     }
 
-    /// A request for one inference; give it back with ``PooledRequest/release()``.
+    /// A request for one inference; release it with ``PooledRequest/release()``.
     /// - Throws: when the task is cancelled or the deadline passes meanwhile.
     func acquire(deadline: MonotonicInstant?) async throws(AdmissionError) -> PooledRequest {
         let slot = try await turns.acquire(deadline: deadline)
@@ -43,7 +43,7 @@ final class RequestPool: Sendable {
         return PooledRequest(request: request, slot: slot, pool: self)
     }
 
-    /// A request that belongs to its holder until it is given back.
+    /// A request that belongs to its holder until it is released.
     struct PooledRequest: Sendable {
         let request: any InferRequest
         fileprivate let slot: Slot

@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// Tells, once for each load of a model, that scores are no confidences: they leave 0 to 1, as logits do.
+/// Reports, once per load of a model, that scores are not confidences: they are outside 0 to 1, like logits.
 package final class ScoreWatch: Sendable {
     /// A closure that a lock holds by itself would be wrapped once more at each look.
     private struct Receiver: Sendable {
@@ -33,7 +33,7 @@ package final class ScoreWatch: Sendable {
     }
 
     /// Looks at all scores of an output.
-    /// - Returns: what there is to say of them; nil where they may be confidences. It is said then.
+    /// - Returns: the warning, which is also reported; nil if they may be confidences.
     func finding(in scores: UnsafeBufferPointer<Float>, output: String) -> String? {
         guard let least = scores.min(), let greatest = scores.max(), least < -Self.slack || greatest > 1 + Self.slack,
             !isTold.exchange(true, ordering: .relaxed)
@@ -47,8 +47,8 @@ package final class ScoreWatch: Sendable {
     }
 
     private static let advice =
-        ", so they are no confidences: where the model gives logits, \"activation\": \"softmax\" (one class is right) or \"sigmoid\" "
-        + "(several may be) at the output in model.json makes confidences of them"
+        ", so they are not confidences: if the model returns logits, set \"activation\": \"softmax\" (one class is right) or \"sigmoid\" "
+        + "(several may be) for the output in model.json"
 }
 
 extension Model {

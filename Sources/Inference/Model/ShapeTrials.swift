@@ -26,9 +26,9 @@ final class ShapeTrials: Sendable {
 
     /// Why a set of shapes cannot be used.
     enum Failure: Error {
-        /// The model does not take it.
+        /// The model does not accept the shapes.
         case refused(EngineError)
-        /// The task was cancelled, or the deadline passed, before the try.
+        /// The task was cancelled, or the deadline passed, before the attempt.
         case wait(AdmissionError)
     }
 

@@ -70,7 +70,7 @@ extension Model {
         // Inputs of open shape have no zeros to be made of: their first prediction is their warm-up.
         guard hasZeros, warmUp.runs > 0 else { return }
         let start = MonotonicInstant.now
-        // All are taken before the first is given back: the pool hands out first what came back last.
+        // All are taken before the first is released: the pool hands out first what came back last.
         var taken: [RequestPool.PooledRequest] = []
         defer { for pooled in taken { pooled.release() } }
         do throws(AdmissionError) {
@@ -108,7 +108,7 @@ extension Model {
     }
 
     /// Runs every infer request for batches once, with as many items as there may be: what compiles need not run, and the
-    /// first full batch is no time to learn of it.
+    /// first full batch is too late to find out.
     /// - Parameter item: the contents of the one input for each of the items; nil for zeros.
     private func warmUp(_ batch: BatchVariant, on item: [UInt8]?) async throws(InferenceError) {
         let wholes = try tensors(of: batch, count: batch.limit)

@@ -12,7 +12,7 @@ struct BundleFacts: Sendable {
     private(set) var classifiesPictures = false
     /// What it finds in pictures, beside classes.
     private(set) var tasks: [ObservationTask] = []
-    /// What the files were like; nil where the bundle could not be read.
+    /// What the files were like; nil if the bundle could not be read.
     private var stamp: BundleStamp?
 
     /// What is known of a bundle that cannot be read: nothing.

@@ -1,4 +1,4 @@
-/// Decides, from looks at the models' folders that are taken now and then, what has changed and come to rest.
+/// Decides, from looks at the models' folders that are taken regularly, what has changed and come to rest.
 ///
 /// An entry that is being copied looks different each time. One that differs from what was last acted upon, and looks the
 /// same as it did the time before, is acted upon. Entries are known by their paths; a stamp is what one looks like.

@@ -1,4 +1,21 @@
+internal import Synchronization
+
 extension ModelRepository {
+    /// Every version of every model, by name, versions ascending.
+    public var records: [ModelRecord] {
+        allVersions
+            .sorted { ($0.name, $0.order) < ($1.name, $1.order) }
+            .map(\.record)
+    }
+
+    /// The names of all models.
+    public var names: [String] { items.withLock { $0.keys.sorted() } }
+
+    /// Where the highest version of a model is: its folder or file.
+    package func location(of name: String) throws(InferenceError) -> String {
+        try highest(of: name).path
+    }
+
     /// The versions of one model, ascending.
     /// - Parameter version: leaves this one alone.
     /// - Throws: ``InferenceError/modelNotFound(name:known:)`` or ``InferenceError/versionNotFound(name:version:known:)``.

@@ -1,11 +1,9 @@
-internal import FlowControl
-internal import ImagePipeline
 internal import Synchronization
 public import SystemSupport
 
-/// The models of some folders, by name and version: finds them, loads them when they are wanted, and hands them out.
+/// The models of some folders, by name and version: finds them, loads them on demand, and gives access to them.
 ///
-/// Sendable and not an actor: asking for a model that is ready takes one short lock.
+/// Sendable and not an actor: getting a ready model takes one short lock.
 public final class ModelRepository: Sendable {
     /// Something that happened to a model, for the log and the metrics.
     public enum Event: Sendable {
@@ -13,10 +11,10 @@ public final class ModelRepository: Sendable {
         case loaded(name: String, version: String, report: LoadReport)
         /// A version has been compiled once more for lone predictions, or could not be, or that variant was released.
         case loneVariant(name: String, version: String, report: LoneReport)
-        /// A version could not be loaded; an older one of the same name goes on serving. The reason holds all problems of the
-        /// bundle, where it is the bundle's.
+        /// A version could not be loaded; an older one of the same name keeps serving. If the bundle is wrong, the reason has
+        /// all its problems.
         case failed(name: String, version: String, reason: String, problems: [BundleProblem] = [])
-        /// A version is served, though something looks like a mistake, which was seen when it was used.
+        /// A version is served, but something looks like a mistake.
         case advice(name: String, version: String, text: String)
         /// A version stays loaded in a reload: neither its files nor its configuration have changed.
         case unchanged(name: String, version: String)
@@ -24,7 +22,7 @@ public final class ModelRepository: Sendable {
         case leftAsItIs(name: String, version: String, why: String)
         /// A version stays unloaded in a reload: it was unloaded on request.
         case heldBack(name: String, version: String)
-        /// A new bundle in a watched folder is not whole: it is looked at again when it has changed.
+        /// A new bundle in a watched folder is incomplete: it is checked again when it has changed.
         case leftAlone(name: String, reason: String)
         /// A version is no longer loaded.
         case unloaded(name: String, version: String, why: String)
@@ -39,11 +37,11 @@ public final class ModelRepository: Sendable {
     }
     private let gate: LoadGate
     private let plan: Mutex<Plan>
-    private let onEvent: @Sendable (Event) -> Void
+    let onEvent: @Sendable (Event) -> Void
     private let scanner: RepositoryScanner
-    private let items = Mutex<[String: [ModelVersion]]>([:])
+    let items = Mutex<[String: [ModelVersion]]>([:])
     /// What `classify` without a name means, once that has been settled.
-    private let settledDefault = Mutex<String?>(nil)
+    let settledDefault = Mutex<String?>(nil)
     /// Held while the folders are looked through: of two that do so at once, the later one would put its own version in the
     /// place of one that the other has just made and begun to load.
     private let discovering = Mutex(())
@@ -51,7 +49,7 @@ public final class ModelRepository: Sendable {
     /// A repository of the models in some folders; nothing is read before ``discover()``.
     /// - Parameters:
     ///   - folders: where models are looked for; of two models with one name the first folder's counts.
-    ///   - named: models with a name of their own, which win over those of the folders.
+    ///   - named: models with their own name, which win over those of the folders.
     ///   - configuration: how models are loaded that do not say it themselves.
     ///   - defaultPolicy: when models are loaded that do not say it themselves.
     ///   - loadsAtOnce: loads that run at a time; the others wait.
@@ -91,7 +89,7 @@ public final class ModelRepository: Sendable {
         try discover(among: nil, leavingAlone: [], by: next) {
             self.gate.use(limit: loadsAtOnce)
             self.plan.withLock { $0 = next }
-            for item in self.items.withLock({ Array($0.values.joined()) }) {
+            for item in self.allVersions {
                 item.use(configuration, defaultPolicy: defaultPolicy)
             }
         }
@@ -136,7 +134,7 @@ public final class ModelRepository: Sendable {
     /// A folder of models that has become a bundle, because a model.json was put into it, would drop all that is served from
     /// it, though nothing of that is gone.
     private func refuseTakeOver(_ found: [RepositoryScanner.Found], of plan: Plan) throws(RepositoryError) {
-        let known = items.withLock { Array($0.values.joined()) }
+        let known = allVersions
         // What `model` names may become a bundle: its name stays the same.
         let named = Set(plan.named.map(\.name))
         for entry in found where entry.path == entry.folder && !named.contains(entry.name) {
@@ -177,7 +175,7 @@ public final class ModelRepository: Sendable {
         for item in look.dropped where item.unload() {
             onEvent(.unloaded(name: item.name, version: item.version, why: "\(item.path) is gone"))
         }
-        // What bundles say of themselves may have changed too, but for those that are being copied.
+        // What bundles say of themselves may have changed too, except for those that are being copied.
         for item in look.items.values.joined().filter({ !$0.isLeaving })
         where paths?.contains(item.path) ?? true && !others.contains(item.path) && item.unreadable == nil {
             item.readFacts()
@@ -249,20 +247,12 @@ public final class ModelRepository: Sendable {
         return Dictionary(stamps) { first, _ in first }
     }
 
-    /// Loads every model whose policy is `eager` and that is not loaded; failures are reported as events and states.
-    public func loadEager() async {
-        for item in items.withLock({ Array($0.values.joined()) }).sorted(by: { $0.name < $1.name })
-        where !isOutOfReach(item) && item.policy == .eager && item.isHighest(among: versions(of: item.name)) {
-            _ = try? await load(item)
-        }
-    }
-
     // MARK: Handing out
 
-    /// A model that is ready. A lazy one is loaded now; all who ask meanwhile wait for the one load.
+    /// A model that is ready. A lazy one is loaded first; concurrent callers wait for the same load.
     /// - Parameters:
     ///   - version: nil for the highest.
-    ///   - deadline: until when a load is waited for; it goes on after that, for the next who ask.
+    ///   - deadline: until when a load is waited for; it continues after that, for the next who ask.
     public func model(
         named name: String, version: String? = nil, deadline: MonotonicInstant? = nil
     ) async throws(InferenceError) -> Model {
@@ -276,275 +266,25 @@ public final class ModelRepository: Sendable {
         try find(name, version: version).readyModel
     }
 
-    /// The name of the model that `classify` without a name means: of the image classifiers that are ready, the first by
-    /// name, until it is settled. Where none is ready, the first that is being loaded or would be for a request: the first request waits for
-    /// it. Nil where there is none of these either.
-    public var defaultClassifier: String? {
-        if let settled = settledDefault.withLock({ $0 }), isDefault(settled) { return settled }
-        return first { $0.readyModel?.isImageClassifier ?? false }
-            ?? first { $0.facts.classifiesPictures && $0.isToCome }
-    }
+    // MARK: Versions
 
-    /// The same for models that find things: the one that a route without a name means.
-    package func defaultModel(for task: ObservationTask) -> String? {
-        first { $0.readyModel?.tasks.contains(task) ?? false } ?? first { $0.facts.tasks.contains(task) && $0.isToCome }
-    }
-
-    /// Of the image classifiers that cannot be asked, because they were unloaded or failed, the first by name.
-    package var unavailableClassifier: String? { first { $0.facts.classifiesPictures } }
-
-    /// The same for models that find things.
-    package func unavailableModel(for task: ObservationTask) -> String? { first { $0.facts.tasks.contains(task) } }
-
-    /// The first by name that has a version that fits.
-    private func first(_ fits: (ModelVersion) -> Bool) -> String? {
-        items.withLock { items in
-            // Asked by every request that names no model: no table is built for the answer.
-            var first: String?
-            for (name, versions) in items where first.map({ name < $0 }) ?? true {
-                if versions.contains(where: fits) { first = name }
-            }
-            return first
-        }
-    }
-
-    /// Whether a model may be the one that `classify` without a name means.
-    private func isDefault(_ name: String) -> Bool {
-        items.withLock { items in
-            items[name]?.contains {
-                $0.readyModel?.isImageClassifier ?? false
-                    || $0.facts.classifiesPictures && ($0.isToCome || $0.isComingBack)
-            } ?? false
-        }
-    }
-
-    /// From now on ``defaultClassifier`` stays the same, whatever models are added, as long as it can be asked.
-    /// - Returns: what it was before and is now, where it had to change.
-    @discardableResult
-    package func settleDefault() -> (before: String, now: String?)? {
-        let before = settledDefault.withLock { $0 }
-        let now = defaultClassifier
-        settledDefault.withLock { $0 = now ?? before }
-        guard let before, before != now else { return nil }
-        return (before, now)
-    }
-
-    /// Every version of every model, by name, versions ascending.
-    public var records: [ModelRecord] {
-        items.withLock { Array($0.values.joined()) }
-            .sorted { ($0.name, $0.order) < ($1.name, $1.order) }
-            .map(\.record)
-    }
-
-    /// The names of all models.
-    public var names: [String] { items.withLock { $0.keys.sorted() } }
-
-    /// Whether the models that must be ready are: ``missing(for:)`` is empty.
-    public func isReady(when condition: ReadyCondition = .all) -> Bool { missing(for: condition).isEmpty }
-
-    /// A model that keeps the whole from being ready.
-    public struct Missing: Sendable, Hashable {
-        /// Its name.
-        public let name: String
-        /// The state of its highest version; nil where there is no such model.
-        public let state: ModelState?
-    }
-
-    /// The models that must be ready and are not, by name.
-    ///
-    /// A lazy model that has not failed is ready: the first request loads it. A model that a client has unloaded is not waited
-    /// for, unless the condition names it.
-    public func missing(for condition: ReadyCondition) -> [Missing] {
-        items.withLock { items in
-            func highest(_ name: String) -> ModelVersion? {
-                items[name]?.filter { !$0.isLeaving }.max { $0.order < $1.order }
-            }
-            func isServing(_ name: String) -> Bool {
-                guard let highest = highest(name) else { return false }
-                return items[name]?.contains { $0.readyModel != nil } ?? false
-                    || highest.policy == .lazy && highest.isToCome
-            }
-            /// With the condition `all` the highest version counts. While it loads in the place of one whose files are gone, that
-            /// one answers.
-            func isUpToDate(_ name: String) -> Bool {
-                guard let highest = highest(name) else { return true }
-                return highest.policy == .lazy || highest.readyModel != nil || highest.isHeldBack
-                    || items[name]?.contains { $0.isLeaving && $0.readyModel != nil } ?? false
-            }
-            let missing: [String] =
-                switch condition {
-                case .all: items.keys.filter { !isUpToDate($0) }
-                case .any: items.keys.contains(where: isServing) ? [] : Array(items.keys)
-                case .models(let names): names.filter { !isServing($0) }
-                }
-            return missing.sorted().map { Missing(name: $0, state: highest($0)?.record.state) }
-        }
-    }
-
-    /// How busy the busiest model is: predictions that hold a slot or wait for one, over its slots. 0 where no model is ready.
-    package var utilization: Double {
-        let models = items.withLock { $0.values.joined().compactMap(\.readyModel) }
-        return models.map { model in
-            let limiter = model.limiter.snapshot
-            return Double(limiter.inFlight + limiter.waiting) / Double(max(1, limiter.limit))
-        }.max() ?? 0
-    }
-
-    // MARK: Loading by request
-
-    /// Reloads a model beside the old one and switches when it is ready; the old one finishes what it holds. One that was
-    /// unloaded is served again, with all its versions.
-    public func reload(_ name: String) async throws(InferenceError) {
-        // Not the one that answers: where the highest has failed, it is the one to be tried again.
-        let highest = try highest(of: name)
-        for item in versions(of: name) { item.release() }
-        _ = try await load(highest, again: true, bringsBack: true)
-    }
-
-    /// Reloads every version that is loaded, or should be, beside the old one; see ``reload(_:)``. One of which neither
-    /// files nor configuration have changed since it was loaded stays as it is; one whose last load failed is tried again.
-    /// What was unloaded on request stays so, and so do models whose files cannot be read now.
-    public func reloadAll() async { await reload { _ in true } }
-
-    /// The same for the versions at some places; those that are already loaded are not reported.
-    func reload(at paths: Set<String>) async {
-        await reload(tellsUnchanged: false) { item in
-            paths.contains(item.path) || item.unreadable.map { paths.contains($0.path) } ?? false
-        }
-    }
-
-    private func reload(tellsUnchanged: Bool = true, where isMeant: (ModelVersion) -> Bool) async {
-        for name in names {
-            let versions = versions(of: name)
-            for item in versions where isMeant(item) {
-                if item.isHeldBack {
-                    if tellsUnchanged { onEvent(.heldBack(name: name, version: item.version)) }
-                    continue
-                }
-                if isOutOfReach(item) { continue }
-                guard item.readyModel != nil || item.policy == .eager && item.isHighest(among: versions) else {
-                    item.forgetFailure()
-                    continue
-                }
-                if await item.isCurrent {
-                    if tellsUnchanged { onEvent(.unchanged(name: name, version: item.version)) }
-                } else {
-                    // A failure is an event, and the old model keeps serving.
-                    _ = try? await load(item, again: true)
-                }
-            }
-        }
-    }
-
-    /// Whether nothing can be loaded or reloaded because the files cannot be read, which is an event.
-    private func isOutOfReach(_ item: ModelVersion) -> Bool {
-        guard let reason = item.unreadable?.reason else { return false }
-        if item.readyModel != nil {
-            onEvent(.leftAsItIs(name: item.name, version: item.version, why: reason))
-        } else if item.standsForUnreadable, !item.isHeldBack {
-            onEvent(.failed(name: item.name, version: item.version, reason: reason, problems: []))
-        } else {
-            return item.standsForUnreadable
-        }
-        return true
-    }
-
-    /// Unloads all versions of a model: requests that it has accepted are finished, later ones are refused until it is
-    /// loaded again.
-    public func unload(_ name: String) throws(InferenceError) {
-        let versions = items.withLock { $0[name] ?? [] }
-        guard !versions.isEmpty else { throw .modelNotFound(name: name, known: names) }
-        for item in versions where item.unload(holdsBack: true) {
-            onEvent(.unloaded(name: item.name, version: item.version, why: "on request"))
-        }
-    }
-
-    /// Unloads lazy models that have had nothing to do for longer than they are kept; they are loaded again when they
-    /// are asked for. Releases variants for lone predictions where none come. To be called now and then.
-    public func unloadIdle() {
-        for item in items.withLock({ Array($0.values.joined()) }) {
-            if item.isIdle, item.unload() {
-                onEvent(.unloaded(name: item.name, version: item.version, why: "it was idle"))
-            }
-            item.readyModel?.releaseUnusedVariant()
-        }
-    }
-
-    /// Unloads up to so many lazy models, those idle for longest first, for another one that needs their threads, and waits until they
-    /// are released: the engine gives their threads to others only then. Returns whether there was one.
-    private func unloadIdlest(_ count: Int, for other: ModelVersion) async -> Bool {
-        let idle = items.withLock { Array($0.values.joined()) }
-            .filter { $0 !== other && $0.policy == .lazy }
-            .compactMap { item in item.readyModel.map { (item, $0.idleTime) } }
-            .filter { $0.1 > .zero }
-            .sorted { $0.1 > $1.1 }
-        var released: [Released] = []
-        for (item, _) in idle.prefix(count) {
-            let model = Released(item.readyModel)
-            guard item.unload() else { continue }
-            released.append(model)
-            let why = "it was idle, and there were no more threads for model \(other.name)"
-            onEvent(.unloaded(name: item.name, version: item.version, why: why))
-        }
-        // Requests that came meanwhile may hold one for long: then the next attempt decides.
-        for _ in 0..<100 where released.contains(where: { $0.model != nil }) {
-            try? await Task.sleep(for: .milliseconds(10))
-        }
-        return !released.isEmpty
-    }
-
-    /// A model that is to be released.
-    private struct Released: Sendable {
-        weak let model: Model?
-        init(_ model: Model?) { self.model = model }
-    }
-
-    /// How often ``unloadIdle()`` is worth a call: a process at rest should sleep.
-    package var idleInterval: Duration {
-        items.withLock { Array($0.values.joined()) }.contains(where: \.mayIdleOut) ? .seconds(1) : .seconds(10)
-    }
-
-    /// When any model last ended a prediction or was loaded; nil where none is loaded.
-    package var lastActivity: MonotonicInstant? {
-        items.withLock { Array($0.values.joined()) }.compactMap { $0.readyModel?.lastActivity }.max()
-    }
-
-    /// Releases what models keep for the next predictions: for when none come.
-    package func releaseMemory() {
-        for item in items.withLock({ Array($0.values.joined()) }) { item.readyModel?.releaseMemory() }
-        ImagePipeline.releaseMemory()
-    }
-
-    /// Where the highest version of a model is: its folder or file.
-    package func location(of name: String) throws(InferenceError) -> String {
-        try highest(of: name).path
-    }
+    /// Every version of every model, in no order.
+    var allVersions: [ModelVersion] { items.withLock { Array($0.values.joined()) } }
 
     /// The versions of a model, without those that only answer until they are replaced.
-    private func versions(of name: String) -> [ModelVersion] {
+    func versions(of name: String) -> [ModelVersion] {
         items.withLock { $0[name]?.filter { !$0.isLeaving } ?? [] }
     }
 
-    /// Unloads the versions that answered until this one was ready.
-    private func dropReplaced(by item: ModelVersion) {
-        let replaced = items.withLock { items -> [ModelVersion] in
-            guard let versions = items[item.name], versions.contains(where: { $0 === item }) else { return [] }
-            items[item.name] = versions.filter { !$0.isLeaving }
-            return versions.filter(\.isLeaving)
-        }
-        for old in replaced where old.unload() {
-            let why = "\(old.path) is gone; \(item.path) is served in its place"
-            onEvent(.unloaded(name: old.name, version: old.version, why: why))
-        }
-    }
-
-    private func highest(of name: String) throws(InferenceError) -> ModelVersion {
+    /// The highest of them, ready or not.
+    func highest(of name: String) throws(InferenceError) -> ModelVersion {
         guard let highest = versions(of: name).max(by: { $0.order < $1.order }) else {
             throw .modelNotFound(name: name, known: names)
         }
         return highest
     }
 
+    /// The version that answers a request: the highest that can, or the one that is named.
     private func find(_ name: String, version: String?) throws(InferenceError) -> ModelVersion {
         let versions = items.withLock { $0[name] ?? [] }
         let highest = try highest(of: name)
@@ -554,50 +294,11 @@ public final class ModelRepository: Sendable {
             let answers = highest.readyModel != nil || highest.policy == .lazy && !highest.hasFailed
             return answers ? highest : ready ?? highest
         }
-        // Two may tell the same version while one replaces the other.
+        // Two may have the same version while one replaces the other.
         let same = versions.filter { $0.version == version }
         guard let item = same.first(where: { $0.readyModel != nil }) ?? same.first else {
             throw .versionNotFound(name: name, version: version, known: versions.map(\.version))
         }
         return item
-    }
-
-    @discardableResult
-    private func load(
-        _ item: ModelVersion, again: Bool = false, bringsBack: Bool = false, deadline: MonotonicInstant? = nil
-    ) async throws(InferenceError) -> Model {
-        // The load itself reports how it went, not those who wait for it: all of them may be gone by then.
-        let makeRoom: @Sendable (Int) async -> Bool = { await self.unloadIdlest($0, for: item) }
-        let outcome = try await item.load(
-            again: again, bringsBack: bringsBack, deadline: deadline, makeRoom: makeRoom
-        ) {
-            self.report($0, of: item)
-        }
-        switch outcome.result {
-        case .success(let model): return model
-        case .failure(.modelNotReady(let name, let reason)): throw .modelNotReady(name: name, reason: reason)
-        case .failure(let error): throw .modelNotReady(name: item.name, reason: item.shown(error.message))
-        }
-    }
-
-    private func report(_ outcome: ModelVersion.Outcome, of item: ModelVersion) {
-        switch outcome.result {
-        case .success(let model):
-            let (name, version, onEvent) = (item.name, item.version, onEvent)
-            model.lone.whenChanged { onEvent(.loneVariant(name: name, version: version, report: $0)) }
-            onEvent(.loaded(name: item.name, version: item.version, report: model.loadReport))
-            model.scoreWatch.listen { [onEvent, name = item.name, version = item.version] text in
-                onEvent(.advice(name: name, version: version, text: text))
-            }
-            if outcome.isKept { dropReplaced(by: item) }
-            if !outcome.isKept {
-                let why = "it was unloaded while it was loading"
-                onEvent(.unloaded(name: item.name, version: item.version, why: why))
-            }
-        case .failure(let error):
-            var problems: [BundleProblem] = []
-            if case .invalidBundle(_, let all) = error { problems = all }
-            onEvent(.failed(name: item.name, version: item.version, reason: error.message, problems: problems))
-        }
     }
 }

@@ -1,10 +1,10 @@
-/// What a version of a model is doing.
+/// The state of a version of a model.
 public enum ModelState: Sendable, Hashable {
     /// It is being loaded.
     case loading
-    /// It answers.
+    /// It is ready.
     case ready
-    /// It is known and not loaded: it was unloaded, or is loaded when first asked for.
+    /// It is not loaded: it was unloaded, or is loaded by its first request.
     case unloaded
     /// It could not be loaded.
     case failed(reason: String)
@@ -26,13 +26,13 @@ public struct ModelRecord: Sendable {
     public let name: String
     /// The version.
     public let version: String
-    /// What it is doing.
+    /// Its state.
     public let state: ModelState
-    /// Whether it is loaded at start or when first asked for.
+    /// Whether it is loaded at start or by its first request.
     public let policy: LoadPolicy
     /// The model, where it is ready.
     public let model: Model?
-    /// Why it is not what its files or settings now say, where it is ready and could not be reloaded: the last load failed,
-    /// or the files cannot be read. Nil where all is well.
+    /// Why a ready version does not match its files or settings: the last reload failed, or the files cannot be read. Nil if it
+    /// matches.
     public let staleReason: String?
 }

@@ -17,7 +17,7 @@ final class ModelVersion: Sendable {
     let path: String
     /// The folder of models that it is in.
     let folder: String
-    /// The version of a numbered folder; others tell it themselves, and may tell another after a reload.
+    /// The version of a numbered folder; others contain it, and may have another one after a reload.
     let numbered: String?
     /// Whether this is not a model, but the place of a folder that could not be read when it was found: there is nothing to be
     /// loaded, and the reason is reported.
@@ -87,7 +87,7 @@ final class ModelVersion: Sendable {
     /// What the bundle says of itself; one that cannot be read says nothing.
     var facts: BundleFacts { state.withLock { $0.facts } }
 
-    /// Why the files could not be looked at the last time; nil where they could.
+    /// Why the files could not be looked at the last time; nil if they could.
     var unreadable: Unreadable? {
         get { state.withLock { $0.unreadable } }
         set {
@@ -200,8 +200,8 @@ final class ModelVersion: Sendable {
     /// - Parameters:
     ///   - again: whether files and configuration count as they are now, which those of a load under way may not be.
     ///   - bringsBack: whether the model is loaded although it was unloaded on request.
-    ///   - deadline: until when it is waited for; the load goes on after it.
-    ///   - makeRoom: unloads up to so many other models, where there are no more threads for this one; whether there were any.
+    ///   - deadline: until when it is waited for; the load continues after it.
+    ///   - makeRoom: unloads up to so many other models, if there are no more threads for this one; whether there were any.
     ///   - onEnd: receives the result of the load, if this call began it.
     /// - Throws: where the deadline has passed, or the calling task was cancelled, before the load was over.
     func load(
@@ -247,7 +247,7 @@ final class ModelVersion: Sendable {
             return .impossible(failure)
         }
         let configuration = state.configuration
-        // Not a child of the asking task: the load goes on when that client goes away, for the others who wait.
+        // Not a child of the asking task: the load continues when that client disconnects, for the others who wait.
         let load = Load()
         Task.detached {
             let result: Result<Model, InferenceError> = await self.gate.run {
@@ -274,7 +274,7 @@ final class ModelVersion: Sendable {
         return .begun(load)
     }
 
-    /// Takes in how a load went; tells whether there is a model that is kept.
+    /// Records the outcome of a load; returns whether there is a model to keep.
     private func settle(_ result: Result<Model, InferenceError>, _ configuration: ModelConfiguration) -> Bool {
         let (isKept, replaced) = state.withLock { state -> (Bool, Model?) in
             state.loading = nil
@@ -323,7 +323,7 @@ final class ModelVersion: Sendable {
     /// Whether the model is not ready, but loading, or would be loaded for a request. One that has failed is not waited for.
     var isToCome: Bool { state.withLock { $0.ready == nil && $0.failure == nil && !$0.isHeldBack } }
 
-    /// Whether the model has answered, was unloaded because nobody asked, and could not be loaded again the last time: the next
+    /// Whether the model has answered, was unloaded because it was idle, and could not be loaded again the last time: the next
     /// request tries, after a while.
     var isComingBack: Bool {
         state.withLock { state in

@@ -1,9 +1,9 @@
-/// A model that is served under a name of its own, from a path: a bundle, a bare model file, a folder that holds one of them, or
-/// numbered versions.
+/// A model that is served under an explicit name, from a path: a bundle, a bare model file, a folder that contains one of them,
+/// or numbered versions.
 public struct NamedModel: Sendable, Hashable {
-    /// What `/v1/models/NAME` and `/v2/models/NAME` answer to.
+    /// The NAME in `/v1/models/NAME` and `/v2/models/NAME`.
     public let name: String
-    /// The file or folder, which need not be there yet.
+    /// The file or folder, which need not exist yet.
     public let path: String
 
     /// A model at a path.
@@ -12,7 +12,7 @@ public struct NamedModel: Sendable, Hashable {
         self.path = path
     }
 
-    /// Reads `NAME=PATH`; nil where either is missing, or the name has a slash, a space or a control character.
+    /// Reads `NAME=PATH`; nil if either is missing, or the name has a slash, a space or a control character.
     package init?(parsing text: String) {
         guard let equals = text.firstIndex(of: "=") else { return nil }
         let name = text[..<equals], path = text[text.index(after: equals)...]
@@ -32,16 +32,16 @@ extension NamedModel {
     }
 }
 
-/// Which models must be ready for the whole to be ready.
+/// Which models must be ready for `/readyz`.
 public enum ReadyCondition: Sendable, Hashable {
     /// Every model that is loaded at start.
     case all
     /// One model at least.
     case any
-    /// These, by their names.
+    /// The models of these names.
     case models([String])
 
-    /// Reads `all`, `any`, or names. None means all; nil where `all` or `any` stands among names.
+    /// Reads `all`, `any`, or names. None means all; nil if `all` or `any` stands among names.
     package init?(_ words: [String]) {
         switch words {
         case [], ["all"]: self = .all

@@ -81,7 +81,7 @@ struct RepositoryLook {
         }
     }
 
-    /// Those that were known and are no more.
+    /// Those that were known and no longer exist.
     var dropped: [ModelVersion] {
         let kept = Set(items.values.joined().map(ObjectIdentifier.init))
         return known.values.joined().filter { !kept.contains(ObjectIdentifier($0)) }

@@ -14,7 +14,7 @@ internal import Glibc
 struct RepositoryScanner: Sendable {
     struct Found: Sendable, Hashable {
         let name: String
-        /// The version of a numbered folder; nil where the bundle itself tells.
+        /// The version of a numbered folder; nil if the bundle contains it.
         let version: String?
         let path: String
         /// The folder of models that it is in.
@@ -94,7 +94,7 @@ struct RepositoryScanner: Sendable {
         }
     }
 
-    /// All that a path of the command line stands for: what a model with a name of its own would serve there, or the models of a
+    /// All that a path of the command line stands for: what a model with its own name would serve there, or the models of a
     /// folder with several. Reads the place: blocks.
     func models(at model: NamedModel) -> [String] {
         let found = scan(model).map(\.path)
@@ -225,7 +225,7 @@ struct RepositoryScanner: Sendable {
 
 /// Why a models folder cannot be used.
 public struct RepositoryError: Error, Sendable, CustomStringConvertible {
-    /// A sentence a person can act on.
+    /// A message for the user.
     public let message: String
 
     init(message: String) { self.message = message }

@@ -1,10 +1,9 @@
 internal import Dispatch
 internal import Synchronization
 
-/// Looks at a repository's folders now and then, and takes in what has changed once it is whole and at rest.
+/// Checks a repository's folders regularly, and loads what has changed once it is complete and no longer changes.
 ///
-/// Looking is apart from taking in, so that the one who owns the repository can do the latter when nothing else is being
-/// loaded.
+/// Checking is separate from loading, so that the owner of the repository can load when nothing else is being loaded.
 public final class RepositoryWatcher: Sendable {
     private let repository: ModelRepository
     private let state: Mutex<State>

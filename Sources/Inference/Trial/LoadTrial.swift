@@ -1,22 +1,22 @@
 internal import FoundationEssentials
 internal import Synchronization
 
-/// Loads models somewhere else before they are loaded into this process.
+/// Loads models in a separate process before they are loaded into this one.
 ///
 /// Engines read files of many formats in C++, and some files that no training ever wrote make them crash, run for ever, or
 /// ask for all memory there is. A model that has not been loaded here before is therefore first loaded where that does
 /// no harm; files that passed are remembered as long as they stay what they are.
 public final class LoadTrial: Sendable {
-    /// How it went elsewhere.
+    /// The outcome of a trial.
     public enum Outcome: Sendable {
         /// The model was loaded and has run.
         /// - Parameter compiledAnew: whether it was compiled, rather than found in the cache.
         case good(compiledAnew: Bool)
-        /// The bundle or its file is not one that can be served.
+        /// The bundle or its file cannot be served.
         case refused([BundleProblem])
-        /// It never came back: a sentence that says how it ended.
+        /// The process ended without an outcome; with the way it ended.
         case lost(String)
-        /// It could not be tried: why.
+        /// It could not be tried; with the reason.
         case impossible(String)
     }
 
@@ -40,7 +40,7 @@ public final class LoadTrial: Sendable {
     }
 
     /// Tries a bundle or model file if it is not known. Blocks.
-    /// - Returns: nil where nothing had to be done.
+    /// - Returns: nil if nothing had to be done.
     func run(_ path: String, name: String, stamp: BundleStamp) throws(InferenceError) -> Report? {
         let identity = stamp.identity
         if known.contains(path, identity: identity) { return nil }

@@ -2,7 +2,7 @@ package import HTTPWire
 
 /// Decides whether a request may pass, by its bearer token (RFC 6750).
 package struct AccessControl: Sendable {
-    /// Nil where no tokens are asked for.
+    /// Nil if no tokens are asked for.
     private let entries: [TokenFile.Entry]?
 
     /// Everybody may do everything.
@@ -27,7 +27,7 @@ package struct AccessControl: Sendable {
                 .unauthorized, "the Authorization field is not of the form \"Bearer TOKEN\"")
         }
         let given = Array(parts[1].utf8)
-        // Every token is compared, whichever fits: the time tells neither which nor how much of it.
+        // Every token is compared, even after a match: the time reveals neither which one matches nor how much of it.
         var classes: Set<AccessClass> = []
         var isKnown = false
         for entry in entries where Self.isEqual(given, entry.token) {

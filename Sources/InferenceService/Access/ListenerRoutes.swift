@@ -1,8 +1,8 @@
 internal import HTTPWire
 
-/// Which routes a listener has: the option `routes` of `listen`. Metrics and administration can so have a port of their own.
+/// Which routes a listener has: the option `routes` of `listen`. Metrics and administration can so have their own port.
 package struct ListenerRoutes: Sendable {
-    /// By listener; nil where it has all routes.
+    /// By listener; nil if it has all routes.
     let classes: [Set<AccessClass>?]
 
     /// Every listener has all routes.

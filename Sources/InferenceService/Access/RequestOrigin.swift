@@ -4,7 +4,7 @@ package import HTTPWire
 /// Where a request comes from: a program on this machine, or a proxy or a web page that only seems to be one.
 ///
 /// Any web page that is open on this machine can send simple requests to it, and have its own name lead here (DNS rebinding). Such
-/// requests tell who sends them: `Origin` and `Sec-Fetch-Site` (Fetch, section 3.2; Fetch Metadata), and the name in `Host`.
+/// requests identify their sender: `Origin` and `Sec-Fetch-Site` (Fetch, section 3.2; Fetch Metadata), and the name in `Host`.
 package struct RequestOrigin {
     let head: RequestHead
     /// The peer, as ``HTTPRequest/remote`` has it.
@@ -33,7 +33,7 @@ package struct RequestOrigin {
         }
     }
 
-    /// Why the request does not count as one from this machine; nil where it does.
+    /// Why the request does not count as one from this machine; nil if it does.
     /// - Parameters:
     ///   - names: names of this machine, beside `localhost`.
     ///   - listen: the addresses that are listened on: what stands for a host in them is one of this machine too.

@@ -18,7 +18,7 @@ extension ServiceError {
     /// 400: the request is not what the route takes.
     static func badRequest(_ message: String) -> ServiceError { ServiceError(.badRequest, message) }
 
-    /// The error of a prediction whose inputs have names: where a picture cannot be used, it tells which input's.
+    /// The error of a prediction whose inputs have names: where a picture cannot be used, it names the input.
     init(ofInput error: InferenceError) {
         self.init(error)
         if case .image(_, let input?) = error { self = prefixed("input \"\(input)\": ") }

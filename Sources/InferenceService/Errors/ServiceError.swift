@@ -9,7 +9,7 @@ internal import JSON
 package struct ServiceError: Error, Sendable {
     /// The code of the JSON error body.
     package let code: ErrorCode
-    /// A sentence that a person can act on.
+    /// A message for the user.
     package let message: String
     /// Seconds after which trying again may help: sent with every 503, whichever layer it comes from.
     package let retryAfter: Int?
@@ -55,7 +55,7 @@ package struct ServiceError: Error, Sendable {
         case .refused(let error): self.init(error)
         case .deadlineExceeded: self.init(.deadlineExceeded, message)
         case .cancelled(let stage):
-            // This answer is not read: the client is gone, or the daemon ends.
+            // This answer is not read: the client has disconnected, or the daemon ends.
             self.init(.shuttingDown, message, retryAfter: 1, label: "cancelled_\(stage.rawValue)")
         case .engine: self.init(.internal, message, label: "engine")
         }

@@ -1,6 +1,11 @@
-/// Why the daemon cannot start: a sentence that says what to do.
+/// Why the daemon or a command cannot start: a sentence that says what to do.
 package struct StartupError: Error, CustomStringConvertible {
     package let description: String
+    /// Whether the settings are wrong, as opposed to the machine, the files or the models that they name.
+    package let isConfiguration: Bool
 
-    package init(_ description: String) { self.description = description }
+    package init(_ description: String, isConfiguration: Bool = false) {
+        self.description = description
+        self.isConfiguration = isConfiguration
+    }
 }

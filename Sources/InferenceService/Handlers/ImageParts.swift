@@ -1,7 +1,7 @@
 internal import HTTPServer
 internal import HTTPWire
 
-/// What a `multipart/form-data` body holds: its pictures, and the parameters that stand beside them. Pictures are not copied.
+/// What a `multipart/form-data` body holds: its pictures and its parameters. Pictures are not copied.
 ///
 /// A picture is a part named `image` or `file`, or the only part with a file's name. A text part named like a query parameter
 /// means the same as in the query (`curl -F image=@cat.jpg -F top=3`); other text parts are ignored, as forms have them.
@@ -29,7 +29,7 @@ struct ImageParts {
     /// - Parameters:
     ///   - most: how many pictures there may be.
     ///   - parameters: the names of the parameters that the route has.
-    /// - Returns: nil where the body is not a form with parts.
+    /// - Returns: nil if the body is not a form with parts.
     static func of(_ request: HTTPRequest, most: Int, parameters: [String]) throws(ServiceError) -> ImageParts? {
         let boundary: [UInt8]?
         do throws(WireError) {
@@ -43,7 +43,7 @@ struct ImageParts {
     }
 
     private init(_ body: HTTPBody, boundary: [UInt8], most: Int, names: [String]) throws(ServiceError) {
-        // Text that is no parameter is not kept, so that the parts that are kept are few.
+        // Only text parts that are parameters are kept, so that there are few of them.
         var pictures: [Part] = [], others: [Part] = [], parameters: [(name: String, value: String)] = []
         var part: Part?
         var count = 0, problem: ServiceError?

@@ -57,7 +57,7 @@ package final class CompiledModelsLimit: Sendable {
         guard let obstacle else { return reported.withLock { $0 = [] } }
         guard reported.withLock({ $0.insert(obstacle).inserted }) else { return }
         log.warning(
-            "model \(name) was compiled, and could not be kept in \(folder) (cache_dir): \(obstacle); models are compiled at every "
+            "model \(name): cannot cache the compiled model in \(folder) (cache_dir): \(obstacle); models are compiled at every "
                 + "start until that is fixed")
     }
 }

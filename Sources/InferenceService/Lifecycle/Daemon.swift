@@ -64,9 +64,11 @@ package enum Daemon {
         let compiledModels = CompiledModelsLimit(plan, log: log)
         // All problems are reported at once, not one per start.
         var problems: [String] = []
+        var areSettingsWrong = false
         func attempt<Value>(_ work: () throws -> Value) -> Value? {
             do { return try work() } catch {
                 problems.append("\(error)")
+                if let error = error as? StartupError, error.isConfiguration { areSettingsWrong = true }
                 return nil
             }
         }
@@ -75,7 +77,7 @@ package enum Daemon {
         let listen = attempt { try ListenPlan(settings.listen, passed: .current) }
         let trusted = attempt { try TrustedProxies.configured(by: settings) }
         guard let repository = found, let access, let listening = listen, let proxies = trusted else {
-            throw StartupError(problems.joined(separator: "\nocelli: "))
+            throw StartupError(problems.joined(separator: "\nocelli: "), isConfiguration: areSettingsWrong)
         }
         let live = LiveSettings(settings: settings, access: access)
         let service = Service(
@@ -123,7 +125,7 @@ package enum Daemon {
     private static func repository(
         of plan: ServicePlan, compiledModels: CompiledModelsLimit, metrics: ServiceMetrics, log: Log
     ) throws -> ModelRepository {
-        try plan.checkModels()
+        try plan.settings.checkModels()
         let repository = ModelRepository(
             folders: plan.folders, named: plan.named, configuration: plan.servingConfiguration,
             defaultPolicy: plan.loadPolicy, loadsAtOnce: plan.settings.maxLoads
@@ -185,22 +187,11 @@ extension AccessControl {
     static func configured(by settings: Settings, log: Log) throws(StartupError) -> AccessControl {
         guard !settings.tokensFile.isEmpty else { return .open }
         let file = TokenFile(path: settings.tokensFile)
-        guard file.problems.isEmpty else { throw StartupError(file.problems.joined(separator: "; ")) }
+        guard file.problems.isEmpty else {
+            throw StartupError(file.problems.joined(separator: "; "), isConfiguration: true)
+        }
         for warning in file.warnings { log.warning(warning) }
         return AccessControl(file)
-    }
-}
-
-extension TrustedProxies {
-    /// What the settings ask for.
-    static func configured(by settings: Settings) throws(StartupError) -> TrustedProxies {
-        let wrong = settings.trustedProxies.filter { TrustedProxies([$0]) == nil }
-        guard wrong.isEmpty, let proxies = TrustedProxies(settings.trustedProxies) else {
-            throw StartupError(
-                "\(wrong.map { "\"\($0)\"" }.joined(separator: ", ")): expected an address, a network such as 10.0.0.0/8, or "
-                    + "unix (trusted_proxies)")
-        }
-        return proxies
     }
 }
 

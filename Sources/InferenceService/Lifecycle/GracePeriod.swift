@@ -6,7 +6,7 @@ enum GracePeriod {
     /// The variable.
     static let variable = SettingsLoader.graceVariable
 
-    /// Says that a drain can take longer than the process has; nil where it cannot, or no time is stated.
+    /// Says that a drain can take longer than the process has; nil if it cannot, or no time is stated.
     static func warning(_ settings: Settings, environment: [String: String]) -> String? {
         guard let text = environment[variable] else { return nil }
         guard let grace = Units.parseDuration(text) else {

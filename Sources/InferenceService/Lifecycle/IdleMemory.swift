@@ -11,7 +11,7 @@ package struct IdleMemory: Sendable {
 
     package init() {}
 
-    /// - Parameter lastActivity: when a prediction last ended, or a model was loaded; nil where no model is loaded.
+    /// - Parameter lastActivity: when a prediction last ended, or a model was loaded; nil if no model is loaded.
     package mutating func isToBeReleased(lastActivity: MonotonicInstant?, now: MonotonicInstant) -> Bool {
         let activity = lastActivity ?? MonotonicInstant(nanoseconds: 0)
         guard activity != released, now >= activity + Self.rest else { return false }

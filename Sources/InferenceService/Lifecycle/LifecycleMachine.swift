@@ -29,7 +29,7 @@ package struct LifecycleMachine: Sendable {
         case terminate
         /// Everything is answered, or the time for it is up: the exit status.
         case drained(Int32)
-        /// The daemon cannot go on.
+        /// The daemon cannot continue.
         case failed(String)
     }
 
@@ -71,7 +71,7 @@ package struct LifecycleMachine: Sendable {
             return [.announce] + reloadIfWanted()
         case (.reload, .draining): return []
         case (.reload(let scope), _):
-            // Who reads everything reads the rest too.
+            // A reload of everything includes the rest.
             if scope == .everything { wanted = [] }
             if !wanted.contains(.everything), !wanted.contains(scope) { wanted.append(scope) }
             return phase == .serving ? reloadIfWanted() : []
@@ -84,7 +84,7 @@ package struct LifecycleMachine: Sendable {
         case (.drained(let status), _):
             phase = .ended
             return [.end(status, isLoading: isLoading)]
-        // The drain's own end tells how it went.
+        // The end of the drain reports the result.
         case (.failed, .draining): return []
         case (.failed(let reason), _):
             phase = .ended

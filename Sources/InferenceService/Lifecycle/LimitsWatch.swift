@@ -30,7 +30,7 @@ package final class LimitsWatch: Sendable {
     func use(_ plan: ServicePlan) {
         let next = LimitsReport(plan).rows
         for (row, before) in changes(to: next) {
-            log.notice("limits: \(row.name) is \(row.value) now, and was \(before): \(row.reason)")
+            log.notice("limits: \(row.name) changed from \(before) to \(row.value): \(row.reason)")
         }
         rows.withLock { $0 = next }
         DecodeBudget.shared.use(total: plan.decodeBudget.value)

@@ -10,7 +10,7 @@ internal import Settings
 package struct ListenPlan: Sendable, Hashable {
     /// What to listen on.
     package let listeners: [ListenerConfiguration]
-    /// The routes of each listener; nil where it has all.
+    /// The routes of each listener; nil if it has all.
     package let routes: [Set<AccessClass>?]
     /// The addresses of `listen` that passed sockets have taken the place of.
     package let replaced: [String]
@@ -52,18 +52,21 @@ package struct ListenPlan: Sendable, Hashable {
                     + "systemd, optionally followed by ?routes=infer,read,admin, ?proxy=v1 or ?proxy=v2 (listen)")
         }
         let isReplaced = !passed.sockets.isEmpty && !namesPassed
+        if listen.isEmpty, !isReplaced {
+            problems.append("no address to listen on: set HOST:PORT or unix:PATH (listen)")
+        }
         if isReplaced, !withOptions.isEmpty {
             problems.append(
-                "passed sockets take the place of \(withOptions.joined(separator: ", ")), and would have other routes: give them "
-                    + "theirs, \"systemd:NAME?routes=...\" (listen)")
+                "the passed sockets would replace \(withOptions.joined(separator: ", ")) without the options: set them with "
+                    + "\"systemd:NAME?routes=...\" (listen)")
         }
-        guard problems.isEmpty else { throw StartupError(problems.joined(separator: "; ")) }
+        guard problems.isEmpty else { throw StartupError(problems.joined(separator: "; "), isConfiguration: true) }
         self.listeners = isReplaced ? [ListenerConfiguration(.systemd)] : listeners
         self.routes = isReplaced ? [nil] : routes
         replaced = isReplaced ? listen : []
     }
 
-    /// The address that was probably meant by something that is none: a port or a host alone, a URL, a path, an IPv6 address without
+    /// The address that an invalid one probably stands for: a port or a host alone, a URL, a path, an IPv6 address without
     /// brackets.
     private static func meant(by text: String) -> String? {
         var text = text
@@ -90,8 +93,8 @@ package struct ListenPlan: Sendable, Hashable {
         return ListenerAddress(parsing: candidate) == nil ? nil : candidate
     }
 
-    /// Reads an address, and the options `routes` and `proxy` behind it; a Unix-domain socket has others beside these. Nil where
-    /// it is no address.
+    /// Reads an address, and the options `routes` and `proxy` behind it; a Unix-domain socket has others beside these. Nil if
+    /// it is not an address.
     private static func listener(
         _ text: String
     ) throws(StartupError) -> (ListenerConfiguration, routes: Set<AccessClass>?)? {

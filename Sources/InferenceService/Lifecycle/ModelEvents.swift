@@ -64,9 +64,9 @@ enum ModelEvents {
                 "model \(model): lone requests use \(variant.threads) threads: compiled for them in \(time) ms "
                     + "(\(variant.isCached ? "from the cache of compiled models" : "not cached"))")
         case .notCompiled:
-            log.info("model \(model): what was compiled for lone requests is released, since none come")
+            log.info("model \(model): released what was compiled for lone requests: there have been none")
         case .failed(let reason):
-            log.warning("model \(model): lone requests run as all others do: \(reason)")
+            log.warning("model \(model): lone requests run like all others: \(reason)")
         case .compiling: break
         }
     }

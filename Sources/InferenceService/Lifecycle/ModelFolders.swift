@@ -3,7 +3,7 @@ internal import Glibc
 
 /// Where things are by default.
 package enum ModelFolders {
-    /// The folder of the models that came with Ocelli: beside an installation's or a checkout's binary; nil where there is
+    /// The folder of the models that came with Ocelli: beside an installation's or a checkout's binary; nil if there is
     /// none.
     package static var embedded: String? {
         let folder = executableFolder
@@ -16,7 +16,7 @@ package enum ModelFolders {
         return candidates.first { FileManager.default.fileExists(atPath: $0) }.map(resolved)
     }
 
-    /// Where compiled models are kept by default; nil where there is none.
+    /// Where compiled models are kept by default; nil if there is none.
     package static func cache(environment: [String: String]) -> String? {
         if let folder = environment["CACHE_DIRECTORY"]?.split(separator: ":").first, !folder.isEmpty {
             return String(folder)

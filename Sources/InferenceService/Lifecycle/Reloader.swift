@@ -80,7 +80,7 @@ package struct Reloader: Sendable {
         }
         switch result {
         case .failure(let error):
-            log.error("limits have changed, and cannot be followed: \(error) (it will be retried)")
+            log.error("the limits have changed and could not be applied: \(error) (will be retried)")
         case .success(let plan):
             limits.use(plan)
             await repository.reloadAll()
@@ -112,7 +112,7 @@ package struct Reloader: Sendable {
             let (wanted, ignored) = SettingsTable.merge(try source(), into: current)
             let access = try AccessControl.configured(by: wanted, log: log)
             let plan = ServicePlan(settings: wanted, environment: environment)
-            try plan.checkModels()
+            try wanted.checkModels()
             try reconfigure(plan)
             return .success(Next(plan: plan, access: access, ignored: ignored))
         } catch {

@@ -69,6 +69,6 @@ final class RepositoryWatch: Sendable {
     }
 
     private func complain(_ error: RepositoryError) {
-        log.warning("\(error.message) (it will be retried)", repeating: "repository_poll")
+        log.warning("\(error.message) (will be retried)", repeating: "repository_poll")
     }
 }

@@ -5,12 +5,12 @@ internal import SystemSupport
 /// Tells the service manager how the daemon does: sd_notify(3), without its library.
 ///
 /// Messages are datagrams of `NAME=value` lines to the socket that `$NOTIFY_SOCKET` names. Where there is none, nothing is
-/// sent; where sending fails, the daemon goes on: it serves with and without a service manager. Nor does it wait for long
+/// sent; where sending fails, the daemon continues: it serves with and without a service manager. Nor does it wait for long
 /// where the receiver does not read, whose queue in the kernel holds only so many.
 struct ServiceManager: Sendable {
     /// The socket's path, or nil; a leading `@` stands for the abstract namespace.
     private let socketPath: String?
-    /// How often the watchdog must hear of the daemon at least; nil where there is no watchdog.
+    /// How often the watchdog must hear of the daemon at least; nil if there is no watchdog.
     let watchdogInterval: Duration?
 
     init(environment: [String: String]) {

@@ -68,22 +68,6 @@ package struct ServicePlan {
     /// The interval of ``RepositoryWatch`` in seconds; 0 never looks.
     var repositoryPoll: Double { settings.repositoryPoll ?? (named.isEmpty ? 0 : 1) }
 
-    /// - Throws: everything that is wrong with the settings about models.
-    package func checkModels() throws(StartupError) {
-        var problems = settings.model.filter { NamedModel(parsing: $0) == nil }.map {
-            "\"\($0)\" (model): expected NAME=PATH, with a NAME without spaces and slashes"
-        }
-        for (name, places) in Dictionary(grouping: named, by: \.name).sorted(by: { $0.key < $1.key })
-        where places.count > 1 {
-            problems.append(
-                "the model name \"\(name)\" is given to \(places.map(\.path).joined(separator: " and to ")) (model)")
-        }
-        if ReadyCondition(settings.readyWhen) == nil {
-            problems.append("\"all\" and \"any\" stand alone, without names of models (ready_when)")
-        }
-        guard problems.isEmpty else { throw StartupError(problems.joined(separator: "; ")) }
-    }
-
     /// How models are loaded that this process then serves: as ``modelConfiguration``, and tried before.
     package var servingConfiguration: ModelConfiguration {
         var configuration = modelConfiguration
@@ -104,7 +88,7 @@ package struct ServicePlan {
 
     /// Threads of a lone request, where no number is configured.
     var loneThreads: Derived<Int> {
-        Derived(settings.threads ?? sizing.inferenceThreads.value, because: "all threads: nothing else uses them then")
+        Derived(settings.threads ?? sizing.inferenceThreads.value, because: "all threads: no other request uses them")
     }
 
     private var trial: LoadTrial {
@@ -136,7 +120,7 @@ package struct ServicePlan {
             attempt: { child.attempt($0) })
     }
 
-    /// What a service manager tells one process, and that process alone.
+    /// What a service manager sets for one process only.
     private static let notForChildren: Set<String> = [
         "NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC", "LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES",
     ]

@@ -2,7 +2,7 @@ internal import CSystem
 internal import Glibc
 internal import SystemSupport
 
-/// Receives signals on a thread of its own, from a signalfd(2).
+/// Receives signals on its own thread, from a signalfd(2).
 ///
 /// The signals are blocked in every thread and keep their dispositions: one that comes at any moment stays pending in the
 /// kernel until it is read, and none is lost. Signals of one kind do not queue: several that come before the first is read

@@ -35,7 +35,7 @@ struct StartupSummary {
         let allowed = plan.resources.threads
         if wanted + Self.ownThreads > allowed.value {
             log.warning(
-                "\(eagerModels) models are loaded at start and take about \(wanted) threads, more than there may be "
+                "\(eagerModels) models are loaded at start and take about \(wanted) threads, more than the limit "
                     + "(\(allowed.reason)): raise the limit (TasksMax in the unit), set streams to 1, or load models when they "
                     + "are asked for (load, idle_unload)")
         }

@@ -3,12 +3,12 @@ internal import FoundationEssentials
 internal import Inference
 package import Settings
 
-/// What a process does that was started to try a model: loads it as the daemon would, runs it, and tells.
+/// What a process does that was started to try a model: loads it as the daemon would, runs it, and reports the result.
 package enum TrialRun {
     /// The name of the subcommand; not for people, and not in `ocelli help`.
     package static let command = ChildTrial.command
 
-    /// Loads the model at a path and gives the line that tells how it went.
+    /// Loads the model at a path and returns the line that reports the result.
     /// - Parameters:
     ///   - parent: the process that wants to know; without it, this one ends.
     ///   - seconds: when the system ends this process, should the parent not see it any more.
@@ -17,7 +17,7 @@ package enum TrialRun {
         _ path: String, parent: Int32, seconds: UInt32, memory: UInt64, settings: Settings
     ) async throws -> String {
         // Best effort: a sandbox may forbid one or the other, and a trial with fewer bounds is better than none.
-        // Who started this process watches what it takes. The limit of the system's own counts address space, which models reserve and
+        // The parent process watches the memory that this one takes. The limit of the system's own counts address space, which models reserve and
         // do not use: it is only there for what comes all at once.
         let (most, overflow) = memory.multipliedReportingOverflow(by: 4)
         _ = csys_confine(parent, seconds, overflow ? 0 : most)

@@ -12,7 +12,7 @@ struct Watchdog: Sendable {
     let metrics: ServiceMetrics
     let log: Log
 
-    /// Goes on until the calling task is cancelled. Returns at once where there is no watchdog.
+    /// Goes on until the calling task is cancelled. Returns at once if there is no watchdog.
     func run() async {
         guard let interval = manager.watchdogInterval else { return }
         var turn = 0

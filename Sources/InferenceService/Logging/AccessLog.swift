@@ -24,7 +24,7 @@ package final class AccessLog: Sendable {
         guard isEnabled.load(ordering: .relaxed), log.isEnabled(.info) else { return }
         let note = record.note as? RequestNote
         let status = record.status?.code ?? 0
-        // Where there is no route, the path is all that tells what was asked for.
+        // If there is no route, only the path shows what was requested.
         let path = route == "none" && !record.path.isEmpty ? String(record.path.prefix(200)) : nil
         log.line(.info) { text in
             Self.write(record, note, route: route, path: path, status: status, to: &text)

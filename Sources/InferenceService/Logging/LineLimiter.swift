@@ -1,6 +1,6 @@
-/// Lets a line that repeats pass only now and then, and counts the others. Time comes from outside.
+/// Lets a line that repeats pass only regularly, and counts the others. Time comes from outside.
 package struct LineLimiter: Sendable {
-    /// So many lines of one key pass in a window.
+    /// How many lines of one key pass in a window.
     package static let burst = 5
     /// The length of a window, in nanoseconds.
     package static let window: UInt64 = 10_000_000_000
@@ -19,7 +19,7 @@ package struct LineLimiter: Sendable {
 
     /// What is to become of a line.
     package enum Verdict: Sendable, Hashable {
-        /// It is written; so many like it were left out before.
+        /// It is written; with the number of similar lines that were suppressed before.
         case write(suppressed: Int)
         case leaveOut
     }

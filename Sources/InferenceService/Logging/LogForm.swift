@@ -29,7 +29,7 @@ final class LogForm: Sendable {
             text.add(level.rawValue)
             text.add(">")
         } else {
-            // journald has a time of its own.
+            // journald has its own time.
             Self.timestamp(&text)
             text.add(" ")
             if level > .info {

@@ -11,7 +11,7 @@
 package struct LogQueue: Sendable {
     /// What the writer does next.
     package enum Step: Sendable, Hashable {
-        /// Write what was taken, then tell of so many lines that were lost.
+        /// Write what was taken, then report the number of lost lines.
         case write(lost: UInt64)
         /// Wait a moment for more.
         case linger
@@ -39,7 +39,7 @@ package struct LogQueue: Sendable {
         self.capacity = capacity
     }
 
-    /// Puts a line at the end, or loses it where there is no room. The last quarter of the room is for important lines.
+    /// Puts a line at the end, or loses it if there is no room. The last quarter of the room is for important lines.
     /// - Returns: whether the writer is to be woken.
     package mutating func append(_ line: [UInt8], isImportant: Bool) -> Bool {
         let room = isImportant ? capacity : capacity / 4 * 3

@@ -5,7 +5,7 @@ internal import Glibc
 internal import Synchronization
 internal import SystemSupport
 
-/// Writes log lines to a descriptor on a thread of its own: who logs never waits for who reads.
+/// Writes log lines to a descriptor on its own thread: who logs never waits for who reads.
 ///
 /// A pipe that is full, because its reader is slow or gone, would otherwise stop the event loop, and the daemon with it.
 package final class LogWriter: Sendable {
@@ -65,7 +65,7 @@ package final class LogWriter: Sendable {
     /// Starts the thread.
     /// - Parameters:
     ///   - descriptor: written to, never closed.
-    ///   - notice: the line that tells of so many lost lines.
+    ///   - notice: the line that reports the number of lost lines.
     package init(
         descriptor: Int32, capacity: Int = LogWriter.capacity, notice: @escaping @Sendable (UInt64) -> [UInt8]
     ) throws(StartupError) {
@@ -84,7 +84,7 @@ package final class LogWriter: Sendable {
     }
 
     /// Takes a line, which ends with a newline, to be written soon; never waits.
-    /// - Parameter isImportant: is written at once, and where there is no room for others.
+    /// - Parameter isImportant: is written at once, and if there is no room for others.
     package func write(_ line: [UInt8], isImportant: Bool) {
         if core.queue.withLock({ $0.append(line, isImportant: isImportant) }) { core.wake.signal() }
     }

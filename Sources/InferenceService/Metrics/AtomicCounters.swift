@@ -7,7 +7,7 @@ package final class AtomicCounters: Sendable {
     /// How many there are.
     let count: Int
 
-    /// So many counters at 0.
+    /// `count` counters at 0.
     init(_ count: Int) {
         self.count = max(1, count)
         base = .allocate(capacity: self.count)

@@ -74,7 +74,7 @@ struct MetricsPage {
         let known = metrics.models.all { $0[.pictures] > 0 }
         text.family(
             "ocelli_model_load_seconds", .summary,
-            "Loads of a model that succeeded, and what they took; cached: the compiled model was found on disk.")
+            "Successful loads of a model, and their time; cached: the compiled model was in the cache.")
         for (name, model) in known {
             for cached in [true, false] {
                 let labels: [MetricsText.Label] = [("model", name), ("cached", cached ? "true" : "false")]
@@ -84,12 +84,14 @@ struct MetricsPage {
                 text.sample("ocelli_model_load_seconds_count", labels, model[cached ? .loadsCached : .loadsAnew])
             }
         }
-        perModel("ocelli_model_load_failures_total", "Loads of a model that failed.", .loadFailures, known, &text)
+        perModel("ocelli_model_load_failures_total", "Failed loads of a model.", .loadFailures, known, &text)
         perModel("ocelli_model_unloads_total", "Unloads of a model.", .unloads, known, &text)
         perModel(
             "ocelli_pictures_total", "Predictions that gave an answer; each picture, or item, of a batch counts.",
             .pictures, known, &text)
-        perModel("ocelli_detections_total", "Things that were found in pictures.", .detections, known, &text)
+        perModel(
+            "ocelli_detections_total", "Detections, segments and keypoints that were found in pictures.", .detections,
+            known, &text)
     }
 
     private var ready: [(ModelRecord, Model)] {
@@ -119,24 +121,24 @@ struct MetricsPage {
             for state in states { text.sample(name, state.labels, value(state.limiter)) }
         }
         gauge("ocelli_in_flight", "Requests of a model that hold a slot.") { $0.inFlight }
-        gauge("ocelli_in_flight_limit", "The most requests of a model that may hold a slot.") { $0.limit }
+        gauge("ocelli_in_flight_limit", "Maximum of requests of a model that hold a slot.") { $0.limit }
         gauge("ocelli_queue_depth", "Requests of a model that wait for a slot.") { $0.waiting }
-        gauge("ocelli_queue_limit", "The most requests of a model that may wait.") { $0.queueCapacity }
+        gauge("ocelli_queue_limit", "Maximum of requests of a model that wait.") { $0.queueCapacity }
         text.family(
-            "ocelli_predicted_wait_seconds", .gauge, "How long a request that comes now would wait for a slot.")
+            "ocelli_predicted_wait_seconds", .gauge, "Predicted wait of a new request for a slot.")
         for state in states {
             text.sample(
                 "ocelli_predicted_wait_seconds", state.labels,
                 nanoseconds: MonotonicInstant(nanoseconds: 0).advanced(by: state.limiter.predictedWait).nanoseconds)
         }
         text.family(
-            "ocelli_refused_total", .counter, "Requests refused before they cost anything, by reason (503 and 504).")
+            "ocelli_refused_total", .counter, "Requests refused before any work was done, by reason (503 and 504).")
         for (reason, count) in metrics.refusals.all(where: { $0[0] > 0 }) {
             text.sample("ocelli_refused_total", [("reason", reason)], count[0])
         }
         text.family(
             "ocelli_cancelled_total", .counter,
-            "Requests whose client went away, by the stage that they were in: from then on they cost nothing.")
+            "Requests cancelled because the client disconnected, by the stage that they had reached.")
         for (stage, count) in metrics.cancelled { text.sample("ocelli_cancelled_total", [("stage", stage)], count) }
     }
 
@@ -144,7 +146,8 @@ struct MetricsPage {
         text.single(
             "ocelli_decode_bytes", .gauge,
             "Memory of pictures that are being decoded, in bytes; small ones do not count.", decoding.used)
-        text.single("ocelli_decode_bytes_limit", .gauge, "The most memory of such pictures at once.", decoding.total)
+        text.single(
+            "ocelli_decode_bytes_limit", .gauge, "Maximum memory of pictures that are being decoded.", decoding.total)
         text.single(
             "ocelli_decodes_waiting", .gauge, "Pictures that wait to be decoded because of that limit.",
             decoding.waiting)
@@ -169,7 +172,7 @@ struct MetricsPage {
         let routes = metrics.routes.all { !$0.counts.isEmpty }.filter { !$0.metric.counts.isEmpty }
         text.family(
             "ocelli_http_requests_total", .counter,
-            "Requests that are over, by route, method and status; code \"none\": the client was gone before the answer."
+            "Finished requests, by route, method and status; code \"none\": the client disconnected before the answer."
         )
         for (route, metric) in routes {
             for (method, code, count) in metric.counts {
@@ -190,7 +193,7 @@ struct MetricsPage {
         for (route, metric) in routes {
             text.sample("ocelli_http_sent_bytes_total", [("route", route)], metric.bytesSent)
         }
-        text.family("ocelli_errors_total", .counter, "Answers that are errors, by their code and the reason.")
+        text.family("ocelli_errors_total", .counter, "Error answers, by code and reason.")
         for (key, count) in metrics.errors.all(where: { $0[0] > 0 }) {
             let parts = key.split(separator: "/", maxSplits: 1).map(String.init)
             text.sample(
@@ -200,7 +203,8 @@ struct MetricsPage {
             "ocelli_http_protocol_errors_total", "Requests that were malformed or over a limit, by reason.",
             server.protocolErrors, &text)
         labelled(
-            "ocelli_http_timeouts_total", "Requests whose client sent too slowly, by what.", server.timeouts, &text)
+            "ocelli_http_timeouts_total", "Requests refused because the client sent too slowly, by reason.",
+            server.timeouts, &text)
     }
 
     private func labelled(_ name: String, _ help: String, _ counts: [String: Int], _ text: inout MetricsText) {
@@ -214,7 +218,7 @@ struct MetricsPage {
         text.single("ocelli_connections_open", .gauge, "Open connections.", server.openConnections)
         text.single(
             "ocelli_connections_idle", .gauge, "Open connections that wait for a request.", server.idleConnections)
-        text.single("ocelli_connections_limit", .gauge, "The most connections at once.", server.connectionsLimit)
+        text.single("ocelli_connections_limit", .gauge, "Maximum of open connections.", server.connectionsLimit)
         text.single(
             "ocelli_connections_accepted_total", .counter, "Connections accepted.", server.acceptedConnections)
         text.single(
@@ -233,20 +237,22 @@ struct MetricsPage {
             server.slowReaders)
         text.single("ocelli_handlers_running", .gauge, "Requests that are being handled.", server.runningHandlers)
         text.single("ocelli_body_bytes", .gauge, "Bytes of bodies in memory.", server.bodyBytes)
-        text.single("ocelli_body_bytes_limit", .gauge, "The most bytes of bodies at once.", server.bodyBytesLimit)
+        text.single("ocelli_body_bytes_limit", .gauge, "Maximum of bytes of bodies in memory.", server.bodyBytesLimit)
         text.single(
-            "ocelli_bodies_waiting", .gauge, "Connections that are not read because of that bound.",
+            "ocelli_bodies_waiting", .gauge, "Connections that are not read because bodies are at their limit.",
             server.bodiesWaiting)
         text.single(
             "ocelli_bodies_evicted_total", .counter,
-            "Bodies given up because they arrived most slowly when there was no room for all.", server.evictedBodies)
+            "Bodies refused because they were the slowest when the memory for bodies was full.", server.evictedBodies)
         text.single(
-            "ocelli_answer_bytes", .gauge, "Bytes of answers that their clients have not taken yet.", server.answerBytes
+            "ocelli_answer_bytes", .gauge, "Bytes of answers that clients have not read yet.", server.answerBytes
         )
         text.single(
-            "ocelli_answer_bytes_limit", .gauge, "The most bytes of such answers at once.", server.answerBytesLimit)
+            "ocelli_answer_bytes_limit", .gauge, "Maximum of bytes of answers that clients have not read yet.",
+            server.answerBytesLimit)
         text.single(
-            "ocelli_answers_shed_total", .counter, "Connections closed because of that bound.", server.shedReaders)
+            "ocelli_answers_shed_total", .counter, "Connections closed because answers were at their limit.",
+            server.shedReaders)
     }
 
     // MARK: Life
@@ -271,7 +277,7 @@ struct MetricsPage {
             Int(clamping: suppressedLogLines))
         text.single(
             "ocelli_log_lines_dropped_total", .counter,
-            "Log lines lost because standard error was not read as quickly as they came.", Int(clamping: lostLogLines))
+            "Log lines lost because standard error was not read fast enough.", Int(clamping: lostLogLines))
     }
 
     private func writeProcess(to text: inout MetricsText) {
@@ -279,10 +285,10 @@ struct MetricsPage {
         text.family("process_cpu_seconds_total", .counter, "Processor time of the process, in seconds.")
         text.sample("process_cpu_seconds_total", text: "\(process.cpuSeconds)")
         text.single(
-            "process_resident_memory_bytes", .gauge, "Memory of the process that is in use.", process.residentBytes)
+            "process_resident_memory_bytes", .gauge, "Resident memory of the process.", process.residentBytes)
         text.single("process_virtual_memory_bytes", .gauge, "Address space of the process.", process.virtualBytes)
         text.single("process_open_fds", .gauge, "Open file descriptors.", process.openDescriptors)
-        text.single("process_max_fds", .gauge, "The most open file descriptors.", process.mostDescriptors)
+        text.single("process_max_fds", .gauge, "Maximum of open file descriptors.", process.mostDescriptors)
         text.single("process_threads", .gauge, "Threads of the process.", process.threads)
         text.family("process_start_time_seconds", .gauge, "When the process was started, since 1970.")
         text.sample("process_start_time_seconds", text: Units.decimal(process.startSeconds, places: 2))

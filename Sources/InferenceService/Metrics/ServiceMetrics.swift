@@ -92,7 +92,7 @@ package final class ServiceMetrics: Sendable {
         errors["\(error.code.rawValue)/\(error.label)"].add(at: 0)
         switch error.code {
         case .overloaded, .deadlineExceeded, .shuttingDown, .modelNotReady:
-            // Who was cancelled was not refused.
+            // A cancelled request was not refused.
             if !error.label.hasPrefix("cancelled") { refusals[error.label].add(at: 0) }
         default: break
         }

@@ -88,9 +88,7 @@ struct ObservationHandler: Sendable {
         } catch {
             guard case .cancelled = error else { throw ServiceError(error) }
             metrics.cancelled(.postprocess)
-            throw ServiceError(
-                Task.isCancelled
-                    ? InferenceError.cancelled(stage: .postprocess) : .deadlineExceeded(stage: .postprocess))
+            throw ServiceError(InferenceError.stopped(at: .postprocess))
         }
     }
 

@@ -15,7 +15,7 @@ extension OpenAPIDocument {
             "ready": {"type": "boolean", "description": "List only models that are ready."}}}}}},
           "responses": {"200": \(answer("repository_index", "The index.")), \(error)}}},
         \(control("load", "Load or reload a model")),
-        \(control("unload", "Let go of a model"))
+        \(control("unload", "Unload a model"))
         """
 
     private static let tag: String = "\"tags\": [\"Open Inference Protocol v2\"]"

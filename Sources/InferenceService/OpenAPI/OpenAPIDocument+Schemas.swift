@@ -114,7 +114,7 @@ extension OpenAPIDocument {
           "properties": {
           "name": {"type": "string"}, "platform": {"type": "string"}, "backend": {"type": "string"},
           "max_batch_size": {"type": "integer", "minimum": 0,
-            "description": "The most items of one request; 0 where the tensors have no batch axis."},
+            "description": "Maximum number of items of a request; 0 if the tensors have no batch axis."},
           "input": {"type": "array", "items": {"$ref": "#/components/schemas/tensor_configuration"}},
           "output": {"type": "array", "items": {"$ref": "#/components/schemas/tensor_configuration"}},
           "instance_group": {"type": "array", "items": {"type": "object", "properties": {

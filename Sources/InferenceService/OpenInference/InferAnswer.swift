@@ -28,7 +28,7 @@ struct InferAnswer: Sendable {
         where output.classes == 0 && !(output.isBinary ?? isBinary) && !description.elementType.isInJSON {
             let type = description.elementType.datatype
             throw .invalidInput(
-                "output \"\(output.name)\": JSON does not carry \(type); ask for it as binary data "
+                "output \"\(output.name)\": \(type) cannot be sent as JSON; request it as binary data "
                     + "(parameter \"binary_data\" of the output, or \"binary_data_output\" of the request)")
         }
     }

@@ -49,7 +49,7 @@ struct InferBodyReader {
     /// Where the binary data of the next input begins.
     private var next: Int
 
-    /// - Parameter headerLength: what `Inference-Header-Content-Length` says; nil where all is JSON.
+    /// - Parameter headerLength: what `Inference-Header-Content-Length` says; nil if all is JSON.
     init(model: ModelDescription, body: HTTPBody, headerLength: Int?, mostPictures: Int) {
         self.model = model
         self.mostPictures = mostPictures

@@ -67,7 +67,7 @@ struct InferHandler: Sendable {
     /// over) takes 0.3 ms of a processor. Requests with binary data, as clients send them by default, have a shorter one.
     private static let longestUnslotted = 16 << 10
 
-    /// How much of the body is JSON; nil where all of it is.
+    /// How much of the body is JSON; nil if all of it is.
     private static func headerLength(_ request: HTTPRequest) throws(ServiceError) -> Int? {
         try request.head.refuseContentCodings()
         let values = request.head.values(of: "inference-header-content-length")

@@ -40,7 +40,7 @@ struct InferTensor {
         if takesPictures { return try pictures(&scanner) }
         let type = description.elementType
         guard type.isInJSON else {
-            throw mistake("\(type.datatype) as binary data", "JSON, which does not carry that type")
+            throw mistake("\(type.datatype) as binary data", "JSON, which does not support that type")
         }
         guard let count = shape.elementCount else { throw mistake("a shape of fewer elements", "\(shape)") }
         let reader = TensorReader(name: description.name, elementType: type, count: count)

@@ -2,9 +2,9 @@ internal import CSystem
 internal import HTTPServer
 internal import HTTPWire
 
-/// The page at `/`: index.html beside this file, which the build embeds in the program; nothing from elsewhere.
+/// The page at `/`: index.html and its scripts beside this file, which the build embeds in the program; nothing from elsewhere.
 enum Page {
-    /// The page with a nonce of its own. Only the script and the styles that carry it run; a picture's name or a label that
+    /// The page with its own nonce. Only the script and the styles that carry it run; a picture's name or a label that
     /// tried to bring others along would be text.
     static var response: HTTPResponse {
         let nonce = fixedWidth(csys_random()) + fixedWidth(csys_random())
@@ -30,9 +30,14 @@ enum Page {
         return String(repeating: "0", count: 16 - digits.utf8.count) + digits
     }
 
-    /// index.html, split at the places of the nonce, for which it has `NONCE`.
+    /// index.html with its scripts in it, split at the places of the nonce, for which it has `NONCE`.
     private static let parts: [ArraySlice<UInt8>] = {
-        let page = PackageResources.index_html, mark = Array("NONCE".utf8)
+        var page = PackageResources.index_html
+        for (name, script) in scripts {
+            guard let range = page.firstRange(of: Array(#" src="\#(name)">"#.utf8)) else { continue }
+            page.replaceSubrange(range, with: Array(">\n".utf8) + script)
+        }
+        let mark = Array("NONCE".utf8)
         var parts: [ArraySlice<UInt8>] = []
         var start = 0
         while let range = page[start...].firstRange(of: mark) {
@@ -41,4 +46,10 @@ enum Page {
         }
         return parts + [page[start...]]
     }()
+
+    /// The scripts that index.html loads where it is opened as a file.
+    private static let scripts = [
+        ("ask.js", PackageResources.ask_js), ("drawing.js", PackageResources.drawing_js),
+        ("input.js", PackageResources.input_js), ("models.js", PackageResources.models_js),
+    ]
 }

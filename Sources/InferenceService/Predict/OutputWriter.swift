@@ -6,7 +6,7 @@ struct OutputWriter {
     let outputs: [FeatureDescription]
     /// How many labels of each labelled output are written, best first; nil writes all, in the labels' order.
     let top: Int?
-    /// The minimum value of a label that is written; nil where the request does not say.
+    /// The minimum value of a label that is written; nil if the request does not say.
     let threshold: Float?
 
     /// An object with a member per output.

@@ -65,7 +65,7 @@ struct PredictBody {
                 if reader.isFlat { single = try flat.item() }
             } else if let name = flat.first {
                 throw .value(
-                    "input \"\(name.prefix(60))\" stands beside \"\(single == nil ? "items" : "inputs")\": give all inputs in one place"
+                    "input \"\(name.prefix(60))\" cannot be combined with \"\(single == nil ? "items" : "inputs")\": give all inputs in one place"
                 )
             }
             guard (single == nil) != (several == nil) else {
@@ -89,7 +89,7 @@ struct PredictBody {
 private struct NamedValues {
     private let inputs: [FeatureDescription]
     private var values: [FeatureValue?]
-    /// The name of the first that has a value; nil where none has.
+    /// The name of the first that has a value; nil if none has.
     var first: String? { zip(inputs, values).first { $0.1 != nil }?.0.name }
 
     init(_ inputs: [FeatureDescription]) {

@@ -7,7 +7,7 @@ package import Settings
 
 /// The query of a `classify` request.
 package struct ClassifyQuery: Sendable {
-    /// How many classes the answer has; nil where the request does not say.
+    /// How many classes the answer has; nil if the request does not say.
     package var top: Int?
     /// The minimum confidence of a class in the answer.
     package var threshold: Float = 0

@@ -26,7 +26,7 @@ package enum NearestRoute {
     /// Longer paths are not misspelt ones; and what a client can make long costs nothing here.
     private static let longest = 200, deepest = 6
 
-    /// The path of the nearest resource, with the client's own names in it; nil where none is near.
+    /// The path of the nearest resource, with the client's own names in it; nil if none is near.
     /// `{name}` stands for a name that is missing.
     package static func path(near path: String) -> String? {
         let slashes = path.utf8.count { $0 == UInt8(ascii: "/") }
@@ -62,7 +62,7 @@ package enum NearestRoute {
         return best.flatMap { Route(path: $0.path) == nil ? nil : $0.path }
     }
 
-    /// How many letters differ; nil where a word differs by too many to be the same one.
+    /// How many letters differ; nil if a word differs by too many to be the same one.
     private static func distance(of parts: [String], from template: [String]) -> Int? {
         var sum = 0
         for (part, word) in zip(parts, template) where word != "{}" {

@@ -14,7 +14,7 @@ package enum OpenInferenceRoute: Sendable, Hashable {
     case load(name: String)
     case unload(name: String)
 
-    /// The resource of a path's parts after `v2`, or nil where there is none.
+    /// The resource of a path's parts after `v2`, or nil if there is none.
     package init?(_ parts: [String]) {
         switch parts {
         case [], [""]: self = .server

@@ -16,7 +16,7 @@ package enum Route: Sendable, Hashable {
     case openInference(OpenInferenceRoute)
     case openAPI
 
-    /// The resource of a path, or nil where there is none. The path is already percent-decoded; names in it are looked up
+    /// The resource of a path, or nil if there is none. The path is already percent-decoded; names in it are looked up
     /// in tables and never reach the file system.
     package init?(path: String) {
         // The most frequent path is recognised without splitting it.

@@ -6,7 +6,7 @@ internal import Inference
 internal import Settings
 internal import SystemSupport
 
-/// Tries models in a process of their own: this program once more, as `ocelli try-model`.
+/// Tries models in a separate process: this program once more, as `ocelli try-model`.
 struct ChildTrial: Sendable {
     /// The flags that say how models run.
     let flags: [String]

@@ -5,7 +5,7 @@ internal import JSON
 struct NumberWriter {
     let elementType: ElementType
 
-    /// The elements, nested as `extents` say; a bare number where there are none. Memory need not be aligned.
+    /// The elements, nested as `extents` say; a bare number if there are none. Memory need not be aligned.
     func write(_ raw: UnsafeRawBufferPointer, extents: [Int], to writer: inout JSONWriter) {
         var next = 0
         switch elementType {

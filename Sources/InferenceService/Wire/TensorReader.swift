@@ -6,7 +6,7 @@ package struct TensorReader {
     /// The input, for errors.
     let name: String
     let elementType: ElementType
-    /// How many elements the tensor has; nil where its shape is open.
+    /// How many elements the tensor has; nil if its shape is open.
     let count: Int?
     /// Whether `null` is a missing value, NaN; for 32- and 64-bit floats.
     let takesMissing: Bool
@@ -94,7 +94,7 @@ package struct TensorReader {
         _ convert: (inout JSONScanner, UnsafeRawBufferPointer) throws(JSONError) -> T?
     ) throws(JSONError) -> (array: Elements, extents: [Int], count: Int) {
         let text = scanner.text
-        // Two bytes a number at the least: a short text cannot make room for many be taken.
+        // Two bytes a number at least: a short text cannot make room for many be taken.
         let most = min(count ?? .max, (text.count - scanner.position) / 2 + 1)
         let found = try scanner.numbers(
             // A few too many are counted, so that the error can tell; what comes after them cannot fit either.

@@ -34,7 +34,7 @@ extension LoadRunner {
             guard count > 0 else {
                 let reason =
                     count == 0 ? "the server closed the connection" : SystemError.words(Int32(clamping: -count))
-                return fail(connection, .closed, "no whole answer: \(reason)")
+                return fail(connection, .closed, "incomplete answer: \(reason)")
             }
             let answer: ResponseParser.Answer?
             do throws(LoadError) {
@@ -74,7 +74,7 @@ extension LoadRunner {
     func fail(_ connection: ClientConnection, _ failure: StepResult.Failure, _ reason: String) {
         if let request = connection.request {
             note(failure, reason, isMeasured: request.isMeasured)
-            // Who was given up would have waited longer still; who was turned away at once says nothing of latency.
+            // A request that was given up would have waited even longer; one that was refused at once says nothing about latency.
             if request.isMeasured, failure == .timeout || failure == .unanswered {
                 result.latency.record(csys_monotonic() &- request.due)
             }

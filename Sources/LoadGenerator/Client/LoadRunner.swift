@@ -207,7 +207,7 @@ final class LoadRunner {
         return connection
     }
 
-    /// No socket is free: the request goes on waiting for one, and a moment passes before the next try.
+    /// No socket is free: the request continues waiting for one, and a moment passes before the next try.
     private func connectFailed(_ error: Int32) {
         connectAfter = now &+ 10_000_000
         if result.firstTrouble == nil { result.firstTrouble = "no connection: \(SystemError.words(error))" }

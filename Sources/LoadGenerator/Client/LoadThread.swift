@@ -1,7 +1,7 @@
 internal import Synchronization
 internal import SystemSupport
 
-/// Runs loads on a thread of their own, so that no task's thread is blocked and the processor time is theirs alone.
+/// Runs loads on their own thread, so that no task's thread is blocked and the processor time is theirs alone.
 package enum LoadThread {
     /// Makes one load. Cancelling the task ends it early.
     package static func run(

@@ -1,13 +1,13 @@
 /// How often something took how long: a log-linear histogram (as HdrHistogram). Every value up to 2^43 ns (two hours) is
 /// kept with an error of at most 1/128, in some 38 KB, whatever the number of values.
 package struct LatencyHistogram: Sendable, Hashable {
-    /// Each power of two is divided into so many buckets.
+    /// Buckets per power of two.
     private static let bits: UInt64 = 7
     private static let largest: UInt64 = 1 << 43
 
     private var counts = [UInt64](repeating: 0, count: index(of: largest) + 1)
     package private(set) var count: UInt64 = 0
-    /// The least and the greatest value, exactly; 0 where there is none.
+    /// The least and the greatest value, exactly; 0 if there is none.
     package private(set) var least: UInt64 = 0
     package private(set) var greatest: UInt64 = 0
     private var sum = 0.0
@@ -36,7 +36,7 @@ package struct LatencyHistogram: Sendable, Hashable {
     package var mean: Double { count == 0 ? 0 : sum / Double(count) }
 
     /// The least duration that at least `percent` of a hundred values do not exceed (nearest rank); the upper end of its
-    /// bucket, so never less than it was. 0 where there are no values.
+    /// bucket, so never less than it was. 0 if there are no values.
     package func percentile(_ percent: Double) -> UInt64 {
         guard count > 0 else { return 0 }
         // 99.9 of a hundred is not a binary fraction: of 1000 values it would come out a little beyond the 999th.

@@ -38,7 +38,8 @@ package enum StepDoubts {
             doubts.append(
                 Doubt(
                     .generator,
-                    "the generator used \(percent(result.generatorCPU)) of its processor: it may be what is measured"))
+                    "the generator used \(percent(result.generatorCPU)) of its processor: the result may be its own limit"
+                ))
         }
         doubts += samples(Int(result.latency.count))
         return doubts
@@ -73,7 +74,7 @@ package enum StepDoubts {
             doubts.append(
                 Doubt(
                     .lateness,
-                    "the generator was late itself: by \(decimal(Double(late) / 1e6)) ms at its 99th percentile; the "
+                    "the generator itself was late: by \(decimal(Double(late) / 1e6)) ms at its 99th percentile; the "
                         + "machine is too busy for these latencies"))
         }
         return doubts
@@ -84,7 +85,7 @@ package enum StepDoubts {
         switch count {
         case ..<100: [Doubt(.samples, "\(count) answers are too few for percentiles: measure longer")]
         case ..<1000: [Doubt(.samples, "\(count) answers are too few for p99 (1000) and p99.9 (10000)")]
-        case ..<10_000: [Doubt(.samples, "\(count) answers are too few for p99.9, which wants 10000")]
+        case ..<10_000: [Doubt(.samples, "\(count) answers are too few for p99.9, which needs 10000")]
         default: []
         }
     }

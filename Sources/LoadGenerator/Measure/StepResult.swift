@@ -6,7 +6,7 @@ package struct StepResult: Sendable, Hashable {
         case connect
         /// The connection ended before the answer did.
         case closed
-        /// What came is no answer that is read here.
+        /// The answer cannot be parsed.
         case malformed
         /// There was none in time.
         case timeout

@@ -4,7 +4,7 @@ package struct RequestBytes: Sendable {
     /// Bytes of the body.
     package let bodyCount: Int
 
-    /// A POST of a picture, or a GET where there is no body.
+    /// A POST of a picture, or a GET if there is no body.
     /// - Parameter fields: further fields, such as `Authorization`; names and values must be clean (see `field(_:)`).
     package init(target: LoadTarget, body: [UInt8]?, keepAlive: Bool, fields: [String] = []) {
         var head = "\(body == nil ? "GET" : "POST") \(target.path) HTTP/1.1\r\nHost: \(target.authority)\r\n"
@@ -25,7 +25,7 @@ package struct RequestBytes: Sendable {
         else { throw LoadError("expected a field as \"Name: value\", found \"\(text)\"") }
         let name = text[..<colon].lowercased()
         guard !["host", "content-length", "transfer-encoding", "connection", "expect"].contains(name) else {
-            throw LoadError("the field \"\(text[..<colon])\" is the generator's own")
+            throw LoadError("the field \"\(text[..<colon])\" is set by the load generator")
         }
         return text
     }

@@ -1,4 +1,4 @@
-/// Reads HTTP/1.1 responses (RFC 9112) as they come: status, length and whether the connection goes on. A pure value.
+/// Reads HTTP/1.1 responses (RFC 9112) as they come: status, length and whether the connection continues. A pure value.
 ///
 /// Only answers with a `Content-Length` (or none by their status) are read: a coding that has to be taken apart would make
 /// the generator's own work part of what it measures.
@@ -107,7 +107,7 @@ package struct ResponseParser: Sendable {
                 length = count
             case "transfer-encoding":
                 throw LoadError(
-                    "the server answers with Transfer-Encoding: \(value.prefix(30)), which is not read here")
+                    "the server answers with Transfer-Encoding: \(value.prefix(30)), which is not supported")
             case "connection":
                 for word in value.lowercased().split(separator: ",") {
                     if word.contains("close") { keepAlive = false }

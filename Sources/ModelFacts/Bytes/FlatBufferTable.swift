@@ -56,7 +56,7 @@ struct FlatBuffer {
         return Table(position: place, fields: fields, fieldBytes: bytes)
     }
 
-    /// Where a field's value stands; nil where it has its default.
+    /// Where a field's value stands; nil if it has its default.
     private mutating func place(_ table: Table, _ field: Int) throws(FactError) -> Int? {
         let entry = 4 + field * 2
         guard entry + 2 <= table.fieldBytes else { return nil }

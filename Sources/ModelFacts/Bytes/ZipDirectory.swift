@@ -18,7 +18,7 @@ struct ZipDirectory {
     private static let mostEntries = 1_000
     private static let endBytes = 22
 
-    /// Nil where the source does not end in an archive.
+    /// Nil if the source does not end in an archive.
     init?(_ source: inout ByteSource) throws(FactError) {
         guard source.count >= Self.endBytes else { return nil }
         let tail = min(source.count, Self.endBytes + 65_535)
@@ -85,7 +85,7 @@ struct ZipDirectory {
         switch entry.method {
         case 0: return packed
         case 8:
-            // One byte more than it says it has: data that goes on is found.
+            // One byte more than it says it has: data that continues is found.
             var unpacked = [UInt8](repeating: 0, count: entry.size + 1)
             let size = packed.withUnsafeBufferPointer { packed in
                 unpacked.withUnsafeMutableBufferPointer { unpacked in

@@ -13,7 +13,7 @@ package struct FactSheet: Sendable, Hashable {
     package var task: Fact<String>?
     package var inputSize: Fact<FactSize>?
     package var labels: Fact<[String]>?
-    /// What makes the outputs, in the file's order, as far as that can be told.
+    /// What makes the outputs, in the file's order, as far as it is known.
     package var endings: [OutputEnding] = []
     /// How such models end by their exporter's convention, where the graph itself was not read.
     package var usualEnding: Fact<GraphEnding>?
@@ -21,7 +21,7 @@ package struct FactSheet: Sendable, Hashable {
     package var placeholderLabels: Fact<[String]>?
     /// Of the only input and the only output, where these hold integers.
     package var inputQuantization: Fact<TensorQuantization>?, outputQuantization: Fact<TensorQuantization>?
-    /// Whether each class has a probability of its own.
+    /// Whether each class has its own probability.
     package var multiLabel: Fact<Bool>?
     package var stride: Fact<Int>?
     package var keypoints: Fact<[Int]>?
@@ -54,7 +54,7 @@ package struct FactSheet: Sendable, Hashable {
 
 /// How one output of a graph ends.
 package struct OutputEnding: Sendable, Hashable {
-    /// The output's name in the file; empty where the format gives it none.
+    /// The output's name in the file; empty if the format gives it none.
     package let output: String
     package let fact: Fact<GraphEnding>
 

@@ -46,7 +46,7 @@ package enum LabelFile {
     private static func json(_ bytes: [UInt8]) throws(FactError) -> [String] {
         var value = try JSONTree.read(bytes)
         if case .object(let members) = value {
-            // A whole configuration, or one list under a name of its own.
+            // A whole configuration, or one list under its own name.
             for key in ["id2label", "labels", "classes", "names", "class_names"] {
                 if let inner = members[key] {
                     switch inner {
@@ -82,7 +82,7 @@ private enum CSVLabels {
     static func read(_ lines: [String]) throws(FactError) -> [String] {
         var rows: [[String]] = []
         for (index, line) in lines.enumerated() {
-            guard let row = CSVLine.fields(line) else { throw FactError("line \(index + 1): a quote has no end") }
+            guard let row = CSVLine.fields(line) else { throw FactError("line \(index + 1): unterminated quote") }
             rows.append(row)
         }
         let width = rows[0].count
@@ -119,7 +119,7 @@ private enum CSVLabels {
 
 /// One line of comma-separated values (RFC 4180).
 package enum CSVLine {
-    /// Nil where a quote has no end.
+    /// Nil if unterminated quote.
     package static func fields(_ line: String) -> [String]? {
         var fields: [String] = []
         var field: [UInt8] = []

@@ -36,7 +36,7 @@ final class FactNode {
         notes.problems.append(FactProblem(source: source, reason: "\(at(key)): \(reason)"))
     }
 
-    /// Any value; nil where there is none, or null.
+    /// Any value; nil if there is none, or null.
     func value(_ key: String) -> JSONValue? {
         guard let value = members[key], value != .null else { return nil }
         return value

@@ -39,7 +39,7 @@ struct GraphTrace {
         return nil
     }
 
-    /// How an output ends; nil where that cannot be told.
+    /// How an output ends; nil if it is unknown.
     func ending(of tensor: String) -> GraphEnding? {
         guard let last = maker(of: tensor) else { return nil }
         switch last.operation {

@@ -76,7 +76,7 @@ package enum HuggingFaceReader {
             {
                 modelType = type
             }
-            // Multimodal models of later versions keep the picture's part under a key of its own.
+            // Multimodal models of later versions keep the picture's part under its own key.
             let part = node.has("size") || node.has("image_mean") ? node : node.object("image_processor") ?? node
             PreprocessorReading(node: part, modelType: modelType).fill(&sheet)
             sheet.problems += node.problems
@@ -131,14 +131,14 @@ private struct PreprocessorReading {
         sheet.order = Fact(
             flips ? .bgr : .rgb, source: node.source, key: node.has(key) ? node.at(key) : "RGB, as all processors")
         if let divisor = node.number("size_divisor"), divisor > 1 {
-            refuse(&sheet, "size_divisor", "\"size_divisor\": a size that depends on the picture is not done here")
+            refuse(&sheet, "size_divisor", "\"size_divisor\": a size that depends on the picture is not supported")
         }
         // These pad last: nothing is left to pad where every picture has the same size.
         let padsLast = type.map { $0.contains("Detr") || $0.hasPrefix("Yolos") } ?? false
         let isExact = if case .exact? = sheet.framing?.value.resize { !node.has("pad_size") } else { false }
         if !(isExact && padsLast), node.flag("do_pad") == true {
             refuse(
-                &sheet, "do_pad", "\"do_pad\": padding to a size that depends on the picture is not done here")
+                &sheet, "do_pad", "\"do_pad\": padding to a size that depends on the picture is not supported")
         }
         for (key, reason) in [
             ("do_thumbnail", "a thumbnail that depends on the picture"),
@@ -149,11 +149,11 @@ private struct PreprocessorReading {
             ("keep_aspect_ratio", "a size that depends on the picture"),
             ("do_pan_and_scan", "several parts of the picture"),
         ] where node.flag(key) == true {
-            refuse(&sheet, key, "\"\(key)\": \(reason) is not done here")
+            refuse(&sheet, key, "\"\(key)\": \(reason) is not supported")
         }
         for key in ["image_grid_pinpoints", "max_num_patches", "max_pixels", "max_image_size", "mask_size"]
         where node.has(key) {
-            refuse(&sheet, key, "\"\(key)\": the steps that it stands for are not done here")
+            refuse(&sheet, key, "\"\(key)\": the steps that it stands for are not supported")
         }
     }
 
@@ -251,7 +251,7 @@ private struct PreprocessorReading {
         }
         // transformers' older way to write the longest edge.
         if node.has("max_size") {
-            refuse(&sheet, "max_size", "\"max_size\": the size depends on the picture, which is not done here")
+            refuse(&sheet, "max_size", "\"max_size\": the size depends on the picture, which is not supported")
             return nil
         }
         guard case .object = value, let object = node.object("size") else {
@@ -283,7 +283,7 @@ private struct PreprocessorReading {
         }
         if object.has("longest_edge") || object.has("max_height") {
             let key = object.has("longest_edge") ? "longest_edge" : "max_height"
-            refuse(&sheet, "size", "\"\(key)\": the size depends on the picture, which is not done here")
+            refuse(&sheet, "size", "\"\(key)\": the size depends on the picture, which is not supported")
             return nil
         }
         guard object.has("shortest_edge") else {

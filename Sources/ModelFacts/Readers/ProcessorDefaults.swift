@@ -81,7 +81,7 @@ struct ProcessorDefaults {
             Self("CLIP", .shortest(224), crop: 224, 3, .clip),
             Self("ChineseCLIP", .shortest(224), crop: 224, 3, .clip),
             Self("Chameleon", .shortest(512), crop: 512, 1, .one, rescale: 0.0078),
-            // The longer side has a limit of its own, which makes no difference here: such sizes are not done.
+            // The longer side has its own limit, which makes no difference here: such sizes are not done.
             Self("ConditionalDetr", .shortest(800), 2, .imageNet),
             Self("ConvNext", .shortest(384), 2, .half, quirk: .convNext),
             Self("DINOv3ViT", .exact(224, 224), 2, .imageNet),

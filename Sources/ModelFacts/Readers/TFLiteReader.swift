@@ -76,7 +76,7 @@ package enum TFLiteReader {
         for entry in try model.elements(root, 6) where try model.text(entry, 0) == "TFLITE_METADATA" {
             let index = Int(try model.number(entry, 1, UInt32.self) ?? 0)
             guard let buffer = try model.element(root, 4, index) else {
-                throw FactError("has its metadata in buffer \(index), which there is not")
+                throw FactError("has its metadata in buffer \(index), which does not exist")
             }
             return try model.byteRange(buffer, 0)
         }
@@ -129,7 +129,7 @@ package enum TFLiteReader {
             guard let code = try model.element(root, 1, Int(try model.number(node, 0, UInt32.self) ?? 0)) else {
                 return nil
             }
-            // Codes past 127 have a field of their own.
+            // Codes past 127 have their own field.
             let old = Int(try model.number(code, 0, Int8.self) ?? 0)
             let kind = max(old, Int(try model.number(code, 3, Int32.self) ?? 0))
             if kind == softmax { return .softmax }
@@ -225,7 +225,7 @@ private struct MetadataReading {
             switch try buffer.number(unit, 0, UInt8.self) ?? 0 {
             case 2:
                 sheet.unsupported.append(
-                    fact("score calibration, which changes the scores, is not done here", "\(path).process_units"))
+                    fact("score calibration, which changes the scores, is not supported", "\(path).process_units"))
             case 3:
                 if let options = try buffer.table(unit, 1), let threshold = try buffer.float(options, 0),
                     threshold.isFinite
@@ -243,7 +243,7 @@ private struct MetadataReading {
                 if kind == 4 {
                     sheet.unsupported.append(
                         fact(
-                            "score calibration, which changes the scores, is not done here", "\(path).associated_files")
+                            "score calibration, which changes the scores, is not supported", "\(path).associated_files")
                     )
                 }
                 continue

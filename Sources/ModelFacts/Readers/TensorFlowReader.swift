@@ -262,7 +262,7 @@ package enum TensorFlowReader {
             return nil
         }
 
-        /// The call that a tensor comes from, and which of its outputs; nil where another operator makes it.
+        /// The call that a tensor comes from, and which of its outputs; nil if another operator makes it.
         private static func call(from tensor: String, in scope: [String: Node]) -> (name: String, place: Int)? {
             var wanted = tensor
             for _ in 0..<64 {

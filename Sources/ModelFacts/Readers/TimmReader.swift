@@ -82,7 +82,7 @@ package enum TimmReader {
             node.note("crop_mode", "expected \"center\", \"squash\" or \"border\", found \"\(mode)\"")
         }
         if node.has("crop_border_pixels") {
-            sheet.unsupported.append(fact("\"crop_border_pixels\" is not done here", "crop_border_pixels"))
+            sheet.unsupported.append(fact("\"crop_border_pixels\" is not supported", "crop_border_pixels"))
         }
         let name = node.text("interpolation") ?? "bicubic"
         if sheet.filter != nil {

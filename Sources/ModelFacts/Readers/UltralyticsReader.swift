@@ -80,7 +80,7 @@ package enum UltralyticsReader {
         sheet.version = fact(node.scalarText("version"), "version")
         if let channels = node.integer("channels", in: 1...1_024), channels != 3, channels != 1 {
             sheet.unsupported.append(
-                Fact("\(channels) channels are not picture", source: node.source, key: "channels"))
+                Fact("\(channels) channels, where a picture has 1 or 3", source: node.source, key: "channels"))
         }
         guard let task = node.text("task") else {
             if sheet.labels != nil, sheet.stride != nil {

@@ -42,7 +42,7 @@ enum JSONTree {
             let number = try scanner.number()
             if number.isInteger, let integer = number.integer(Int.self, in: scanner.text) { return .integer(integer) }
             guard let value = number.double(in: scanner.text) else {
-                throw .syntax("has a number past the range of 64-bit floats")
+                throw .syntax("has a number out of the range of 64-bit floats")
             }
             return .number(value)
         case .array:

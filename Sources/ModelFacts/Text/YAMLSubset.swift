@@ -1,6 +1,6 @@
 internal import JSON
 
-/// Reads the part of YAML that exporters write by machine: block mappings and sequences, plain and quoted scalars (which may go on in
+/// Reads the part of YAML that exporters write by machine: block mappings and sequences, plain and quoted scalars (which may continue in
 /// the next line), flow lists and mappings, comments. Anchors, aliases, tags, block scalars (`|`, `>`) and several documents are
 /// refused with their line: nothing here grows beyond the text.
 struct YAMLSubset {
@@ -144,7 +144,7 @@ struct YAMLSubset {
         let start = index
         var text = rest
         var pieces = [rest]
-        // A scalar or a flow list goes on in lines that are indented deeper.
+        // A scalar or a flow list continues in lines that are indented deeper.
         index += 1
         if var end = Delimiter(first) {
             end.feed(rest)
@@ -153,7 +153,7 @@ struct YAMLSubset {
                 guard let next = line, next.indent > indent || first == UInt8(ascii: "[") || first == UInt8(ascii: "{")
                 else {
                     index = start
-                    throw mistake("a value that begins with \(rest.prefix(1)) has no end")
+                    throw mistake("unterminated value that begins with \(rest.prefix(1))")
                 }
                 end.feed(next.text)
                 pieces.append(next.text)
@@ -258,7 +258,7 @@ struct YAMLSubset {
     }
 
     private func quoted(_ text: String) throws(FactError) -> String {
-        guard let end = Self.quoteEnd(text) else { throw mistake("a quoted text has no end") }
+        guard let end = Self.quoteEnd(text) else { throw mistake("unterminated quoted text") }
         let bytes = Array(text.utf8)
         let after = String(decoding: bytes[(end + 1)...], as: UTF8.self).trimmed
         guard after.isEmpty || after.hasPrefix("#") else {

@@ -37,7 +37,7 @@ package struct BoxDecoder: Sendable {
     /// - Parameters:
     ///   - shapes: of the tensors of each role (``BoxLayout/roles``), several where the layout has levels.
     ///   - width: of the input tensor in pixels, as `height`.
-    ///   - classes: how many labels there are, background not counted; nil where none are known.
+    ///   - classes: how many labels there are, background not counted; nil if none are known.
     /// - Throws: `unexpected` for the first tensor whose shape does not fit.
     package init(
         _ decoding: BoxDecoding, shapes: [String: [[Int]]], width: Int, height: Int, classes: Int?
@@ -96,7 +96,7 @@ package struct BoxDecoder: Sendable {
     ///
     /// - Parameters:
     ///   - tensors: by role, of the shapes that the decoder was made for.
-    ///   - isCancelled: asked now and then; true ends the call with `cancelled`.
+    ///   - isCancelled: asked regularly; true ends the call with `cancelled`.
     package func detections(
         in tensors: [String: [OutputTensor]], options: BoxOptions = BoxOptions(), isCancelled: () -> Bool = { false }
     ) throws(ObservationError) -> [Detection] {

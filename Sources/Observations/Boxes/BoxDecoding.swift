@@ -26,7 +26,7 @@ package struct BoxDecoding: Sendable, Hashable {
     package var order: RowOrder?
     /// The cells' sizes in pixels of the tensor, level by level: `yolox`, `fcos`.
     package var strides: [Int]
-    /// The boxes that offsets refer to: `ssd`, `retinanet`. Nil where a tensor of the model holds them.
+    /// The boxes that offsets refer to: `ssd`, `retinanet`. Nil if a tensor of the model holds them.
     package var priors: PriorBoxes?
     /// What encoded offsets are multiplied by: centre x, centre y, width, height (`ssd`, `retinanet`).
     package var variances: [Float]

@@ -16,7 +16,7 @@ package struct Box: Sendable, Hashable {
     /// Coordinates beyond this, either way, are cut to it: areas stay finite, and the boxes cover any tensor anyway.
     static let farthest: Float = 1e9
 
-    /// The box with its coordinates cut to ±``farthest``; nil where one is NaN.
+    /// The box with its coordinates cut to ±``farthest``; nil if one is NaN.
     var bounded: Box? {
         func cut(_ value: Float) -> Float { min(max(value, -Self.farthest), Self.farthest) }
         guard !left.isNaN, !top.isNaN, !right.isNaN, !bottom.isNaN else { return nil }

@@ -36,7 +36,7 @@ struct HeadPlan: Sendable {
 
     /// - Parameters:
     ///   - shapes: of the tensors of each role.
-    ///   - classes: how many the labels name, without background; nil where there are none.
+    ///   - classes: how many the labels name, without background; nil if there are none.
     init(
         _ decoding: BoxDecoding, shapes: [String: [[Int]]], width: Int, height: Int, classes: Int?
     ) throws(ObservationError) {
@@ -315,7 +315,7 @@ struct HeadPlan: Sendable {
 }
 
 extension HeadPlan.Field {
-    /// The numbers themselves; nil where the tensor is not there, or is smaller than planned.
+    /// The numbers themselves; nil if the tensor is not there, or is smaller than planned.
     func plane(in tensors: [String: [OutputTensor]], rows: Int) -> Plane? {
         guard let role = tensors[role], index < role.count else { return nil }
         return Plane(role[index], offset: offset, rows: rows, rowStride: rowStride, count: count, step: step)

@@ -33,7 +33,7 @@ package struct EmbeddingClasses: Sendable {
     /// The vectors, each of length 1, one after the other.
     private let vectors: [Float]
 
-    /// Classes with these vectors; nil where one has no length, or there is none.
+    /// Classes with these vectors; nil if one has no length, or there is none.
     /// - Parameter vectors: `count * dimension` numbers, class after class; their lengths do not matter.
     package init?(vectors: [Float], dimension: Int, scale: Float) {
         guard dimension > 0, !vectors.isEmpty, vectors.count % dimension == 0, scale.isFinite, scale > 0 else {

@@ -1,7 +1,7 @@
 /// A point in pixels of the input tensor, from its top left corner.
 package struct Keypoint: Sendable, Hashable {
     package let x: Float, y: Float
-    /// How sure the model is, 0 to 1; nil where it does not say.
+    /// How sure the model is, 0 to 1; nil if it does not say.
     package let confidence: Float?
 
     /// A point.
@@ -76,7 +76,7 @@ package struct KeypointDecoder: Sendable {
     /// Prepares decoding of an output of this shape.
     /// - Parameters:
     ///   - width: of the input tensor in pixels, as `height`.
-    ///   - names: how many points are named; nil where none are.
+    ///   - names: how many points are named; nil if none are.
     package init(
         _ decoding: KeypointDecoding, shape whole: [Int], width: Int, height: Int, names: Int?
     ) throws(ObservationError) {

@@ -11,7 +11,7 @@ package struct ClassMap: Sendable, Hashable {
     package let classes: Int
     /// The class of each cell, row by row.
     package let values: [UInt16]
-    /// Those of the square right and below the middle of cell i are `contenders[starts[i]..<starts[i + 1]]`; empty where scores are not
+    /// Those of the square right and below the middle of cell i are `contenders[starts[i]..<starts[i + 1]]`; empty if scores are not
     /// interpolated.
     let starts: [Int32]
     let contenders: [Contender]
@@ -29,7 +29,7 @@ package struct ClassMap: Sendable, Hashable {
         }
     }
 
-    /// The class of the whole square right and below a cell's middle; nil where it has several.
+    /// The class of the whole square right and below a cell's middle; nil if it has several.
     @inline(__always)
     func onlyClass(column: Int, row: Int) -> UInt16? {
         let right = column &+ 1 < width ? 1 : 0, below = row &+ 1 < height ? width : 0

@@ -80,7 +80,7 @@ package struct InstanceMaskDecoder: Sendable {
             for segment in segments {
                 let first = line[segment.cell], step = line[segment.next] - first
                 func isIn(_ index: Int) -> Bool { first + step * segment.parts[index] >= least }
-                // Along a segment values rise or fall: there is one change of sides at the most.
+                // Along a segment values rise or fall: there is one change of sides at most.
                 let count = segment.parts.count, begins = isIn(0)
                 var low = 1, high = isIn(count - 1) == begins ? count : count - 1
                 if high == count { low = count }

@@ -45,13 +45,13 @@ package struct MaskDecoder: Sendable {
     private let channels: Int
     private let isFirst: Bool
 
-    /// The most classes: what 16 bits can tell, but for the number that stands for "not seen".
+    /// The most classes: what 16 bits can tell, except for the number that stands for "not seen".
     package static let mostClasses = 65_535
 
     /// Prepares decoding of an output of this shape.
     /// - Parameters:
     ///   - width: of the input tensor in pixels, as `height`.
-    ///   - classes: how many labels there are; nil where none are known.
+    ///   - classes: how many labels there are; nil if none are known.
     /// - Throws: `unexpected` where the shape does not fit.
     package init(
         _ decoding: MaskDecoding, shape whole: [Int], width: Int, height: Int, classes: Int?

@@ -49,7 +49,7 @@ package struct PictureMap: Sendable, Hashable {
         }
     }
 
-    /// A box in the picture, cut off at its edges; nil where nothing of it is in the picture.
+    /// A box in the picture, cut off at its edges; nil if nothing of it is in the picture.
     package func rectangle(_ box: Box) -> Rectangle? {
         let left = x.picture(box.left), right = x.picture(box.right)
         let top = y.picture(box.top), bottom = y.picture(box.bottom)

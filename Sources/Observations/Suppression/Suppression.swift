@@ -9,7 +9,7 @@ package enum Suppression {
     ///   - iou: intersection over union above which a box is dropped.
     ///   - most: the number of boxes after which it ends.
     ///   - mostOfClass: the number of boxes after which the others of their class are dropped; nil for no limit.
-    ///   - isCancelled: asked now and then; true ends it.
+    ///   - isCancelled: asked regularly; true ends it.
     /// - Returns: the places of the boxes that stay, in order.
     package static func survivors(
         of boxes: [Box], labels: [Int32]?, iou: Float, most: Int, mostOfClass: Int? = nil,
@@ -98,7 +98,7 @@ package enum Suppression {
             let height = Self.least(bottom, box.bottom) - Self.greatest(top, box.top)
             let intersection = width * height
             let excess = intersection - iou * (area + box.area - intersection)
-            // All three are greater than 0 where the least of them is.
+            // All three are greater than 0 if the least of them is.
             return Self.isAnyOver(Self.least(Self.least(width, height), excess))
         }
 

@@ -5,7 +5,7 @@ package struct OutputTensor {
     /// The elements; their count is the product of `shape`.
     package let values: UnsafeBufferPointer<Float>
 
-    /// Nil where the number of elements is not the product of the extents.
+    /// Nil if the number of elements is not the product of the extents.
     package init?(shape: [Int], values: UnsafeBufferPointer<Float>) {
         guard Self.count(of: shape) == values.count else { return nil }
         self.shape = shape
@@ -57,7 +57,7 @@ struct Plane {
     /// Elements in a row.
     let count: Int
 
-    /// Nil where a row or an element would lie outside the tensor.
+    /// Nil if a row or an element would lie outside the tensor.
     init?(_ tensor: OutputTensor, offset: Int, rows: Int, rowStride: Int, count: Int, step: Int) {
         guard let base = tensor.values.baseAddress, offset >= 0, rows > 0, count > 0, rowStride >= 0, step >= 0 else {
             return nil

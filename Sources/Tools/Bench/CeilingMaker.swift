@@ -9,7 +9,7 @@ package import Settings
 /// Measures what engine, decoder, pipeline and server can do on this machine: `ocelli bench` without a URL.
 ///
 /// All in one process, with one loaded model, and in rounds in which every side has its turn, so that what disturbs the
-/// machine disturbs all of them. The load generator is a thread of its own, whose processor time is known and counted
+/// machine disturbs all of them. The load generator is its own thread, whose processor time is known and counted
 /// apart; what the kernel does for the server's sockets while the generator sends counts as the generator's.
 package struct CeilingMaker: Sendable {
     private let request: CeilingRequest

@@ -14,7 +14,7 @@ package struct BundleDraft {
     package let remarks: [String]
     /// The folder that the file belongs in.
     package let folder: String
-    /// Labels that were found elsewhere and go into a file of their own.
+    /// Labels that were found elsewhere and go into their own file.
     private let labels: (file: String, names: [String])?
     /// The name of the file or SavedModel's folder that was given; nil for a folder as it was downloaded, which is a bundle already.
     private let loose: String?

@@ -12,7 +12,7 @@ package struct CoreMLDraft {
     package let folder: String
     private let conversion: CoreMLConversion
 
-    /// Whether a path is a Core ML file by its name.
+    /// Whether the name of a path is that of a Core ML file.
     package static func reads(_ path: String) -> Bool { CoreMLConversion.reads(Self.trimmed(path)) }
 
     /// Translates the file. Blocks.
@@ -98,7 +98,7 @@ package struct CoreMLDraft {
     package func write(overwriting: Bool) throws {
         let path = folder + "/model.json"
         guard overwriting || !FileManager.default.fileExists(atPath: path) else {
-            throw StartupError("\(path) is there already: --force overwrites it, --stdout only prints")
+            throw StartupError("\(path) already exists: use --force to overwrite it, or --stdout to print")
         }
         do {
             try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)

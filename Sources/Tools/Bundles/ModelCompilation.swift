@@ -14,7 +14,7 @@ package enum ModelCompilation {
     ///   - output: is given a line for each model.
     ///   - complain: is given a line for each model that cannot be served.
     /// - Returns: whether all could be compiled.
-    /// - Throws: where there is no cache to keep them in, or no model.
+    /// - Throws: if there is no cache to keep them in, or no model.
     package static func run(
         _ paths: [String], settings: Settings, output: (String) -> Void, complain: (String) -> Void
     ) async throws -> Bool {
@@ -22,7 +22,6 @@ package enum ModelCompilation {
         var settings = settings
         if !places.isEmpty { (settings.models, settings.model) = (places.flatMap(\.roots), []) }
         let plan = ServicePlan(settings: settings, environment: ProcessInfo.processInfo.environment)
-        try plan.checkModels()
         guard let cache = plan.cacheDirectory, plan.isCacheWritable else {
             throw StartupError(
                 settings.cacheDirectory.isEmpty

@@ -14,7 +14,7 @@ package struct BulkClassification {
     package var request: LocalClassification.Request
     /// The file with the list; nil or "-" for standard input.
     package var list: String?
-    /// The file that answers go to, and that says where to go on; nil writes them to `output`.
+    /// The file that answers go to, and that says where to continue; nil writes them to `output`.
     package var resume: String?
     package var settings: Settings
     package var output: (String) -> Void
@@ -102,7 +102,7 @@ package struct BulkClassification {
         }
         progress("")
         if let problem { throw problem }
-        if let unread { throw StartupError("\(listName) cannot be read to its end: \(unread)") }
+        if let unread { throw StartupError("\(listName) cannot be read completely: \(unread)") }
         if let answers, number < answers.count {
             throw StartupError(
                 "\(resume ?? "") has \(answers.count) answers, and the list \(number) pictures: is it another list?")

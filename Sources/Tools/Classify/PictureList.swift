@@ -4,7 +4,7 @@ internal import Inference
 internal import JSON
 internal import SystemSupport
 
-/// A list of pictures, one a line: a path, or a JSON object with `path`. Read as it comes, so that a pipe may go on for days.
+/// A list of pictures, one a line: a path, or a JSON object with `path`. Read as it comes, so that a pipe may continue for days.
 ///
 /// A value: who reads on takes the list that the read gives back.
 struct PictureList: Sendable {

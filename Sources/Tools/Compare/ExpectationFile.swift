@@ -44,7 +44,7 @@ struct ExpectationFile {
                 members = try Self.members(ofJSON: line, index + 1)
             } else {
                 guard let fields = CSVLine.fields(line) else {
-                    throw StartupError("line \(index + 1): a quote has no end")
+                    throw StartupError("line \(index + 1): unterminated quote")
                 }
                 guard let heading else {
                     let names = fields.map { $0.lowercased() }

@@ -11,7 +11,7 @@ struct NPYFile {
     init(path: String) throws(StartupError) {
         let bytes = try InputFile.read(path, most: Self.largest)
         guard bytes.count >= 12, bytes.prefix(6).elementsEqual([0x93, 0x4E, 0x55, 0x4D, 0x50, 0x59]) else {
-            throw StartupError("is no .npy file: it does not begin with \"\\x93NUMPY\"")
+            throw StartupError("is not a .npy file: it does not begin with \"\\x93NUMPY\"")
         }
         let isOld = bytes[6] == 1
         let start = isOld ? 10 : 12
@@ -25,7 +25,7 @@ struct NPYFile {
             let extents = Self.value(of: "shape", in: header)
         else { throw StartupError("has a header without descr, fortran_order and shape: \(header.prefix(80))") }
         guard order.hasPrefix("False") else {
-            throw StartupError("is in Fortran's order: save it with numpy.ascontiguousarray")
+            throw StartupError("is in Fortran order: save it with numpy.ascontiguousarray")
         }
         var shape: [Int] = []
         for part in extents.drop(while: { $0 != "(" }).dropFirst().prefix(while: { $0 != ")" }).split(separator: ",") {

@@ -28,12 +28,7 @@ package enum PreprocessingSearch {
     ) async throws -> Int {
         progress("loading the model...")
         let plan = ServicePlan(settings: settings, environment: ProcessInfo.processInfo.environment)
-        let model: Model
-        do throws(InferenceError) {
-            model = try await Model.load(contentsOf: request.model, configuration: plan.modelConfiguration)
-        } catch {
-            throw StartupError(error.message)
-        }
+        let model = try await ModelAtPath.load(request.model, plan.modelConfiguration)
         let search = try Search(model, bundle: request.model)
         progress("")
         output(

@@ -7,7 +7,7 @@ enum TensorComparison {
     struct Finding {
         /// Mean and largest difference, in levels of 0 to 255.
         let mean: Double, largest: Double
-        /// What would have to be different, in words; nil where the two are the same.
+        /// What would have to be different, in words; nil if the two are the same.
         let difference: String?
 
         var isSame: Bool { difference == nil }

@@ -157,7 +157,7 @@ package enum LocalObservation {
 }
 
 extension ObservationOutput {
-    /// The skeleton's edges; none where there is no skeleton.
+    /// The skeleton's edges; none if there is no skeleton.
     var edges: [[Int]] {
         switch kind {
         case .keypoints(_, let skeleton): skeleton.edges

@@ -87,7 +87,7 @@ package struct Quantization: Sendable {
     }
 
     private func make(_ output: String, _ process: QuantizerProcess) async throws -> (text: String, isWritten: Bool) {
-        // What is wrong with the model is said before the pictures are looked for.
+        // Problems of the model are reported before the pictures are searched.
         do throws(InferenceError) {
             _ = try ModelBundle(path: request.model)
         } catch {
@@ -146,7 +146,7 @@ package struct Quantization: Sendable {
                     + "before, less than --at-least \(Units.decimal(least, places: 3)). More pictures may help.")
             return (text, false)
         }
-        // The old bundle goes only when the new one is in its place.
+        // The old bundle is removed only after the new one has replaced it.
         let old = work + "/replaced"
         let isReplaced = request.overwrites && rename(output, old) == 0
         guard rename(bundle, output) == 0 else {
@@ -161,11 +161,7 @@ package struct Quantization: Sendable {
         let plan = ServicePlan(settings: settings, environment: ProcessInfo.processInfo.environment)
         var configuration = plan.modelConfiguration
         configuration.compile.cacheDirectory = nil
-        do throws(InferenceError) {
-            return try await Model.load(contentsOf: path, configuration: configuration)
-        } catch {
-            throw StartupError(error.message)
-        }
+        return try await ModelAtPath.load(path, configuration)
     }
 
     /// Writes the tensor of each picture as .npy. Pictures that cannot be decoded are left out, with a line each.

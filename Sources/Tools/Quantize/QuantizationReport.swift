@@ -63,7 +63,7 @@ package struct QuantizationReport: Sendable {
         return (largest, count > 0 ? sum / count : 0)
     }
 
-    /// How many of the pictures whose folder is the name or the number of a class have its label; nil where there are none.
+    /// How many of the pictures whose folder is the name or the number of a class have its label; nil if there are none.
     package var accuracy: (before: Int, after: Int, of: Int)? {
         guard let labels else { return nil }
         let known = Set(labels.map { $0.lowercased() })

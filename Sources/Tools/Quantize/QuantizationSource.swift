@@ -11,7 +11,7 @@ struct QuantizationSource: Sendable {
     let file: String
     private let manifest: QuantizedManifest
 
-    /// Reads what is at a path, and writes a bundle where there is none. Blocks.
+    /// Reads what is at a path, and writes a bundle if there is none. Blocks.
     init(_ path: String, work: String) throws {
         var path = path
         while path.count > 1, path.hasSuffix("/") { path.removeLast() }

@@ -120,9 +120,9 @@ package final class QuantizerProcess: Sendable {
     }
 
     private static func lastLine(of log: String) -> String {
-        guard let data = FileManager.default.contents(atPath: log) else { return "it said nothing" }
+        guard let data = FileManager.default.contents(atPath: log) else { return "it wrote nothing" }
         let text = String(decoding: data.suffix(4096), as: UTF8.self)
-        return text.split(whereSeparator: \.isNewline).last.map { String($0.suffix(300)) } ?? "it said nothing"
+        return text.split(whereSeparator: \.isNewline).last.map { String($0.suffix(300)) } ?? "it wrote nothing"
     }
 
     // MARK: Which Python

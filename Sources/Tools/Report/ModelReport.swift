@@ -17,7 +17,7 @@ package struct ModelReport: Sendable {
         /// Nanoseconds that loading it takes beside the model, from the cache of compiled models if `isCached`.
         package let load: UInt64
         package let isCached: Bool
-        /// Bytes that it takes beside the model; nil where it is unknown.
+        /// Bytes that it takes beside the model; nil if it is unknown.
         package let bytes: Int?
     }
 
@@ -50,7 +50,7 @@ package struct ModelReport: Sendable {
     /// The same with the variant for lone requests; nil for a model that has none.
     package var lone: Lone?
     package var throughput: [Throughput] = []
-    /// Bytes that the loaded model takes, and each further prediction in flight; nil where it is unknown.
+    /// Bytes that the loaded model takes, and each further prediction in flight; nil if it is unknown.
     package var modelBytes: Int?, predictionBytes: Int?
     package var layerTypes: [LayerType] = []
     package var layers: [Layer] = []

@@ -3,7 +3,7 @@ internal import Inference
 internal import InferenceService
 internal import SystemSupport
 
-/// Keeps a model busy with a number of predictions at once, on inputs of its own making.
+/// Keeps a model busy with a number of parallel predictions on generated inputs.
 struct PredictionLoad: Sendable {
     /// What came of a run.
     struct Outcome: Sendable {
@@ -36,7 +36,7 @@ struct PredictionLoad: Sendable {
             let shape = Shape(input.shape.dimensions.map { $0 == Shape.dynamic ? 1 : $0 })
             guard let count = shape.elementCount, input.elementType.byteCount > 0 else {
                 throw StartupError(
-                    "input \"\(input.name)\" takes \(input.elementType.rawValue): no such input can be made up")
+                    "input \"\(input.name)\" takes \(input.elementType.rawValue): such an input cannot be generated")
             }
             // Zeros are what every element type and every model takes.
             let bytes = [UInt8](repeating: 0, count: count * input.elementType.byteCount)

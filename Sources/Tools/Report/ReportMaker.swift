@@ -67,12 +67,12 @@ package struct ReportMaker: Sendable {
 
         progress("loading, uncached...")
         let before = Process.residentBytes
-        report.uncached = try await load(report.path, configuration).loadReport
+        report.uncached = try await ModelAtPath.load(report.path, configuration).loadReport
         report.firstPrediction = report.uncached.firstPrediction
         progress("loading, cached...")
         // Rather than the first load: what the engine itself needs once has been paid by then, and compiling leaves
         // memory behind that is not the model's.
-        let model = try await load(report.path, configuration)
+        let model = try await ModelAtPath.load(report.path, configuration)
         report.cached = model.loadReport
         if let before, let after = Process.residentBytes { report.modelBytes = max(0, after - before) }
         report.model = model.description.name
@@ -113,7 +113,7 @@ package struct ReportMaker: Sendable {
         configuration.compile.cacheDirectory = nil
         configuration.instances = 1
         report.setLayers(
-            try await self.load(report.path, configuration).layerProfiles(runs: 20), top: request.layers)
+            try await ModelAtPath.load(report.path, configuration).layerProfiles(runs: 20), top: request.layers)
         report.warnings = doubts.warnings
         if !report.cached.isCached {
             report.warnings.append("the engine did not take the compiled model from the cache: \"cached\" is not")
@@ -129,7 +129,7 @@ package struct ReportMaker: Sendable {
         progress("predicting on the variant for lone requests...")
         var configuration = configuration
         configuration.lone = plan.lonePolicy
-        let model = try await load(report.path, configuration)
+        let model = try await ModelAtPath.load(report.path, configuration)
         await model.prepareForLone()
         let run = try await PredictionLoad(model).run(inFlight: 1, seconds: request.seconds)
         guard let known = model.loneReport, known.state == .ready, let latency = SampleStatistics(run.latencies) else {
@@ -145,14 +145,6 @@ package struct ReportMaker: Sendable {
         var steps = Array(1...min(most, 4))
         while let last = steps.last, last < most { steps.append(min(most, last + last / 2)) }
         return steps
-    }
-
-    private func load(_ path: String, _ configuration: ModelConfiguration) async throws -> Model {
-        do throws(InferenceError) {
-            return try await Model.load(contentsOf: path, configuration: configuration)
-        } catch {
-            throw StartupError(error.message)
-        }
     }
 
     private static func engineVersion() throws -> String {

@@ -9,7 +9,7 @@ package struct SampleStatistics: Sendable, Hashable {
     /// The median: half were at most this; and the 90th and 99th percentile.
     package let p50: UInt64, p90: UInt64, p99: UInt64
 
-    /// The numbers of some measurements; nil where there are none.
+    /// The numbers of some measurements; nil if there are none.
     package init?(_ values: some Sequence<UInt64>) {
         let sorted = values.sorted()
         guard let first = sorted.first, let last = sorted.last else { return nil }

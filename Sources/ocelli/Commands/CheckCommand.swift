@@ -5,24 +5,24 @@ internal import Tools
 /// `ocelli check`: whether bundles can be served.
 enum CheckCommand: Command {
     static let name = "check"
-    static let summary = "Check bundles: everything that is wrong with them, each with its place."
+    static let summary = "Check bundles and report everything that is wrong, with its place."
     static let help = """
         Usage: ocelli check BUNDLE... [SETTINGS]
                ocelli check BUNDLE --against FILE [--at-least SHARE] [SETTINGS]
 
         Loads each bundle (a folder with model.json) or model file as the daemon would, runs it once, and prints its
-        inputs and outputs, or everything that is wrong with it, with the JSON path. In a folder with several, each is
-        checked. Exits with 1 if any cannot be served.
+        inputs and outputs, or everything that is wrong with it, with the JSON path. Checks each bundle of a folder of
+        bundles. Exits with 1 if any cannot be served.
 
           ocelli check models/digits
           ocelli check models
           ocelli check models/vit --against expected.csv --at-least 0.99
 
           --against FILE    Compare answers with a CSV file that has a heading, or with JSON lines: `picture`, `label`
-                            (or `index`), and optionally `confidence` and `tensor`, a .npy file with what the original
-                            made of the picture. Paths are relative to FILE. Reports how many agree, the worst, and where
-                            a tensor differs from the original's.
-          --at-least SHARE  With --against: exit with 1 if fewer agree, 0 to 1.
+                            (or `index`), and optionally `confidence` and `tensor`, a .npy file with the original's
+                            tensor of the picture. Paths are relative to FILE. Reports how many agree, the worst, and
+                            how tensors differ from the original's.
+          --at-least SHARE  With --against: exit with 1 if a smaller share agrees, 0 to 1.
         """
 
     static let flags = ["--against", "--at-least"] + SettingsFlags.names

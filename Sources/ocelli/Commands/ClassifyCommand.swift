@@ -5,7 +5,7 @@ internal import Tools
 /// `ocelli classify`: the pipeline without a server.
 enum ClassifyCommand: Command {
     static let name = "classify"
-    static let summary = "Classify picture files, without a server."
+    static let summary = "Classify picture files without a server."
 
     static var help: String {
         """
@@ -18,25 +18,24 @@ enum ClassifyCommand: Command {
           ocelli classify seven.png
           ocelli classify --models ./models --model mobilenet --top 3 *.jpg
 
-          --model NAME      The model; without it the default model.
+          --model NAME      The model. Default: as /v1/classify.
           --top N           How many classes to print.
           --threshold X     The minimum confidence of a printed class, 0 to 1.
-          --crop MODE       How pictures are fitted: center, fit or fill. Default: as the bundle says.
-          --explain DIR     Also write what the model sees of each picture to DIR: the tensor as PNG and as NPY
+          --crop MODE       How pictures are fitted: center, fit or fill. Default: the bundle's.
+          --explain DIR     Also write to DIR what the model sees of each picture: the tensor as PNG and as NPY
                             (numpy.load), and the list of steps as JSON.
-          --try BUNDLE      Of a bundle, folder or model file that does not say how pictures are prepared: one line for
-                            each usual way that is still open, with the first classes, to see which is right.
-          --json            One JSON object per file and line, in the form of the HTTP answer.
+          --try BUNDLE      For a bundle, folder or model file that does not specify how pictures are prepared: print one
+                            line for each usual way, with the top classes, to see which is right.
+          --json            Print one JSON object per file and line, in the form of the HTTP answer.
 
-          --jsonl           Classify a list of pictures, from the file LIST or from standard input: a line each, a path or
-                            {"path": ...}. The answers are lines of JSON in the same order, errors too.
-          --resume FILE     With --jsonl: append the answers to FILE instead, and continue after those it already has,
-                            so that a killed run can be continued.
+          --jsonl           Classify a list of pictures from the file LIST or standard input: each line is a path or
+                            {"path": ...}. The answers, errors too, are lines of JSON in the same order.
+          --resume FILE     With --jsonl: append the answers to FILE, and continue after those that it has.
 
           find photos -name '*.jpg' | ocelli classify --jsonl --resume answers.jsonl
 
-        "-" reads a picture from standard input. The settings of `ocelli help serve` that say how models and
-        pictures are handled work here too.
+        "-" reads a picture from standard input. The settings of `ocelli help serve` about models and pictures
+        apply.
         """
     }
 

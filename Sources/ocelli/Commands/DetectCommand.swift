@@ -5,29 +5,29 @@ internal import Tools
 /// `ocelli detect`: boxes, masks and keypoints without a server.
 enum DetectCommand: Command {
     static let name = "detect"
-    static let summary = "Find things in picture files, without a server: boxes, masks, keypoints."
+    static let summary = "Detect, segment or find keypoints in picture files without a server."
 
     static var help: String {
         """
         Usage: ocelli detect FILE... [--model NAME] [--models DIR] [--json] [--draw DIR] [SETTINGS]
 
-        Finds things in pictures with the same pipeline that the daemon uses: boxes, masks or keypoints, whichever the model's
-        model.json declares. Coordinates are pixels of the picture as displayed. Exits with 1 if any file failed.
+        Finds boxes, masks or keypoints in pictures, as declared by the model, with the same pipeline that the daemon uses.
+        Coordinates are pixels of the picture as displayed. Exits with 1 if any file failed.
 
           ocelli detect --models ./models --model faces party.jpg
           ocelli detect --models ./models --draw drawn *.jpg
 
-          --model NAME      The model; without it the first that finds things.
-          --threshold X     The minimum confidence, 0 to 1. Default: as the bundle says.
+          --model NAME      The model. Default: the first that gives boxes, masks or keypoints.
+          --threshold X     The minimum confidence, 0 to 1. Default: the bundle's.
           --iou X           The overlap from which the less confident of two boxes is dropped, 0 to 1.
-          --top N           The most detections. Default: as the bundle says.
+          --top N           The maximum number of detections. Default: the bundle's.
           --classes A,B     Only these classes, by label or number.
-          --crop MODE       How pictures are fitted: center, fit or fill. Default: as the bundle says.
-          --draw DIR        Also write each picture to DIR as PNG, with what was found drawn on it.
-          --json            One JSON object per file and line, in the form of the HTTP answer.
+          --crop MODE       How pictures are fitted: center, fit or fill. Default: the bundle's.
+          --draw DIR        Also write each picture to DIR as PNG, with the results drawn on it.
+          --json            Print one JSON object per file and line, in the form of the HTTP answer.
 
-        "-" reads a picture from standard input. The settings of `ocelli help serve` that say how models and
-        pictures are handled work here too.
+        "-" reads a picture from standard input. The settings of `ocelli help serve` about models and pictures
+        apply.
         """
     }
 
@@ -89,7 +89,7 @@ enum DetectCommand: Command {
 /// `ocelli embed`: embeddings without a server.
 enum EmbedCommand: Command {
     static let name = "embed"
-    static let summary = "Compute the embeddings of picture files, without a server."
+    static let summary = "Compute the embeddings of picture files without a server."
 
     static var help: String {
         """
@@ -99,13 +99,13 @@ enum EmbedCommand: Command {
 
           ocelli embed --models ./models --npy vectors.npy *.jpg
 
-          --model NAME      The model; without it the first that gives embeddings.
-          --npy FILE        Write the embeddings of all pictures to FILE (numpy.load): one row for each, in order.
-          --crop MODE       How pictures are fitted: center, fit or fill. Default: as the bundle says.
-          --json            One JSON object per file and line, in the form of the HTTP answer.
+          --model NAME      The model. Default: the first that gives embeddings.
+          --npy FILE        Write the embeddings of all pictures to FILE (numpy.load): one row per picture, in order.
+          --crop MODE       How pictures are fitted: center, fit or fill. Default: the bundle's.
+          --json            Print one JSON object per file and line, in the form of the HTTP answer.
 
-        "-" reads a picture from standard input. The settings of `ocelli help serve` that say how models and
-        pictures are handled work here too.
+        "-" reads a picture from standard input. The settings of `ocelli help serve` about models and pictures
+        apply.
         """
     }
 

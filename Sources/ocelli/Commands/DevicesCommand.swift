@@ -4,12 +4,12 @@ internal import Tools
 /// `ocelli devices`: what models can run on.
 enum DevicesCommand: Command {
     static let name = "devices"
-    static let summary = "List the devices that models can run on here."
+    static let summary = "List the devices of this machine that models can run on."
     static let help = """
         Usage: ocelli devices
 
-        Lists the engine's devices on this machine, with the hardware's name and what it computes with. `--device`
-        of `ocelli serve` takes these names; AUTO leaves the choice to the engine.
+        Lists the engine's devices on this machine with the name of the hardware and its number formats. These are
+        the values of `--device` of `ocelli serve`; AUTO lets the engine choose.
         """
 
     static let flags: [String] = []

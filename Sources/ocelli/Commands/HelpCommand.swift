@@ -45,13 +45,13 @@ enum HelpCommand: Command {
         }
         return text + """
 
-            `ocelli help COMMAND` explains one. The exit status is 0 for success, 1 for a failure, which standard error
-            explains, and 2 for a wrong command line or configuration.
+            `ocelli help COMMAND` explains a command. The exit status is 0 for success, 1 for a failure, which standard
+            error explains, and 2 for a wrong command line or configuration.
 
-            To begin:
+            Examples:
 
-              ocelli serve                                                     serve the model that came with Ocelli
-              curl --data-binary @seven.png localhost:8080/v1/classify         ask it
+              ocelli serve                                                     serve the model that comes with Ocelli
+              curl --data-binary @seven.png localhost:8080/v1/classify         send it a picture
               ocelli classify seven.png                                        the same without a server
             """
     }

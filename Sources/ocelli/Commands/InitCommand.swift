@@ -8,16 +8,16 @@ enum InitCommand: Command {
     static let help = """
         Usage: ocelli init MODELFILE|FOLDER [--stdout] [--force]
 
-        Reads a model file (.onnx, .tflite, .xml, .pdmodel, .pb, or a TensorFlow SavedModel's folder) or a folder as it
-        was downloaded, and writes model.json beside it. Names, types and shapes are the file's. How pictures are
-        prepared, and the labels, are read from what ships with the model (preprocessor_config.json, config.json,
-        metadata.yaml, the file's own metadata, files of labels); each line names its source in a comment. What no source
-        says is a first guess, marked with "$decide": check each, then run `ocelli check FOLDER`.
+        Reads a model file (.onnx, .tflite, .xml, .pdmodel, .pb, or a TensorFlow SavedModel's folder) or a downloaded
+        folder, and writes model.json next to it. Names, types and shapes are those of the file. Preprocessing and labels
+        are read from the files that come with the model (preprocessor_config.json, config.json, metadata.yaml, label
+        files) and from its own metadata; a comment on each line names the source. Values without a source are guesses,
+        marked with "$decide": check each, then run `ocelli check FOLDER`.
 
-        A Core ML file (.mlmodel, .mlpackage) is served without model.json. For one that holds a network or an ML Program this
-        writes a folder of its name with what serving makes of it: OpenVINO's representation, the labels, and model.json.
+        A Core ML file (.mlmodel, .mlpackage) is served without model.json. For a neural network or an ML Program this
+        writes a folder of its name with the OpenVINO model that Ocelli makes of it, the labels, and model.json.
 
-          --stdout   Print it instead.
+          --stdout   Print model.json instead of writing it.
           --force    Overwrite an existing model.json.
         """
 

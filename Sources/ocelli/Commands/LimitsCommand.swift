@@ -5,12 +5,12 @@ internal import Settings
 /// `ocelli limits`: the numbers that the daemon would work with here.
 enum LimitsCommand: Command {
     static let name = "limits"
-    static let summary = "Print the limits that apply here, and the reason for each."
+    static let summary = "Print the limits on this machine, with the reason for each."
     static let help = """
         Usage: ocelli limits [--config FILE] [SETTINGS]
 
-        Prints threads, instances, queue and memory limits as the daemon would set them with these settings on this
-        machine, in this control group, each with the reason for it. Settings are those of `ocelli help serve`.
+        Prints the threads, instances, queue and memory limits that the daemon would use with these settings, on this
+        machine and in this control group, with the reason for each. Settings are those of `ocelli help serve`.
         """
 
     static let flags = SettingsFlags.names

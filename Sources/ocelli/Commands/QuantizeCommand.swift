@@ -5,18 +5,18 @@ internal import Tools
 /// `ocelli quantize`: a bundle that computes with whole numbers.
 enum QuantizeCommand: Command {
     static let name = "quantize"
-    static let summary = "Make a bundle that runs in integers, and compare it with the original."
+    static let summary = "Quantize a model to 8-bit integers, and compare it with the original."
     static let help = """
         Usage: ocelli quantize MODEL --pictures DIR -o BUNDLE [--at-least SHARE] [--count N] [--python PROGRAM]
                                [--json] [--force] [SETTINGS]
 
-        Turns the weights and the values between layers of a float model into 8-bit integers, which most processors
-        compute two to four times as fast, and writes a bundle that is served like the original. The pictures should be
-        like those that the model will see: they show how large the values of each layer become. Half of them (three
-        quarters without --at-least) calibrate; the rest is not shown to the quantizer, and says how many answers
-        stay the same. Where DIR has a folder for each class, accuracy is compared too.
+        Turns the weights and activations of a float model into 8-bit integers, which most processors compute two to four
+        times as fast, and writes a bundle that is served like the original. The pictures should be like those that the
+        model will see: they show the range of each layer's values. Half of them (three quarters without --at-least) are
+        used for calibration, the rest to compare the answers. If DIR has a folder for each class, accuracy is compared
+        too.
 
-        MODEL is a bundle, a model file, or a folder as it was downloaded. This command alone needs Python, with NNCF:
+        MODEL is a bundle, a model file, or a downloaded folder. Only this command needs Python, with NNCF:
           python3 -m venv ~/.local/share/ocelli/nncf
           ~/.local/share/ocelli/nncf/bin/pip install nncf openvino
 
@@ -24,13 +24,13 @@ enum QuantizeCommand: Command {
 
           --pictures DIR      JPEG, PNG and WebP files, in DIR and the folders below it; at least 8.
           -o, --output BUNDLE The folder to write.
-          --at-least SHARE    0 to 1: this share of the answers must stay the same (of the first labels; for models
-                              without labels, the cosine of the outputs). The layers that change most stay in float,
-                              one after another, until it does. Nothing is written, and the exit status is 1, where
-                              the pictures that were not used before disagree.
-          --count N           The most pictures that are used. Default: 400.
+          --at-least SHARE    0 to 1: this share of the answers must stay the same (of the top labels; for models without
+                              labels, the cosine of the outputs). The layers that change the answers most are kept in
+                              float, one by one, until it does. If unused pictures still disagree, nothing is written
+                              and the exit status is 1.
+          --count N           The maximum number of pictures to use. Default: 400.
           --python PROGRAM    The Python to use.
-          --json              The report as one JSON object.
+          --json              Print the report as one JSON object.
           --force             Replace BUNDLE.
         """
 

@@ -8,8 +8,8 @@ enum ReadyCommand: Command {
     static let help = """
         Usage: ocelli ready [URL] [--timeout TIME]
 
-        Asks URL (http://127.0.0.1:8080/readyz if none is given) and exits with 0 if the answer is a success, else with 1 and
-        the reason. A URL without a path asks for /readyz.
+        Requests URL (default: http://127.0.0.1:8080/readyz) and exits with 0 if the answer is a success, otherwise with 1 and
+        the reason. The default path is /readyz.
 
           ocelli ready
           ocelli ready http://127.0.0.1:9000/healthz

@@ -11,23 +11,23 @@ enum ReportCommand: Command {
         """
         Usage: ocelli report MODEL [--json] [--seconds S] [--in-flight N] [--layers N] [SETTINGS]
 
-        Measures a model on this machine: loading it without and with the cache of compiled models, the first and the
-        median prediction with percentiles, predictions a second with 1 to N in flight, the memory of a prediction, and
-        the time of each layer. Pictures are not decoded: the model alone is measured. Says when the machine was too
-        noisy to trust the figures.
+        Measures a model on this machine: loading it with and without the cache of compiled models, the first prediction and
+        the percentiles of the others, predictions per second with 1 to N in flight, the memory of a prediction, and the
+        time of each layer. Measures the model alone, without decoding. Warns if the machine was too busy for reliable
+        figures.
 
         MODEL is a bundle's folder, a model file, or the name of a model in the folders of --models.
 
           ocelli report ./models/mobilenet
           ocelli report squeezenet --models ./models --json > report.json
 
-          --json            The report as one JSON object, times in milliseconds.
-          --seconds S       How long each measurement takes, as 500ms or 10s. Default: 2s.
-          --in-flight N     The most predictions in flight. Default: the model's slots.
-          --layers N        How many of the slowest layers are listed. Default: 10.
+          --json            Print the report as one JSON object, with times in milliseconds.
+          --seconds S       How long each measurement takes, such as 500ms or 10s. Default: 2s.
+          --in-flight N     The maximum number of predictions in flight. Default: the model's slots.
+          --layers N        How many of the slowest layers to list. Default: 10.
 
-        The settings of `ocelli help serve` that say how models run (device, hint, precision, threads, streams,
-        instances) work here too.
+        The settings of `ocelli help serve` about running models (device, hint, precision, threads, streams, instances)
+        apply.
         """
     }
 

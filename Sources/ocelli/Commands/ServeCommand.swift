@@ -10,17 +10,18 @@ enum ServeCommand: Command {
         """
         Usage: ocelli serve [--config FILE] [--models DIR]... [--listen ADDRESS]... [SETTINGS]
 
-        Serves image models over HTTP/1.1. Without any flag: the models that came with Ocelli, on
+        Serves image models over HTTP/1.1. Without flags: the models that come with Ocelli, on
         127.0.0.1:8080.
 
           ocelli serve --models ./models --listen :8080
           curl --data-binary @cat.jpg localhost:8080/v1/classify
 
-        SIGTERM or Ctrl-C drains: nothing new is accepted, everything accepted is answered. A second one ends
-        at once. SIGHUP reloads the configuration and the models without losing a request.
+        SIGTERM or Ctrl-C drains: the daemon accepts no new requests, answers those that it has accepted, and
+        exits. A second signal exits at once. SIGHUP reloads the configuration and the models without losing
+        a request.
 
           -c, --config FILE
-                A JSON5 file with any of the settings below; `ocelli help config` prints one, commented.
+                A JSON5 file with any of the settings below; `ocelli help config` prints one with comments.
 
         Every setting below is also a variable (OCELLI_LISTEN) and a key of the file (listen). Flags win over
         variables, variables over the file.
@@ -44,7 +45,7 @@ enum ServeCommand: Command {
         }
         let sources = settings
         var warnings: [String] = []
-        let now = try sources.resolve { warnings.append($0) }
-        return try await Daemon.run(now, warnings: warnings, reload: { try sources.resolve { _ in } })
+        let now = try sources.resolveForms { warnings.append($0) }
+        return try await Daemon.run(now, warnings: warnings, reload: { try sources.resolveForms { _ in } })
     }
 }

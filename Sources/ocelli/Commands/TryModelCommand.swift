@@ -1,14 +1,14 @@
 internal import InferenceService
 
-/// `ocelli try-model`: what the daemon starts to try a model in a process of its own. Not for people.
+/// `ocelli try-model`: what the daemon starts to try a model in a separate process. Not for people.
 enum TryModelCommand: Command {
     static let name = TrialRun.command
     static let summary = "Load a model once, for the daemon."
     static let help = """
         Usage: ocelli try-model PATH PARENT SECONDS BYTES [SETTINGS]
 
-        Loads a model once within limits of time and memory (0: none) and tells the daemon, which started it and has the
-        process id PARENT, how that went. For people there is `ocelli check`.
+        Internal: the daemon (process id PARENT) starts this to load a model once within limits of time and memory (0: none).
+        To check a model, use `ocelli check`.
         """
 
     static let flags = SettingsFlags.names

@@ -4,7 +4,7 @@ import TestSupport
 extension SettingsTrial {
     private static let seven = BadInputTests.seven
 
-    /// What requests are answered with, and what is said of them.
+    /// Settings of answers and of their log lines.
     static let answers = SettingsTrial(
         title: "answers and their lines",
         settings: [

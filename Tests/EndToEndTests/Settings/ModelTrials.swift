@@ -9,7 +9,7 @@ extension SettingsTrial {
         return ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).filter { $0.hasSuffix(".blob") }
     }
 
-    /// A model with a name of its own beside one that is not there, which must not keep the daemon from being ready.
+    /// A model with its own name beside one that is not there, which must not keep the daemon from being ready.
     static let named = SettingsTrial(
         title: "models with a name of their own",
         settings: ["model": "cats=\(digits.path)", "ready_when": "cats"], also: ["models": "{}/models"],
@@ -167,7 +167,7 @@ extension SettingsTrial {
         checks: [
             "device": { running in
                 let reason = try running.model()["reason"] as? String ?? ""
-                // After a reload the model of before goes on serving, and the log tells why.
+                // After a reload the model of before continues serving, and the log tells why.
                 let isTold = running.daemon.log.split(separator: "\n").contains {
                     $0.contains("could not be loaded") && $0.contains("NOSUCH")
                 }

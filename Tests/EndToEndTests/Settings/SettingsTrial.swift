@@ -6,7 +6,7 @@ import Testing
 /// A daemon that is started with some settings, and for each of them what shows that it does something.
 struct SettingsTrial: Sendable, CustomTestStringConvertible {
     /// Looks for a setting's effect.
-    /// - Returns: what was found instead of it; nil where the setting does what it should.
+    /// - Returns: what was found instead of it; nil if the setting does what it should.
     typealias Check = @Sendable (Running) throws -> String?
 
     /// A daemon under trial.

@@ -255,11 +255,11 @@ import Testing
 
     @Test func nothingToReadIsSaid() {
         let resources = HostResources(HostFiles(text: { _ in nil }, openFiles: { nil }))
-        #expect(resources.cpus == Derived(1, because: "nothing says how many CPUs there are, so one is assumed"))
+        #expect(resources.cpus == Derived(1, because: "the number of CPUs is unknown: assuming one"))
         #expect(resources.wholeCPUs.value == 1)
         #expect(
             resources.memoryBytes
-                == Derived(1 << 30, because: "nothing says how much memory there is, so 1 GiB is assumed"))
+                == Derived(1 << 30, because: "the amount of memory is unknown: assuming 1 GiB"))
         #expect(resources.openFiles.value == 1 << 20)
     }
 

@@ -92,7 +92,7 @@ import Testing
         let slow = world.refused.filter { world.came[$0.id] >= 3000 && $0.after > 0 }
         #expect(slow.isEmpty)
         #expect(world.refused.contains { if case .overloaded = $0.error { true } else { false } })
-        // Also before: at the most what was served in the first moments was late.
+        // Also before: at most what was served in the first moments was late.
         let lateAtFirst = world.waits.filter { $0.waited > 450 }.count
         #expect(lateAtFirst * 20 < world.waits.count)
     }

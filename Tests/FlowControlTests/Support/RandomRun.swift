@@ -31,7 +31,7 @@ struct RandomRun {
     var lastID = 0
     var drains = 0
     var problem: String?
-    /// The story so far; nil where nobody asked for it, for it costs more than the rest.
+    /// The events so far; nil unless requested, because it is expensive.
     var story: [String]?
 
     init(seed: UInt64, telling: Bool = false) {
@@ -127,7 +127,7 @@ struct RandomRun {
     }
 
     mutating func cancel() {
-        // Those that wait, and sometimes one whose wait is over, whose ticket must name nobody then.
+        // Waiters, and sometimes one whose wait is over: its ticket must be invalid then.
         let over = account.due.map(\.waiter)
         guard let waiter = (account.waiters + over).randomElement(using: &random) else { return }
         if story != nil { story?.append("\(now.nanoseconds) cancel \(waiter.id)") }
@@ -278,7 +278,7 @@ struct RandomRun {
         if drains != (isOver ? 1 : 0) { fail("drained \(drains) times") }
     }
 
-    /// Gives everything back: nobody may be left over.
+    /// Releases everything: no waiter may be left.
     mutating func wind() {
         while problem == nil, !(account.waiters.isEmpty && account.due.isEmpty && account.held.isEmpty) {
             let before = (account.waiters.count, account.due.count, account.held.count)
@@ -287,7 +287,7 @@ struct RandomRun {
             finish()
             check()
             if before == (account.waiters.count, account.due.count, account.held.count) {
-                fail("somebody is forgotten")
+                fail("a waiter is left")
             }
         }
         if machine.inFlight != 0 || machine.waiting != 0 { fail("something is left over") }

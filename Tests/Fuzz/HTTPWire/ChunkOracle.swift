@@ -43,7 +43,7 @@ enum ChunkOracle {
         return false
     }
 
-    /// The bytes before the next CR LF; nil where there is none, or a CR or LF alone comes first.
+    /// The bytes before the next CR LF; nil if there is none, or a CR or LF alone comes first.
     private static func line(_ bytes: [UInt8], _ index: inout Int) -> ArraySlice<UInt8>? {
         guard let end = bytes[index...].firstIndex(where: { $0 == 0x0D || $0 == 0x0A }), bytes[end] == 0x0D,
             end + 1 < bytes.count, bytes[end + 1] == 0x0A

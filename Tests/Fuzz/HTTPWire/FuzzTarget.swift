@@ -4,7 +4,7 @@ import HTTPWire
 /// What libFuzzer calls with each input.
 ///
 /// A fault is: a crash, a touched guard page, an answer that depends on how the bytes were cut, an accepted head that does
-/// not have a head's shape, a decoder that goes on after an error, or one that reads other than the naive reading. Each
+/// not have a head's shape, a decoder that continues after an error, or one that reads other than the naive reading. Each
 /// ends the process; libFuzzer then keeps the input.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzOneInput(_ data: UnsafePointer<UInt8>?, _ size: Int) -> CInt {

@@ -27,7 +27,7 @@ struct FairnessTests {
     @Test("who asks once is not behind those who pipeline")
     func pipelining() throws {
         let probe = try Probe("readAhead=4096")
-        // Nobody reads: the first answers fill the buffers, and what is asked after that waits. Until then each connection has
+        // No client reads: the first answers fill the buffers, and what is asked after that waits. Until then each connection has
         // thousands of requests in the server's hands at any time.
         let flooding = try flood(16, probe, "", String(repeating: get, count: 5_000))
         for _ in 0..<200 { #expect(try probe.get("/healthz") == #"{"status":"ok"}"#) }
@@ -103,7 +103,7 @@ struct FairnessTests {
         }
         let head = "POST /length HTTP/1.1\r\nHost: x\r\nContent-Length: 3900000\r\n\r\n"
         let most = [UInt8](repeating: 1, count: 3_800_000)
-        // One after the other: side by side the second to come past the share of large bodies would wait itself.
+        // One after the other: in parallel the second to come past the share of large bodies would wait itself.
         let holders = try (1...2).map { count in
             let client = try RawClient(port: probe.port)
             try client.send(head)
@@ -149,7 +149,7 @@ struct FairnessTests {
         usleep(1_200_000)
         holders += try hold(400)
         try waitUntil("the first are given up") { try probe.statistic("evictedBodies") > 0 }
-        // They go in one turn of the event loop, so nobody sees only some of them gone.
+        // They are closed in one turn of the event loop, so that none is seen while others are still open.
         #expect(try probe.statistic("evictedBodies") * 64 << 10 >= budget / 4)
         let good = try RawClient(port: probe.port)
         try good.send("POST /length HTTP/1.1\r\nHost: x\r\nContent-Length: 60000\r\n\r\n")
@@ -168,7 +168,7 @@ struct FairnessTests {
         }
     }
 
-    /// Nobody is given up meanwhile: the patience is longer than the test.
+    /// No body is given up meanwhile: the timeout is longer than the test.
     @Test("a body that has arrived has room beside many that never do", arguments: Holding.allCases)
     func arrivedBodies(holding: Holding) throws {
         let probe = try Probe(
@@ -283,7 +283,7 @@ struct FairnessTests {
         try probe.expectRest()
     }
 
-    /// The server has not seen the requests of the oldest connections yet: it is told of 256 events at a time, and of the newcomer first.
+    /// The server has not seen the requests of the oldest connections yet: it gets 256 events at a time, and the newcomer's first.
     @Test("a connection whose request has arrived is not idle, and another one makes room")
     func lookBeforeEvicting() throws {
         let probe = try Probe("loops=1", "maxConnections=300")
@@ -381,7 +381,7 @@ struct FairnessTests {
         try waitUntil("all is given back") { try probe.statistic("bodyBytes") == 0 }
     }
 
-    @Test("answers that nobody reads stay within their budget")
+    @Test("unread answers stay within their budget")
     func answers() throws {
         let probe = try Probe("maxTotalAnswers=8000000", "writeTimeout=60000")
         let before = probe.resident

@@ -13,6 +13,16 @@ struct CancellationTests {
         try waitUntil("\(count) handlers run") { try probe.statistic("running") == count + 1 }
     }
 
+    /// A request of a client that closes is cancelled, and leaves nothing behind.
+    private func expectCancelled(by client: RawClient, of probe: Probe) throws {
+        try client.send(request())
+        try running(probe, 1)
+        client.close()
+        try running(probe, 0)
+        #expect(try probe.get("/cancelled") == "1\n")
+        try probe.expectRest()
+    }
+
     @Test("cancels its handler with RST")
     func reset() throws {
         let probe = try Probe()
@@ -29,13 +39,7 @@ struct CancellationTests {
     @Test("cancels its handler with close, found out by the probe")
     func close() throws {
         let probe = try Probe()
-        let client = try RawClient(port: probe.port)
-        try client.send(request())
-        try running(probe, 1)
-        client.close()
-        try running(probe, 0)
-        #expect(try probe.get("/cancelled") == "1\n")
-        try probe.expectRest()
+        try expectCancelled(by: try RawClient(port: probe.port), of: probe)
     }
 
     @Test("cancels its handler though its read-ahead is full")
@@ -96,13 +100,7 @@ struct CancellationTests {
     func unix() throws {
         let path = temporaryPath("cancel")
         let probe = try Probe("listen=127.0.0.1:0", "listen=unix:\(path)")
-        let client = try RawClient(path: path)
-        try client.send(request())
-        try running(probe, 1)
-        client.close()
-        try running(probe, 0)
-        #expect(try probe.get("/cancelled") == "1\n")
-        try probe.expectRest()
+        try expectCancelled(by: try RawClient(path: path), of: probe)
     }
 
     @Test("costs nothing at any stage: 100 clients killed at each")

@@ -118,7 +118,7 @@ struct LifecycleTests {
         #expect(!FileManager.default.fileExists(atPath: path), "the socket file goes with the server")
     }
 
-    @Test("replaces a socket file that nobody answers on, and no other")
+    @Test("replaces a socket file without a listener, and no other")
     func staleFile() throws {
         let path = temporaryPath("stale")
         let first = try Probe("listen=unix:\(path)")
@@ -157,7 +157,7 @@ struct LifecycleTests {
         try probe.expectRest()
     }
 
-    @Test("a listening socket that dies is said, so that the process can end")
+    @Test("a listening socket that fails is reported, so that the process can end")
     func deadListener() throws {
         let probe = try Probe()
         try probe.command("break")

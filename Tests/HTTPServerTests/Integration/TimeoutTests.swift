@@ -46,7 +46,7 @@ struct TimeoutTests {
         try probe.expectRest(extraKiB: 32 << 10)
     }
 
-    /// Whoever did in time what was due is served, though the server could not see it: it, or the machine, stood still.
+    /// A client that was in time is served even if the server, or the machine, was stopped and saw it late.
     @Test("a standstill of the server is not held against its clients")
     func standstill() throws {
         let limit: UInt64 = 2000
@@ -130,7 +130,7 @@ struct TimeoutTests {
     @Test("the connection limit is that of all event loops together, and who waits for a place is served")
     func sharedLimit() throws {
         let probe = try Probe("loops=4", "maxConnections=8")
-        // Nobody makes room for another: each has sent its request before the next one connects.
+        // No connection makes room for another: each has sent its request before the next one connects.
         let clients = try (0..<24).map { _ in
             let client = try RawClient(port: probe.port)
             try client.send("GET /sleep?ms=300 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
@@ -156,7 +156,7 @@ struct TimeoutTests {
         for client in clients { try client.send(half) }
         try waitUntil("some wait") { try probe.statistic("waiting") > 0 }
         #expect(try probe.statistic("bodyBytes") <= 2_000_000)
-        // The kernel's buffers take the rest of those that wait only in part: each client sends from a thread of its own.
+        // The kernel's buffers take the rest of those that wait only in part: each client sends from its own thread.
         let threads = clients.map { $0.sendInBackground(half) }
         for client in clients { #expect(try client.response().text == "1000000 1000000\n") }
         try waitUntil("all is sent") { threads.allSatisfy { $0.isFinished } }

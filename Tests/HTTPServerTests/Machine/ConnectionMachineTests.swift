@@ -57,9 +57,9 @@ struct ConnectionMachineTests {
 
     static let bodies = [
         MachineCase("a body is received", [.accept(post)], .readBody(sendContinue: false), .body),
-        MachineCase("100 is said after admission", [.accept(expecting)], .readBody(sendContinue: true), .body),
+        MachineCase("100 is sent after admission", [.accept(expecting)], .readBody(sendContinue: true), .body),
         MachineCase(
-            "100 is not said when the body is there already", [.accept(expecting, buffered: true)],
+            "100 is not sent when the body has already arrived", [.accept(expecting, buffered: true)],
             .readBody(sendContinue: false), .body),
         MachineCase(
             "100 is not said to HTTP/1.0",
@@ -129,7 +129,7 @@ struct ConnectionMachineTests {
         MachineCase(
             "the bound is that of the request's time",
             [.refuse(post, maxBody: 99), .answer(), .sent], .linger, .lingering),
-        MachineCase("the last chunk of nobody's body", [.accept(get), .bodyEnd], .wait, .handling),
+        MachineCase("a last chunk without a body", [.accept(get), .bodyEnd], .wait, .handling),
         MachineCase(
             "a refused chunked body is skipped", [.refuse(chunked), .answer(), .sent], .skipBody, .skipping),
         MachineCase(
@@ -172,9 +172,9 @@ struct ConnectionMachineTests {
         MachineCase("RST while a request runs", [.accept(get), .reset], .close(.clientGone), .closed),
         MachineCase("RST in a body", [.accept(post), .reset], .close(.clientGone), .closed),
         MachineCase("RST in an answer", [.accept(get), .answer(), .blocked, .reset], .close(.clientGone), .closed),
-        MachineCase("RST between requests is nobody's loss", [.reset], .close(.finished), .closed),
+        MachineCase("RST between requests loses nothing", [.reset], .close(.finished), .closed),
         MachineCase(
-            "RST while lingering is nobody's loss", [.start, .answerFault, .sent, .reset], .close(.finished), .closed),
+            "RST while lingering loses nothing", [.start, .answerFault, .sent, .reset], .close(.finished), .closed),
         MachineCase("FIN ends lingering", [.start, .answerFault, .sent, .fin()], .close(.finished), .closed),
         MachineCase(
             "FIN behind a refused body's answer: nothing is left to be passed over",
@@ -285,7 +285,7 @@ struct ConnectionMachineTests {
         #expect(script.run([.pass(2), .timer]).action == .close(.finished))
     }
 
-    @Test("tells how much of a body is missing, and counts it anew for the next")
+    @Test("reports how much of a body is missing, and starts again for the next")
     func remaining() {
         var script = MachineScript()
         _ = script.run([.accept(Self.post), .body(40)])
@@ -324,7 +324,7 @@ struct ConnectionMachineTests {
         ])
     func faults(fault: ConnectionFault, status: Int, label: String, isTimeout: Bool) {
         #expect(fault.error.status.code == status && fault.error.label == label && fault.isTimeout == isTimeout)
-        if status == 413 { #expect(fault.error.message.contains("the 9 bytes that are accepted here")) }
+        if status == 413 { #expect(fault.error.message.contains("the limit of 9 bytes")) }
     }
 
     @Test("closes after the last request that a connection may bring")
@@ -347,7 +347,7 @@ struct ConnectionMachineTests {
         #expect(long.run([.accept(head), .headFault(isHead: false), .answerFault]).plan?.omitBody == true)
     }
 
-    @Test("tells HTTP/1.0 that the connection is kept, and nobody else")
+    @Test("sends Connection: keep-alive to HTTP/1.0 only")
     func sayKeepAlive() {
         var script = MachineScript()
         let kept = RequestTraits(isHTTP10: true, keepAlive: true)

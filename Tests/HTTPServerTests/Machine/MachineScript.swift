@@ -1,6 +1,6 @@
 import HTTPServer
 
-/// A connection machine with a clock of its own, in seconds, and the events by short names.
+/// A connection machine with its own clock, in seconds, and the events by short names.
 struct MachineScript {
     var policy: ConnectionPolicy
     var machine: ConnectionMachine

@@ -130,7 +130,7 @@ struct ByteBudgetTests {
         #expect(wakes.withLock { $0 } == 1 && !budget.isShort)
         #expect(budget.take(10, for: .small, body: ObjectIdentifier(two)))
         budget.use(total: 400, largest: 100)
-        #expect(wakes.withLock { $0 } == 1, "nobody waits")
+        #expect(wakes.withLock { $0 } == 1, "no body waits")
     }
 
     @Test("another length of the largest body moves the reserve")
@@ -149,7 +149,7 @@ struct ByteBudgetTests {
         #expect(budget.take(75, for: .arrived, isOptional: true, body: ObjectIdentifier(two)))
     }
 
-    @Test("what a body has of the reserve is taken from nobody else")
+    @Test("a body's part of the reserve is not taken from others")
     func overdrawn() {
         let budget = ByteBudget(total: 400, largest: 200)
         let (one, two) = (Body(), Body())
@@ -193,7 +193,7 @@ struct ByteBudgetTests {
         let (one, two) = (Body(), Body())
         #expect(budget.take(100, for: .small, body: ObjectIdentifier(one)))
         budget.release(10, body: ObjectIdentifier(one))
-        #expect(woken.withLock { $0 } == 0, "nobody waits")
+        #expect(woken.withLock { $0 } == 0, "no body waits")
         #expect(!budget.take(20, for: .small, body: ObjectIdentifier(two)))
         budget.release(10, body: ObjectIdentifier(one))
         budget.release(10, body: ObjectIdentifier(one))
@@ -239,7 +239,7 @@ struct ByteBudgetTests {
     }
 
     @Test(
-        "lets somebody go on at any time, and never holds more than its total",
+        "lets a body continue at any time, and never holds more than its total",
         arguments: [UInt64.random(in: 0...UInt64.max), 3])
     func progress(seed: UInt64) {
         var random = SplitMix(seed: seed)

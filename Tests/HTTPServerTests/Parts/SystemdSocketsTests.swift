@@ -14,7 +14,7 @@ struct SystemdSocketsTests {
     }
 
     @Test(
-        "are not taken where they are meant for another, or make no sense",
+        "are ignored if they are for another process, or invalid",
         arguments: [
             [:], ["LISTEN_FDS": "1"], ["LISTEN_PID": "78", "LISTEN_FDS": "1"], ["LISTEN_PID": "77"],
             ["LISTEN_PID": "77", "LISTEN_FDS": "0"], ["LISTEN_PID": "77", "LISTEN_FDS": "-1"],

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Bodies that wait for room")
 struct WaitingBodiesTests {
-    /// Asks as long as there is somebody to ask. `fits`: who finds room; the others wait on.
+    /// Asks as long as there is a body to ask. `fits`: the bodies that find room; the others keep waiting.
     private func ask(_ waiting: inout WaitingBodies, fits: (Int32) -> ByteBudget.Claim?) -> [Int32] {
         var asked: [Int32] = []
         while let id = waiting.next() {
@@ -16,7 +16,7 @@ struct WaitingBodiesTests {
         return asked
     }
 
-    @Test("nobody is asked before room has come back, and then each one once")
+    @Test("no body is asked before there is room again, and then each one once")
     func rounds() {
         var waiting = WaitingBodies()
         for id in Int32(0)..<4 { waiting.append(id, .large) }

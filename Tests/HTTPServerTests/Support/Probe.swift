@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The server as a process of its own, started for one test and ended with it.
+/// The server as its own process, started for one test and ended with it.
 final class Probe {
     /// What the process uses of the system.
     struct Usage: Equatable {
@@ -11,7 +11,7 @@ final class Probe {
         var threads: Int
     }
 
-    /// The first TCP port, 0 where there is none.
+    /// The first TCP port, 0 if there is none.
     let port: UInt16
     /// All addresses it said it was bound to.
     let addresses: [String]
@@ -114,14 +114,14 @@ final class Probe {
 
     // MARK: What it says and uses
 
-    /// The content of a GET with a connection of its own.
+    /// The content of a GET with its own connection.
     func get(_ path: String) throws -> String {
         let client = try RawClient(port: port)
         try client.send("GET \(path) HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
         return String(decoding: try client.response().body, as: UTF8.self)
     }
 
-    /// One of the numbers in `/statistics`; 0 where it is not named.
+    /// One of the numbers in `/statistics`; 0 if it is not named.
     func statistic(_ name: String) throws -> Int {
         for line in try get("/statistics").split(separator: "\n") {
             let words = line.split(separator: " ")

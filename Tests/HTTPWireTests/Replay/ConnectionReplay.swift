@@ -74,7 +74,7 @@ struct ConnectionReplay: Replay {
     }
 
     /// What must be true of every head that was accepted, said without the parser: its lines end with CR LF, the last
-    /// one is the only empty one but for one before the request, none starts with a blank, no byte is a control but HTAB,
+    /// one is the only empty one except for one before the request, none starts with a blank, no byte is a control but HTAB,
     /// and the lines are the fields that the head tells of.
     private mutating func checkShape(of bytes: UnsafeRawBufferPointer, _ head: RequestHead) {
         var lines = bytes.split(separator: 0x0A, omittingEmptySubsequences: false).map { Array($0) }

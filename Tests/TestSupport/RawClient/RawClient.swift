@@ -12,7 +12,7 @@ public final class RawClient {
         case system(String, Int32)
         /// The server closed before the answer was whole; what had come.
         case closed(String)
-        /// What came is no answer: the line.
+        /// The answer cannot be parsed: the line.
         case malformed(String)
         /// Nothing came, or went, for as long as the client waits.
         case timedOut
@@ -122,7 +122,7 @@ public final class RawClient {
     /// Offers a text.
     public func offer(_ text: String) { offer(Data(text.utf8)) }
 
-    /// Sends on a thread of its own, `times` times, until all is sent or the connection ends. The socket must stay open as
+    /// Sends on its own thread, `times` times, until all is sent or the connection ends. The socket must stay open as
     /// long.
     public func sendInBackground(_ bytes: [UInt8], times: Int = 1) -> Thread {
         let thread = Thread { [descriptor] in
@@ -137,7 +137,7 @@ public final class RawClient {
 
     // MARK: Going away
 
-    /// Ends the sending side and goes on listening.
+    /// Ends the sending side and continues listening.
     public func finish() { csys_shutdown_write(descriptor) }
 
     /// Ends the connection as a process that exits does: FIN, and RST to whatever comes after.

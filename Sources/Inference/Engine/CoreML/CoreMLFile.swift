@@ -36,7 +36,7 @@ struct CoreMLFile {
         }
     }
 
-    /// What the file says at its beginning; nil where it is unknown. Reads a part of the file: blocks.
+    /// What the file says at its beginning; nil if it is unknown. Reads a part of the file: blocks.
     static func description(ofFileAt path: String) -> CoreMLImport.ModelDescription? {
         guard let file = path.hasSuffix(".mlpackage") ? try? modelFile(ofPackage: path) : path else { return nil }
         let descriptor = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
@@ -93,7 +93,7 @@ struct CoreMLFile {
         return String(cString: real).hasPrefix(String(cString: root) + "/")
     }
 
-    /// The files in the folder of a model file and the folders below it, but for the model file itself.
+    /// The files in the folder of a model file and the folders below it, except for the model file itself.
     private static func filesBeside(_ model: String) throws(Problem) -> [String: Bytes] {
         guard let slash = model.lastIndex(of: "/") else { return [:] }
         let folder = String(model[..<slash])

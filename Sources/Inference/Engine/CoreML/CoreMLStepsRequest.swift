@@ -52,7 +52,7 @@ final class CoreMLStepsRequest: InferRequest, @unchecked Sendable {
         if let failure { throw failure }
     }
 
-    /// Evaluates up to the next graph, and goes on from there when it has run; at the end calls the completion.
+    /// Evaluates up to the next graph, and continues from there when it has run; at the end calls the completion.
     private func advance(_ completion: @escaping @Sendable () -> Void) {
         do throws(EngineError) {
             guard case .run(let index, let table) = try next() else { return completion() }

@@ -16,7 +16,7 @@ final class ConstantsFile: @unchecked Sendable {
     ///   - size: in bytes, above 0.
     ///   - folders: where it may be.
     ///   - fill: hands out the constants, each with its place. The space between them is zeros.
-    /// - Returns: nil where no folder has room, or no file can be mapped.
+    /// - Returns: nil if no folder has room, or no file can be mapped.
     init?(
         size: Int, folders: [String],
         fill: ((Int, UnsafeRawBufferPointer) throws(SystemFailure) -> Void) throws(SystemFailure) -> Void
@@ -70,7 +70,7 @@ final class ConstantsFile: @unchecked Sendable {
 
     // MARK: Giving back
 
-    /// How often pages are given back while the engine compiles, in milliseconds: it reads some tens of megabytes in that time.
+    /// How often pages are released while the engine compiles, in milliseconds: it reads some tens of megabytes in that time.
     private static let interval = 5
 
     /// Does some work of the engine, and gives pages back meanwhile and afterwards.

@@ -16,7 +16,7 @@ final class OpenVINOCompiledModel: CompiledModel {
 
     /// - Parameters:
     ///   - isDynamic: whether the shape of anything within the model is known only when it runs.
-    ///   - shapes: what checks the shapes that callers bring; nil where they are not checked.
+    ///   - shapes: what checks the shapes that callers bring; nil if they are not checked.
     init(
         _ handle: OpenVINOHandle, inputs: [TensorPort], outputs: [TensorPort], isDynamic: Bool, shapes: OpenVINOShapes?,
         threads: OpenVINOThreads

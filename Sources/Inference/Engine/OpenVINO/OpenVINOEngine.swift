@@ -85,7 +85,7 @@ public final class OpenVINOEngine: Engine {
             readTemporary(detection.file, integerWeights: unused), detection: detection)
     }
 
-    /// Why integer kernels do not give exact sums here; nil where they do.
+    /// Why integer kernels do not give exact sums here; nil if they do.
     private var inexactIntegers: String? {
         // They name the instructions that are used, and may name ones that are not exact.
         for name in ["ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA"] where getenv(name) != nil {

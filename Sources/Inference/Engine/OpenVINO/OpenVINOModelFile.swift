@@ -32,7 +32,7 @@ final class OpenVINOModelFile: ModelFile {
         return key.flatMap { index(named: $0, among: outputs, find: ov_model_const_output_by_name) }
     }
 
-    /// OpenVINO finds a tensor by any of its names but tells only one of them: that one leads to the index.
+    /// OpenVINO finds a tensor by any of its names but reports only one of them, which leads to the index.
     private func index(
         named name: String, among ports: [TensorPort],
         find: (OpaquePointer?, UnsafePointer<CChar>?, UnsafeMutablePointer<OpaquePointer?>?) -> ov_status_e

@@ -72,7 +72,7 @@ final class OpenVINORequest: InferRequest, @unchecked Sendable {
         defer { endGiving() }
         // OpenVINO calls back before it marks the request as done and puts its callback back in place: a request that
         // is started again in between would lose its next callback. Waiting here (for the few microseconds that its
-        // thread needs to return from the callback) closes that gap, and tells the status, which the callback does not.
+        // thread needs to return from the callback) closes that gap, and gives the status, which the callback does not have.
         try checked("run the inference") { ov_infer_request_wait(handle.pointer) }
     }
 
@@ -87,7 +87,7 @@ final class OpenVINORequest: InferRequest, @unchecked Sendable {
             ov_infer_request_get_output_tensor_by_index(handle.pointer, index, &$0)
         }
         var shape = ov_shape_t()
-        // The C API has no shape of no axes and refuses to tell one: a tensor of which it tells none is a single value.
+        // The C API has no shape without axes and returns an error instead: such a tensor is a single value.
         let hasAxes = ov_tensor_get_shape(tensor.pointer, &shape) == OK
         defer { if hasAxes { ov_shape_free(&shape) } }
         var size = 0

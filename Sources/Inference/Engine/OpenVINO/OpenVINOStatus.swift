@@ -75,7 +75,7 @@ final class OpenVINOHandle: @unchecked Sendable {
         var pointer: OpaquePointer?
         try checked(operation(), kind: kind) { call(&pointer) }
         guard let pointer else {
-            throw EngineError(kind: kind, operation: operation(), detail: "it gave nothing back")
+            throw EngineError(kind: kind, operation: operation(), detail: "it returned nothing")
         }
         return OpenVINOHandle(pointer, constants: constants, free: free)
     }

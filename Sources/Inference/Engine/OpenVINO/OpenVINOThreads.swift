@@ -21,7 +21,7 @@ final class OpenVINOThreads: Sendable {
     private let kind: Kind
     private static let spare = 5
 
-    /// - Throws: where there are no threads for the model.
+    /// - Throws: if there are no threads for the model.
     init(for options: CompileOptions) throws(EngineError) {
         let kind = Kind(device: options.device, hint: options.hint, threads: options.threads, streams: options.streams)
         let hasThreads = Self.models.withLock { models in models[kind].map { $0.now < $0.most } ?? false }

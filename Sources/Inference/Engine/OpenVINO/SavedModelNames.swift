@@ -1,15 +1,15 @@
 package import FoundationEssentials
 
-/// What a TensorFlow SavedModel calls its inputs and outputs beside the names that OpenVINO tells.
+/// The names of a TensorFlow SavedModel's inputs and outputs that OpenVINO does not report.
 ///
-/// OpenVINO tells the keys of the signature ("image"). TensorIO's bundles name the graph's own tensors
+/// OpenVINO reports the keys of the signature ("image"). TensorIO's bundles name the graph's own tensors
 /// ("serving_default_image", "StatefulPartitionedCall", "dense/BiasAdd"), which the signature maps the keys to
 /// (tensorflow/core/protobuf/meta_graph.proto, SignatureDef and TensorInfo).
 package struct SavedModelNames {
     /// The tensor's name ("dense/BiasAdd:0") of each key, signature by signature, the one that is served first.
     private let inputs: [(key: String, tensor: String)], outputs: [(key: String, tensor: String)]
 
-    /// Reads a SavedModel's folder; nil where it is none. Blocks.
+    /// Reads a SavedModel's folder; nil if it is none. Blocks.
     init?(folder: String) {
         let file = URL(fileURLWithPath: folder + "/saved_model.pb")
         // Mapped: what is wanted lies behind a graph that may hold gigabytes of weights.

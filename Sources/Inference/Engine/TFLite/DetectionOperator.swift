@@ -34,38 +34,28 @@ package struct DetectionOperator {
         package let reason: String
     }
 
-    /// Nil where the file does not have the operator.
+    /// Nil if the file does not have the operator.
     package init?(_ bytes: [UInt8]) throws(Unreadable) {
-        let buffer = FlatBuffer(bytes: bytes)
+        let buffer = FlatBufferBytes(bytes: bytes)
         guard let model = buffer.root, let codes = model.tables(1), let graphs = model.tables(2) else { return nil }
         guard let code = codes.firstIndex(where: { $0.string(1) == Self.name }) else { return nil }
-        func known<T>(_ value: T?, _ what: String) throws(Unreadable) -> T {
-            guard let value else {
-                throw Unreadable(reason: "the operator \(Self.name) has no \(what) that can be read")
-            }
-            return value
-        }
         guard graphs.count == 1, let graph = graphs.first else {
             throw Unreadable(reason: "expected one subgraph with \(Self.name), found \(graphs.count)")
         }
-        let operators = try known(graph.tables(3), "list of operators")
+        let operators = try Self.known(graph.tables(3), "list of operators")
         guard let place = operators.firstIndex(where: { ($0.integer(0, as: UInt32.self) ?? 0) == UInt32(code) }) else {
             return nil
         }
         let node = operators[place]
-        let taken = try known(node.integers(1, as: Int32.self), "inputs").map(Int.init)
-        let given = try known(node.integers(2, as: Int32.self), "outputs").map(Int.init)
-        let tensors = try known(graph.tables(0), "tensors")
+        let taken = try Self.known(node.integers(1, as: Int32.self), "inputs").map(Int.init)
+        let given = try Self.known(node.integers(2, as: Int32.self), "outputs").map(Int.init)
+        let tensors = try Self.known(graph.tables(0), "tensors")
         guard taken.count == 3, given.count == 4, (taken + given).allSatisfy({ tensors.indices.contains($0) }) else {
             throw Unreadable(
                 reason: "expected \(Self.name) with 3 inputs and 4 outputs, found \(taken.count) and \(given.count)")
         }
-        let options = try known(node.vector(5, size: 1).flatMap { FlexBuffer($0.bytes) }, "options").numbers
-        func number(_ name: String, _ fallback: Double? = nil) throws(Unreadable) -> Double {
-            let value = try known(options[name] ?? fallback, "option \"\(name)\"")
-            guard value.isFinite else { throw Unreadable(reason: "the operator's option \"\(name)\" is \(value)") }
-            return value
-        }
+        let options = Options(
+            numbers: try Self.known(node.vector(5, size: 1).flatMap { FlexBuffer($0.bytes) }, "options").numbers)
         let shape = Self.shape(of: tensors[taken[0]]), scores = Self.shape(of: tensors[taken[1]])
         guard shape.count == 3, shape[0] == 1, shape[2] == 4, scores.count == 3, scores[0] == 1, scores[1] == shape[1],
             shape[1] > 0, scores[2] > 0, shape[1] <= 1 << 20, scores[2] <= 1 << 16
@@ -77,37 +67,8 @@ package struct DetectionOperator {
         }
         boxes = shape[1]
         columns = scores[2]
-        let classes = try number("num_classes", Double(columns))
-        guard classes == Double(columns) || classes == Double(columns - 1), classes >= 1 else {
-            throw Unreadable(reason: "\(Self.name) has \(classes) classes, its scores \(columns) columns")
-        }
-        var decoding = BoxDecoding(layout: .ssd)
-        decoding.form = .centersYX
-        decoding.scores = .probabilities
-        decoding.background = classes == Double(columns) ? .none : .first
-        decoding.threshold = Float(min(max(try number("nms_score_threshold"), 0), 1))
-        decoding.iou = Float(min(max(try number("nms_iou_threshold"), 0), 1))
-        decoding.maxDetections = Int(min(max(try number("max_detections"), 1), 10_000))
-        // By default all classes suppress each other, and a box has one.
-        let perClass = try number("use_regular_nms", 0) != 0
-        decoding.suppression = perClass ? .perClass : .all
-        decoding.multiLabel = perClass
-        if perClass {
-            decoding.maxDetectionsOfClass = Int(min(max(try number("detections_per_class", 100), 1), 10_000))
-        }
-        rowsOfBox = Int(min(max(try number("max_classes_per_detection", 1), 1), 10_000))
-        guard decoding.maxDetections * rowsOfBox <= 100_000 else {
-            throw Unreadable(
-                reason:
-                    "\(Self.name) gives \(decoding.maxDetections) boxes with \(rowsOfBox) classes: at most 100000 rows")
-        }
-        decoding.variances = []
-        for name in ["x_scale", "y_scale", "w_scale", "h_scale"] {
-            let scale = try number(name)
-            guard scale != 0 else { throw Unreadable(reason: "the operator's option \"\(name)\" is 0") }
-            decoding.variances.append(Float(1 / scale))
-        }
-        let anchors = try known(Self.values(of: tensors[taken[2]], model), "anchors")
+        let known = try options.decoding(columns: columns)
+        let anchors = try Self.known(Self.values(of: tensors[taken[2]], model), "anchors")
         guard anchors.count == boxes * 4 else {
             throw Unreadable(reason: "\(Self.name) has \(anchors.count / 4) anchors for \(boxes) boxes")
         }
@@ -116,8 +77,9 @@ package struct DetectionOperator {
         for first in stride(from: 0, to: anchors.count, by: 4) {
             priors += [anchors[first + 1], anchors[first], anchors[first + 3], anchors[first + 2]]
         }
+        var decoding = known.decoding
         decoding.priors = .given(priors)
-        self.decoding = decoding
+        (self.decoding, rowsOfBox) = (decoding, known.rowsOfBox)
         inputs = taken[..<2].map { tensors[$0].string(3) ?? "" }
         quantization = taken[..<2].map { Self.quantization(of: tensors[$0]) }
         let most = decoding.maxDetections * rowsOfBox
@@ -126,6 +88,60 @@ package struct DetectionOperator {
             TensorPort(name: tensors[$0].string(3) ?? "", elementType: .float32, shape: $1)
         }
         file = try Self.cut(buffer, model: model, graph: graph, operator: place, taken: taken, given: given)
+    }
+
+    private static func known<T>(_ value: T?, _ what: String) throws(Unreadable) -> T {
+        guard let value else { throw Unreadable(reason: "the operator \(name) has no readable \(what)") }
+        return value
+    }
+
+    /// The operator's options, which are numbers by name.
+    private struct Options {
+        let numbers: [String: Double]
+
+        func number(_ name: String, _ fallback: Double? = nil) throws(Unreadable) -> Double {
+            let value = try DetectionOperator.known(numbers[name] ?? fallback, "option \"\(name)\"")
+            guard value.isFinite else { throw Unreadable(reason: "the operator's option \"\(name)\" is \(value)") }
+            return value
+        }
+
+        /// How boxes are decoded, without the anchors, and the most classes that one box is listed with.
+        /// - Parameter columns: of the scores.
+        func decoding(columns: Int) throws(Unreadable) -> (decoding: BoxDecoding, rowsOfBox: Int) {
+            let classes = try number("num_classes", Double(columns))
+            guard classes == Double(columns) || classes == Double(columns - 1), classes >= 1 else {
+                throw Unreadable(
+                    reason: "\(DetectionOperator.name) has \(classes) classes, its scores \(columns) columns")
+            }
+            var decoding = BoxDecoding(layout: .ssd)
+            decoding.form = .centersYX
+            decoding.scores = .probabilities
+            decoding.background = classes == Double(columns) ? .none : .first
+            decoding.threshold = Float(min(max(try number("nms_score_threshold"), 0), 1))
+            decoding.iou = Float(min(max(try number("nms_iou_threshold"), 0), 1))
+            decoding.maxDetections = Int(min(max(try number("max_detections"), 1), 10_000))
+            // By default all classes suppress each other, and a box has one.
+            let perClass = try number("use_regular_nms", 0) != 0
+            decoding.suppression = perClass ? .perClass : .all
+            decoding.multiLabel = perClass
+            if perClass {
+                decoding.maxDetectionsOfClass = Int(min(max(try number("detections_per_class", 100), 1), 10_000))
+            }
+            let rowsOfBox = Int(min(max(try number("max_classes_per_detection", 1), 1), 10_000))
+            guard decoding.maxDetections * rowsOfBox <= 100_000 else {
+                throw Unreadable(
+                    reason:
+                        "\(DetectionOperator.name) gives \(decoding.maxDetections) boxes with \(rowsOfBox) classes: at most 100000 rows"
+                )
+            }
+            decoding.variances = []
+            for name in ["x_scale", "y_scale", "w_scale", "h_scale"] {
+                let scale = try number(name)
+                guard scale != 0 else { throw Unreadable(reason: "the operator's option \"\(name)\" is 0") }
+                decoding.variances.append(Float(1 / scale))
+            }
+            return (decoding, rowsOfBox)
+        }
     }
 
     /// The operator's four outputs: boxes, classes, scores and count.
@@ -157,12 +173,12 @@ package struct DetectionOperator {
         return [boxes, classes, confidences, [Float(kept.count)]]
     }
 
-    private static func shape(of tensor: FlatBuffer.Table) -> [Int] {
+    private static func shape(of tensor: FlatBufferBytes.Table) -> [Int] {
         (tensor.integers(0, as: Int32.self) ?? []).map(Int.init)
     }
 
     /// Scale and zero point of a quantized tensor.
-    private static func quantization(of tensor: FlatBuffer.Table) -> Quantization? {
+    private static func quantization(of tensor: FlatBufferBytes.Table) -> Quantization? {
         guard [3, 9].contains(tensor.integer(1, as: Int8.self) ?? 0), let quantization = tensor.table(4),
             let bits = quantization.integers(2, as: UInt32.self)?.first
         else { return nil }
@@ -171,10 +187,10 @@ package struct DetectionOperator {
     }
 
     /// The numbers of a constant tensor of 32-bit floats or quantized bytes.
-    private static func values(of tensor: FlatBuffer.Table, _ model: FlatBuffer.Table) -> [Float]? {
+    private static func values(of tensor: FlatBufferBytes.Table, _ model: FlatBufferBytes.Table) -> [Float]? {
         guard let index = tensor.integer(2, as: UInt32.self), let buffers = model.vector(4, size: 4),
             index < buffers.count, let place = model.buffer.follow(buffers.start + 4 * Int(index)),
-            let data = FlatBuffer.Table(buffer: model.buffer, place: place).vector(0, size: 1)
+            let data = FlatBufferBytes.Table(buffer: model.buffer, place: place).vector(0, size: 1)
         else { return nil }
         let quantization = quantization(of: tensor)
         switch tensor.integer(1, as: Int8.self) ?? 0 {
@@ -194,7 +210,8 @@ package struct DetectionOperator {
 
     /// The same file with the operator's inputs for outputs. Nothing is moved but offsets: the vectors only become shorter.
     private static func cut(
-        _ buffer: FlatBuffer, model: FlatBuffer.Table, graph: FlatBuffer.Table, operator place: Int, taken: [Int],
+        _ buffer: FlatBufferBytes, model: FlatBufferBytes.Table, graph: FlatBufferBytes.Table, operator place: Int,
+        taken: [Int],
         given: [Int]
     ) throws(Unreadable) -> [UInt8] {
         var file = buffer.bytes

@@ -5,7 +5,7 @@ struct FlexBuffer {
     /// The map's numbers by their names.
     private(set) var numbers: [String: Double] = [:]
 
-    /// Nil where the bytes do not hold a map.
+    /// Nil if the bytes do not hold a map.
     init?(_ bytes: ArraySlice<UInt8>) {
         self.bytes = Array(bytes)
         guard let width = self.bytes.last, self.bytes.count >= 3 else { return nil }

@@ -1,4 +1,4 @@
-/// Writes new tables in front of a FlatBuffer, which is kept whole behind them: offsets lead forward only, so the new tables may
+/// Writes new tables in front of a FlatBufferBytes, which is kept whole behind them: offsets lead forward only, so the new tables may
 /// refer to each other and to everything old, and the old part needs no change.
 ///
 /// The format's "Internals" page: a table begins with the distance back to its list of fields; references are forward distances of
@@ -25,7 +25,7 @@ struct FlatBufferFront {
 
     /// How a field of a table is kept, by its number in the schema.
     enum Kind {
-        /// A number of so many bytes.
+        /// A number of the given size in bytes.
         case number(Int)
         case offset
     }
@@ -155,7 +155,7 @@ extension FlatBufferFront.Value {
     }
 }
 
-extension FlatBuffer.Table {
+extension FlatBufferBytes.Table {
     /// Its fields as they are.
     /// - Throws: where it has a field that `kinds` does not name.
     func fields(_ kinds: [FlatBufferFront.Kind]) throws(FlatBufferFront.Unsuitable) -> [Int: FlatBufferFront.Value] {

@@ -1,4 +1,4 @@
-/// What was done, where it is allowed, so that a model's 8-bit convolutions are computed in integers.
+/// The report of the rewrite that lets a model's 8-bit convolutions be computed in integers.
 public struct IntegerWeights: Sendable, Hashable {
     /// Convolutions with unsigned 8-bit weights that have a zero point, without depthwise ones; and those of them that are computed in
     /// integers.
@@ -7,7 +7,7 @@ public struct IntegerWeights: Sendable, Hashable {
     public let depthwiseConvolutions: Int, depthwiseInIntegers: Int
     /// Channels that are duplicated for it.
     public let copiedChannels: Int
-    /// Why all of them are computed in floats; nil where they are not.
+    /// Why all of them are computed in floats; nil if they are not.
     public let reason: String?
 
     /// The same weights where they stay as they are.
@@ -52,7 +52,7 @@ package struct IntegerWeightsWriter {
     private let limit: Int
     private var weightBytes = 0
 
-    /// The rewritten file; nil where there is nothing to gain, or where the file is not of a form that is known here.
+    /// The rewritten file; nil if there is nothing to gain, or where the file is not of a form that is known here.
     package static func rewriting(_ file: [UInt8]) -> (file: [UInt8], report: IntegerWeights)? {
         guard let graph = TFLiteGraph(file), var writer = IntegerWeightsWriter(graph) else { return nil }
         do throws(FlatBufferFront.Unsuitable) {

@@ -50,7 +50,7 @@ struct QuantizedConvolution {
         guard size == data.count, given.shape[3] == channels, raw.count == 4 * channels, taken.shape[3] == shape[3],
             !isDepthwise || shape[0] == 1
         else { return nil }
-        let bytes = FlatBuffer(bytes: Array(raw))
+        let bytes = FlatBufferBytes(bytes: Array(raw))
         biases = (0..<channels).compactMap { bytes.read(4 * $0, as: Int32.self) }
         inputZeroPoint = inputZero
         outputZeroPoint = outputZero
@@ -70,7 +70,7 @@ struct QuantizedConvolution {
     /// How many times the file's weights go through all channels of the input.
     var rows: Int { isDepthwise ? 1 : shape[0] }
 
-    /// The input channels with a weight that does not fit a signed byte; nil where one does not fit two either.
+    /// The input channels with a weight that does not fit a signed byte; nil if one does not fit two either.
     /// - Parameter outputs: the channels of its output that count.
     func wideChannels(outputs: [Int]) -> [Int]? {
         guard zeroPoint > 0 else { return data.allSatisfy { $0 <= 127 } ? [] : nil }

@@ -3,11 +3,11 @@
 /// Field numbers: TensorFlow Lite's schema.fbs.
 struct TFLiteGraph {
     struct Tensor {
-        let table: FlatBuffer.Table
+        let table: FlatBufferBytes.Table
         let shape: [Int]
         let type: UInt8
         let buffer: Int
-        /// Of the whole tensor; nil where it is not quantized, or has one for each channel.
+        /// Of the whole tensor; nil if it is not quantized, or has one for each channel.
         let scale: Float?
         let zeroPoint: Int?
 
@@ -17,11 +17,11 @@ struct TFLiteGraph {
     }
 
     struct Operator {
-        let table: FlatBuffer.Table
+        let table: FlatBufferBytes.Table
         let code: Int
         var inputs: [Int]
         let outputs: [Int]
-        var options: FlatBuffer.Table? { table.table(4) }
+        var options: FlatBufferBytes.Table? { table.table(4) }
     }
 
     enum ElementCode {
@@ -33,10 +33,10 @@ struct TFLiteGraph {
         static let relu = 19, relu6 = 21, gather = 36, quantize = 114
     }
 
-    let model: FlatBuffer.Table
-    let subgraph: FlatBuffer.Table
-    let codes: [FlatBuffer.Table]
-    let buffers: [FlatBuffer.Table]
+    let model: FlatBufferBytes.Table
+    let subgraph: FlatBufferBytes.Table
+    let codes: [FlatBufferBytes.Table]
+    let buffers: [FlatBufferBytes.Table]
     let tensors: [Tensor]
     let operators: [Operator]
     let inputs: [Int], outputs: [Int]
@@ -52,7 +52,7 @@ struct TFLiteGraph {
     /// that take what later ones give.
     init?(_ file: [UInt8]) {
         guard file.count > 8, file[4..<8].elementsEqual("TFL3".utf8) else { return nil }
-        let buffer = FlatBuffer(bytes: file)
+        let buffer = FlatBufferBytes(bytes: file)
         guard let model = buffer.root, let codes = model.tables(1, atMost: 1_024),
             let graphs = model.tables(2, atMost: 1), graphs.count == 1,
             let buffers = model.tables(4, atMost: Self.mostTables),
@@ -94,7 +94,7 @@ struct TFLiteGraph {
     }
 
     /// Both fields name the operator; the newer one has room for numbers above 127.
-    static func code(_ table: FlatBuffer.Table) -> Int {
+    static func code(_ table: FlatBufferBytes.Table) -> Int {
         max(Int(table.integer(0, as: Int8.self) ?? 0), Int(table.integer(3, as: Int32.self) ?? 0))
     }
 
@@ -106,12 +106,12 @@ struct TFLiteGraph {
         return buffers[buffer].vector(0, size: 1)?.bytes
     }
 
-    private static func indices(_ table: FlatBuffer.Table, _ field: Int, below count: Int) -> [Int]? {
+    private static func indices(_ table: FlatBufferBytes.Table, _ field: Int, below count: Int) -> [Int]? {
         guard let values = table.list(field, atMost: mostOperands) else { return nil }
         return values.allSatisfy { $0 >= 0 && $0 < count } ? values : nil
     }
 
-    private static func tensor(_ table: FlatBuffer.Table) -> Tensor {
+    private static func tensor(_ table: FlatBufferBytes.Table) -> Tensor {
         let quantization = table.table(4)
         let scales = quantization?.vector(2, size: 4), zeros = quantization?.vector(3, size: 8)
         let scale = scales.flatMap { $0.count == 1 ? table.buffer.read($0.start, as: UInt32.self) : nil }
@@ -125,14 +125,14 @@ struct TFLiteGraph {
     }
 }
 
-extension FlatBuffer.Table {
-    /// A vector of 32-bit numbers; nil where there is none, or it is longer.
+extension FlatBufferBytes.Table {
+    /// A vector of 32-bit numbers; nil if there is none, or it is longer.
     fileprivate func list(_ field: Int, atMost most: Int) -> [Int]? {
         guard let vector = vector(field, size: 4), vector.count <= most else { return nil }
         return (0..<vector.count).compactMap { buffer.read(vector.start + 4 * $0, as: Int32.self).map(Int.init) }
     }
 
-    fileprivate func tables(_ field: Int, atMost most: Int) -> [FlatBuffer.Table]? {
+    fileprivate func tables(_ field: Int, atMost most: Int) -> [FlatBufferBytes.Table]? {
         guard let vector = vector(field, size: 4), vector.count <= most else { return nil }
         return tables(field)
     }

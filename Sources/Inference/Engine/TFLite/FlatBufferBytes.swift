@@ -1,6 +1,6 @@
 /// Reads FlatBuffers (the format's "Internals" page): tables of fields found by offsets. Every read is checked; what lies outside of
 /// the bytes is nil.
-struct FlatBuffer {
+struct FlatBufferBytes {
     let bytes: [UInt8]
 
     /// A little-endian number of `T`.
@@ -21,10 +21,10 @@ struct FlatBuffer {
     var root: Table? { follow(0).map { Table(buffer: self, place: $0) } }
 
     struct Table {
-        let buffer: FlatBuffer
+        let buffer: FlatBufferBytes
         let place: Int
 
-        /// The place of a field's value; nil where the table does not have it.
+        /// The place of a field's value; nil if the table does not have it.
         func field(_ index: Int) -> Int? {
             guard let distance = buffer.read(place, as: Int32.self) else { return nil }
             let vtable = place - Int(distance)
@@ -42,7 +42,7 @@ struct FlatBuffer {
             field(index).flatMap(buffer.follow).map { Table(buffer: buffer, place: $0) }
         }
 
-        /// The elements of a vector of `size` bytes each; nil where they are not all there.
+        /// The elements of a vector of `size` bytes each; nil if they are not all there.
         func vector(_ index: Int, size: Int) -> Vector? {
             guard let start = field(index).flatMap(buffer.follow), let count = buffer.read(start, as: UInt32.self)
             else {
@@ -76,7 +76,7 @@ struct FlatBuffer {
     }
 
     struct Vector {
-        let buffer: FlatBuffer
+        let buffer: FlatBufferBytes
         /// The first element.
         let start: Int
         let count: Int, size: Int

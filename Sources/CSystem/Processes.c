@@ -1,0 +1,92 @@
+#define _GNU_SOURCE 1
+#include "CSystem.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+int csys_spawn(const char *path, char *const arguments[], char *const environment[], int *output) {
+    int pipe_ends[2];
+    if (pipe2(pipe_ends, O_CLOEXEC) < 0) return -errno;
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    int problem = posix_spawn_file_actions_init(&actions);
+    if (problem == 0) {
+        problem = posix_spawnattr_init(&attributes);
+        if (problem == 0) {
+            // This process reads some signals from a descriptor and has them blocked: a child would inherit that.
+            sigset_t none, all;
+            sigemptyset(&none);
+            sigfillset(&all);
+            short flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP;
+            if (problem == 0) problem = posix_spawnattr_setsigmask(&attributes, &none);
+            if (problem == 0) problem = posix_spawnattr_setsigdefault(&attributes, &all);
+            if (problem == 0) problem = posix_spawnattr_setpgroup(&attributes, 0);
+            if (problem == 0) problem = posix_spawnattr_setflags(&attributes, flags);
+            if (problem == 0)
+                problem = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+            if (problem == 0) problem = posix_spawn_file_actions_adddup2(&actions, pipe_ends[1], STDOUT_FILENO);
+            if (problem == 0) problem = posix_spawn_file_actions_adddup2(&actions, pipe_ends[1], STDERR_FILENO);
+            pid_t pid = 0;
+            if (problem == 0) problem = posix_spawn(&pid, path, &actions, &attributes, arguments, environment);
+            posix_spawnattr_destroy(&attributes);
+            if (problem == 0) {
+                posix_spawn_file_actions_destroy(&actions);
+                close(pipe_ends[1]);
+                *output = pipe_ends[0];
+                return pid;
+            }
+        }
+        posix_spawn_file_actions_destroy(&actions);
+    }
+    close(pipe_ends[0]);
+    close(pipe_ends[1]);
+    return -problem;
+}
+
+int csys_wait_readable(int fd, int milliseconds) {
+    struct pollfd entry = {.fd = fd, .events = POLLIN};
+    int count = poll(&entry, 1, milliseconds);
+    if (count < 0) return errno == EINTR ? 0 : -errno;
+    return count > 0;
+}
+
+int csys_wait_child(int pid, int *signal, int *exit_status) {
+    int status = 0;
+    long result = CSYS_REPEAT(waitpid(pid, &status, 0));
+    if (result < 0) return (int)result;
+    *signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    *exit_status = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+    return 0;
+}
+
+int csys_kill_group(int pid) { return pid > 1 && kill(-pid, SIGKILL) < 0 ? -errno : 0; }
+
+int csys_confine(int parent, unsigned seconds, uint64_t memory) {
+    int problem = 0;
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0) problem = -errno;
+    // The parent may have ended before the line above: then no signal would come.
+    if (getppid() != parent) _exit(1);
+    // Ends the process whatever it does then, if nothing else does. Its parent may have left the signal blocked.
+    sigset_t alarms;
+    sigemptyset(&alarms);
+    sigaddset(&alarms, SIGALRM);
+    int blocked = pthread_sigmask(SIG_UNBLOCK, &alarms, NULL);
+    if (blocked != 0) problem = -blocked;
+    alarm(seconds);
+    struct rlimit none = {0, 0};
+    if (setrlimit(RLIMIT_CORE, &none) < 0) problem = -errno;
+    if (memory > 0) {
+        struct rlimit limit = {memory, memory};
+        if (setrlimit(RLIMIT_DATA, &limit) < 0) problem = -errno;
+    }
+    int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+    if (fd < 0) return -errno;
+    if (write(fd, "1000", 4) < 0) problem = -errno;
+    close(fd);
+    return problem;
+}

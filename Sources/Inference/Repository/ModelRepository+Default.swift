@@ -1,0 +1,58 @@
+internal import Synchronization
+
+// Which model a request means that names none.
+
+extension ModelRepository {
+    /// The model of `classify` without a name: the settled one, or the first by name of the image classifiers that are ready.
+    /// If none is ready, the first that is being loaded or would be loaded by a request, which waits for it. Nil if there is
+    /// none.
+    public var defaultClassifier: String? {
+        if let settled = settledDefault.withLock({ $0 }), isDefault(settled) { return settled }
+        return first { $0.readyModel?.isImageClassifier ?? false }
+            ?? first { $0.facts.classifiesPictures && $0.isToCome }
+    }
+
+    /// The same for models that find things: the one that a route without a name means.
+    package func defaultModel(for task: ObservationTask) -> String? {
+        first { $0.readyModel?.tasks.contains(task) ?? false } ?? first { $0.facts.tasks.contains(task) && $0.isToCome }
+    }
+
+    /// Of the image classifiers that cannot be asked, because they were unloaded or failed, the first by name.
+    package var unavailableClassifier: String? { first { $0.facts.classifiesPictures } }
+
+    /// The same for models that find things.
+    package func unavailableModel(for task: ObservationTask) -> String? { first { $0.facts.tasks.contains(task) } }
+
+    /// The first by name that has a version that fits.
+    private func first(_ fits: (ModelVersion) -> Bool) -> String? {
+        items.withLock { items in
+            // Asked by every request that names no model: no table is built for the answer.
+            var first: String?
+            for (name, versions) in items where first.map({ name < $0 }) ?? true {
+                if versions.contains(where: fits) { first = name }
+            }
+            return first
+        }
+    }
+
+    /// Whether a model may be the one that `classify` without a name means.
+    private func isDefault(_ name: String) -> Bool {
+        items.withLock { items in
+            items[name]?.contains {
+                $0.readyModel?.isImageClassifier ?? false
+                    || $0.facts.classifiesPictures && ($0.isToCome || $0.isComingBack)
+            } ?? false
+        }
+    }
+
+    /// From now on ``defaultClassifier`` stays the same, whatever models are added, as long as it can be asked.
+    /// - Returns: what it was before and is now, where it had to change.
+    @discardableResult
+    package func settleDefault() -> (before: String, now: String?)? {
+        let before = settledDefault.withLock { $0 }
+        let now = defaultClassifier
+        settledDefault.withLock { $0 = now ?? before }
+        guard let before, before != now else { return nil }
+        return (before, now)
+    }
+}

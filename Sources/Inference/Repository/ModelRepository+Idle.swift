@@ -1,0 +1,62 @@
+internal import ImagePipeline
+internal import Synchronization
+package import SystemSupport
+
+extension ModelRepository {
+    /// Unloads lazy models that have been idle for longer than they are kept; the next request loads them again. Releases
+    /// unused variants for lone predictions. To be called regularly.
+    public func unloadIdle() {
+        for item in allVersions {
+            if item.isIdle, item.unload() {
+                onEvent(.unloaded(name: item.name, version: item.version, why: "it was idle"))
+            }
+            item.readyModel?.releaseUnusedVariant()
+        }
+    }
+
+    /// Unloads up to so many lazy models, those idle for longest first, for another one that needs their threads, and waits until they
+    /// are released: the engine gives their threads to others only then. Returns whether there was one.
+    func unloadIdlest(_ count: Int, for other: ModelVersion) async -> Bool {
+        let idle =
+            allVersions
+            .filter { $0 !== other && $0.policy == .lazy }
+            .compactMap { item in item.readyModel.map { (item, $0.idleTime) } }
+            .filter { $0.1 > .zero }
+            .sorted { $0.1 > $1.1 }
+        var released: [Released] = []
+        for (item, _) in idle.prefix(count) {
+            let model = Released(item.readyModel)
+            guard item.unload() else { continue }
+            released.append(model)
+            let why = "it was idle, and there were no more threads for model \(other.name)"
+            onEvent(.unloaded(name: item.name, version: item.version, why: why))
+        }
+        // Requests that came meanwhile may hold one for long: then the next attempt decides.
+        for _ in 0..<100 where released.contains(where: { $0.model != nil }) {
+            try? await Task.sleep(for: .milliseconds(10))
+        }
+        return !released.isEmpty
+    }
+
+    /// A model that is to be released.
+    private struct Released: Sendable {
+        weak let model: Model?
+        init(_ model: Model?) { self.model = model }
+    }
+
+    /// How often ``unloadIdle()`` is worth a call: a process at rest should sleep.
+    package var idleInterval: Duration {
+        allVersions.contains(where: \.mayIdleOut) ? .seconds(1) : .seconds(10)
+    }
+
+    /// When any model last ended a prediction or was loaded; nil if none is loaded.
+    package var lastActivity: MonotonicInstant? {
+        allVersions.compactMap { $0.readyModel?.lastActivity }.max()
+    }
+
+    /// Releases what models keep for the next predictions: for when none come.
+    package func releaseMemory() {
+        for item in allVersions { item.readyModel?.releaseMemory() }
+        ImagePipeline.releaseMemory()
+    }
+}

@@ -1,0 +1,55 @@
+internal import HTTPServer
+internal import HTTPWire
+internal import Inference
+package import Settings
+
+/// What can be wrong with a value although its form is right: addresses, names, conditions.
+extension Settings {
+    /// - Throws: all that is wrong.
+    package func check() throws(StartupError) {
+        var problems: [String] = []
+        do throws(StartupError) { try checkModels() } catch { problems.append(error.description) }
+        do throws(StartupError) {
+            _ = try ListenPlan(listen, passed: SystemdSockets(environment: [:], processID: 0))
+        } catch {
+            problems.append(error.description)
+        }
+        do throws(StartupError) {
+            _ = try TrustedProxies.configured(by: self)
+        } catch {
+            problems.append(error.description)
+        }
+        guard problems.isEmpty else {
+            throw StartupError(problems.joined(separator: "\nocelli: "), isConfiguration: true)
+        }
+    }
+
+    /// - Throws: all that is wrong with the settings about models.
+    func checkModels() throws(StartupError) {
+        var problems = model.filter { NamedModel(parsing: $0) == nil }.map {
+            "\"\($0)\" (model): expected NAME=PATH, where NAME has no spaces or slashes"
+        }
+        let named = Dictionary(grouping: model.compactMap { NamedModel(parsing: $0) }, by: \.name)
+        for (name, places) in named.sorted(by: { $0.key < $1.key }) where places.count > 1 {
+            problems.append(
+                "the model name \"\(name)\" is given to \(places.map(\.path).joined(separator: " and to ")) (model)")
+        }
+        if ReadyCondition(readyWhen) == nil {
+            problems.append("\"all\" and \"any\" cannot be combined with other values (ready_when)")
+        }
+        guard problems.isEmpty else { throw StartupError(problems.joined(separator: "; "), isConfiguration: true) }
+    }
+}
+
+extension TrustedProxies {
+    /// What the settings ask for.
+    static func configured(by settings: Settings) throws(StartupError) -> TrustedProxies {
+        let wrong = settings.trustedProxies.filter { TrustedProxies([$0]) == nil }
+        guard wrong.isEmpty, let proxies = TrustedProxies(settings.trustedProxies) else {
+            throw StartupError(
+                "\(wrong.map { "\"\($0)\"" }.joined(separator: ", ")): expected an address, a network such as 10.0.0.0/8, or "
+                    + "unix (trusted_proxies)", isConfiguration: true)
+        }
+        return proxies
+    }
+}

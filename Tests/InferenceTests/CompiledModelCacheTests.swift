@@ -1,0 +1,23 @@
+import Foundation
+import Inference
+import Testing
+
+@Suite struct CompiledModelCacheTests {
+    @Test func theCacheIsPrunedOldestFirst() throws {
+        let folder = try TemporaryFolder()
+        for (index, name) in ["a.blob", "b.blob", "c.blob", "keep.txt"].enumerated() {
+            let file = folder.url.appendingPathComponent(name)
+            try Data(count: 1000).write(to: file)
+            let times = [
+                timeval(tv_sec: 1_000_000 + index, tv_usec: 0), timeval(tv_sec: 1_000_000 + index, tv_usec: 0),
+            ]
+            #expect(utimes(file.path, times) == 0)
+        }
+        let pruned = CompiledModelCache.prune(folder.url.path, to: 1500)
+        #expect(pruned.files == 2)
+        #expect(pruned.bytes == 2000)
+        #expect(
+            try FileManager.default.contentsOfDirectory(atPath: folder.url.path).sorted() == ["c.blob", "keep.txt"])
+        #expect(CompiledModelCache.prune("/nonexistent", to: 0).files == 0)
+    }
+}

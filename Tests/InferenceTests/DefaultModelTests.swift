@@ -1,0 +1,64 @@
+import Foundation
+import Inference
+import Testing
+
+/// Which model a request without a model name uses.
+@Suite(.timeLimit(.minutes(2))) struct DefaultModelTests {
+    /// A model that is added does not change what a route without a name means; one that goes does, and that is reported.
+    @Test func theDefaultStays() async throws {
+        let folder = try TemporaryFolder()
+        let classifier = """
+            { "name": "m", "id": "m", "version": "1", "model": { "file": "m.onnx", "backend": "onnx" },
+              "inputs": [ { "name": "x", "type": "image", "shape": [2, 2, 1], "format": "GRAY" } ],
+              "outputs": [ { "name": "y", "type": "array", "shape": [1, 4], "labels": "labels.txt" } ],
+              "runtime": { "load": "lazy" } }
+            """
+        let labels = "a\nb\nc\nd\n"
+        try folder.write(["m/model.json": classifier, "m/m.onnx": "", "m/labels.txt": labels])
+        let (repository, _) = try Bundles.repository(folder)
+        #expect(repository.defaultClassifier == "m" && repository.settleDefault() == nil)
+        try folder.write(["a/model.json": classifier, "a/m.onnx": "", "a/labels.txt": labels])
+        try repository.discover()
+        #expect(repository.defaultClassifier == "m" && repository.settleDefault() == nil)
+        try FileManager.default.removeItem(at: folder.url.appendingPathComponent("m"))
+        try repository.discover()
+        let change = repository.settleDefault()
+        #expect(change?.before == "m" && change?.now == "a")
+        #expect(repository.settleDefault() == nil)
+    }
+
+    /// A lack of threads, say, passes: another model would answer with other labels meanwhile, without a word.
+    @Test func theDefaultStaysWhereItCannotBeLoadedForAWhile() async throws {
+        let folder = try TemporaryFolder()
+        func write(_ name: String, load: String) throws {
+            let classifier = """
+                { "name": "m", "id": "m", "version": "1", "model": { "file": "m.onnx", "backend": "onnx" },
+                  "inputs": [ { "name": "x", "type": "image", "shape": [2, 2, 1], "format": "GRAY" } ],
+                  "outputs": [ { "name": "y", "type": "array", "shape": [1, 4], "labels": "labels.txt" } ],
+                  "runtime": { "load": "\(load)" } }
+                """
+            try folder.write([
+                "\(name)/model.json": classifier, "\(name)/m.onnx": "", "\(name)/labels.txt": "a\nb\nc\nd\n",
+            ])
+        }
+        try write("a", load: "lazy")
+        try write("b", load: "eager")
+        let engine = FakeEngine(
+            inputs: [TensorPort(name: "x", elementType: .float32, shape: [1, 2, 2, 1])], mostModels: 2)
+        let (repository, _) = try Bundles.repository(folder, engine: engine, idle: .nanoseconds(1))
+        await repository.loadEager()
+        _ = try await repository.model(named: "a")
+        #expect(repository.settleDefault() == nil && repository.defaultClassifier == "a")
+        repository.unloadIdle()
+        #expect(repository.defaultClassifier == "a")
+        // Its threads are another model's now.
+        try write("c", load: "eager")
+        try repository.discover()
+        await repository.loadEager()
+        await #expect(throws: InferenceError.self) { _ = try await repository.model(named: "a") }
+        #expect(repository.defaultClassifier == "a" && repository.settleDefault() == nil)
+        // Who unloads it means it.
+        try repository.unload("a")
+        #expect(repository.defaultClassifier == "b")
+    }
+}

@@ -1,0 +1,90 @@
+import Foundation
+import Inference
+import Synchronization
+import Testing
+
+/// Folders that are watched: when a change is loaded, and what a short absence does not lose.
+@Suite(.timeLimit(.minutes(2))) struct WatchedFolderTests {
+    @Test func aWatchedFolderIsTakenInWhenItIsWholeAndAtRest() async throws {
+        let folder = try TemporaryFolder()
+        try folder.write(["a/model.json": Bundles.manifest(), "a/m.onnx": "1"])
+        let (repository, events) = try Bundles.repository(folder)
+        let watcher = try RepositoryWatcher(repository)
+        await repository.loadEager()
+        func look() async throws -> [String] {
+            events.list.withLock { $0 = [] }
+            if try watcher.look() { try await watcher.takeIn() }
+            return events.all
+        }
+        #expect(try await look() == [])
+        // A bundle that comes file by file, and byte by byte.
+        try folder.write(["b/model.json": Bundles.manifest()])
+        #expect(try await look() == [], "it is new")
+        #expect(try await look() == ["left alone b"], "it is at rest, but not whole")
+        #expect(try await look() == [], "that is reported once")
+        #expect(repository.names == ["a"])
+        for text in ["1", "12", "123"] {
+            try folder.write(["b/m.onnx": text])
+            #expect(try await look() == [])
+        }
+        #expect(repository.names == ["a"])
+        // Another that is whole does not wait for it, nor takes it along.
+        try folder.write(["c/model.json": Bundles.manifest(), "c/m.onnx": ""])
+        try folder.write(["b/m.onnx": "1234"])
+        #expect(try await look() == [])
+        try folder.write(["b/m.onnx": "12345"])
+        #expect(try await look() == ["loaded c 1"])
+        #expect(repository.names == ["a", "c"])
+        #expect(try await look() == ["loaded b 1"])
+        #expect(try await look() == [])
+        // A changed one is loaded beside the old one, when it is at rest.
+        let old = try await repository.model(named: "a")
+        try folder.write(["a/model.json": Bundles.manifest(version: "2")])
+        #expect(try await look() == [])
+        #expect(try await repository.model(named: "a") === old)
+        #expect(try await look() == ["loaded a 2"])
+        // A damaged one leaves the old one serving, and is tried again when it changes.
+        try folder.write(["a/model.json": "{"])
+        #expect(try await look() == [])
+        #expect(try await look() == ["failed a 2"])
+        #expect(try await look() == [])
+        #expect(try await repository.model(named: "a").description.version == "2")
+        try folder.write(["a/model.json": Bundles.manifest(version: "3")])
+        #expect(try await look() == [])
+        #expect(try await look() == ["loaded a 3"])
+        // One that goes away for a moment only stays.
+        let path = folder.url.appendingPathComponent("c").path, away = folder.url.appendingPathComponent("_c").path
+        try FileManager.default.moveItem(atPath: path, toPath: away)
+        #expect(try await look() == [])
+        try FileManager.default.moveItem(atPath: away, toPath: path)
+        #expect(try await look() == [])
+        try FileManager.default.removeItem(atPath: path)
+        #expect(try await look() == [])
+        #expect(try await look() == ["unloaded c 1"])
+        #expect(repository.names == ["a", "b"])
+        // What was unloaded on request stays so.
+        try repository.unload("b")
+        try folder.write(["b/m.onnx": "123"])
+        #expect(try await look() == [])
+        #expect(try await look() == [])
+        #expect(repository.records.last?.state == .unloaded)
+    }
+
+    @Test func aWatchedFolderThatIsAwayForAMomentLosesNothing() async throws {
+        let folder = try TemporaryFolder()
+        try folder.write(["models/a/model.json": Bundles.manifest(), "models/a/m.onnx": "1"])
+        let models = folder.url.appendingPathComponent("models").path,
+            away = folder.url.appendingPathComponent("x").path
+        var configuration = ModelConfiguration()
+        configuration.engine = FakeEngine()
+        let repository = ModelRepository(folders: [models], configuration: configuration)
+        try repository.discover()
+        await repository.loadEager()
+        let watcher = try RepositoryWatcher(repository)
+        try FileManager.default.moveItem(atPath: models, toPath: away)
+        for _ in 0..<3 { #expect(throws: RepositoryError.self) { try watcher.look() } }
+        #expect(try repository.readyModel(named: "a") != nil)
+        try FileManager.default.moveItem(atPath: away, toPath: models)
+        #expect(try !watcher.look())
+    }
+}
