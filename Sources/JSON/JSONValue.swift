@@ -47,6 +47,10 @@ public enum JSONValue: Sendable, Hashable, Codable {
     /// Parses JSON text; comments and trailing commas (JSON5) are taken too, as hand-written files have them.
     /// - Throws: ``JSONTextError``, which says what is wrong and where.
     public static func parse(_ data: Data) throws(JSONTextError) -> JSONValue {
+        // Foundation's scanner ends the program at a name without quotes that is not UTF-8.
+        if let line = lineOfWrongBytes(in: data) {
+            throw JSONTextError(reason: "is not valid JSON: line \(line): has bytes that are not UTF-8 text")
+        }
         let decoder = JSONDecoder()
         decoder.allowsJSON5 = true
         do {
@@ -59,6 +63,21 @@ public enum JSONValue: Sendable, Hashable, Codable {
             throw JSONTextError(
                 reason: JSONMistake.find(in: [UInt8](data)) ?? "a number is out of the range of 64-bit floats")
         }
+    }
+
+    /// The line of the first byte that is not UTF-8's; nil where there is none. UTF-16 and UTF-32, which begin with a mark or have zeros
+    /// among the first four bytes, are Foundation's to decode.
+    private static func lineOfWrongBytes(in data: Data) -> Int? {
+        let start = [UInt8](data.prefix(4))
+        guard !start.contains(0), !start.starts(with: [0xFF, 0xFE]), !start.starts(with: [0xFE, 0xFF]),
+            String(validating: data, as: UTF8.self) == nil
+        else { return nil }
+        var bytes = data.makeIterator(), decoder = UTF8()
+        var line = 1
+        while case .scalarValue(let scalar) = decoder.decode(&bytes) {
+            if scalar == "\n" { line += 1 }
+        }
+        return line
     }
 
     /// What the value is, for error messages.
