@@ -160,7 +160,8 @@ let package = Package(
         .testTarget(name: "SettingsTests", dependencies: ["Settings", "TestSupport"], swiftSettings: waiting),
         .testTarget(name: "JSONTests", dependencies: ["JSON", "TestSupport"], swiftSettings: waiting),
         .testTarget(
-            name: "SystemSupportTests", dependencies: ["CSystem", "SystemSupport", "TestSupport"], swiftSettings: waiting),
+            name: "SystemSupportTests", dependencies: ["CSystem", "SystemSupport", "TestSupport"],
+            swiftSettings: waiting),
         .executableTarget(
             name: "imagetool", dependencies: ["ImagePipeline", "CJPEG"], path: "Tests/ImageTool", swiftSettings: strict),
         // Linked into tests, it makes Thread Sanitizer understand Swift's Mutex. Empty in other builds.

@@ -7,13 +7,6 @@ import Testing
 struct IntegerWeightsTests {
     private static let fixtures = SharedData.packageRoot.appendingPathComponent("Tests/Fixtures/integer-weights")
 
-    /// Whether the processor has the instructions, in the kernel's words; scripts/other-processors takes some back.
-    private static var hasVNNI: Bool {
-        let text = (try? String(contentsOfFile: "/proc/cpuinfo", encoding: .utf8)) ?? ""
-        let without = ProcessInfo.processInfo.environment["PROCESSOR_WITHOUT"]?.split(separator: " ") ?? []
-        return ["avx512_vnni", "avx_vnni"].contains { !without.contains($0[...]) && text.contains(" \($0)") }
-    }
-
     /// A folder of models with one bundle of the fixture that is like MobileNet.
     private func folder(runtime: String = "{}") throws -> URL {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-int-\(UUID().uuidString)")
@@ -73,11 +66,12 @@ struct IntegerWeightsTests {
         defer { try? FileManager.default.removeItem(at: folder) }
         let weights = try weights(folder)
         #expect(weights?["convolutions"] as? Int == 10)
-        #expect(weights?["in_integers"] as? Int == (Self.hasVNNI ? 9 : 0))
+        #expect(weights?["in_integers"] as? Int == (TestProcessor.hasVNNI ? 9 : 0))
         let check = try Shell.run(Daemon.binary.path, ["check", folder.path + "/net"])
         #expect(check.status == 0, "\(check.text)")
         #expect(
-            check.text.contains("\(Self.hasVNNI ? 9 : 0) of 10 convolutions and 0 of 4 depthwise ones run in integers"),
+            check.text.contains(
+                "\(TestProcessor.hasVNNI ? 9 : 0) of 10 convolutions and 0 of 4 depthwise ones run in integers"),
             "\(check.text)")
     }
 
@@ -130,7 +124,7 @@ struct IntegerWeightsTests {
             #expect((model["integer_weights"] != nil) == (setting == "true"), "\(model)")
             #expect(daemon.stop() == 0, "\(daemon.log)")
         }
-        #expect(cached == [false, !Self.hasVNNI, true, true])
+        #expect(cached == [false, !TestProcessor.hasVNNI, true, true])
     }
 
     @Test func theSettingMustBeTrueOrFalse() throws {

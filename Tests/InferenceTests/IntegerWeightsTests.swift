@@ -1,6 +1,5 @@
 import Foundation
 import Inference
-import SystemSupport
 import TestSupport
 import Testing
 
@@ -57,7 +56,8 @@ import Testing
         )
     }
 
-    @Test func resultsAreThoseOfTensorFlowLite() throws {
+    @Test(.enabled(if: TestProcessor.hasVNNI, "the engine's integer kernels are not exact without VNNI"))
+    func resultsAreThoseOfTensorFlowLite() throws {
         for (name, one) in try Self.cases() {
             let path = Self.folder.appendingPathComponent(name + ".tflite").path
             let (weights, outputs) = try Self.outputs(path, rewritten: true, inputs: one.samples.map(\.input))
@@ -119,9 +119,10 @@ import Testing
         }
     }
 
-    /// The pictures are made by a formula that the script has too. Where processors lack the instructions, nothing is rewritten, and
-    /// distances are those of the engine's own path.
-    @Test(.enabled(if: SharedData.isAvailable, Comment(rawValue: SharedData.absence)))
+    /// The pictures are made by a formula that the script has too.
+    @Test(
+        .enabled(if: SharedData.isAvailable, Comment(rawValue: SharedData.absence)),
+        .enabled(if: TestProcessor.hasVNNI, "the engine's integer kernels are not exact without VNNI"))
     func mobileNetIsNearTensorFlowLite() throws {
         let text = try Data(contentsOf: Self.folder.appendingPathComponent("cases.json"))
         let json = try JSONSerialization.jsonObject(with: text) as? [String: Any]
@@ -141,7 +142,7 @@ import Testing
             "models/mobilenet_v2_1.0_224_quant/model.tflite"
         ).path
         let (weights, outputs) = try Self.outputs(path, rewritten: true, inputs: pictures)
-        #expect(weights?.inIntegers == (Processor.addsByteProductsExactly ? 36 : 0))
+        #expect(weights?.inIntegers == 36)
         for (expected, output) in zip(expected, outputs) {
             let differences = output.enumerated().map { abs($0.element - expected["\($0.offset)", default: 0]) }
             #expect(differences.max() ?? 255 <= 10, "\(differences.max() ?? 255)")
