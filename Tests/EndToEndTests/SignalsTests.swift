@@ -38,7 +38,7 @@ struct SignalsTests {
         #expect(daemon.log.contains("\"message\":\"reload: done\""), "\(daemon.log)")
         #expect(try large() == 415, "its length is allowed now")
         #expect(try refusalKeepsConnection(), "its length is skipped now")
-        #expect(daemon.log.contains("limits: max_body is 60KiB now, and was 30KiB"), "\(daemon.log)")
+        #expect(daemon.log.contains("limits: max_body changed from 30KiB to 60KiB"), "\(daemon.log)")
         let page = try Curl.run(daemon.url + "/metrics").text
         #expect(MetricsTests.value("ocelli_connections_limit", in: page) == 200)
         #expect(MetricsTests.value("ocelli_reloads_total{result=\"ok\"}", in: page) == 1)

@@ -311,7 +311,7 @@ import Testing
         #expect(resources.cpus.value > 0)
         #expect(resources.wholeCPUs.value >= 1)
         #expect(resources.memoryBytes.value > 1 << 20)
-        #expect(!resources.cpus.reason.contains("assumed"))
-        #expect(!resources.memoryBytes.reason.contains("assumed"))
+        #expect(!resources.cpus.reason.contains("assuming"))
+        #expect(!resources.memoryBytes.reason.contains("assuming"))
     }
 }
