@@ -95,7 +95,7 @@ def resized(pod):
     mark = pod.process.mark()
     pod.resize(cpu="1", memory="768Mi")
     return all(
-        pod.process.wait_for_log(f"limits: {name} is ", seconds=100, since=mark) for name in ("processors", "threads", "memory"))
+        pod.process.wait_for_log(f"limits: {name} changed from ", seconds=100, since=mark) for name in ("processors", "threads", "memory"))
 
 
 def rollouts(front_name, count, seed, folder, resize=False):
