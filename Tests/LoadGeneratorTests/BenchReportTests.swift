@@ -38,7 +38,7 @@ import Testing
         let late = doubts {
             for _ in 0..<1000 { $0.lateness.record(200_000_000) }
         }
-        #expect(late.contains("late itself"))
+        #expect(late.contains("itself was late"))
         let errors = doubts {
             $0.statuses[503] = 3
             $0.failures[.closed] = 2

@@ -47,7 +47,7 @@ import Testing
                 "one for each whole CPU: the scheduler may use 2 CPUs (0-1)",
                 "one thread each: parallel predictions do not wait for each other's threads",
                 "one for each stream: more would only wait inside the engine",
-                "the 2 that infer and 1 more, whose pictures are decoded meanwhile",
+                "2 for inference and 1 more, whose pictures are decoded meanwhile",
                 "the default; what the budget of all bodies holds at 256 KiB each would be 512",
                 "the default; half of the budget of all bodies would be 64 MiB",
                 "an eighth of the memory (1 GiB)",
