@@ -74,6 +74,23 @@ package struct JSONWriter {
         raw(value == value.rounded() && abs(value) < 1e7 ? String(Int64(value)) : value.description)
     }
 
+    /// A number rounded to thousandths, digit by digit: answers have hundreds of coordinates.
+    package mutating func thousandths(_ value: Double) {
+        let scaled = (value * 1_000).rounded()
+        guard abs(scaled) < 1e15 else { return number(value) }
+        separate()
+        if scaled < 0 { bytes.append(UInt8(ascii: "-")) }
+        let magnitude = UInt64(abs(scaled))
+        JSONText.appendDecimal(magnitude / 1_000, to: &bytes)
+        var rest = magnitude % 1_000
+        if rest > 0 { bytes.append(UInt8(ascii: ".")) }
+        while rest > 0 {
+            bytes.append(UInt8(ascii: "0") &+ UInt8(rest / 100))
+            rest = rest % 100 * 10
+        }
+        needsComma = true
+    }
+
     /// Nanoseconds as milliseconds, to the microsecond.
     package mutating func milliseconds(_ nanoseconds: UInt64) {
         separate()

@@ -45,7 +45,8 @@ package enum SettingsTable {
                     + "ready. Otherwise, the names of the models that must be ready."),
             .string(
                 "default_model", \.defaultModel,
-                "The model that /v1/classify uses. Empty: the only classifier, or the first by name."),
+                "The model of routes without a name (/v1/classify, /v1/detect and the like). Empty: the only one that does "
+                    + "what is asked, or the first by name."),
             .choice(
                 "load", \.load,
                 "When to load models whose bundle does not set it: at start (eager), or at the first request "

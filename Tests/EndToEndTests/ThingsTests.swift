@@ -355,6 +355,21 @@ struct ThingsTests {
 
     // MARK: The rest of the contract
 
+    /// A route without a name means the model that the setting names, where it does this.
+    @Test func theDefaultModelAnswersRoutesWithoutAName() throws {
+        let cases = try ThingsCases(only: ["synthetic/yolov8", "synthetic/end2end", "synthetic/embedding"])
+        defer { cases.remove() }
+        let picture = try cases.case("synthetic/yolov8").path("blobs_wide.png")
+        func model(_ task: String, _ arguments: [String]) throws -> String? {
+            let daemon = try Daemon(["--models", cases.models.path] + arguments)
+            defer { daemon.stop() }
+            return try Curl.run(daemon.url + "/v1/\(task)", ["--data-binary", "@" + picture]).json["model"] as? String
+        }
+        #expect(try model("detect", []) == "synthetic-end2end")
+        #expect(try model("detect", ["--default-model=synthetic-yolov8"]) == "synthetic-yolov8")
+        #expect(try model("embed", ["--default-model=synthetic-yolov8"]) == "synthetic-embedding")
+    }
+
     @Test func queriesBatchesAndErrors() throws {
         let cases = try ThingsCases(only: ["synthetic/yolov8", "synthetic/embedding", "synthetic/mask_softmax"])
         defer { cases.remove() }
@@ -369,12 +384,14 @@ struct ThingsTests {
         #expect(try labels("?threshold=0.75") == ["red", "green"])
         #expect(try labels("?top=1") == ["red"])
         #expect(try labels("?classes=blue,0") == ["red", "blue"])
+        #expect(try labels("?classes=blue%20%2C+red+,") == ["red", "blue"])
         // Each is there three times before suppression.
         #expect(try labels("?iou=1").count == 9)
         #expect(
             try post(yolo, "blobs_wide.png", "detect", daemon, "?classes=pink").json["code"] as? String
                 == "invalid_input")
         #expect(try post(yolo, "blobs_wide.png", "detect", daemon, "?treshold=1").status == 400)
+        #expect(try post(yolo, "blobs_wide.png", "detect", daemon, "?mask=png").status == 400)
         let wrong = try post(vectors, "blobs_wide.png", "detect", daemon)
         #expect(wrong.status == 400)
         #expect(wrong.json["code"] as? String == "invalid_input")

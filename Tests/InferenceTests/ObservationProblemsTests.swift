@@ -48,6 +48,7 @@ import Testing
     @Test(arguments: [
         #"{"name": "out", "type": "boxes", "layout": "yolov8", "labels": "labels.txt"}"#,
         #"{"name": "out", "type": "boxes", "layout": "yolov8", "order": "columns", "threshold": 0, "iou": 1}"#,
+        #"{"name": "out", "type": "boxes", "layout": "yolov8", "labels": "two.txt", "background": "last"}"#,
         #"{"name": "t", "type": "boxes", "layout": "corners", \#(pairs)}"#,
         #"{"name": "segmenter", "type": "boxes", "layout": "yolov8", "labels": "labels.txt", "masks": {"prototypes": "protos", "coefficients": 8}}"#,
         #"{"name": "segmenter", "type": "boxes", "layout": "yolov8", "labels": "two.txt", "keypoints": {"names": ["x", "y", "z"], "skeleton": [[0, 2]]}}"#,
@@ -69,6 +70,20 @@ import Testing
         (#"{"name": "out", "type": "boxes", "layout": "yolov8", "labels": "two.txt"}"#, "name: ", "[1, 6, rows]"),
         (#"{"name": "out", "type": "boxes", "layout": "yolov5", "labels": "labels.txt"}"#, "name: ", "1 objectness"),
         (#"{"name": "out", "type": "boxes", "layout": "yolov8", "form": "center"}"#, "form: ", "\"centers\""),
+        (
+            #"{"name": "out", "type": "boxes", "layout": "yolox", "form": "centers_yx"}"#, "form: ",
+            "expected \"centers\""
+        ),
+        (#"{"name": "t", "type": "boxes", "layout": "ssd", "form": "corners", \#(pairs)}"#, "form: ", "\"centers\""),
+        (
+            #"{"name": "out", "type": "boxes", "layout": "yolo-end-to-end", "scores": "softmax"}"#, "scores: ",
+            "one score a box"
+        ),
+        (
+            #"{"name": "out", "type": "boxes", "layout": "yolov8", "labels": "labels.txt", "background": "first"}"#,
+            "name: ",
+            "1 background + 3 classes"
+        ),
         (#"{"name": "out", "type": "boxes", "layout": "yolov8", "units": "percent"}"#, "units: ", "\"fractions\""),
         (#"{"name": "out", "type": "boxes", "layout": "yolov8", "scores": "logits"}"#, "scores: ", "\"sigmoid\""),
         (#"{"name": "out", "type": "boxes", "layout": "yolov8", "background": 0}"#, "background: ", "the number 0"),

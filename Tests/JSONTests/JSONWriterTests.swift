@@ -48,6 +48,24 @@ import Testing
     }
 
     @Test(arguments: [
+        (0.0, "0"), (-0.0, "0"), (0.0004, "0"), (-0.0004, "0"), (0.0005, "0.001"), (-0.0006, "-0.001"), (0.05, "0.05"),
+        (0.1, "0.1"), (0.999_5, "1"), (1.25, "1.25"), (-12.5, "-12.5"), (412.062, "412.062"), (100, "100"),
+        (65_535.109, "65535.109"), (999_999_999_999.999, "999999999999.999"), (1e15, "1000000000000000.0"),
+        (-1e16, "-1e+16"), (.nan, "null"), (.infinity, "null"), (-.infinity, "null"),
+    ])
+    func doublesInThousandths(_ value: Double, _ expected: String) {
+        #expect(text { $0.thousandths(value) } == expected)
+    }
+
+    /// What is written is the rounded number in the fewest digits.
+    @Test func thousandthsAreTheFewestDigitsOfTheRoundedNumber() {
+        for number in -20_000...20_000 {
+            let value = Double(number) / 1_000
+            #expect(text { $0.thousandths(value) } == text { $0.number(value) })
+        }
+    }
+
+    @Test(arguments: [
         (Float(0.1), "0.1"), (16_777_216, "16777216.0"), (9_999_999, "9999999"), (1e7, "10000000.0"), (-3, "-3"),
         (.nan, "null"), (.infinity, "null"), (-.infinity, "null"), (3.4e38, "3.4e+38"),
     ])

@@ -27,13 +27,15 @@ import Testing
     }
 
     /// The shapes of a layout's tensors for an input of 32 x 32 and 3 classes.
-    private static func shapes(_ layout: BoxLayout, _ random: inout SplitMix) -> [String: [[Int]]] {
+    /// - Parameter extras: numbers behind the classes of each row, for layouts of one tensor.
+    private static func shapes(_ layout: BoxLayout, extras: Int, _ random: inout SplitMix) -> [String: [[Int]]] {
         let rows = Int.random(in: 1...40, using: &random)
         switch layout {
-        case .yolov5: return ["output": [[1, rows, 8]]]
-        case .yolov8: return ["output": [Bool.random(using: &random) ? [1, 7, rows] : [1, rows, 7]]]
-        case .endToEnd: return ["output": [[1, rows, 6]]]
-        case .yolox: return ["output": [[1, 21, 8]]]
+        case .yolov5: return ["output": [[1, rows, 8 + extras]]]
+        case .yolov8:
+            return ["output": [Bool.random(using: &random) ? [1, 7 + extras, rows] : [1, rows, 7 + extras]]]
+        case .endToEnd: return ["output": [[1, rows, 6 + extras]]]
+        case .yolox: return ["output": [[1, 21, 8 + extras]]]
         case .ssd: return ["boxes": [[1, rows, 4]], "scores": [[1, rows, 4]], "priors": [[1, 2, rows * 4]]]
         case .tfliteDetection:
             return ["boxes": [[1, rows, 4]], "classes": [[1, rows]], "scores": [[1, rows]], "count": [[1]]]
@@ -58,8 +60,13 @@ import Testing
         let seed = SplitMix.seed(for: "boxesStayFinite(\(layout))")
         var random = SplitMix(seed: seed)
         for _ in 0..<Self.rounds {
-            let shapes = Self.shapes(layout, &random)
+            let hasExtras = [.yolov5, .yolov8, .endToEnd, .yolox].contains(layout)
+            let coefficients = hasExtras ? Int.random(in: 0...4, using: &random) : 0
+            let points = hasExtras ? Int.random(in: 0...3, using: &random) : 0
+            let shapes = Self.shapes(layout, extras: coefficients + 3 * points, &random)
             var decoding = BoxDecoding(layout: layout)
+            decoding.extras = coefficients + 3 * points
+            decoding.background = Self.background(layout, &random)
             decoding.form = BoxForm.allCases.randomElement(using: &random) ?? .centers
             decoding.units = BoxUnits.allCases.randomElement(using: &random) ?? .pixels
             decoding.suppression = SuppressionScope.allCases.randomElement(using: &random) ?? .none
@@ -74,7 +81,10 @@ import Testing
             let tensors = OwnedTensors(
                 shapes.flatMap { role, shapes in shapes.map { (role, $0, Self.tensor($0, &random)) } })
             var options = BoxOptions()
-            options.threshold = [0, 0.25, 1].randomElement(using: &random)
+            options.threshold = [nil, 0, 0.25, 1].randomElement(using: &random) ?? nil
+            options.iou = [nil, 0, 0.5, 1].randomElement(using: &random) ?? nil
+            options.most = [nil, 1, 7, .max].randomElement(using: &random) ?? nil
+            options.classes = [nil, [0], [1, 2], [.max]].randomElement(using: &random) ?? nil
             let found = try tensors.withTensors { try decoder.detections(in: $0, options: options) }
             #expect(found.count <= decoding.maxDetections)
             let map = PictureMap(
@@ -86,6 +96,60 @@ import Testing
                 guard let box = map.rectangle(one.box) else { continue }
                 #expect(box.x >= 0 && box.width > 0 && box.x + box.width <= 60.0001)
                 #expect(box.y >= 0 && box.height > 0 && box.y + box.height <= 50.0001)
+            }
+            for one in found.prefix(2) {
+                #expect(one.extras.count == coefficients + 3 * points)
+                var reading = KeypointDecoding(layout: .points)
+                reading.order = .xyScore
+                let places = PointReader(reading, width: 32, height: 32)
+                    .points(one.extras[coefficients...], threshold: 0.1)
+                #expect(places.count == points)
+                for place in places { #expect(place.map { $0.x.isFinite && $0.y.isFinite } ?? true) }
+                guard coefficients > 0 else { continue }
+                let shape = [1, coefficients, 4, 5]
+                let masks = try InstanceMaskDecoder(shape: shape, coefficients: coefficients, width: 32, height: 32)
+                let mask = try OwnedTensors([("prototypes", shape, Self.tensor(shape, &random))]).withTensors {
+                    try masks.mask(
+                        of: one, coefficients: one.extras[..<coefficients],
+                        prototypes: try #require($0["prototypes"]?.first), in: map, most: .max)
+                }
+                #expect(mask.map { $0.counts.reduce(0, +) == 60 * 50 } == true)
+            }
+        }
+    }
+
+    /// A place for nothing that the layout's shapes have room for: scores of `ssd` and `detr` have a column for it.
+    private static func background(_ layout: BoxLayout, _ random: inout SplitMix) -> BackgroundClass {
+        switch layout {
+        case .ssd, .detr: [.first, .last].randomElement(using: &random) ?? .first
+        case .endToEnd, .tfliteDetection, .detectionOutput, .scoredBoxes:
+            BackgroundClass.allCases.randomElement(using: &random) ?? .none
+        default: .none
+        }
+    }
+
+    @Test func vectorsOfRubbish() throws {
+        let seed = SplitMix.seed(for: "vectorsOfRubbish")
+        var random = SplitMix(seed: seed)
+        for _ in 0..<Self.rounds {
+            let dimension = Int.random(in: 1...40, using: &random), count = Int.random(in: 1...20, using: &random)
+            let embedding = Self.tensor([dimension], &random)
+            for normalization in EmbeddingNormalization.allCases {
+                #expect(embedding.withUnsafeBufferPointer { normalization.apply($0) }.count == dimension)
+            }
+            let isSound = Bool.random(using: &random)
+            let vectors =
+                isSound
+                ? (0..<count * dimension).map { _ in Float.random(in: -2...2, using: &random) }
+                : Self.tensor([count * dimension], &random)
+            let scale: Float = [1, 100, 1e30, .greatestFiniteMagnitude, .nan, 0].randomElement(using: &random) ?? 1
+            let classes = EmbeddingClasses(vectors: vectors, dimension: dimension, scale: scale)
+            #expect(classes != nil || !isSound || !(scale > 0))
+            guard let classes else { continue }
+            // Numbers too many or too few are not read.
+            for wrong in [embedding, embedding + [1], embedding.dropLast()] {
+                let found = wrong.withUnsafeBufferPointer { classes.probabilities($0) }
+                #expect(found.count == count && found.allSatisfy { (0...1).contains($0) })
             }
         }
     }

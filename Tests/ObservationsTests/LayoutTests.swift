@@ -35,6 +35,77 @@ import Testing
         #expect(ones.count == fixture.expected.count { $0.index == 2 })
     }
 
+    /// Models that put out classes as numbers: one of them may stand for nothing.
+    @Test func classNumbersWithoutBackground() throws {
+        let rows: [Float] = [0, 0, 10, 10, 0.9, 0, 20, 0, 30, 10, 0.8, 1, 40, 0, 50, 10, 0.7, 2]
+        func indices(_ background: BackgroundClass, _ scores: ScoreForm = .probabilities) throws -> [Int] {
+            var decoding = BoxDecoding(layout: .endToEnd)
+            decoding.background = background
+            decoding.scores = scores
+            decoding.threshold = 0.68
+            let decoder = try BoxDecoder(
+                decoding, shapes: ["output": [[1, 3, 6]]], width: 64, height: 64, classes: background == .none ? 3 : 2)
+            return try OwnedTensors([("output", [1, 3, 6], rows)]).withTensors { try decoder.detections(in: $0) }
+                .map(\.index)
+        }
+        #expect(try indices(.none) == [0, 1, 2])
+        #expect(try indices(.first) == [0, 1])
+        #expect(try indices(.last) == [0, 1])
+        // The sigmoid of 0.8 is 0.690, that of 0.7 is 0.668.
+        #expect(try indices(.none, .sigmoid) == [0, 1])
+    }
+
+    /// Maps of wide pictures, channels last: the one of the largest cells has a single row.
+    @Test func aMapOfOneRowOfCells() throws {
+        var decoding = BoxDecoding(layout: .retinanet)
+        decoding.scores = .probabilities
+        decoding.priors = .grid([PriorBoxes.Level(stride: 32, boxes: [[10, 20], [20, 10]])])
+        let shapes = ["boxes": [[1, 1, 3, 8]], "scores": [[1, 1, 3, 2]]]
+        let decoder = try BoxDecoder(decoding, shapes: shapes, width: 96, height: 32, classes: 1)
+        let found = try OwnedTensors([
+            ("boxes", [1, 1, 3, 8], [Float](repeating: 0, count: 24)),
+            ("scores", [1, 1, 3, 2], [0, 0.9, 0, 0, 0.8, 0]),
+        ]).withTensors { try decoder.detections(in: $0) }
+        #expect(
+            found.map(\.box) == [
+                Box(left: 6, top: 11, right: 26, bottom: 21), Box(left: 75, top: 6, right: 85, bottom: 26),
+            ])
+    }
+
+    /// As many cells each way as a box has numbers: the scores tell the order of the axes.
+    @Test func aMapWithAsManyCellsAsChannels() throws {
+        var decoding = BoxDecoding(layout: .fcos)
+        decoding.strides = [8]
+        decoding.scores = .probabilities
+        func boxes(_ scores: [Int], at place: Int) throws -> [Box] {
+            let shapes = ["boxes": [[1, 4, 4, 4]], "scores": [scores]]
+            let decoder = try BoxDecoder(decoding, shapes: shapes, width: 32, height: 32, classes: 3)
+            var values = [Float](repeating: 0, count: 48)
+            values[place] = 0.9
+            return try OwnedTensors([
+                ("boxes", [1, 4, 4, 4], (0..<64).map { Float($0 % 4) }), ("scores", scores, values),
+            ]).withTensors { try decoder.detections(in: $0) }.map(\.box)
+        }
+        // The second cell of the first row: its middle is at 12, 4. Channels last, its distances are 0 1 2 3.
+        #expect(try boxes([1, 4, 4, 3], at: 3) == [Box(left: 12, top: 3, right: 14, bottom: 7)])
+        #expect(try boxes([1, 3, 4, 4], at: 1) == [Box(left: 11, top: 3, right: 13, bottom: 5)])
+    }
+
+    /// Numbers of classes come from requests.
+    @Test func anyClassNumberCanBeAskedFor() throws {
+        let file = try LayoutFixture.load()
+        for name in ["yolov8, rows", "yolo-end-to-end", "ssd, priors given"] {
+            let fixture = try #require(file.cases.first { $0.name == name })
+            let decoder = try fixture.decoder(width: file.width, height: file.height)
+            var options = BoxOptions()
+            options.classes = [.max]
+            #expect(try fixture.withTensors { try decoder.detections(in: $0, options: options) }.isEmpty)
+            options.classes = [.max, 1 << 20, 1]
+            let found = try fixture.withTensors { try decoder.detections(in: $0, options: options) }
+            #expect(!found.isEmpty && found.allSatisfy { $0.index == 1 })
+        }
+    }
+
     @Test func shapesThatDoNotFitAreNamed() {
         func message(_ layout: BoxLayout, _ shapes: [String: [[Int]]], classes: Int?) -> String {
             do throws(ObservationError) {

@@ -124,9 +124,9 @@ extension EventLoop {
     private func receiveHead(_ connection: Connection) {
         let kept = connection.leftover.count
         if kept > 0 { connection.leftover.withUnsafeBytes { scratch.copyMemory(from: $0) } }
-        // What comes of a body together with its head has to be kept until there is room: little of it where room is scarce, so that
+        // What comes of a body together with its head has to be kept until there is room: less still where room is scarce, so that
         // thousands can wait.
-        let size = context.budget.isHalfTaken ? receiveSize / 16 : receiveSize
+        let size = context.budget.isHalfTaken ? headSize / 4 : headSize
         let room = UnsafeMutableRawBufferPointer(rebasing: scratch[kept..<min(scratch.count, kept &+ size)])
         guard let received = receive(connection, into: room) else { return }
         process(connection, count: kept &+ received)

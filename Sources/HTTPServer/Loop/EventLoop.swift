@@ -33,6 +33,9 @@ final class EventLoop {
     let scratch: UnsafeMutableRawBufferPointer
     /// Room in `scratch` for what is received in one go, beside the beginning of a head that was kept.
     let receiveSize = 64 << 10
+    /// The same where a head is expected. What comes of a body with it is copied twice until it is where it stays, and takes memory
+    /// before there is room for the body: little of it is received, and the rest straight into the body.
+    let headSize = 16 << 10
     var answers: ResponseRenderer
     /// Parses heads that arrive whole; one that does not takes the parser with it.
     var parser: RequestParser

@@ -121,9 +121,26 @@ struct ObservationParser {
             return ObservationOutput.Boxes(BoxDecoding(layout: .yolov8))
         }
         var decoding = BoxDecoding(layout: layout)
-        if let form = object.choice("form", BoxForm.self) { decoding.form = form }
+        if let form = object.choice("form", BoxForm.self) {
+            if !layout.forms.contains(form) {
+                let forms = layout.forms.map { "\"\($0.rawValue)\"" }.joined(separator: " or ")
+                problems.add(
+                    object.path(of: "form"),
+                    "is \"\(form.rawValue)\", but boxes of \"\(layout.rawValue)\" are offsets of a centre and a size: expected \(forms)"
+                )
+            }
+            decoding.form = form
+        }
         if let units = object.choice("units", BoxUnits.self) { decoding.units = units }
-        if let scores = object.choice("scores", ScoreForm.self) { decoding.scores = scores }
+        if let scores = object.choice("scores", ScoreForm.self) {
+            if scores == .softmax, layout.hasClassNumbers {
+                problems.add(
+                    object.path(of: "scores"),
+                    "is \"softmax\", but \"\(layout.rawValue)\" has one score a box: expected \"probabilities\" or \"sigmoid\""
+                )
+            }
+            decoding.scores = scores
+        }
         if let background = object.choice("background", BackgroundClass.self) { decoding.background = background }
         if let scope = object.choice("nms", SuppressionScope.self) { decoding.suppression = scope }
         if let order = object.choice("order", RowOrder.self) { decoding.order = order }

@@ -45,8 +45,8 @@ struct ObservationPlan: Sendable {
                     Source(
                         index: found.index, elementType: found.description.elementType,
                         linear: tensor.linear ?? found.linear))
-                var shape = compiled.outputs[found.index].shape
-                if shape.dimensions.first == Shape.dynamic { shape.dimensions[0] = 1 }
+                // The picture's tensor holds one: an axis that is open all the same is as long as the model finds things.
+                let shape = compiled.outputs[found.index].shape
                 if shape.isStatic {
                     shapes?[role, default: []].append(shape.dimensions)
                 } else {

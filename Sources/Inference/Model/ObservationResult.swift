@@ -15,6 +15,15 @@ package struct ObservationRequest: Sendable {
 
     /// What the bundle says.
     package init(task: ObservationTask) { self.task = task }
+
+    /// The classes that a list with commas names; blanks around the commas do not count.
+    package static func classes(in text: String) -> [String] {
+        text.split(separator: ",").compactMap { part in
+            let name = part.drop { $0 == " " }
+            guard let last = name.lastIndex(where: { $0 != " " }) else { return nil }
+            return String(name[...last])
+        }
+    }
 }
 
 /// What was found in one picture, in pixels of the picture as it is displayed.

@@ -13,8 +13,11 @@ extension ModelRepository {
     }
 
     /// The same for models that find things: the one that a route without a name means.
-    package func defaultModel(for task: ObservationTask) -> String? {
-        first { $0.readyModel?.tasks.contains(task) ?? false } ?? first { $0.facts.tasks.contains(task) && $0.isToCome }
+    /// - Parameter preferred: the model that is used if it does this, ready or not.
+    package func defaultModel(for task: ObservationTask, preferring preferred: String = "") -> String? {
+        first { $0.name == preferred && $0.facts.tasks.contains(task) }
+            ?? first { $0.readyModel?.tasks.contains(task) ?? false }
+            ?? first { $0.facts.tasks.contains(task) && $0.isToCome }
     }
 
     /// Of the image classifiers that cannot be asked, because they were unloaded or failed, the first by name.

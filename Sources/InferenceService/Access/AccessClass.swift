@@ -15,7 +15,7 @@ extension Route {
     package var accessClass: AccessClass? {
         switch self {
         case .page, .health, .readiness: nil
-        case .classify: .infer
+        case .classify, .predict, .observe: .infer
         default: label.contains("/repository/") ? .admin : methods.contains(.post) ? .infer : .read
         }
     }

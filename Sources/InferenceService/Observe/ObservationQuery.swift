@@ -34,7 +34,7 @@ struct ObservationQuery: Sendable {
                 }
                 request.top = count
             case "classes":
-                let classes = value.split(separator: ",").map { String($0.drop { $0 == " " }) }
+                let classes = ObservationRequest.classes(in: value)
                 guard (1...1_000).contains(classes.count) else {
                     throw parameter.mistake("labels or numbers of 1 to 1000 classes, with commas between them")
                 }
@@ -51,7 +51,11 @@ struct ObservationQuery: Sendable {
                     throw parameter.mistake("a whole number of milliseconds from 1 to \(longest)")
                 }
                 timeoutMilliseconds = time
-            case "mask" where task == .detect || task == .segment: mask = try Self.choice(parameter)
+            case "mask" where task == .segment: mask = try Self.choice(parameter)
+            case "mask" where task == .detect:
+                mask = try Self.choice(parameter)
+                // A detection's mask is run lengths; one picture of classes cannot have those that overlap.
+                guard mask != .png else { throw parameter.mistake("one of \"rle\", \"none\"") }
             case "encoding" where task == .embed: encoding = try Self.choice(parameter)
             default: throw Self.unknown(parameter, task)
             }

@@ -34,8 +34,9 @@ package struct ObservationWriter {
         self.isCancelled = isCancelled
     }
 
-    /// For a command: everything, in the usual forms.
-    package init(most: Int?) {
+    /// For a command: the usual forms.
+    package init(classes: [String]?, most: Int?) {
+        self.classes = classes
         self.most = most
         isCancelled = { false }
     }
@@ -116,8 +117,8 @@ package struct ObservationWriter {
                 }
                 writer.object { writer in
                     writer.member("name", point.name)
-                    writer.member("x", rounded(place.x))
-                    writer.member("y", rounded(place.y))
+                    writer.member("x", thousandths: place.x)
+                    writer.member("y", thousandths: place.y)
                     if let confidence = point.confidence {
                         writer.key("confidence")
                         writer.number(confidence)
@@ -129,11 +130,11 @@ package struct ObservationWriter {
 
     private static func write(_ box: PictureMap.Rectangle, to writer: inout JSONWriter) {
         writer.object { writer in
-            let x = rounded(box.x), y = rounded(box.y)
-            writer.member("x", x)
-            writer.member("y", y)
-            writer.member("width", rounded(rounded(box.x + box.width) - x))
-            writer.member("height", rounded(rounded(box.y + box.height) - y))
+            // The right and the bottom side are rounded, too: a box at the picture's edge ends there.
+            writer.member("x", thousandths: box.x)
+            writer.member("y", thousandths: box.y)
+            writer.member("width", thousandths: rounded(box.x + box.width) - rounded(box.x))
+            writer.member("height", thousandths: rounded(box.y + box.height) - rounded(box.y))
         }
     }
 
@@ -153,6 +154,24 @@ package struct ObservationWriter {
         }
     }
 
+    /// A class that a mask has, and the number of its pixels.
+    package struct Segment {
+        package let index: Int
+        package let label: String
+        package let area: Int
+    }
+
+    /// The classes of a mask that are listed, the largest area first.
+    package func segments(of areas: [Int], labels: [String]?) -> [Segment] {
+        var present = areas.indices.filter { areas[$0] > 0 }.map { index in
+            let label = labels.flatMap { index < $0.count ? $0[index] : nil }
+            return Segment(index: index, label: label ?? "\(index)", area: areas[index])
+        }
+        if let classes { present = present.filter { classes.contains($0.label) || classes.contains("\($0.index)") } }
+        present.sort { ($1.area, $0.index) < ($0.area, $1.index) }
+        return most.map { Array(present.prefix($0)) } ?? present
+    }
+
     private func write(
         _ mask: PictureMask, labels: [String]?, to writer: inout JSONWriter
     ) throws(ImageError) {
@@ -162,27 +181,24 @@ package struct ObservationWriter {
         } catch {
             throw .cancelled
         }
-        func label(_ index: Int) -> String { labels.flatMap { index < $0.count ? $0[index] : nil } ?? "\(index)" }
-        var present = areas.indices.filter { areas[$0] > 0 }
-        if let classes { present = present.filter { classes.contains(label($0)) || classes.contains("\($0)") } }
-        present.sort { (areas[$1], $0) < (areas[$0], $1) }
-        if let most { present = Array(present.prefix(most)) }
+        let segments = segments(of: areas, labels: labels)
         var runs: [Int: RunLengths]?
         if self.mask == .rle {
             do throws(ObservationError) {
-                runs = try mask.runLengths(of: Set(present), most: Self.mostRuns, isCancelled: isCancelled)
+                runs = try mask.runLengths(
+                    of: Set(segments.map(\.index)), most: Self.mostRuns, isCancelled: isCancelled)
             } catch {
                 throw .cancelled
             }
         }
         writer.key("segments")
         writer.array { writer in
-            for index in present {
+            for segment in segments {
                 writer.object { writer in
-                    writer.member("index", index)
-                    writer.member("label", label(index))
-                    writer.member("area", areas[index])
-                    if let runs = runs?[index] {
+                    writer.member("index", segment.index)
+                    writer.member("label", segment.label)
+                    writer.member("area", segment.area)
+                    if let runs = runs?[segment.index] {
                         writer.key("mask")
                         Self.write(runs, to: &writer)
                     }

@@ -50,7 +50,7 @@ extension OpenAPIDocument {
         "classes": {"name": "classes", "in": "query", "schema": {"type": "string"},
           "description": "Labels or numbers of the classes that are reported, with commas between them."},
         "mask": {"name": "mask", "in": "query", "schema": {"type": "string", "enum": ["png", "rle", "none"]},
-          "description": "How masks are written."},
+          "description": "How masks are written; png is for segment only."},
         "encoding": {"name": "encoding", "in": "query", "schema": {"type": "string", "enum": ["float", "base64"]},
           "description": "How an embedding is written: numbers, or base64 of 32-bit floats, the low byte first."}
         """

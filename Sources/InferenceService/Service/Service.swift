@@ -160,7 +160,7 @@ package final class Service: HTTPResponder {
             }
         case .observe(let task, let name, let version):
             let query = try ObservationQuery(head.target, task: task, settings: live.settings)
-            let choice = try choose(try modelName(name, for: task), version)
+            let choice = try choose(try modelName(name, for: task, live.settings), version)
             return accept(route, live) { [self] (request) async throws(ServiceError) in
                 try await ObservationHandler(repository: repository, settings: live.settings, metrics: metrics)
                     .respond(to: request, query, choice)
@@ -272,8 +272,12 @@ package final class Service: HTTPResponder {
     }
 
     /// The same for the routes that find things. A default model that does something else stands back for one that does this.
-    private func modelName(_ name: String?, for task: ObservationTask) throws(ServiceError) -> String {
-        if let name = name ?? repository.defaultModel(for: task) ?? repository.unavailableModel(for: task) {
+    private func modelName(
+        _ name: String?, for task: ObservationTask, _ settings: Settings
+    ) throws(ServiceError) -> String {
+        if let name = name ?? repository.defaultModel(for: task, preferring: settings.defaultModel)
+            ?? repository.unavailableModel(for: task)
+        {
             return name
         }
         throw ServiceError(

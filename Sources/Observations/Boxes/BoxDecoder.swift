@@ -26,6 +26,8 @@ package struct BoxDecoder: Sendable {
     package let width: Int, height: Int
 
     private let plan: HeadPlan
+    /// The number for nothing, of models that put out classes as numbers.
+    private let nothing: Int?
     /// Centre x, centre y, width and height of each prior, in pixels; for grids without sizes centre and stride.
     private let priors: [Float]
 
@@ -48,6 +50,12 @@ package struct BoxDecoder: Sendable {
         self.width = width
         self.height = height
         plan = try HeadPlan(decoding, shapes: shapes, width: width, height: height, classes: classes)
+        nothing =
+            switch decoding.background {
+            case .none: nil
+            case .first: 0
+            case .last: classes
+            }
         switch decoding.layout {
         case .yolox, .fcos:
             let offset: Float = decoding.layout == .fcos ? 0.5 : 0
@@ -102,25 +110,18 @@ package struct BoxDecoder: Sendable {
     ) throws(ObservationError) -> [Detection] {
         let levels = try bind(tensors)
         var candidates = Candidates(most: Self.mostCandidates)
-        // What is past the end is not wanted.
+        // What is past the end is not wanted. Numbers come from requests: the largest has no successor.
         let wanted = options.classes.map { wanted in
-            (0..<min(classes, 1 << 20, (wanted.max() ?? -1) + 1)).map(wanted.contains)
+            (0...max(0, min(wanted.max() ?? 0, classes - 1))).map(wanted.contains)
         }
-        let scan = ScoreScan(decoding, threshold: options.threshold ?? decoding.threshold, wanted: wanted)
+        let threshold = options.threshold ?? decoding.threshold
+        let scan = ScoreScan(decoding, threshold: threshold, wanted: wanted)
         var firstRow = 0
         for level in levels {
             if let label = level.label {
-                let rows = min(level.rows, count(in: tensors))
-                let least = options.threshold ?? decoding.threshold
-                for row in 0..<rows {
-                    if let end = level.end, end[row, 0] < 0 { break }
-                    let score = level.scores[row, 0], index = label[row, 0].rounded()
-                    // Rows of zeros are room that was not needed.
-                    guard score >= least, score > 0, index >= 0, index < Float(classes), let place = Int(exactly: index)
-                    else { continue }
-                    if let wanted, place >= wanted.count || !wanted[place] { continue }
-                    candidates.add(score, row: firstRow + row, label: place)
-                }
+                finished(
+                    level, labels: label, rows: min(level.rows, count(in: tensors)), firstRow: firstRow,
+                    threshold: threshold, wanted: wanted, into: &candidates)
             } else {
                 try scan.scan(
                     scores: level.scores, objectness: level.objectness, rows: level.rows, firstRow: firstRow,
@@ -130,6 +131,26 @@ package struct BoxDecoder: Sendable {
         }
         let priors = try priors(in: tensors)
         return try suppress(candidates.sorted(), levels, priors, options, isCancelled)
+    }
+
+    /// Adds the rows of a model that puts out classes as numbers.
+    private func finished(
+        _ level: Bound, labels: Plane, rows: Int, firstRow: Int, threshold: Float, wanted: [Bool]?,
+        into candidates: inout Candidates
+    ) {
+        let shift = decoding.background == .first ? 1 : 0
+        for row in 0..<rows {
+            if let end = level.end, end[row, 0] < 0 { break }
+            let raw = level.scores[row, 0], label = labels[row, 0].rounded()
+            let score = decoding.scores == .sigmoid ? ScoreScan.sigmoid(raw) : raw
+            // Rows of zeros are room that was not needed.
+            guard score >= threshold, score > 0, label >= 0, label < Float(classes), let number = Int(exactly: label),
+                number != nothing
+            else { continue }
+            let index = number - shift
+            if let wanted, index >= wanted.count || !wanted[index] { continue }
+            candidates.add(score, row: firstRow + row, label: index)
+        }
     }
 
     /// A level with its memory.

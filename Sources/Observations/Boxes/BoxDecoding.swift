@@ -132,6 +132,20 @@ package enum BoxLayout: String, Sendable, CaseIterable {
         }
     }
 
+    /// What its boxes can be.
+    package var forms: [BoxForm] {
+        switch self {
+        case .ssd, .retinanet: [.centers, .centersYX]
+        case .yolox: [.centers]
+        default: BoxForm.allCases
+        }
+    }
+
+    /// Whether each box has one score, and its class as a number.
+    package var hasClassNumbers: Bool {
+        [.endToEnd, .tfliteDetection, .detectionOutput, .scoredBoxes].contains(self)
+    }
+
     /// Whether a role may be spread over several tensors, one for a level.
     package var hasLevels: Bool { self == .retinanet || self == .fcos }
 }

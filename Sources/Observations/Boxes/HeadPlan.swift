@@ -72,10 +72,11 @@ struct HeadPlan: Sendable {
         _ decoding: BoxDecoding, _ shapes: [String: [[Int]]], objectness: Int, classes: Int?
     ) throws(ObservationError) {
         let shape = Self.shape(shapes, "output", rank: 2)
-        let fixed = 4 + objectness
-        let expected = classes.map { fixed + $0 + decoding.extras }
+        let fixed = 4 + objectness, background = decoding.background == .none ? 0 : 1
+        let expected = classes.map { fixed + background + $0 + decoding.extras }
         let parts =
-            "4 box\(objectness == 1 ? " + 1 objectness" : "") + \(classes.map(String.init) ?? "n") classes"
+            "4 box\(objectness == 1 ? " + 1 objectness" : "")\(background == 1 ? " + 1 background" : "")"
+            + " + \(classes.map(String.init) ?? "n") classes"
             + (decoding.extras > 0 ? " + \(decoding.extras) others" : "")
         let wanted =
             expected.map { "[1, \($0), rows] or [1, rows, \($0)] (\(parts))" } ?? "[1, values, rows] or the reverse"
@@ -95,10 +96,10 @@ struct HeadPlan: Sendable {
         }
         let values = isColumns ? first : last, rows = isColumns ? last : first
         let count = values - fixed - decoding.extras
-        guard count > 0, classes == nil || classes == count else {
+        guard count > background, classes == nil || classes == count - background else {
             throw .unexpected(role: "output", expected: wanted, found: found)
         }
-        self.classes = count
+        self.classes = count - background
         func field(_ offset: Int, _ count: Int) -> Field {
             isColumns
                 ? Field(role: "output", offset: offset * rows, rowStride: 1, step: rows, count: count)
@@ -208,7 +209,9 @@ struct HeadPlan: Sendable {
         var firstPrior = 0
         for index in scores.indices {
             let dense = OutputTensor.withoutBatch(boxes[index], rank: 2)
-            if dense.count == 3 {
+            // Channels last, a map of a single row of cells looks like a table.
+            let isOneRow = boxes[index].count == 4 && dense.count == 2 && dense.first != 1 && dense.last != 4
+            if dense.count == 3 || isOneRow {
                 try map(
                     decoding, scores: scores[index], boxes: boxes[index], center: centers?[index], index: index,
                     expected: expected, width: width, height: height, firstPrior: &firstPrior)
@@ -272,7 +275,10 @@ struct HeadPlan: Sendable {
         let down = PriorBoxes.cells(height, stride), across = PriorBoxes.cells(width, stride)
         let (cells, overflow) = down.multipliedReportingOverflow(by: across)
         let shape = OutputTensor.withoutBatch(boxes, rank: 3), scoreShape = OutputTensor.withoutBatch(scores, rank: 3)
-        let isFirst = shape == [anchors * 4, down, across]
+        // Where there are as many cells as channels, the scores tell the order of the axes.
+        let isFirst =
+            shape == [anchors * 4, down, across]
+            && !(shape == [down, across, anchors * 4] && Array(scoreShape.dropFirst()) != [down, across])
         guard !overflow, scoreShape.count == 3, isFirst || shape == [down, across, anchors * 4] else {
             throw .unexpected(
                 role: "boxes", expected: "[1, \(anchors * 4), \(down), \(across)] (stride \(stride)) or channels last",

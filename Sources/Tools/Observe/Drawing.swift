@@ -48,11 +48,24 @@ struct Drawing {
 
     private typealias Color = (red: UInt8, green: UInt8, blue: UInt8)
 
-    /// A class's colour: that of the palette, without black.
+    /// A class's colour: bright, so that it stands out from dark pictures. Hues follow each other by the golden section, which keeps those
+    /// of neighbouring classes apart.
     private static func color(_ index: Int) -> Color {
-        let place = 3 * (1 + index % 254)
-        return (MaskPicture.colors[place], MaskPicture.colors[place + 1], MaskPicture.colors[place + 2])
+        let hue = (Double(index % 10_000) * 0.618_034).truncatingRemainder(dividingBy: 1) * 6
+        let part = hue - hue.rounded(.down)
+        let rising = UInt8(40 + 215 * part), falling = UInt8(255 - 215 * part)
+        switch Int(hue) {
+        case 0: return (255, rising, 40)
+        case 1: return (falling, 255, 40)
+        case 2: return (40, 255, rising)
+        case 3: return (40, falling, 255)
+        case 4: return (rising, 40, 255)
+        default: return (255, 40, falling)
+        }
     }
+
+    /// Pixels of a dark edge round lines, so that they stand out from light pictures; small pictures have no room for it.
+    private var outline: Int { min(width, height) >= 100 ? 1 : 0 }
 
     private mutating func draw(_ result: ObservationResult, edges: [[Int]]) {
         switch result.content {
@@ -64,15 +77,10 @@ struct Drawing {
                 let color = Self.color(one.index)
                 let left = Int(one.box.x), top = Int(one.box.y)
                 let right = Int(one.box.x + one.box.width), bottom = Int(one.box.y + one.box.height)
-                for inset in 0..<2 * unit {
-                    fill(left + inset, top + inset, right - inset, top + inset + 1, color)
-                    fill(left + inset, bottom - inset - 1, right - inset, bottom - inset, color)
-                    fill(left + inset, top + inset, left + inset + 1, bottom - inset, color)
-                    fill(right - inset - 1, top + inset, right - inset, bottom - inset, color)
-                }
+                if outline > 0 { frame(left, top, right, bottom, from: -outline, to: 2 * unit + outline, (0, 0, 0)) }
+                frame(left, top, right, bottom, from: 0, to: 2 * unit, color)
                 if let points = one.keypoints { self.points(points, edges, color) }
-                let text = "\(one.label) \(Int(one.confidence * 100))%"
-                label(text, x: left, y: top, color)
+                label(one.label, " \(Int(one.confidence * 100))%", x: left, y: top, color)
             }
         case .mask(let mask, _):
             let unseen = mask.unseen
@@ -97,18 +105,38 @@ struct Drawing {
             guard edge.count == 2, points.indices.contains(edge[0]), points.indices.contains(edge[1]),
                 let first = points[edge[0]].place, let second = points[edge[1]].place
             else { continue }
-            let steps = max(1, Int(max(abs(first.x - second.x), abs(first.y - second.y))))
-            for step in 0...steps {
-                let part = Double(step) / Double(steps)
-                let x = Int(first.x + (second.x - first.x) * part), y = Int(first.y + (second.y - first.y) * part)
-                fill(x - unit / 2, y - unit / 2, x + (unit + 1) / 2, y + (unit + 1) / 2, color)
-            }
+            if outline > 0 { line(first, second, more: outline, (0, 0, 0)) }
+            line(first, second, more: 0, color)
         }
         for point in points {
             guard let place = point.place else { continue }
             let x = Int(place.x), y = Int(place.y), radius = 2 * unit
             fill(x - radius, y - radius, x + radius + 1, y + radius + 1, (0, 0, 0))
             fill(x - radius + 1, y - radius + 1, x + radius, y + radius, color)
+        }
+    }
+
+    /// A straight line, `more` pixels thicker on each side than usual.
+    private mutating func line(
+        _ first: (x: Double, y: Double), _ second: (x: Double, y: Double), more: Int, _ color: Color
+    ) {
+        let steps = max(1, Int(max(abs(first.x - second.x), abs(first.y - second.y))))
+        for step in 0...steps {
+            let part = Double(step) / Double(steps)
+            let x = Int(first.x + (second.x - first.x) * part), y = Int(first.y + (second.y - first.y) * part)
+            fill(x - unit / 2 - more, y - unit / 2 - more, x + (unit + 1) / 2 + more, y + (unit + 1) / 2 + more, color)
+        }
+    }
+
+    /// The sides of a rectangle, from so many pixels inside of it to so many.
+    private mutating func frame(
+        _ left: Int, _ top: Int, _ right: Int, _ bottom: Int, from outer: Int, to inner: Int, _ color: Color
+    ) {
+        for inset in outer..<inner {
+            fill(left + inset, top + inset, right - inset, top + inset + 1, color)
+            fill(left + inset, bottom - inset - 1, right - inset, bottom - inset, color)
+            fill(left + inset, top + inset, left + inset + 1, bottom - inset, color)
+            fill(right - inset - 1, top + inset, right - inset, bottom - inset, color)
         }
     }
 
@@ -144,11 +172,15 @@ struct Drawing {
         }
     }
 
-    /// Text on a strip of the colour, above a box where there is room.
-    private mutating func label(_ text: String, x: Int, y: Int, _ color: Color) {
-        let scale = max(1, unit), letters = text.uppercased().prefix(40)
+    /// A name and what is behind it on a strip of the colour, above a box where there is room. A name that is too long for the picture is
+    /// cut off; a picture that the strip would hide has none.
+    private mutating func label(_ name: String, _ end: String, x: Int, y: Int, _ color: Color) {
+        let scale = max(1, unit), room = min(40, (width / scale - 2) / 6)
+        guard height >= 27 * scale, room > end.count else { return }
+        let letters = name.uppercased().prefix(room - end.count) + end
         let strip = (width: (letters.count * 6 + 2) * scale, height: 9 * scale)
-        let top = y >= strip.height ? y - strip.height : y, left = max(0, min(x, width - strip.width))
+        let top = y >= strip.height ? y - strip.height : min(y, height - strip.height)
+        let left = max(0, min(x, width - strip.width))
         fill(left, top, left + strip.width, top + strip.height, color)
         let luma = Int(color.red) * 3 + Int(color.green) * 6 + Int(color.blue)
         let ink: Color = luma > 1_280 ? (0, 0, 0) : (255, 255, 255)

@@ -16,7 +16,8 @@ package enum LocalObservation {
         package var threshold: Float?
         package var iou: Float?
         package var top: Int?
-        package var classes: [String]?
+        /// Labels or numbers, with commas between them.
+        package var classes: String?
         package var crop: String?
         package var isJSON = false
         /// A folder for the pictures with what was found drawn on them.
@@ -52,7 +53,11 @@ package enum LocalObservation {
         wanted.threshold = request.threshold
         wanted.iou = request.iou
         wanted.top = request.top
-        wanted.classes = request.classes
+        wanted.classes = request.classes.map { ObservationRequest.classes(in: $0) }
+        guard wanted.classes?.isEmpty != true else {
+            throw StartupError("--classes: expected labels or numbers, with commas between them")
+        }
+        let writer = ObservationWriter(classes: wanted.classes, most: wanted.top)
         if let refusal = model.refusal(of: wanted) { throw StartupError(refusal.message) }
         var options = PredictionOptions()
         options.cropAndScale = request.crop.flatMap { CropAndScale(rawValue: $0) }
@@ -82,8 +87,9 @@ package enum LocalObservation {
                 progress("")
                 output(
                     request.isJSON
-                        ? try json(result, file: file, model: name, version: model.description.version, total: total)
-                        : try text(result, file: file))
+                        ? try json(
+                            result, file: file, model: name, version: model.description.version, total: total, writer)
+                        : try text(result, file: file, writer))
             } catch {
                 progress("")
                 failed += 1
@@ -108,7 +114,7 @@ package enum LocalObservation {
 
     // MARK: Text
 
-    private static func text(_ result: ObservationResult, file: String) throws -> String {
+    private static func text(_ result: ObservationResult, file: String, _ writer: ObservationWriter) throws -> String {
         func places(_ values: [Double]) -> String {
             values.map { Units.decimal($0, places: 1) }.joined(separator: " ")
         }
@@ -126,9 +132,8 @@ package enum LocalObservation {
             if found.isEmpty { lines.append("  (nothing reaches the threshold)") }
         case .mask(let mask, let labels):
             let areas = try mask.areas(), whole = Float(max(1, mask.width * mask.height))
-            for index in areas.indices.sorted(by: { areas[$0] > areas[$1] }) where areas[index] > 0 {
-                let label = labels.flatMap { index < $0.count ? $0[index] : nil } ?? "\(index)"
-                lines.append("\(percent(Float(areas[index]) / whole))  \(label)")
+            lines += writer.segments(of: areas, labels: labels).map { segment in
+                "\(percent(Float(segment.area) / whole))  \(segment.label)"
             }
         case .keypoints(let points):
             for point in points {
@@ -143,14 +148,15 @@ package enum LocalObservation {
     }
 
     private static func json(
-        _ result: ObservationResult, file: String, model: String, version: String, total: UInt64
+        _ result: ObservationResult, file: String, model: String, version: String, total: UInt64,
+        _ members: ObservationWriter
     ) throws -> String {
         var writer = JSONWriter()
         try writer.object { writer in
             writer.member("file", file)
             writer.member("model", model)
             writer.member("version", version)
-            try ObservationWriter(most: nil).write(result, total: total, to: &writer)
+            try members.write(result, total: total, to: &writer)
         }
         return String(decoding: writer.bytes, as: UTF8.self)
     }

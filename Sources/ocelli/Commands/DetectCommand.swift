@@ -55,7 +55,7 @@ enum DetectCommand: Command {
                 }
                 request.top = number
             case .flag("--classes", let value):
-                request.classes = try reader.value(of: "--classes", value).split(separator: ",").map(String.init)
+                request.classes = try reader.value(of: "--classes", value)
             case .flag(let flag, let value):
                 guard try settings.take(flag, value: value, from: &reader) else { throw reader.unknown(flag) }
             }
@@ -70,7 +70,9 @@ enum DetectCommand: Command {
     /// A value from 0 to 1.
     private static func share(_ flag: String, _ reader: inout ArgumentReader, _ value: String?) throws -> Float {
         let text = try reader.value(of: flag, value)
-        guard let number = Float(text), (0...1).contains(number) else {
+        // Swift reads hexadecimal numbers too.
+        guard !text.contains(where: { $0 == "x" || $0 == "X" }), let number = Float(text), (0...1).contains(number)
+        else {
             throw UsageError("\(flag): expected a number from 0 to 1, found \"\(text)\"")
         }
         return number
