@@ -45,13 +45,16 @@ class Input:
         if crop == "fill":
             return (width / self.width, 0.0), (height / self.height, 0.0)
         if crop == "fit":
-            scale = min(self.width / width, self.height / height)
             across = width * self.height - height * self.width
-            scaled = [max(1, half_even(width * scale)), max(1, half_even(height * scale))]
-            if across >= 0:
-                scaled[0] = self.width
-            if across <= 0:
-                scaled[1] = self.height
+            if floor:
+                scale = min(self.width / width, self.height / height)
+                scaled = [half_even(width * scale), half_even(height * scale)]
+            elif across >= 0:
+                # As Pillow's ImageOps.contain rounds.
+                scaled = [self.width, half_even(height / width * self.width)]
+            else:
+                scaled = [half_even(width / height * self.height), self.height]
+            scaled = [max(1, min(scaled[0], self.width)), max(1, min(scaled[1], self.height))]
             result = []
             for length, size, side in zip((width, height), scaled, (self.width, self.height)):
                 free = side - size
