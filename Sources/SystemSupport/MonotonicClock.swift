@@ -33,6 +33,14 @@ public struct MonotonicClock: Sendable {
         })
 }
 
+/// Makes the runtime open the descriptors that its timers need, of both clocks. It opens them with the first timer, and ends the process
+/// where it gets none: a daemon whose clients hold all descriptors by then would be gone.
+public func openTimers() async {
+    // Throws only where the task is cancelled, which starts a timer too.
+    try? await Task.sleep(for: .nanoseconds(1), clock: .suspending)
+    try? await Task.sleep(for: .nanoseconds(1), clock: .continuous)
+}
+
 extension MonotonicInstant {
     /// The present instant of `CLOCK_MONOTONIC` (20 to 40 ns: a vDSO call, no system call).
     public static var now: MonotonicInstant {

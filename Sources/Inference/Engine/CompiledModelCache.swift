@@ -1,8 +1,11 @@
 internal import FoundationEssentials
 internal import Glibc
 
-/// The folder in which the engine keeps compiled models. The engine only adds to it; this removes them.
+/// The folder of compiled models. Engines only add to it; this removes them.
 public enum CompiledModelCache {
+    /// The beginning of the name of a compiled model that is not whole yet.
+    static let unfinished = ".export-"
+
     /// What was removed.
     public struct Pruned: Sendable, Hashable {
         /// Files, and the bytes that they had.
@@ -18,18 +21,22 @@ public enum CompiledModelCache {
 
     /// Removes compiled models, least recently used first, until the rest fits.
     ///
-    /// Only the engine's own files (`*.blob`) are touched. A model that is loaded does not need its file any more, so
-    /// none is in use. Blocks.
+    /// Only compiled models (`*.blob`) are touched, and those that were left half written an hour ago or earlier. What a loaded model reads
+    /// of its file stays until it is unloaded. Blocks.
     /// - Parameters:
     ///   - folder: the cache's folder; one that is not there is empty.
     ///   - limit: the bytes that may stay.
     @discardableResult
     public static func prune(_ folder: String, to limit: Int) -> Pruned {
         var files: [(path: String, size: Int, used: Int)] = []
-        for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] where name.hasSuffix(".blob") {
-            let path = folder + "/" + name
+        for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] {
+            let path = folder + "/" + name, isUnfinished = name.hasPrefix(unfinished)
             var status = stat()
-            guard stat(path, &status) == 0 else { continue }
+            guard isUnfinished || name.hasSuffix(".blob"), stat(path, &status) == 0 else { continue }
+            guard !isUnfinished else {
+                if status.st_mtim.tv_sec < time(nil) - 3600 { unlink(path) }
+                continue
+            }
             // Reading need not move the time of access (noatime): a file is as young as the younger of the two.
             files.append((path, Int(status.st_size), max(status.st_atim.tv_sec, status.st_mtim.tv_sec)))
         }

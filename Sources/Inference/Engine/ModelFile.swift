@@ -28,8 +28,9 @@ public struct ModelSource: Sendable, Hashable {
     public let path: String
     /// Whether the engine may rewrite 8-bit weights so that it computes with them in integers with the same sums.
     public var allowsIntegerWeights = false
-    /// A folder for files that the engine needs while the model is loaded; nil: the folder for temporary files.
-    public var scratchFolder: String?
+    /// The folder of compiled models, which is also for files that the engine needs while the model is loaded; nil: none are kept, and
+    /// such files go to the folder for temporary files.
+    public var cacheFolder: String?
 
     /// A model at a path.
     public init(path: String) {

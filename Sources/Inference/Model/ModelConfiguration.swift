@@ -49,7 +49,7 @@ public struct ModelConfiguration: Sendable, Equatable {
     func source(_ source: ModelSource) -> ModelSource {
         var source = source
         source.allowsIntegerWeights = integerWeights && compile.device == "CPU"
-        source.scratchFolder = compile.cacheDirectory
+        source.cacheFolder = compile.cacheDirectory
         return source
     }
 

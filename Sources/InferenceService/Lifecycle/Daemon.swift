@@ -99,6 +99,7 @@ package enum Daemon {
         }
         service.watch(server)
         let addresses: [String]
+        await openTimers()
         // What is accepted from now on is answered before the end.
         signals.hold()
         do throws(HTTPServerError) {

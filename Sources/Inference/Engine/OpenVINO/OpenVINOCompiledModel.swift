@@ -17,9 +17,10 @@ final class OpenVINOCompiledModel: CompiledModel {
     /// - Parameters:
     ///   - isDynamic: whether the shape of anything within the model is known only when it runs.
     ///   - shapes: what checks the shapes that callers bring; nil if they are not checked.
+    ///   - wasImported: whether it was compiled before, and exported.
     init(
         _ handle: OpenVINOHandle, inputs: [TensorPort], outputs: [TensorPort], isDynamic: Bool, shapes: OpenVINOShapes?,
-        threads: OpenVINOThreads
+        threads: OpenVINOThreads, wasImported: Bool = false
     ) throws(EngineError) {
         self.handle = handle
         self.isDynamic = isDynamic
@@ -33,7 +34,7 @@ final class OpenVINOCompiledModel: CompiledModel {
             return String(cString: value)
         }
         optimalRequestCount = max(1, property("OPTIMAL_NUMBER_OF_INFER_REQUESTS").flatMap { Int($0) } ?? 1)
-        loadedFromCache = property("LOADED_FROM_CACHE") == "YES"
+        loadedFromCache = wasImported || property("LOADED_FROM_CACHE") == "YES"
         executionDevices = property("EXECUTION_DEVICES") ?? ""
         var execution = ExecutionProperties()
         execution.precision = property("INFERENCE_PRECISION_HINT")
@@ -44,11 +45,16 @@ final class OpenVINOCompiledModel: CompiledModel {
         self.threads = threads
     }
 
+    /// Puts the model into the cache. Blocks.
+    func export(_ description: ExportedModel.Description, for key: ExportKey) {
+        ExportedModel.write(handle, description, for: key)
+    }
+
     func check(_ shapes: [Int: Shape]) throws(EngineError) { try self.shapes?.check(shapes) }
 
     func makeRequest() throws(EngineError) -> any InferRequest {
         try OpenVINORequest(
-            .make("make an infer request", constants: handle.constants, free: ov_infer_request_free) {
+            .make("make an infer request", memory: handle.memory, free: ov_infer_request_free) {
                 ov_compiled_model_create_infer_request(handle.pointer, &$0)
             }, canStopEarly: !isDynamic)
     }

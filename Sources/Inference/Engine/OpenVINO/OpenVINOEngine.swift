@@ -62,27 +62,80 @@ public final class OpenVINOEngine: Engine {
         return devices
     }
 
-    /// Reads a model file of any format that OpenVINO has a reader for, or one of Core ML's.
+    /// Reads a model file of any format that OpenVINO has a reader for, or one of Core ML's. Where the cache has it compiled, what is known
+    /// of it is read from there.
     public func read(_ source: ModelSource) throws(EngineError) -> any ModelFile {
         if CoreMLFile.isCoreML(source.path) { return try CoreMLReader(engine: self).read(source) }
-        guard let bytes = TFLiteFile.bytes(source.path) else { return try read(source.path) }
-        let detection = try TFLiteFile.detection(bytes)
+        let key = exportKey(source)
+        let bytes = TFLiteFile.bytes(source.path)
+        let detection: DetectionOperator? = if let bytes { try TFLiteFile.detection(bytes) } else { nil }
+        let file: any ModelFile
+        if let key, let exported = ExportedModel.any(key) {
+            file = ExportedModelFile(exported, key: key, engine: self) { () throws(EngineError) in
+                try self.read(source, bytes: bytes, detection: detection, export: key)
+            }
+        } else {
+            file = try read(source, bytes: bytes, detection: detection, export: key)
+        }
+        guard let detection else { return file }
+        return try DetectionModelFile(file, detection: detection)
+    }
+
+    private func exportKey(_ source: ModelSource) -> ExportKey? {
+        guard let folder = source.cacheFolder else { return nil }
+        let integers = source.allowsIntegerWeights ? inexactIntegers ?? "exact" : "unwanted"
+        return ExportKey(path: source.path, folder: folder, circumstances: "\(version)\n\(integers)")
+    }
+
+    /// Reads a file, and a TensorFlow Lite one in the form in which the engine gets it.
+    private func read(
+        _ source: ModelSource, bytes: [UInt8]?, detection: DetectionOperator?, export: ExportKey?
+    ) throws(EngineError) -> OpenVINOModelFile {
+        guard let bytes else { return try read(source.path, export: export) }
         let rewritten = source.allowsIntegerWeights ? IntegerWeightsWriter.rewriting(detection?.file ?? bytes) : nil
         var reason = inexactIntegers
         if let rewritten, reason == nil {
             do throws(EngineError) {
-                let model = try readTemporary(rewritten.file, integerWeights: rewritten.report)
-                guard let detection else { return model }
-                return try DetectionModelFile(model, detection: detection)
+                return try readTemporary(rewritten.file, integerWeights: rewritten.report, export: export)
             } catch {
                 // Then it is read as it is, and its problems are those of that.
                 reason = error.message
             }
         }
         let unused = rewritten?.report.unused(because: reason ?? "")
-        guard let detection else { return try read(source.path, integerWeights: unused) }
-        return try DetectionModelFile(
-            readTemporary(detection.file, integerWeights: unused), detection: detection)
+        guard let detection else { return try read(source.path, integerWeights: unused, export: export) }
+        return try readTemporary(detection.file, integerWeights: unused, export: export)
+    }
+
+    /// Takes a compiled model from the cache.
+    func importing(_ exported: ExportedModel, _ options: CompileOptions) throws(EngineError) -> OpenVINOCompiledModel {
+        let threads = try OpenVINOThreads(for: options)
+        // Properties can be set for all imports of a core alone, so this one has its own.
+        let importer = try OpenVINOHandle.make("start", free: ov_core_free) { ov_core_create(&$0) }
+        try checked("configure \(options.device)") {
+            withProperties(core.properties(options)) {
+                ov_core_set_properties(importer.pointer, options.device, $0.count, $0.baseAddress)
+            }
+        }
+        let compiled = try OpenVINOHandle.make(
+            "import the compiled model for \(options.device)", kind: .invalidModel, memory: exported,
+            free: ov_compiled_model_free
+        ) { pointer in
+            let bytes = exported.engineBytes
+            return ov_core_import_model(
+                importer.pointer, bytes.baseAddress?.assumingMemoryBound(to: CChar.self), bytes.count,
+                options.device, &pointer)
+        }
+        threads.started()
+        let description = exported.description
+        return try OpenVINOCompiledModel(
+            compiled, inputs: description.compiledInputs.map(\.port), outputs: description.compiledOutputs.map(\.port),
+            isDynamic: false, shapes: nil, threads: threads, wasImported: true)
+    }
+
+    /// Everything that a compiled model depends on besides its file.
+    func compilation(_ options: CompileOptions, inputs: [TensorPort]) -> String {
+        core.compilation(options, inputs: inputs)
     }
 
     /// Why integer kernels do not give exact sums here; nil if they do.
@@ -96,21 +149,21 @@ public final class OpenVINOEngine: Engine {
 
     /// OpenVINO reads TensorFlow Lite's files from disk alone.
     private func readTemporary(
-        _ bytes: [UInt8], integerWeights: IntegerWeights? = nil
+        _ bytes: [UInt8], integerWeights: IntegerWeights?, export: ExportKey?
     ) throws(EngineError) -> OpenVINOModelFile {
         try TFLiteFile.withTemporaryFile(bytes) { (path) throws(EngineError) in
-            try read(path, integerWeights: integerWeights)
+            try read(path, integerWeights: integerWeights, export: export)
         }
     }
 
     private func read(
-        _ path: String, integerWeights: IntegerWeights? = nil
+        _ path: String, integerWeights: IntegerWeights? = nil, export: ExportKey?
     ) throws(EngineError) -> OpenVINOModelFile {
         try OpenVINOModelFile(
             core: core, path: path,
             model: .make("read the model file", kind: .invalidModel, free: ov_model_free) {
                 ov_core_read_model(core.pointer, path, nil, &$0)
-            }, integerWeights: integerWeights)
+            }, integerWeights: integerWeights, export: export)
     }
 
     /// Reads a model in OpenVINO's intermediate representation from memory.
@@ -142,7 +195,7 @@ public final class OpenVINOEngine: Engine {
         _ representation: [UInt8], weights: OpenVINOHandle, constants: ConstantsFile?
     ) throws(EngineError) -> OpenVINOModelFile {
         let model = try OpenVINOHandle.make(
-            "read the translated model", kind: .invalidModel, constants: constants, free: ov_model_free
+            "read the translated model", kind: .invalidModel, memory: constants, free: ov_model_free
         ) { pointer in
             representation.withUnsafeBytes { text in
                 ov_core_read_model_from_memory_buffer(
@@ -161,7 +214,7 @@ extension OpenVINOHandle {
         return text.split { !($0.isLetter || $0.isNumber || $0 == "_") }.map(String.init)
     }
 
-    fileprivate func property(_ key: String, of device: String) -> String? {
+    func property(_ key: String, of device: String) -> String? {
         var value: UnsafeMutablePointer<CChar>?
         guard ov_core_get_property(pointer, device, key, &value) == OK, let value else { return nil }
         defer { ov_free(value) }

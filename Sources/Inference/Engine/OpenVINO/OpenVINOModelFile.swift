@@ -1,4 +1,5 @@
 internal import COpenVINO
+internal import Synchronization
 
 /// A model file read by OpenVINO.
 final class OpenVINOModelFile: ModelFile {
@@ -8,11 +9,17 @@ final class OpenVINOModelFile: ModelFile {
     let inputs: [TensorPort]
     let outputs: [TensorPort]
     let integerWeights: IntegerWeights?
+    /// What the compiled model is found by in the cache on another day; nil where the engine's own cache is used.
+    private let export: ExportKey?
+    /// The indices of tensors that were asked for by another of their names.
+    private let otherNames = Mutex((inputs: [String: Int](), outputs: [String: Int]()))
 
     init(
-        core: OpenVINOHandle, path: String, model: OpenVINOHandle, integerWeights: IntegerWeights? = nil
+        core: OpenVINOHandle, path: String, model: OpenVINOHandle, integerWeights: IntegerWeights? = nil,
+        export: ExportKey? = nil
     ) throws(EngineError) {
         self.core = core
+        self.export = export
         self.integerWeights = integerWeights
         self.path = path
         self.model = model
@@ -21,15 +28,30 @@ final class OpenVINOModelFile: ModelFile {
     }
 
     func inputIndex(named name: String) -> Int? {
-        if let index = index(named: name, among: inputs, find: ov_model_const_input_by_name) { return index }
-        let key = SavedModelNames(folder: path)?.inputKey(of: name)
-        return key.flatMap { index(named: $0, among: inputs, find: ov_model_const_input_by_name) }
+        if let index = inputs.firstIndex(where: { $0.name == name }) { return index }
+        let index = index(ofOther: name, among: inputs, find: ov_model_const_input_by_name) {
+            SavedModelNames(folder: path)?.inputKey(of: name)
+        }
+        if let index { otherNames.withLock { $0.inputs[name] = index } }
+        return index
     }
 
     func outputIndex(named name: String) -> Int? {
-        if let index = index(named: name, among: outputs, find: ov_model_const_output_by_name) { return index }
-        let key = SavedModelNames(folder: path)?.outputKey(of: name)
-        return key.flatMap { index(named: $0, among: outputs, find: ov_model_const_output_by_name) }
+        if let index = outputs.firstIndex(where: { $0.name == name }) { return index }
+        let index = index(ofOther: name, among: outputs, find: ov_model_const_output_by_name) {
+            SavedModelNames(folder: path)?.outputKey(of: name)
+        }
+        if let index { otherNames.withLock { $0.outputs[name] = index } }
+        return index
+    }
+
+    private func index(
+        ofOther name: String, among ports: [TensorPort],
+        find: (OpaquePointer?, UnsafePointer<CChar>?, UnsafeMutablePointer<OpaquePointer?>?) -> ov_status_e,
+        key: () -> String?
+    ) -> Int? {
+        if let index = index(named: name, among: ports, find: find) { return index }
+        return key().flatMap { index(named: $0, among: ports, find: find) }
     }
 
     /// OpenVINO finds a tensor by any of its names but reports only one of them, which leads to the index.
@@ -54,6 +76,13 @@ final class OpenVINOModelFile: ModelFile {
             uncached.cacheDirectory = nil
             return try constants.givingBackPages { () throws(EngineError) in try compileOnce(uncached) }
         }
+        if options.cacheDirectory != nil, let export, options.device == "CPU", !ov_model_is_dynamic(model.pointer) {
+            var unkept = options
+            unkept.cacheDirectory = nil
+            let compiled = try compileOnce(unkept)
+            compiled.export(describe(options, compiled), for: export)
+            return compiled
+        }
         do throws(EngineError) {
             return try compileOnce(options)
         } catch {
@@ -65,21 +94,24 @@ final class OpenVINOModelFile: ModelFile {
         }
     }
 
+    /// What there is to know of the model, for another day.
+    private func describe(
+        _ options: CompileOptions, _ compiled: OpenVINOCompiledModel
+    ) -> ExportedModel.Description {
+        let names = otherNames.withLock { $0 }
+        return ExportedModel.Description(
+            inputs: inputs.map { .init($0) }, outputs: outputs.map { .init($0) },
+            compiledInputs: compiled.inputs.map { .init($0) }, compiledOutputs: compiled.outputs.map { .init($0) },
+            inputNames: names.inputs, outputNames: names.outputs, integerWeights: integerWeights,
+            compilation: core.compilation(options, inputs: inputs))
+    }
+
     private func compileOnce(_ options: CompileOptions) throws(EngineError) -> OpenVINOCompiledModel {
         let threads = try OpenVINOThreads(for: options)
-        var properties = [("PERFORMANCE_HINT", options.hint == .latency ? "LATENCY" : "THROUGHPUT")]
-        switch options.precision.onDevice(with: core.capabilities(of: options.device)) {
-        case .float32: properties.append(("INFERENCE_PRECISION_HINT", "f32"))
-        case .bfloat16: properties.append(("INFERENCE_PRECISION_HINT", "bf16"))
-        case .float16: properties.append(("INFERENCE_PRECISION_HINT", "f16"))
-        case .engine: break
-        }
-        if let threads = options.threads { properties.append(("INFERENCE_NUM_THREADS", String(threads))) }
-        if let streams = options.streams { properties.append(("NUM_STREAMS", String(streams))) }
+        var properties = core.properties(options)
         if let directory = options.cacheDirectory { properties.append(("CACHE_DIR", directory)) }
-        if options.profiling { properties.append(("PERF_COUNT", "YES")) }
         let compiled = try OpenVINOHandle.make(
-            "compile the model for \(options.device)", kind: .invalidModel, constants: model.constants,
+            "compile the model for \(options.device)", kind: .invalidModel, memory: model.memory,
             free: ov_compiled_model_free
         ) { pointer in
             withProperties(properties) {
@@ -94,28 +126,6 @@ final class OpenVINOModelFile: ModelFile {
             compiled, inputs: inputs, outputs: Self.outputs(of: model),
             isDynamic: ov_model_is_dynamic(model.pointer), shapes: bringsShapes ? OpenVINOShapes(model) : nil,
             threads: threads)
-    }
-
-    /// Lends the pairs out as C strings.
-    private func withProperties(
-        _ pairs: [(String, String)], _ body: (UnsafeBufferPointer<ov_property_t>) -> ov_status_e
-    ) -> ov_status_e {
-        // One buffer of all strings, each with its NUL; the pointers hold while it is lent.
-        var text: [CChar] = []
-        var offsets: [(key: Int, value: Int)] = []
-        for (key, value) in pairs {
-            let start = text.count
-            text += key.utf8CString
-            offsets.append((start, text.count))
-            text += value.utf8CString
-        }
-        return text.withUnsafeBufferPointer { text in
-            guard let base = text.baseAddress else { return body(UnsafeBufferPointer(start: nil, count: 0)) }
-            let properties = offsets.map { offset in
-                ov_property_t(key: base + offset.key, value: UnsafeRawPointer(base + offset.value))
-            }
-            return properties.withUnsafeBufferPointer(body)
-        }
     }
 
     private static func inputs(of model: OpenVINOHandle) throws(EngineError) -> [TensorPort] {

@@ -51,7 +51,7 @@ final class OpenVINORequest: InferRequest, @unchecked Sendable {
     }
 
     func start(completion: @escaping @Sendable () -> Void) throws(EngineError) {
-        if let constants = handle.constants, !canStopEarly, !hasRun { giving = ConstantsFile.GivingBack(constants) }
+        if !canStopEarly, !hasRun, let constants = handle.constants { giving = ConstantsFile.GivingBack(constants) }
         hasRun = true
         callback.arm(completion)
         do throws(EngineError) {

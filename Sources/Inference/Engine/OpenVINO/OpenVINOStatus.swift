@@ -50,14 +50,16 @@ private func firstWords(of message: String) -> String {
 final class OpenVINOHandle: @unchecked Sendable {
     let pointer: OpaquePointer
     private let release: @Sendable (OpaquePointer?) -> Void
-    /// The constants of the model, where they are not the engine's own memory. They outlive everything that is made of the model.
-    let constants: ConstantsFile?
+    /// The memory that the object refers to, where that is not the engine's own: it outlives everything that is made of the object.
+    let memory: (any Sendable)?
+    /// The constants of a model that has them in such memory.
+    var constants: ConstantsFile? { memory as? ConstantsFile }
 
     init(
-        _ pointer: OpaquePointer, constants: ConstantsFile? = nil, free: @escaping @Sendable (OpaquePointer?) -> Void
+        _ pointer: OpaquePointer, memory: (any Sendable)? = nil, free: @escaping @Sendable (OpaquePointer?) -> Void
     ) {
         self.pointer = pointer
-        self.constants = constants
+        self.memory = memory
         release = free
     }
 
@@ -68,7 +70,7 @@ final class OpenVINOHandle: @unchecked Sendable {
     static func make(
         _ operation: @autoclosure () -> String,
         kind: EngineError.Kind = .failure,
-        constants: ConstantsFile? = nil,
+        memory: (any Sendable)? = nil,
         free: @escaping @Sendable (OpaquePointer?) -> Void,
         _ call: (inout OpaquePointer?) -> ov_status_e
     ) throws(EngineError) -> OpenVINOHandle {
@@ -77,6 +79,6 @@ final class OpenVINOHandle: @unchecked Sendable {
         guard let pointer else {
             throw EngineError(kind: kind, operation: operation(), detail: "it returned nothing")
         }
-        return OpenVINOHandle(pointer, constants: constants, free: free)
+        return OpenVINOHandle(pointer, memory: memory, free: free)
     }
 }

@@ -1,5 +1,5 @@
 /// The report of the rewrite that lets a model's 8-bit convolutions be computed in integers.
-public struct IntegerWeights: Sendable, Hashable {
+public struct IntegerWeights: Sendable, Hashable, Codable {
     /// Convolutions with unsigned 8-bit weights that have a zero point, without depthwise ones; and those of them that are computed in
     /// integers.
     public let convolutions: Int, inIntegers: Int

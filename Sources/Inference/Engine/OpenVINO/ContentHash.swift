@@ -1,0 +1,94 @@
+internal import Glibc
+
+/// A checksum of 128 bits over bytes, to find again what was made of the same bytes. It is fast, and no defence against someone who makes
+/// files that collide.
+struct ContentHash: Sendable, Hashable {
+    private var first: UInt64 = 0x243F_6A88_85A3_08D3, second: UInt64 = 0x1319_8A2E_0370_7344
+    private var length: UInt64 = 0
+    /// Bytes that do not fill a word yet: as many as ``length`` modulo 8.
+    private var rest: UInt64 = 0
+
+    /// Adds bytes to the file or text that was begun.
+    private mutating func add(_ bytes: UnsafeRawBufferPointer) {
+        var offset = 0
+        while length % 8 != 0, offset < bytes.count { add(bytes[offset], &offset) }
+        while offset + 8 <= bytes.count {
+            mix(bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+            offset += 8
+            length &+= 8
+        }
+        while offset < bytes.count { add(bytes[offset], &offset) }
+    }
+
+    private mutating func add(_ byte: UInt8, _ offset: inout Int) {
+        rest |= UInt64(byte) << (8 * (length % 8))
+        length &+= 1
+        offset += 1
+        if length % 8 == 0 { mixRest() }
+    }
+
+    private mutating func mixRest() {
+        mix(rest)
+        rest = 0
+    }
+
+    /// Ends a file or text, so that where it ends counts too.
+    private mutating func end() {
+        if length % 8 != 0 { mixRest() }
+        mix(length)
+        length = 0
+    }
+
+    /// Adds bytes that are one file.
+    mutating func add(contents bytes: UnsafeRawBufferPointer) {
+        add(bytes)
+        end()
+    }
+
+    /// Adds a text.
+    mutating func add(_ text: String) {
+        var text = text
+        text.withUTF8 { add(contents: UnsafeRawBufferPointer($0)) }
+    }
+
+    private mutating func mix(_ word: UInt64) {
+        first = (first ^ word) &* 0x9E37_79B9_7F4A_7C15
+        first ^= first >> 29
+        second = ((second &+ word) << 27 | (second &+ word) >> 37) &* 0xD6E8_FEB8_6659_FD93
+    }
+
+    /// Adds a file's contents. Blocks.
+    /// - Parameter look: is handed each piece of the file, with up to 64 bytes of the one before.
+    /// - Returns: whether the file could be read.
+    mutating func add(file path: String, _ look: (UnsafeRawBufferPointer) -> Void = { _ in }) -> Bool {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return false }
+        defer { close(descriptor) }
+        let overlap = 64, size = 256 << 10
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: overlap + size, alignment: 16)
+        defer { buffer.deallocate() }
+        var kept = 0
+        while true {
+            let count = read(descriptor, buffer.baseAddress.map { $0 + kept }, size)
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { return false }
+            guard count > 0 else {
+                end()
+                return true
+            }
+            add(UnsafeRawBufferPointer(rebasing: buffer[kept..<kept + count]))
+            look(UnsafeRawBufferPointer(rebasing: buffer[..<(kept + count)]))
+            let end = kept + count, next = min(overlap, end)
+            buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: buffer[(end - next)..<end]))
+            kept = next
+        }
+    }
+
+    /// 32 hexadecimal digits.
+    var text: String {
+        [first ^ second >> 32, second].map { word in
+            let digits = String(word, radix: 16)
+            return String(repeating: "0", count: 16 - digits.count) + digits
+        }.joined()
+    }
+}

@@ -1,0 +1,91 @@
+internal import FoundationEssentials
+internal import Glibc
+
+/// What a compiled model is found by in the cache on another day: the contents of the model's files, and how they were read.
+///
+/// By contents, not by times and inodes: a cache that was filled while an image was built serves the container too.
+struct ExportKey: Sendable, Hashable {
+    /// The cache's folder.
+    let folder: String
+    /// 32 hexadecimal digits.
+    let name: String
+    private let path: String
+    private let circumstances: String
+
+    /// Reads the model's files. Blocks.
+    /// - Parameters:
+    ///   - path: the model's file, or a SavedModel's folder.
+    ///   - folder: the cache's folder.
+    ///   - circumstances: whatever else decides what the engine makes of the files: its version, what may be rewritten.
+    /// - Returns: nil where it is not known which files belong to the model, and where one cannot be read.
+    init?(path: String, folder: String, circumstances: String) {
+        guard let files = Self.files(of: path) else { return nil }
+        var hash = ContentHash()
+        hash.add(circumstances)
+        var refersToOthers = false
+        for file in files {
+            hash.add(file.name)
+            let isONNX = file.path.hasSuffix(".onnx")
+            let wasRead = hash.add(file: file.path) { piece in
+                if isONNX, Self.namesExternalData(piece) { refersToOthers = true }
+            }
+            guard wasRead, !refersToOthers else { return nil }
+        }
+        self.folder = folder
+        self.path = path
+        self.circumstances = circumstances
+        name = hash.text
+    }
+
+    /// Whether the files are still the same. Blocks.
+    var isCurrent: Bool { ExportKey(path: path, folder: folder, circumstances: circumstances) == self }
+
+    /// The files of a model that consists of nothing else.
+    private static func files(of path: String) -> [(name: String, path: String)]? {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return nil }
+        if status.st_mode & S_IFMT == S_IFDIR { return files(in: path) }
+        guard status.st_mode & S_IFMT == S_IFREG, let dot = path.lastIndex(of: ".") else { return nil }
+        switch path[dot...] {
+        case ".tflite", ".lite", ".onnx": return [("", path)]
+        case ".xml": return [("xml", path), ("bin", path[..<dot] + ".bin")]
+        default: return nil
+        }
+    }
+
+    /// All files of a folder; nil where links to folders lead elsewhere, and where there are very many.
+    private static func files(in folder: String) -> [(name: String, path: String)]? {
+        guard let names = try? FileManager.default.subpathsOfDirectory(atPath: folder), names.count <= 1000 else {
+            return nil
+        }
+        var files: [(name: String, path: String)] = []
+        for name in names.sorted() {
+            let path = folder + "/" + name
+            var status = stat(), linked = stat()
+            guard lstat(path, &status) == 0, stat(path, &linked) == 0 else { return nil }
+            switch linked.st_mode & S_IFMT {
+            case S_IFREG: files.append((name, path))
+            case S_IFDIR where status.st_mode & S_IFMT == S_IFDIR: continue
+            default: return nil
+            }
+        }
+        return files
+    }
+
+    /// Whether a piece of an ONNX file has the key under which a tensor names the file that its values are in (`TensorProto.external_data`,
+    /// onnx.proto): then other files belong to the model.
+    private static func namesExternalData(_ piece: UnsafeRawBufferPointer) -> Bool {
+        // Field 1 of StringStringEntryProto, eight bytes.
+        let key = [0x0A, 0x08] + Array("location".utf8)
+        return key.withUnsafeBytes { key in
+            var start = 0
+            while start + key.count <= piece.count, let base = piece.baseAddress, let wanted = key.baseAddress,
+                let found = memchr(base + start, 0x0A, piece.count - key.count + 1 - start)
+            {
+                if memcmp(found, wanted, key.count) == 0 { return true }
+                start = UnsafeRawPointer(found) - base + 1
+            }
+            return false
+        }
+    }
+}

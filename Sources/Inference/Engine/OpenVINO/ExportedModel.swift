@@ -1,0 +1,142 @@
+internal import COpenVINO
+internal import FoundationEssentials
+internal import Glibc
+
+/// A compiled model in the cache: what the engine exported, and behind it what is known of the model, so that its file need not be
+/// read.
+///
+/// `KEY-COMPILATION.blob`: the engine's bytes, a ``Description`` in JSON, the JSON's length in eight bytes (little endian), eight bytes
+/// that name the format. Written under another name and renamed when it is whole. The engine reads weights in the mapped file for as long
+/// as the model lives.
+///
+/// `@unchecked Sendable`: the members never change, and the memory is only read.
+final class ExportedModel: @unchecked Sendable {
+    /// What is known of the model.
+    struct Description: Codable, Sendable {
+        struct Port: Codable, Sendable {
+            let name: String
+            let elementType: ElementType
+            let shape: [Int]
+
+            init(_ port: TensorPort) {
+                (name, elementType, shape) = (port.name, port.elementType, port.shape.dimensions)
+            }
+            var port: TensorPort { TensorPort(name: name, elementType: elementType, shape: Shape(shape)) }
+        }
+
+        /// Of the file, and of what was compiled: with the shapes that were set then.
+        var inputs: [Port], outputs: [Port]
+        var compiledInputs: [Port], compiledOutputs: [Port]
+        /// The indices of tensors that were asked for by another of their names.
+        var inputNames: [String: Int], outputNames: [String: Int]
+        var integerWeights: IntegerWeights?
+        /// What was compiled, and for what.
+        var compilation: String
+        /// The length and the ``ContentHash`` of the engine's bytes.
+        var bytes = 0
+        var hash = ""
+    }
+
+    private static let format = Array("OCELLI01".utf8)
+    /// More than any description takes.
+    private static let longest = 16 << 20
+
+    let description: Description
+    /// The file, mapped into memory.
+    private let start: UnsafeRawPointer, size: Int
+
+    /// Any compiled model of these files.
+    static func any(_ key: ExportKey) -> ExportedModel? {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: key.folder)) ?? []
+        for name in names.sorted() where name.hasPrefix(key.name + "-") && name.hasSuffix(".blob") {
+            if let exported = ExportedModel(path: key.folder + "/" + name) { return exported }
+        }
+        return nil
+    }
+
+    /// The compiled model of these files that was compiled so; nil where there is none, or where the file is damaged.
+    static func find(_ key: ExportKey, compilation: String) -> ExportedModel? {
+        guard let found = ExportedModel(path: path(key, compilation: compilation)),
+            found.description.compilation == compilation
+        else { return nil }
+        var hash = ContentHash()
+        hash.add(contents: found.engineBytes)
+        return hash.text == found.description.hash ? found : nil
+    }
+
+    /// Maps a file; nil where it is none of this format.
+    private init?(path: String) {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size > 16,
+            let memory = mmap(nil, Int(status.st_size), PROT_READ, MAP_PRIVATE, descriptor, 0), memory != MAP_FAILED
+        else { return nil }
+        let bytes = UnsafeRawBufferPointer(start: memory, count: Int(status.st_size))
+        guard let description = Self.description(bytes) else {
+            munmap(memory, bytes.count)
+            return nil
+        }
+        self.description = description
+        start = UnsafeRawPointer(memory)
+        size = bytes.count
+    }
+
+    deinit { munmap(UnsafeMutableRawPointer(mutating: start), size) }
+
+    private static func description(_ bytes: UnsafeRawBufferPointer) -> Description? {
+        let tail = bytes.count - 16
+        let length = UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: tail, as: UInt64.self))
+        guard bytes[(tail + 8)...].elementsEqual(format), length <= min(UInt64(longest), UInt64(tail)),
+            let description = try? JSONDecoder().decode(
+                Description.self, from: Data(bytes[(tail - Int(length))..<tail])),
+            description.bytes == tail - Int(length)
+        else { return nil }
+        return description
+    }
+
+    private static func path(_ key: ExportKey, compilation: String) -> String {
+        var hash = ContentHash()
+        hash.add(compilation)
+        return "\(key.folder)/\(key.name)-\(hash.text.prefix(16)).blob"
+    }
+
+    /// What the engine exported; as long as this lives.
+    var engineBytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: start, count: description.bytes) }
+
+    /// Writes a compiled model; a cache that cannot be written keeps none, and ``CompiledModelCache/obstacle(_:seconds:bytes:)`` says why.
+    /// Blocks.
+    static func write(_ compiled: OpenVINOHandle, _ description: Description, for key: ExportKey) {
+        let unfinished = "\(key.folder)/\(CompiledModelCache.unfinished)\(getpid())-\(UInt64.random(in: 0 ... .max))"
+        guard ov_compiled_model_export_model(compiled.pointer, unfinished) == OK,
+            append(description, to: unfinished),
+            // A model that was replaced while it was compiled must not be found by its old contents.
+            key.isCurrent,
+            rename(unfinished, path(key, compilation: description.compilation)) == 0
+        else {
+            unlink(unfinished)
+            return
+        }
+    }
+
+    private static func append(_ description: Description, to path: String) -> Bool {
+        var hash = ContentHash()
+        var status = stat()
+        guard hash.add(file: path), stat(path, &status) == 0 else { return false }
+        var description = description
+        description.bytes = Int(status.st_size)
+        description.hash = hash.text
+        guard let json = try? JSONEncoder().encode(description) else { return false }
+        let tail = Array(json) + (0..<8).map { UInt8(truncatingIfNeeded: json.count >> (8 * $0)) } + format
+        let descriptor = open(path, O_WRONLY | O_APPEND | O_CLOEXEC)
+        guard descriptor >= 0 else { return false }
+        defer { close(descriptor) }
+        guard tail.withUnsafeBytes({ Glibc.write(descriptor, $0.baseAddress, $0.count) }) == tail.count else {
+            return false
+        }
+        // The engine does not say where it could not write everything. A volume that has room left had it then too.
+        var volume = statvfs()
+        return fstatvfs(descriptor, &volume) == 0 && volume.f_bavail &* UInt(volume.f_frsize) >= 1 << 20
+    }
+}

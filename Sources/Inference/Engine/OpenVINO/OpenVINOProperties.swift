@@ -1,0 +1,56 @@
+internal import COpenVINO
+internal import Glibc
+
+extension OpenVINOHandle {
+    /// How a model is compiled, in OpenVINO's words, of the core that this is.
+    func properties(_ options: CompileOptions) -> [(String, String)] {
+        var properties = [("PERFORMANCE_HINT", options.hint == .latency ? "LATENCY" : "THROUGHPUT")]
+        if let precision = precision(options) { properties.append(("INFERENCE_PRECISION_HINT", precision)) }
+        if let threads = options.threads { properties.append(("INFERENCE_NUM_THREADS", String(threads))) }
+        if let streams = options.streams { properties.append(("NUM_STREAMS", String(streams))) }
+        if options.profiling { properties.append(("PERF_COUNT", "YES")) }
+        return properties
+    }
+
+    private func precision(_ options: CompileOptions) -> String? {
+        switch options.precision.onDevice(with: capabilities(of: options.device)) {
+        case .float32: "f32"
+        case .bfloat16: "bf16"
+        case .float16: "f16"
+        case .engine: nil
+        }
+    }
+
+    /// Everything that a compiled model depends on besides its file, as a text. Threads, streams and the hint are set when it is imported.
+    func compilation(_ options: CompileOptions, inputs: [TensorPort]) -> String {
+        let shapes = inputs.indices.map { "\(options.inputShapes[$0] ?? inputs[$0].shape)" }.joined(separator: " ")
+        let limits = ["ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA"].map { (name: String) -> String in
+            getenv(name).map { String(cString: $0) } ?? ""
+        }
+        return "\(options.device) \(precision(options) ?? "engine's precision"), inputs \(shapes), on "
+            + "\(property("FULL_DEVICE_NAME", of: options.device) ?? "") with "
+            + "\(capabilities(of: options.device).joined(separator: " ")) \(limits.joined(separator: " "))"
+    }
+}
+
+/// Lends the pairs out as C strings.
+func withProperties(
+    _ pairs: [(String, String)], _ body: (UnsafeBufferPointer<ov_property_t>) -> ov_status_e
+) -> ov_status_e {
+    // One buffer of all strings, each with its NUL; the pointers hold while it is lent.
+    var text: [CChar] = []
+    var offsets: [(key: Int, value: Int)] = []
+    for (key, value) in pairs {
+        let start = text.count
+        text += key.utf8CString
+        offsets.append((start, text.count))
+        text += value.utf8CString
+    }
+    return text.withUnsafeBufferPointer { text in
+        guard let base = text.baseAddress else { return body(UnsafeBufferPointer(start: nil, count: 0)) }
+        let properties = offsets.map { offset in
+            ov_property_t(key: base + offset.key, value: UnsafeRawPointer(base + offset.value))
+        }
+        return properties.withUnsafeBufferPointer(body)
+    }
+}
