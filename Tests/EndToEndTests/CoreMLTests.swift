@@ -395,6 +395,25 @@ struct CoreMLTests {
         #expect((sparse.json["outputs"] as? [String: Any])?["y"] as? [String: Double] == ["2": 1], "\(sparse.text)")
     }
 
+    @Test func openSizesAreThoseThatTheFileAllows() throws {
+        let folder = try Folder([Self.product.appendingPathComponent("enlarge.mlpackage")])
+        let daemon = try Daemon(["--models", folder.url.path])
+        defer { daemon.stop() }
+        for (rows, columns) in [(4, 4), (2, 7), (8, 3)] {
+            let x = (0..<2).map { c in (0..<rows).map { row in (0..<columns).map { Double(c * 100 + row * 10 + $0) } } }
+            let answer = try predict(daemon, "enlarge", "{\"inputs\": {\"x\": [\(x)]}}")
+            let wanted = x.map { $0.flatMap { row in [row, row].map { $0.flatMap { [$0, $0] } } } }
+            let found = (answer.json["outputs"] as? [String: Any])?["y"]
+            #expect(found as? [[[Double]]] == wanted || found as? [[[[Double]]]] == [wanted], "\(answer.text)")
+        }
+        for (rows, columns) in [(9, 4), (4, 1)] {
+            let row = Array(repeating: 1, count: columns)
+            let x = Array(repeating: Array(repeating: row, count: rows), count: 2)
+            let answer = try predict(daemon, "enlarge", "{\"inputs\": {\"x\": [\(x)]}}")
+            #expect(answer.status == 400 && answer.error.contains("2...8"), "\(answer.text)")
+        }
+    }
+
     /// scikit-learn marks what is missing by NaN, which JSON has not.
     @Test func nullIsAMissingNumberWhereAnImputerTakesIt() throws {
         let names = ["imputer", "imputer_double", "glm_classifier_strings"]

@@ -163,6 +163,9 @@ def constants(old, exact):
                            builder.add_add_broadcastable("a", ["x", "z"], "y")))
     exact("fill-dynamic", ["fillDynamic"], {"x": np.array([2, 3], F)}, {"y": np.full((2, 3), 1.5, F)},
           lambda builder: builder.add_fill_dynamic("f", "x", "y", 1.5))
+    # A shape with an axis of 1 in front, as converters of Keras' layer normalization write it.
+    exact("fill-dynamic-nested", ["fillDynamic"], {"x": np.array([[3]], F)}, {"y": np.full(3, 1.5, F)},
+        lambda builder: builder.add_fill_dynamic("f", "x", "y", 1.5))
     exact("range-static", ["rangeStatic"], {"x": np.ones(5, F)}, {"y": np.arange(0.5, 3, 0.5, F) + 1},
           lambda builder: (builder.add_range_static("r", "z", end=3, start=0.5, step=0.5),
                            builder.add_add_broadcastable("a", ["x", "z"], "y")))

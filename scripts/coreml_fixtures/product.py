@@ -4,6 +4,7 @@ colors.mlmodel        tells a picture's main colour: a network with an image inp
 colors_mean.mlmodel   the same with biases of the wrong sign, as published SqueezeNets have them
 invert.mlmodel        turns a picture into its negative: an image output
 pictures_in_turn.mlmodel, picture_shared.mlmodel   pipelines of two networks: one takes the other's picture; both take the client's
+enlarge.mlpackage     a program of open sizes that computes another
 pixels.mlmodel        a pipeline: a network's features of a picture, then a linear model of scikit-learn's kind
 program.mlpackage     the colors as an ML Program
 squeeze_*.mlmodel     SqueezeNet's shape with biases of the wrong sign, weights of 16, 8, 6 and 4 bits (product_squeeze.py)
@@ -30,8 +31,11 @@ from coremltools.models import datatypes  # noqa: E402
 from coremltools.models.neural_network import NeuralNetworkBuilder  # noqa: E402
 from sklearn.linear_model import LogisticRegression  # noqa: E402
 
+from coremltools.converters.mil.mil import get_new_symbol  # noqa: E402
+
 from . import classical, product_squeeze  # noqa: E402
 from .harness import ROOT  # noqa: E402
+from .program_cases import Package  # noqa: E402
 
 folder = None
 LABELS = ["red", "green", "blue", "gray"]
@@ -132,6 +136,22 @@ def pixels():
         p = 1 / (1 + np.exp(-(weights[0] @ (np.array(rgb) / 255) + bias)))
         result[picture] = {"dark": 1 - p, "light": p}
     return result
+
+
+def enlarge():
+    """Twice as many rows and columns, to a size that the program computes; pictures of 2 to 8 rows and columns."""
+    def build(x):
+        size = mb.slice_by_index(x=mb.shape(x=x), begin=[2], end=[4])
+        size = mb.mul(x=size, y=np.int32([2, 2]))
+        return mb.resize(x=x, shape=size, resized_dims=np.uint32(2), interpolation_mode="NEAREST_NEIGHBOR", sampling_mode="DEFAULT", name="y")
+
+    function = mb.program(
+        input_specs=[mb.TensorSpec(shape=(1, 2, get_new_symbol(), get_new_symbol()))], opset_version=ct.target.iOS17)(build)
+    extent = lambda: ct.RangeDim(2, 8, default=4)  # noqa: E731
+    model = ct.convert(
+        function, convert_to="mlprogram", inputs=[ct.TensorType(name="x", shape=ct.Shape((1, 2, extent(), extent())))],
+        compute_precision=ct.precision.FLOAT32, minimum_deployment_target=ct.target.iOS17, skip_model_load=True)
+    Package(model).save(str(folder / "enlarge.mlpackage"))
 
 
 def joined(name, models, inputs, outputs):
@@ -268,6 +288,7 @@ def make(fixtures):
         save(name, spec)
     png(folder / "squeeze.png", product_squeeze.picture())
     invert()
+    enlarge()
     program()
     for name, rgb in PICTURES.items():
         png(folder / f"{name}.png", rgb)

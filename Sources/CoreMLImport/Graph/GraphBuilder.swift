@@ -93,7 +93,10 @@ package final class GraphBuilder {
 
     /// Adds an input of the graph. `nil` extents are open: they come with each request.
     package func parameter(_ name: String, type: Graph.ElementType, shape: [Int?]) -> Graph.Value {
+        let outer = place
+        place = name
         let value = operation("Parameter", 1, [], type: type, shape: shape)
+        place = outer
         graph.nodes[value.node].name = name
         graph.nodes[value.node].outputs[0].names = [name]
         return value

@@ -78,7 +78,8 @@ extension ModelPlanner {
             // An open extent has no default to be filled.
             if !port.shape.isStatic { fallback = nil }
             return InputPlan(
-                description: description(.array).optional(fallback != nil), index: index, kind: .array(nil),
+                description: description(.array).optional(fallback != nil).limited(to: ShapeLimits(array)),
+                index: index, kind: .array(nil),
                 fallback: fallback, isExact: isEvaluated)
         case .double, .int64:
             return InputPlan(
@@ -206,5 +207,17 @@ extension ModelPlanner {
                 isTransformed: isTransformed, image: nil,
                 labels: labels?.texts),
             index: index, kind: kind, linear: layer?.linear, activation: layer?.activation, scoreType: port.elementType)
+    }
+}
+
+extension ShapeLimits {
+    /// nil where the file names none.
+    fileprivate init?(_ array: ArrayFeature) {
+        switch array.flexibility {
+        case .none: return nil
+        case .shapes(let shapes):
+            self = .shapes(array.shape.isEmpty ? shapes : [array.shape] + shapes.filter { $0 != array.shape })
+        case .ranges(let ranges): self = .ranges(ranges.map { ($0.lower, $0.upper > 0 ? $0.upper : nil) })
+        }
     }
 }

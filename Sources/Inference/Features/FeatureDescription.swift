@@ -25,6 +25,8 @@ public struct FeatureDescription: Sendable {
     public private(set) var isOptional = false
     /// Whether a dictionary's keys are integers.
     public private(set) var hasIntegerKeys = false
+    /// The shapes that predictions may choose where axes are open; nil for any.
+    private(set) var shapeLimits: ShapeLimits?
     /// Whether numbers may be NaN, which the model then takes for missing.
     package private(set) var takesMissing = false
     /// A value that it may have, where zeros are none: a string, a category. For measurements.
@@ -53,6 +55,13 @@ public struct FeatureDescription: Sendable {
     func withIntegerKeys(_ hasIntegerKeys: Bool) -> FeatureDescription {
         var result = self
         result.hasIntegerKeys = hasIntegerKeys
+        return result
+    }
+
+    /// The same with fewer shapes to choose from.
+    func limited(to limits: ShapeLimits?) -> FeatureDescription {
+        var result = self
+        result.shapeLimits = limits
         return result
     }
 

@@ -41,3 +41,35 @@ public struct Shape: Sendable, Hashable, ExpressibleByArrayLiteral, CustomString
         "[" + dimensions.map(String.init).joined(separator: ",") + "]"
     }
 }
+
+/// What a model file says of the shapes that an input of open axes may have.
+enum ShapeLimits: Sendable {
+    /// One of these.
+    case shapes([[Int]])
+    /// Each extent from the first to the second number; nil for no limit.
+    case ranges([(lower: Int, upper: Int?)])
+
+    func allows(_ shape: Shape) -> Bool {
+        let extents = shape.dimensions
+        switch self {
+        case .shapes(let shapes): return shapes.contains(extents)
+        case .ranges(let ranges):
+            return ranges.count == extents.count
+                && zip(ranges, extents).allSatisfy { $0.lower <= $1 && $1 <= $0.upper ?? .max }
+        }
+    }
+
+    /// For messages.
+    var description: String {
+        switch self {
+        case .shapes(let shapes):
+            let shown = shapes.prefix(8).map { "\(Shape($0))" }.joined(separator: ", ")
+            return "one of the shapes \(shown)\(shapes.count > 8 ? " and \(shapes.count - 8) more" : "")"
+        case .ranges(let ranges):
+            let extents = ranges.map { range in
+                range.lower == range.upper ? "\(range.lower)" : "\(range.lower)...\(range.upper.map(String.init) ?? "")"
+            }
+            return "a shape of [\(extents.joined(separator: ", "))]"
+        }
+    }
+}

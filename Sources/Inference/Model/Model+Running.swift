@@ -209,6 +209,10 @@ extension Model {
                     name: input.description.name,
                     reason: "expected shape \(input.description.shape), found \(shape)")
             }
+            if let limits = input.description.shapeLimits, !limits.allows(shape) {
+                throw .invalidInput(
+                    name: input.description.name, reason: "expected \(limits.description), found \(shape)")
+            }
             shapes[position] = shape
         }
         return shapes
