@@ -80,7 +80,10 @@ package final class GraphBuilder {
         let isConstant = type != "Parameter" && inputs.allSatisfy { sizes[$0.node].isConstant }
         var limit = Self.mostElements
         if isConstant {
-            let given = Set(inputs.map(\.node)).reduce(0) { $0 + min(sizes[$1].elements, Self.mostElements) }
+            let given = Set(inputs.map(\.node)).reduce(0) { (sum: Int, node: Int) -> Int in
+                let (total, overflow) = sum.addingReportingOverflow(sizes[node].elements)
+                return overflow ? .max : total
+            }
             limit = type == "Const" ? .max : max(given, Self.mostMadeElements)
         }
         if elements > limit, oversized == nil, let shape = shapes.first {
