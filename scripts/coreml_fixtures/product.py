@@ -33,7 +33,7 @@ from sklearn.linear_model import LogisticRegression  # noqa: E402
 
 from coremltools.converters.mil.mil import get_new_symbol  # noqa: E402
 
-from . import classical, product_squeeze  # noqa: E402
+from . import classical_files, classical_models, product_squeeze  # noqa: E402
 from .harness import ROOT  # noqa: E402
 from .program_cases import Package  # noqa: E402
 
@@ -115,13 +115,13 @@ def pixels():
     builder.set_pre_processing_parameters(image_input_names=["image"], image_scale=1 / 255)
     glm = proto.Model_pb2.Model()
     glm.specificationVersion = 1
-    classical.feature(glm.description.input, "means", datatypes.Array(3))
+    classical_files.feature(glm.description.input, "means", datatypes.Array(3))
     for features in (glm.description.output,):
-        classical.feature(features, "shade", datatypes.String())
-        classical.feature(features, "odds", datatypes.Dictionary(datatypes.String()))
+        classical_files.feature(features, "shade", datatypes.String())
+        classical_files.feature(features, "odds", datatypes.Dictionary(datatypes.String()))
     glm.description.predictedFeatureName, glm.description.predictedProbabilitiesName = "shade", "odds"
     weights, bias = np.array([[2.0, 3.0, 1.0]]), -2.5
-    classical.fill_rows(glm.glmClassifier, weights, [bias])
+    classical_models.fill_rows(glm.glmClassifier, weights, [bias])
     glm.glmClassifier.stringClassLabels.vector.extend(["dark", "light"])
     spec = proto.Model_pb2.Model()
     spec.specificationVersion = 1
@@ -198,29 +198,29 @@ def tickets():
     days, weights, bias = ["weekday", "weekend"], np.array([[1.5, 2.5, 0.25]]), 3.0
     hot = proto.Model_pb2.Model()
     hot.specificationVersion = 1
-    classical.feature(hot.description.input, "day", datatypes.String())
-    classical.feature(hot.description.output, "encoded", datatypes.Array(2))
+    classical_files.feature(hot.description.input, "day", datatypes.String())
+    classical_files.feature(hot.description.output, "encoded", datatypes.Array(2))
     hot.oneHotEncoder.stringCategories.vector.extend(days)
     imputer = proto.Model_pb2.Model()
     imputer.specificationVersion = 1
     for features in (imputer.description.input, imputer.description.output):
-        classical.feature(features, "distance", datatypes.Double())
+        classical_files.feature(features, "distance", datatypes.Double())
     imputer.imputer.imputedDoubleValue = 100
     imputer.description.input[0].type.isOptional = True
     both = proto.Model_pb2.Model()
     both.specificationVersion = 1
-    classical.feature(both.description.input, "encoded", datatypes.Array(2))
-    classical.feature(both.description.input, "distance", datatypes.Double())
-    classical.feature(both.description.output, "all", datatypes.Array(3))
+    classical_files.feature(both.description.input, "encoded", datatypes.Array(2))
+    classical_files.feature(both.description.input, "distance", datatypes.Double())
+    classical_files.feature(both.description.output, "all", datatypes.Array(3))
     both.featureVectorizer.inputList.add(inputColumn="encoded", inputDimensions=2)
     both.featureVectorizer.inputList.add(inputColumn="distance", inputDimensions=1)
-    glm = classical.array_model("all", 3, "price", datatypes.Double())
-    classical.fill_rows(glm.glmRegressor, weights, [bias])
+    glm = classical_files.array_model("all", 3, "price", datatypes.Double())
+    classical_models.fill_rows(glm.glmRegressor, weights, [bias])
     spec = proto.Model_pb2.Model()
     spec.specificationVersion = 1
-    classical.feature(spec.description.input, "day", datatypes.String())
-    classical.feature(spec.description.input, "distance", datatypes.Double()).type.isOptional = True
-    classical.feature(spec.description.output, "price", datatypes.Double())
+    classical_files.feature(spec.description.input, "day", datatypes.String())
+    classical_files.feature(spec.description.input, "distance", datatypes.Double()).type.isOptional = True
+    classical_files.feature(spec.description.output, "price", datatypes.Double())
     spec.description.predictedFeatureName = "price"
     spec.pipelineRegressor.pipeline.models.extend([hot, imputer, both, glm])
     about(spec, "What a ticket costs.")
