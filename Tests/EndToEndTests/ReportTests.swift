@@ -42,6 +42,14 @@ struct ReportTests {
         }
     }
 
+    /// A precision that the processor lacks is not what is computed, whatever was asked for.
+    @Test func thePrecisionIsTheOneThatIsComputed() throws {
+        let result = try report("digits", "--json", "--precision", "bf16")
+        let hasBFloat16 = try Shell.run(Daemon.binary.path, ["devices"]).text.contains("BF16")
+        #expect(result.json["precision"] as? String == (hasBFloat16 ? "bf16" : "f32"))
+        #expect(try report("digits", "--json").json["precision"] as? String == "f32")
+    }
+
     /// Ctrl-C leaves no compiled models behind.
     @Test func anInterruptedReportCleansUp() throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-report-\(UUID().uuidString)")

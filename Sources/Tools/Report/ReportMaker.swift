@@ -79,7 +79,7 @@ package struct ReportMaker: Sendable {
         report.engine = try ReportMaker.engineVersion()
         report.device = model.loadReport.device
         report.hint = model.configuration.compile.hint.rawValue
-        report.precision = model.configuration.compile.precision.rawValue
+        report.precision = model.loadReport.execution.precision ?? model.configuration.compile.precision.rawValue
         report.instances = model.instances
         report.slots = model.limiter.snapshot.limit
 
