@@ -6,7 +6,7 @@ package import SystemSupport
 /// The memory of all pictures that are decoded at a time, over all models: each model's own limit of requests in flight says
 /// nothing of how many models there are, nor of how many processors decode for them.
 ///
-/// First come, first served: nobody overtakes who waits, so a large picture is not put off by small ones. A picture that is larger than
+/// First come, first served: no picture overtakes a waiting one, so that small ones do not delay a large one. A picture that is larger than
 /// everything is decoded alone.
 package final class DecodeBudget: Sendable {
     /// Of this process.
@@ -123,7 +123,7 @@ package final class DecodeBudget: Sendable {
                     state.usage.waiting += 1
                     state.first = min(state.first, number)
                 }
-                // Whatever ended the wait before it began has found nobody.
+                // What ended the wait before it began found no waiter.
                 if Task.isCancelled { end(number, as: .cancelled) }
                 if let deadline, MonotonicInstant.now >= deadline { end(number, as: .expired) }
             }
