@@ -53,6 +53,28 @@ struct ExportedFoldersTests {
         #expect(daemon.log.contains("model yolo_obb version 1 is served as tensors: it has no model.json, and"))
     }
 
+    /// `sources.tsv`: of folders that stand for each kind of source, every fact with the file and the key that it is in, read off the files by hand.
+    @Test func everyFactNamesItsFileAndItsKey() throws {
+        let text = try String(contentsOf: Self.folder.appendingPathComponent("sources.tsv"), encoding: .utf8)
+        var wanted: [String: [String: [String]]] = [:]
+        for line in text.split(separator: "\n") {
+            let fields = line.split(separator: "\t").map(String.init)
+            try #require(fields.count == 4, "\(line)")
+            wanted[fields[0], default: [:]][fields[1]] = [fields[2], fields[3]]
+        }
+        #expect(wanted.count >= 12)
+        let daemon = try Daemon(["--models", Self.folder.path])
+        defer { daemon.stop() }
+        for (name, expected) in wanted.sorted(by: { $0.key < $1.key }) {
+            let facts =
+                try Curl.run(daemon.url + "/v1/models/\(name)", []).json["facts"] as? [String: [String: Any]] ?? [:]
+            let found = facts.mapValues { [$0["from"] as? String ?? "", $0["key"] as? String ?? ""] }
+            for key in Set(found.keys).union(expected.keys).sorted() {
+                #expect(found[key] == expected[key], "\(name), \(key)")
+            }
+        }
+    }
+
     /// The same answers by the model.json that `init` writes, which has a source on each line and leaves nothing to decide.
     @Test func initWritesWhatIsServed() throws {
         let models = FileManager.default.temporaryDirectory.appendingPathComponent(
@@ -78,6 +100,59 @@ struct ExportedFoldersTests {
         let checked = try Shell.run(
             Daemon.binary.path, ["check", models.path], environment: ["XDG_CACHE_HOME": Daemon.cache.path])
         #expect(checked.status == 0, "\(checked.text)\(checked.errors)")
+    }
+
+    /// Where the file hides whether its output is probabilities or logits, `init` runs the model; the comment has what it saw, and the answers
+    /// with that model.json are right.
+    @Test func initLooksAtWhatTheOutputsAre() throws {
+        let models = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-look-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: models) }
+        try FileManager.default.createDirectory(at: models, withIntermediateDirectories: true)
+        let cases = try Self.cases().filter { $0.expected["init"] is [String: Any] }
+        #expect(cases.count >= 9)
+        var served: [(name: String, expected: [String: Any])] = []
+        for (name, expected) in cases {
+            let bundle = models.appendingPathComponent(name)
+            try FileManager.default.copyItem(at: Self.folder.appendingPathComponent(name), to: bundle)
+            // A folder without a configuration is not one that was downloaded: the file in it is named.
+            let hasLabels = FileManager.default.fileExists(atPath: bundle.path + "/config.json")
+            let drafted = try Shell.run(
+                Daemon.binary.path, ["init", hasLabels ? bundle.path : bundle.path + "/model.onnx"])
+            #expect(drafted.status == 0, "\(name): \(drafted.errors)")
+            let text = try String(contentsOf: bundle.appendingPathComponent("model.json"), encoding: .utf8)
+            let wanted = try #require(expected["init"] as? [String: Any])
+            if let comment = wanted["comment"] as? String {
+                #expect(
+                    text.contains("from model.onnx: a warm-up on noise, ") && text.contains(comment), "\(name): \(text)"
+                )
+                #expect(!text.contains("$decide"), "\(name): \(text)")
+                served.append((name, ["what": "classify", "top": wanted["top"] ?? []]))
+            } else if let words = wanted["decide"] as? String {
+                let mark =
+                    text.split(separator: "\n").first { $0.contains("$decide") && $0.contains("activation") } ?? ""
+                #expect(mark.contains(words), "\(name): \(text)")
+            }
+            if let word = wanted["never"] as? String { #expect(!text.contains(word), "\(name): \(text)") }
+        }
+        let daemon = try Daemon(["--models", models.path])
+        defer { daemon.stop() }
+        for (name, expected) in served { try check(name, expected, daemon) }
+    }
+
+    /// A model that takes too long, or too much memory, or is not to be run, is described all the same.
+    @Test(arguments: [
+        ("OCELLI_LOAD_TRIAL_MEMORY", "16MiB", "load_trial_memory"), ("OCELLI_LOAD_TRIAL", "false", "load_trial is off"),
+    ])
+    func aModelThatCannotBeRunIsDescribed(_ setting: String, _ value: String, _ words: String) throws {
+        let bundle = Self.folder.appendingPathComponent("hidden_softmax_mean")
+        let drafted = try Shell.run(
+            Daemon.binary.path, ["init", "--stdout", bundle.path], environment: [setting: value])
+        #expect(drafted.status == 0, "\(drafted.errors)")
+        #expect(drafted.text.contains("activation: softmax (or sigmoid), if the file gives logits"), "\(drafted.text)")
+        #expect(drafted.text.contains("\"labels\": \"labels.txt\""), "\(drafted.text)")
+        #expect(
+            drafted.errors.contains("a warm-up was not possible: ") && drafted.errors.contains(words),
+            "\(drafted.errors)")
     }
 
     private func check(_ name: String, _ expected: [String: Any], _ daemon: Daemon) throws {

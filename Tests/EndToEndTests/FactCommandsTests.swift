@@ -91,6 +91,105 @@ struct FactCommandsTests {
         }
     }
 
+    /// Files of expected answers as people write them, and what is said where they are wrong. The confidence is of ../shared/data/import/cases.json.
+    @Test func filesOfExpectedAnswersInEveryForm() throws {
+        let folder = try temporary()
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let vit = try data("import/vit").path, pets = try data("things/pictures/pets.jpg")
+        try FileManager.default.copyItem(at: pets, to: folder.appendingPathComponent("pets.jpg"))
+        let original = try data("import/vit/pets.npy").path
+        try FileManager.default.copyItem(atPath: original, toPath: folder.path + "/pets.npy")
+        // The same pixels with their channels last, and an array of another shape.
+        let npy = [UInt8](try Data(contentsOf: URL(fileURLWithPath: original)))
+        let start = 10 + Int(npy[8]) + Int(npy[9]) << 8, plane = (npy.count - start) / 12
+        let turned = (0..<plane).flatMap { pixel in
+            (0..<3).flatMap { channel in npy[(start + (channel * plane + pixel) * 4)...].prefix(4) }
+        }
+        func save(_ name: String, _ shape: String, _ bytes: [UInt8]) throws {
+            let header = "{'descr': '<f4', 'fortran_order': False, 'shape': \(shape), }\n"
+            let head = [0x93] + Array("NUMPY".utf8) + [1, 0, UInt8(header.utf8.count), 0]
+            try Data(head + Array(header.utf8) + bytes).write(to: folder.appendingPathComponent(name))
+        }
+        try save("turned.npy", "(224, 224, 3)", turned)
+        try save("small.npy", "(2, 3)", [UInt8](repeating: 0, count: 24))
+        func check(_ name: String, _ text: String, _ more: [String] = []) throws -> (
+            status: Int32, output: String, errors: String
+        ) {
+            let file = folder.appendingPathComponent(name)
+            try Data(text.utf8).write(to: file)
+            return try ocelli(["check", vit, "--against", file.path] + more)
+        }
+        let label = "actinic_keratoses"
+        for (name, text, words) in [
+            ("plain.csv", "pets.jpg,\(label)\n", "1 of 1 agree (100.0%)"),
+            (
+                "confidence.csv", "pets.jpg,\(label),0.382\n",
+                "largest difference of a probability: 4e-06 (line 1, \"\(label)\")"
+            ),
+            ("tensor.csv", "pets.jpg;\(label);pets.npy\r\n", "1 of 1 tensors are the same"),
+            ("index.csv", "\u{FEFF}FILE,Class_ID\r\npets.jpg,2\r\n\r\n", "1 of 1 agree"),
+            ("tabs.tsv", "image\tlabel\npets.jpg\t2\n", "1 of 1 agree"),
+            (
+                "tensor-alone.csv", "picture,tensor\npets.jpg,pets.npy\npets.jpg,turned.npy\n",
+                "2 of 2 tensors are the same"
+            ),
+            (
+                "by-label.jsonl",
+                "{\"image\": \"pets.jpg\", \"index\": 2, \"probabilities\": {\"\(label)\": 0.881996}}\n",
+                "largest difference of a probability: 0.5 (line 1"
+            ),
+            (
+                "all.jsonl",
+                "{\"image\": \"pets.jpg\", \"class\": \"\(label)\", \"probabilities\": [0, 0, 0.381996, 0, 0, 0, 0]}\n",
+                "largest difference of a probability: "
+            ),
+        ] {
+            let good = try check(name, text)
+            #expect(good.status == 0 && good.errors.isEmpty, "\(name): \(good.output)\(good.errors)")
+            #expect(good.output.contains(words), "\(name): \(good.output)")
+        }
+        for (name, text, words) in [
+            ("label.csv", "pets.jpg,nothing\n", "label.csv:1: pets.jpg: \"nothing\" is not one of the 7 labels"),
+            ("class.csv", "picture,index\npets.jpg,99\n", "there is no class 99: the model has 7"),
+            (
+                "class.jsonl", "{\"picture\": \"pets.jpg\", \"index\": -1}\n",
+                "line 1: index: expected the number of a class, found \"-1\""
+            ),
+            ("picture.csv", "gone.jpg,2\n", "gone.jpg"),
+            ("shape.csv", "pets.jpg,2,small.npy\n", "has shape [2, 3], the bundle's tensor has [1, 3, 224, 224]"),
+            ("npy.csv", "picture,tensor\npets.jpg,pets.jpg\n", "is not an NPY file"),
+            (
+                "count.jsonl", "{\"picture\": \"pets.jpg\", \"index\": 2, \"probabilities\": [1]}\n",
+                "has 1 probabilities, the model has 7 classes"
+            ),
+            (
+                "confidence.csv", "picture,label,confidence\npets.jpg,2,98%\n",
+                "line 2: confidence: expected a number from 0 to 1"
+            ),
+            ("empty.csv", "", "has no rows"), ("heading.csv", "picture,label\n", "has no rows"),
+            ("words.csv", "a,b\n", "line 1: expected a heading"),
+            ("short.csv", "picture,label\npets.jpg\n", "line 2: expected 2 values, found 1"),
+            ("broken.jsonl", "{\"picture\": \"pets.jpg\", \"index\"\n", "line 1: "),
+        ] {
+            let wrong = try check(name, text)
+            #expect(
+                wrong.status == 1 && wrong.errors.contains(words),
+                "\(name): \(wrong.status) \(wrong.output)\(wrong.errors)")
+        }
+        // One of two: a row that failed does not agree.
+        let half = "pets.jpg,2\ngone.jpg,2\n"
+        #expect(try check("half.csv", half, ["--at-least", "0.5"]).status == 0)
+        #expect(try check("half.csv", half, ["--at-least", "0.51"]).status == 1)
+        for bound in ["1.01", "-0.1", "99%", "nan"] {
+            let wrong = try check("half.csv", half, ["--at-least", bound])
+            #expect(
+                wrong.status == 2 && wrong.errors.contains("--at-least: expected a number from 0 to 1"),
+                "\(bound): \(wrong.errors)")
+        }
+        #expect(try ocelli(["check", vit, "--at-least", "0.5"]).status == 2)
+        #expect(try ocelli(["classify", "--try", vit, "--json", pets.path]).status == 2)
+    }
+
     @Test func whatIsUndecidedIsTried() throws {
         let folder = try temporary()
         defer { try? FileManager.default.removeItem(at: folder) }

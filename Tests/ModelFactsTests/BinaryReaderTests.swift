@@ -39,6 +39,50 @@ import Testing
                 == GraphEnding.none)
     }
 
+    /// A graph, its nodes as operator, inputs and outputs; an operator of a domain of its own has a point in its name.
+    private static func graph(_ nodes: [(String, [String], [String])]) -> [UInt8] {
+        func field(_ number: Int, _ bytes: [UInt8]) -> [UInt8] {
+            [UInt8(number << 3 | 2), UInt8(bytes.count & 127 | 128), UInt8(bytes.count >> 7)] + bytes
+        }
+        func text(_ number: Int, _ text: String) -> [UInt8] { field(number, [UInt8](text.utf8)) }
+        func node(_ node: (String, [String], [String])) -> [UInt8] {
+            let words = node.0.split(separator: ".").map(String.init)
+            return node.1.flatMap { text(1, $0) } + node.2.flatMap { text(2, $0) } + text(4, words[words.count - 1])
+                + (words.count > 1 ? text(7, words[0]) : [])
+        }
+        return field(7, nodes.flatMap { field(1, node($0)) } + field(12, text(1, "y")))
+    }
+
+    /// Layers make scores; what softmax made and something changed afterwards may be anything.
+    @Test(
+        arguments: [
+            ([("Gemm", ["x", "w"], ["y"])], GraphEnding.none),
+            ([("MatMul", ["x", "w"], ["a"]), ("Mul", ["a", "ten"], ["y"])], GraphEnding.none),
+            (
+                [("Conv", ["x", "w"], ["a"]), ("Relu", ["a"], ["b"]), ("GlobalAveragePool", ["b"], ["y"])],
+                GraphEnding.none
+            ),
+            ([("Gemm", ["x", "w"], ["a"]), ("LogSoftmax", ["a"], ["y"])], GraphEnding.none),
+            ([("Gemm", ["x", "w"], ["a"]), ("LogSoftmax", ["a"], ["b"]), ("Exp", ["b"], ["y"])], .softmax),
+            ([("Gemm", ["x", "w"], ["a"]), ("Softmax", ["a"], ["b"]), ("Mul", ["b", "half"], ["y"])], nil),
+            ([("Gemm", ["x", "w"], ["a"]), ("Softmax", ["a"], ["b"]), ("Transpose", ["b"], ["y"])], nil),
+            ([("Softmax", ["x"], ["a"]), ("Gemm", ["x", "w"], ["b"]), ("Add", ["b", "a"], ["y"])], nil),
+            (
+                [
+                    ("Gemm", ["x", "w"], ["a"]), ("Exp", ["a"], ["b"]), ("Reciprocal", ["b"], ["c"]),
+                    ("Mul", ["b", "c"], ["y"]),
+                ], nil
+            ),
+            ([("Gemm", ["x", "w"], ["a"]), ("Clip", ["a"], ["y"])], nil),
+            ([("Gemm", ["x", "w"], ["a"]), ("Attention2", ["a"], ["y"])], nil),
+            ([("Gemm", ["x", "w"], ["a"]), ("own.Softmax", ["a"], ["y"])], nil),
+            ([("TreeEnsembleClassifier", ["x"], ["y"])], nil),
+        ] as [([(String, [String], [String])], GraphEnding?)])
+    func whatAGraphEndsIn(_ nodes: [(String, [String], [String])], _ ending: GraphEnding?) {
+        let sheet = ONNXReader.read(ByteSource(Self.graph(nodes)), name: "m.onnx")
+        #expect(sheet.problems.isEmpty && sheet.ending?.value == ending, "\(sheet)")
+    }
+
     @Test func anONNXFileTellsItsPixels() {
         let file = Self.onnx([("Image.BitmapPixelFormat", "Bgr8"), ("Image.NominalPixelRange", "NominalRange_0_255")])
         let sheet = ONNXReader.read(ByteSource(file), name: "m.onnx")

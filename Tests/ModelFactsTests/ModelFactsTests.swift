@@ -102,6 +102,34 @@ import Testing
         #expect(top.normalization?.value.dividesTwice == false)
     }
 
+    /// The key of each value, and whose default it is.
+    @Test func everyValueHasItsOwnKey() {
+        let all = sheet(
+            #"{"image_processor_type": "EfficientNetImageProcessor", "size": {"height": 8, "width": 8}, "do_center_crop": true, "crop_size": {"height": 4, "width": 4}, "resample": 2, "rescale_factor": 0.01, "rescale_offset": true, "do_normalize": true, "image_mean": [0, 0, 0], "image_std": [1, 1, 2], "include_top": true, "do_flip_channel_order": false}"#
+        )
+        let values = all.normalization
+        #expect(
+            [FactPart.scale, .offset, .mean, .std, .secondDivision].map { values?.key(of: $0) } == [
+                "rescale_factor", "rescale_offset", "image_mean", "image_std", "include_top",
+            ])
+        #expect(all.framing?.key == "crop_size" && all.framing?.key(of: .resize) == "size")
+        #expect(all.filter?.key == "resample" && all.order?.key == "do_flip_channel_order")
+        let none = sheet(#"{"image_processor_type": "ViTImageProcessor", "do_normalize": false, "do_rescale": false}"#)
+        #expect(
+            none.normalization?.key(of: .scale) == "do_rescale" && none.normalization?.key(of: .std) == "do_normalize")
+        #expect(
+            none.framing?.key == "default of ViTImageProcessor" && none.filter?.key == "default of ViTImageProcessor")
+        let nested = sheet(
+            #"{"image_processor": {"image_processor_type": "CLIPImageProcessor", "size": {"shortest_edge": 8}, "image_mean": [0, 0, 0]}}"#
+        )
+        #expect(nested.normalization?.key(of: .mean) == "image_processor.image_mean")
+        #expect(nested.normalization?.key(of: .std) == "default of CLIPImageProcessor")
+        #expect(nested.framing?.key(of: .resize) == "image_processor.size")
+        #expect(nested.framing?.key == "default of CLIPImageProcessor")
+        let flipped = sheet(#"{"image_processor_type": "MobileViTImageProcessor"}"#)
+        #expect(flipped.order?.value == .bgr && flipped.order?.key == "default of MobileViTImageProcessor")
+    }
+
     @Test(arguments: [
         (#"{"image_processor_type": "ViTImageProcessor", "size": {"longest_edge": 224}}"#, "longest_edge"),
         (#"{"image_processor_type": "DPTImageProcessor", "keep_aspect_ratio": true}"#, "keep_aspect_ratio"),
@@ -217,12 +245,79 @@ import Testing
         #expect(sheet("", input: 224).normalization?.value.std == [0.229, 0.224, 0.225])
     }
 
+    @Test func everyValueHasItsOwnKey() {
+        let some = sheet(#", "std": [1, 1, 2]"#, input: 288)
+        #expect(some.normalization?.key(of: .mean) == "timm's default")
+        #expect(some.normalization?.key(of: .std) == "pretrained_cfg.std")
+        #expect(some.framing?.key == "timm's default")
+        #expect(
+            some.framing?.key(of: .resize) == "pretrained_cfg.test_input_size, pretrained_cfg.test_crop_pct")
+        #expect(some.filter?.key == "pretrained_cfg.interpolation")
+    }
+
+    /// timm's own default.
+    @Test func aConfigurationWithoutASize() {
+        let text = #"{"architecture": "x", "pretrained_cfg": {"mean": [0.5, 0.5, 0.5]}}"#
+        let size = FactSize(height: 224, width: 224)
+        let sheet = TimmReader.config(Array(text.utf8))
+        #expect(sheet.framing?.value == PictureFraming(.shortest(256), crop: size, floors: false))
+        #expect(sheet.inputSize == Fact(size, source: "config.json", key: "timm's default"))
+    }
+
+    /// timm itself does it only where it is asked for on the command line.
+    @Test func aBorderIsNotCutOff() {
+        #expect(sheet(#", "crop_border_pixels": 0"#, input: 224).unsupported.isEmpty)
+        let border = sheet(#", "crop_border_pixels": 4"#, input: 224)
+        #expect(border.unsupported.map(\.key) == ["pretrained_cfg.crop_border_pixels"])
+    }
+
     @Test func numbersOfWordNetAreReplacedByTheirDescriptions() {
         let text = """
             {"architecture": "x", "label_names": ["n01440764", "n01443537"], "label_descriptions":
             {"n01440764": "tench, Tinca tinca", "n01443537": "goldfish"}, "pretrained_cfg": {"input_size": [3, 8, 8]}}
             """
         #expect(TimmReader.config(Array(text.utf8)).labels?.value == ["tench, Tinca tinca", "goldfish"])
+    }
+}
+
+@Suite struct RoboflowTests {
+    private func sheet(_ preprocessing: String, _ more: String = "") -> FactSheet {
+        RoboflowReader.environment(Array("{\"PREPROCESSING\": \(preprocessing)\(more)}".utf8))
+    }
+
+    @Test func theEnvironmentFile() {
+        let steps =
+            #"{"auto-orient": {"enabled": true}, "resize": {"enabled": true, "width": 320, "height": 240, "format": "Stretch to"}}"#
+        let object = sheet(steps, #", "CLASS_MAP": {"1": "dog", "0": "cat"}, "MULTICLASS": true"#)
+        #expect(object.problems.isEmpty && object.unsupported.isEmpty, "\(object.problems)")
+        #expect(object.framing?.value == PictureFraming(.stretch) && object.filter?.value == .linear)
+        #expect(object.framing?.key == "PREPROCESSING.resize.format" && object.framing?.source == "environment.json")
+        #expect(object.inputSize?.value == FactSize(height: 240, width: 320) && object.order?.value == .rgb)
+        #expect(object.labels?.value == ["cat", "dog"] && object.multiLabel?.value == true)
+        // Roboflow's own files have the steps as text.
+        let text = sheet("\"" + steps.replacing("\"", with: "\\\"") + "\"")
+        #expect(text.framing == object.framing && text.problems.isEmpty)
+        let white = sheet(
+            #"{"auto-orient": {}, "resize": {"width": 8, "height": 8, "format": "Fit (white edges) in"}}"#)
+        #expect(white.framing?.value == PictureFraming(.letterbox(nil, topLeft: false)) && white.fill?.value == [255])
+        #expect(white.problems.map(\.reason).joined().contains("a line of the margin may differ"))
+    }
+
+    @Test(arguments: [
+        (#"{"resize": {"format": "Fit within"}}"#, "\"Fit within\" is not supported"),
+        (#"{"grayscale": {"enabled": true}}"#, "gray of three channels"),
+        (#"{"contrast": {"enabled": true, "type": "Contrast Stretching"}}"#, "contrast"),
+        (#"{"static-crop": {"enabled": true}}"#, "a fixed part of the picture"),
+        (#""{""#, "PREPROCESSING: is not valid JSON"), ("[]", "PREPROCESSING: expected an object, found"),
+    ])
+    func whatCannotBeDoneIsSaid(_ text: String, _ words: String) {
+        let found = sheet(text)
+        let all = found.unsupported.map(\.value).joined() + found.problems.map(\.reason).joined()
+        #expect(all.contains(words), "\(all)")
+    }
+
+    @Test func aFileOfAnotherKindSaysNothing() {
+        #expect(RoboflowReader.environment(Array(#"{"name": "production"}"#.utf8)).isEmpty)
     }
 }
 
@@ -326,9 +421,50 @@ import Testing
         #expect(try labels("id,name\n1,dog\n0,\"cat, big\"\n", "classes.csv") == ["cat, big", "dog"])
         #expect(try labels("cat\ndog\n", "labels.csv") == ["cat", "dog"])
         #expect(throws: FactError.self) { try labels("a,b\nc\n", "labels.csv") }
+        let twoNames = #expect(throws: FactError.self) { try labels("a,b\nc,d\n", "labels.csv") }
+        #expect(twoNames?.reason.contains("no column with the numbers 0 to 1") == true)
         #expect(throws: FactError.self) { try LabelFile.read([0xFF, 0xFE, 0x41], name: "labels.txt") }
         #expect(throws: FactError.self) { try labels("\n\n", "labels.txt") }
     }
+
+    /// Forms that differ in where the numbers are, and what is between.
+    @Test(arguments: [
+        ("0:cat\n1:dog, hot\n", "labels.txt"), ("0,cat\n1,dog, hot\n", "labels.txt"),
+        ("0 - cat\n1 - dog, hot\n", "labels.txt"), ("0. cat\n1. dog, hot\n", "labels.txt"),
+        ("1) cat\n2) dog, hot\n", "labels.txt"), ("cat 0\ndog, hot 1\n", "categories_places365.txt"),
+        ("cat: 1\ndog, hot: 2\n", "labels.txt"), ("n00000001 cat\nn00000002 dog, hot\n", "synset_words.txt"),
+        ("n00000001,cat\nn00000002,dog, hot\n", "LOC_synset_mapping.txt"), ("label\ncat\n\"dog, hot\"\n", "labels.csv"),
+        ("wnid,name\nn00000001,cat\nn00000002,\"dog, hot\"\n", "classes.csv"),
+        ("index,mid,display_name\n1,/m/1,\"dog, hot\"\n0,/m/0,cat\n", "class_map.csv"),
+        ("1,cat\n2,\"dog, hot\"\n", "labels.csv"), ("id;name\r\n0;cat\r\n1;dog, hot\r\n", "labels.csv"),
+        ("0\tcat\n1\tdog, hot\n", "labels.tsv"), ("{0: 'cat',\n 1: 'dog, hot'}", "imagenet1000_clsidx_to_labels.txt"),
+        (#"{"cat": 0, "dog, hot": 1}"#, "class_indices.json"), (#"{"cat": "0", "dog, hot": "1"}"#, "label2id.json"),
+        (#"[{"id": 2, "name": "dog, hot"}, {"id": 1, "name": "cat"}]"#, "categories.json"),
+        (#"{"categories": [{"name": "cat"}, {"name": "dog, hot"}]}"#, "classes.json"),
+        ("\u{FEFF}" + #"{"1": "dog, hot", "0": "cat"}"#, "id2label.json"),
+        ("\u{FEFF}0 cat\r1 dog, hot\r\r\r", "labels.txt"),
+    ])
+    func numbersBesideTheNames(_ text: String, _ name: String) throws {
+        #expect(try labels(text, name) == ["cat", "dog, hot"])
+        #expect(LabelFile.isUsual(name))
+    }
+
+    /// Numbers that belong to the names stay.
+    @Test(arguments: [
+        "class 0\nclass 1", "0.5 litres\n1.5 litres", "2 cats\n3 dogs", "0-60 mph\n1-60 mph", "3D\n4D", "cat 1\ndog 3",
+    ])
+    func numbersInTheNames(_ text: String) throws {
+        #expect(try labels(text, "labels.txt") == text.split(separator: "\n").map(String.init))
+    }
+
+    @Test(arguments: [
+        "labels_mobilenet_quant_v1_224.txt", "ImageNetLabels.txt", "mobilenet_v1_1.0_224_labels.txt", "coco.names",
+        "imagenet1k_label_list.txt", "imagenet_classes.txt", "my-classes.json", "index_to_name.json",
+    ])
+    func usualNames(_ name: String) { #expect(LabelFile.isUsual(name)) }
+
+    @Test(arguments: ["README.txt", "requirements.txt", "model.json", "relabels.txt", "vocab.txt", "labels.npy"])
+    func otherNames(_ name: String) { #expect(!LabelFile.isUsual(name)) }
 
     /// Of torchvision's list: the first, two that share a name, and the last.
     @Test func imageNet() throws {

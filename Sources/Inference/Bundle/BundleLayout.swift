@@ -5,14 +5,14 @@ struct BundleLayout: Sendable {
     /// The model file relative to the folder; "" for a SavedModel, which is the folder itself.
     let model: String
     /// Names of the folder that are read for facts.
-    let config: Bool, metadata: Bool
+    let config: Bool, metadata: Bool, environment: Bool
     /// The file that says how pictures are prepared; transformers 5 writes one for pictures and text together.
     let preprocessor: String?
     /// Files of labels, the likeliest first.
     let labelFiles: [String]
 
     /// The names whose presence makes a folder with a model file a bundle.
-    private static let sources = ["config.json", "metadata.yaml"] + processors
+    private static let sources = ["config.json", "metadata.yaml", "environment.json"] + processors
     private static let processors = ["preprocessor_config.json", "processor_config.json"]
 
     /// The model files that exporters write, the one that is served first.
@@ -36,7 +36,7 @@ struct BundleLayout: Sendable {
         } else {
             return nil
         }
-        (config, metadata, preprocessor) = Self.found(files)
+        (config, metadata, environment, preprocessor) = Self.found(files)
         labelFiles = Self.labelFiles(names)
     }
 
@@ -45,12 +45,17 @@ struct BundleLayout: Sendable {
         let names = (try? files.names(folder)) ?? []
         let assets = names.contains("assets") ? (try? files.names(folder + "/assets")) ?? [] : []
         model = ""
-        (config, metadata, preprocessor) = Self.found(Set(names))
+        (config, metadata, environment, preprocessor) = Self.found(Set(names))
         labelFiles = Self.labelFiles(names) + Self.labelFiles(assets).map { "assets/" + $0 }
     }
 
-    private static func found(_ names: Set<String>) -> (config: Bool, metadata: Bool, preprocessor: String?) {
-        (names.contains(sources[0]), names.contains(sources[1]), processors.first(where: names.contains))
+    private static func found(
+        _ names: Set<String>
+    ) -> (config: Bool, metadata: Bool, environment: Bool, preprocessor: String?) {
+        (
+            names.contains(sources[0]), names.contains(sources[1]), names.contains(sources[2]),
+            processors.first(where: names.contains)
+        )
     }
 
     private static func labelFiles(_ names: [String]) -> [String] {

@@ -30,6 +30,9 @@ package struct GatheredFacts: Sendable {
                 sheets.append(HuggingFaceReader.preprocessor(text, config: config, source: file))
             }
             if let config { sheets.append(HuggingFaceReader.config(config)) }
+            if layout.environment, let text = read(folder, "environment.json") {
+                sheets.append(RoboflowReader.environment(text))
+            }
             if layout.metadata {
                 if let text = read(folder, "metadata.yaml") { sheets.append(UltralyticsReader.yaml(text)) }
             } else {

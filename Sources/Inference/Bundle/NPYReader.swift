@@ -1,15 +1,20 @@
-/// Reads NumPy's files (NEP 1) of 32-bit and 64-bit floats, rows first.
-enum NPYReader {
-    struct Floats {
-        let shape: [Int]
-        let values: [Float]
+/// Reads arrays of numbers as NumPy saves them (format 1.0 to 3.0 of numpy.lib.format), rows first.
+package enum NPYReader {
+    package struct Floats: Sendable {
+        package let shape: [Int]
+        package let values: [Float]
     }
 
+    private static let types: [String: ElementType] = [
+        "<f4": .float32, "<f8": .float64, "<f2": .float16, "|u1": .uint8, "|i1": .int8,
+    ]
+    private static let longestHeader = 65_536, mostAxes = 32
+
     /// The array, or what is wrong with the file.
-    static func floats(_ bytes: [UInt8]) -> Result<Floats, BundleFile.Problem> {
+    package static func floats(_ bytes: [UInt8]) -> Result<Floats, BundleFile.Problem> {
         func problem(_ reason: String) -> Result<Floats, BundleFile.Problem> { .failure(.init(reason: reason)) }
         guard bytes.starts(with: [0x93, 0x4E, 0x55, 0x4D, 0x50, 0x59]), bytes.count >= 12 else {
-            return problem("is not an NPY file")
+            return problem("is not an NPY file: it does not begin with \"\\x93NUMPY\"")
         }
         let long = bytes[6] >= 2
         let length =
@@ -17,42 +22,49 @@ enum NPYReader {
             ? Int(bytes[8]) | Int(bytes[9]) << 8 | Int(bytes[10]) << 16 | Int(bytes[11]) << 24
             : Int(bytes[8]) | Int(bytes[9]) << 8
         let start = long ? 12 : 10
-        guard length <= 65_536, start + length <= bytes.count else { return problem("ends inside its header") }
+        guard length <= longestHeader, start + length <= bytes.count else { return problem("ends inside its header") }
         let header = String(decoding: bytes[start..<start + length], as: UTF8.self)
-        guard header.contains("'fortran_order': False") else { return problem("is not in C order") }
-        let size: Int
-        if header.contains("'<f4'") {
-            size = 4
-        } else if header.contains("'<f8'") {
-            size = 8
-        } else {
-            return problem("does not hold little-endian 32-bit or 64-bit floats")
+        guard let name = value(of: "descr", in: header), let order = value(of: "fortran_order", in: header),
+            let extents = value(of: "shape", in: header)
+        else { return problem("has a header without descr, fortran_order and shape: \(header.prefix(80))") }
+        guard order.hasPrefix("False") else {
+            return problem("is in Fortran's order: save it with numpy.ascontiguousarray")
         }
-        guard let open = header.firstIndex(of: "("), let close = header[open...].firstIndex(of: ")") else {
-            return problem("has no shape")
+        let word = String(name.filter { !"'\" ".contains($0) })
+        guard let type = types[word] else {
+            return problem("contains \"\(word.prefix(20))\": expected <f2, <f4, <f8, |u1 or |i1")
         }
-        let texts = header[header.index(after: open)..<close].split(separator: ",").map { $0.filter { $0 != " " } }
+        let texts = extents.filter { !"() ".contains($0) }.split(separator: ",")
         let shape = texts.compactMap { Int($0) }
+        guard shape.count == texts.count, shape.count <= mostAxes else {
+            return problem("has an invalid shape: \(extents.prefix(60))")
+        }
         var count = 1
         for extent in shape {
             let (product, overflow) = count.multipliedReportingOverflow(by: extent)
-            guard extent > 0, !overflow else { return problem("has an invalid shape") }
+            guard extent > 0, !overflow else { return problem("has an invalid shape: \(extents.prefix(60))") }
             count = product
         }
         let data = bytes.count - start - length
-        guard shape.count == texts.count, data % size == 0, data / size == count else {
-            return problem("has \(data) bytes of data, which does not match its shape")
+        guard data % type.byteCount == 0, data / type.byteCount == count else {
+            return problem("has \(data) bytes of data, which does not match its shape \(shape) of \(word)")
         }
-        return .success(
-            bytes.withUnsafeBytes { raw in
-                Floats(
-                    shape: shape,
-                    values: (0..<count).map { index in
-                        let place = start + length + index * size
-                        return size == 4
-                            ? raw.loadUnaligned(fromByteOffset: place, as: Float.self)
-                            : Float(raw.loadUnaligned(fromByteOffset: place, as: Double.self))
-                    })
-            })
+        var values: [Float] = []
+        values.reserveCapacity(count)
+        bytes.withUnsafeBytes { raw in
+            ElementConversion.read(UnsafeRawBufferPointer(rebasing: raw[(start + length)...]), as: type) { _, value in
+                values.append(Float(value))
+            }
+        }
+        return .success(Floats(shape: shape, values: values))
+    }
+
+    /// What follows a key of the header, up to where the next begins.
+    private static func value(of key: String, in header: String) -> String? {
+        let parts = header.split(separator: "'\(key)':", maxSplits: 1, omittingEmptySubsequences: false)
+        guard parts.count == 2 else { return nil }
+        let rest = parts[1].drop { $0 == " " }.prefix(200)
+        let end: Character = rest.first == "(" ? ")" : ","
+        return rest.firstIndex(of: end).map { String(rest[..<$0]) }
     }
 }

@@ -2,22 +2,22 @@ internal import FoundationEssentials
 internal import JSON
 
 /// Reads files in the safetensors format: 8 bytes with the header's length, a header in JSON, the tensors' bytes.
-enum SafeTensors {
+package enum SafeTensors {
     /// The vectors of classes.
-    struct Matrix {
-        let rows: Int, columns: Int
-        let values: [Float]
+    package struct Matrix {
+        package let rows: Int, columns: Int
+        package let values: [Float]
         /// The file's own labels: `labels` of its metadata, one a line.
-        let labels: [String]?
+        package let labels: [String]?
         /// The file's own scale: `scale` of its metadata.
-        let scale: Double?
+        package let scale: Double?
     }
 
     /// The largest header.
     static let largestHeader = 16 << 20
 
     /// The one matrix of a file, or the one called `classes` where there are several.
-    static func classVectors(_ bytes: [UInt8]) -> Result<Matrix, BundleFile.Problem> {
+    package static func classVectors(_ bytes: [UInt8]) -> Result<Matrix, BundleFile.Problem> {
         func problem(_ reason: String) -> Result<Matrix, BundleFile.Problem> { .failure(.init(reason: reason)) }
         guard bytes.count >= 8 else { return problem("is not a safetensors file: it has \(bytes.count) bytes") }
         let length = (0..<8).reduce(UInt64(0)) { $0 | UInt64(bytes[$1]) << (8 * UInt64($1)) }

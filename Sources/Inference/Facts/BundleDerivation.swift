@@ -9,15 +9,25 @@ package struct BundleDerivation: Sendable {
     package let outline: ModelOutline
     /// The folder that model.json belongs in, and the model file's path in it.
     package let folder: String, file: String
-    /// Each value with its source, and the missing ones.
-    package let provenance: ModelProvenance
+    /// Each value with its source, and what no source says.
+    package private(set) var provenance: ModelProvenance
     /// The labels, where they are known, and the file beside the model that they are in, if it is one a bundle may name.
     package let labels: [String]?, labelFile: String?
     /// What the sources say of the model as a whole.
     package let name: String?, details: String?, author: String?, license: String?
     /// The output that the labels are for.
     package let labelledOutput: Int?
-    /// The name of the entry for outputs that are boxes, with masks and points; nil if no source says that they are.
+    /// The output with a number for each class, labelled or not.
+    package let scoredOutput: Int?
+    /// What that output's numbers are, and in words how that is known; nil where the file does not tell.
+    package private(set) var scores: (kind: ScoreKind, words: String)?
+    /// How that output's integers stand for numbers.
+    private let outputQuantization: TensorQuantization?
+    /// Whether each class has a probability of its own, where a source says so.
+    private let isMultiLabel: Bool
+    /// The model file, or a SavedModel's folder.
+    package let modelPath: String
+    /// The name of the entry for outputs that are boxes, with masks and points; nil where no source says that they are.
     package let observedOutput: String?
 
     /// Reads a model file, or a folder as it was downloaded. Blocks.
@@ -28,6 +38,7 @@ package struct BundleDerivation: Sendable {
         self.file = file
         let isFolder = (try? FolderReader.disk.kind(folder + "/" + file)) == .folder
         let model = file == "saved_model.pb" ? folder : folder + "/" + file
+        modelPath = model
         outline = try ModelOutline(path: model)
         // A SavedModel's neighbours are in its own folder, or around it.
         let facts = GatheredFacts(
@@ -39,6 +50,16 @@ package struct BundleDerivation: Sendable {
         provenance = result.provenance
         labels = result.labels
         labelledOutput = result.labelledOutput
+        scoredOutput = result.scoredOutput
+        outputQuantization = result.outputQuantization
+        isMultiLabel = facts.sheet.multiLabel?.value ?? false
+        scores = result.ending.map { ending -> (kind: ScoreKind, words: String) in
+            switch ending.value {
+            case .softmax: (.probabilities, "\(ending.source): \(ending.key), Softmax")
+            case .sigmoid: (.probabilities, "\(ending.source): \(ending.key), Sigmoid")
+            case .none: (.logits, "\(ending.source): \(ending.key), which is neither Softmax nor Sigmoid")
+            }
+        }
         observedOutput = result.observed
         // The form of the other files is not that of a bundle's labels: a name a line.
         let isPlain = result.labelFile.map { file in
@@ -51,6 +72,42 @@ package struct BundleDerivation: Sendable {
         details = facts.sheet.details?.value
         author = facts.sheet.author?.value
         license = facts.sheet.license?.value
+    }
+
+    /// Whether ``scores`` are known from runs.
+    package private(set) var wasRun = false
+
+    /// Whether only the values themselves can tell probabilities from logits.
+    package var needsLook: Bool {
+        guard observedOutput == nil, scores == nil, let scoredOutput else { return false }
+        return outline.outputs[scoredOutput].elementType.isFloatingPoint || outputQuantization != nil
+    }
+
+    /// The height and width of the picture, where they are known.
+    package var pictureSize: (height: Int, width: Int)? {
+        guard let shape = provenance.lines.first(where: { $0.name == "shape" })?.value else { return nil }
+        let extents = shape.split { !$0.isNumber }.compactMap { Int($0) }
+        return extents.count == 3 && extents[0] > 0 && extents[1] > 0 ? (extents[0], extents[1]) : nil
+    }
+
+    /// Takes what the outputs were like in a few runs.
+    package mutating func take(_ look: OutputLook) {
+        guard needsLook, let scoredOutput, look.outputs.indices.contains(scoredOutput),
+            var values = look.outputs[scoredOutput]
+        else { return }
+        if let quantization = outputQuantization, !outline.outputs[scoredOutput].elementType.isFloatingPoint {
+            values = values.dequantized(scale: quantization.scale, zeroPoint: Double(quantization.zeroPoint))
+        }
+        let kind = values.kind, key = "a warm-up on noise, \(values.words)"
+        let source = file.split(separator: "/").last.map(String.init) ?? file
+        scores = (kind, "\(source): \(key)")
+        wasRun = true
+        guard labelledOutput == scoredOutput, kind != .unclear else { return }
+        provenance.settle("activation")
+        let activation = isMultiLabel ? "\"sigmoid\"" : "\"softmax\""
+        provenance.lines.append(
+            ModelProvenance.Line(
+                name: "activation", value: kind == .logits ? activation : "null", source: source, key: key))
     }
 
     /// The bundle's folder, and the model file in it: `onnx/model.onnx` where the configuration lies a folder higher.

@@ -28,7 +28,7 @@ extension FactPlanner {
             provenance.note("dequantize.scale", "\(scale)", quantization.source, quantization.key)
             provenance.note("dequantize.bias", "\(-zero * scale)", quantization.source, quantization.key)
         }
-        guard let ending = ending(sheet, port) else {
+        guard let ending = result.ending else {
             provenance.leaveOpen("activation", "whether the output is probabilities or logits (\"activation\")")
             return layers
         }
@@ -67,7 +67,15 @@ extension FactPlanner {
         var place: Int?
         var wrong: [String] = []
         let files = Set(facts.labelFiles.map(\.file))
-        for fact in self.labels(sheet) where labels == nil || fact != sheet.placeholderLabels {
+        for said in self.labels(sheet) where labels == nil || said != sheet.placeholderLabels {
+            var fact = said
+            // A source that leaves the first class out names it itself.
+            if let spare = sheet.spareLabel, spare.source == said.source,
+                candidates.contains(where: { classes(outputs[$0]) == said.value.count + 1 }),
+                !candidates.contains(where: { classes(outputs[$0]) == said.value.count })
+            {
+                fact = Fact([spare.value] + said.value, source: said.source, key: "\(said.key); \(spare.key)")
+            }
             if let index = candidates.first(where: { classes(outputs[$0]) == fact.value.count }) {
                 (labels, place) = (labels ?? fact, place ?? index)
                 if labels?.source == fact.source, files.contains(fact.source) { result.labelFile = fact.source }
@@ -80,6 +88,9 @@ extension FactPlanner {
                 wrong.append("\(fact.source) has \(fact.value.count) labels")
             }
         }
+        result.scoredOutput = place ?? candidates.first
+        result.ending = result.scoredOutput.flatMap { ending(sheet, outputs[$0]) }
+        result.outputQuantization = sheet.outputQuantization?.value
         guard let labels, let place else {
             let counts = candidates.compactMap { classes(outputs[$0]) }
             guard let count = counts.first else {

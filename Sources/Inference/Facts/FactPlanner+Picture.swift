@@ -32,12 +32,16 @@ extension FactPlanner {
     }
 
     /// The size that pictures get in the end, by what the sources say.
-    private func finalSize(_ sheet: FactSheet) -> FactSize? {
-        guard let framing = sheet.framing?.value else { return sheet.inputSize?.value }
-        if let crop = framing.crop { return crop }
-        switch framing.resize {
-        case .exact(let size), .letterbox(.some(let size), _): return size
-        default: return sheet.inputSize?.value
+    private func finalSize(_ sheet: FactSheet) -> Fact<FactSize>? {
+        guard let fact = sheet.framing else { return sheet.inputSize }
+        func size(_ size: FactSize, _ part: FactPart) -> Fact<FactSize> {
+            Fact(size, source: fact.source, key: fact.key(of: part))
+        }
+        if let crop = fact.value.crop { return size(crop, .crop) }
+        switch fact.value.resize {
+        case .exact(let exact): return size(exact, .resize)
+        case .letterbox(.some(let whole), _): return sheet.inputSize ?? size(whole, .resize)
+        default: return sheet.inputSize
         }
     }
 
@@ -45,8 +49,8 @@ extension FactPlanner {
         _ picture: PicturePort, _ sheet: FactSheet, _ provenance: inout ModelProvenance
     ) -> ModelManifest.Layer? {
         let size = finalSize(sheet)
-        let height = picture.height > 0 ? picture.height : size?.height ?? 0
-        let width = picture.width > 0 ? picture.width : size?.width ?? 0
+        let height = picture.height > 0 ? picture.height : size?.value.height ?? 0
+        let width = picture.width > 0 ? picture.width : size?.value.width ?? 0
         var missing = Missing()
         if height <= 0 || width <= 0 {
             missing.add("shape", "the size of the input, which the model file leaves open (\"shape\")")
@@ -55,9 +59,10 @@ extension FactPlanner {
             channelOrder: picture.channels == 1 ? .gray : .rgb, scale: [Double](repeating: 1, count: picture.channels),
             bias: [Double](repeating: 0, count: picture.channels))
         image.layout = picture.layout
+        let isOpen = picture.height <= 0 || picture.width <= 0
         provenance.note(
-            "shape", "[\(height), \(width), \(picture.channels)]",
-            picture.height > 0 ? file : sheet.framing?.source ?? file, "the input's shape")
+            "shape", "[\(height), \(width), \(picture.channels)]", isOpen ? size?.source ?? file : file,
+            isOpen ? size?.key ?? "the input's shape" : "the input's shape")
         provenance.note("layout", "\"\(picture.layout.rawValue)\"", file, "the input's shape")
         if let order = sheet.order, picture.channels == 3, order.value != .gray {
             image.channelOrder = order.value == .bgr ? .bgr : .rgb
@@ -131,21 +136,22 @@ extension FactPlanner {
         }
         image.cropAndScale = mode
         provenance.note("crop_and_scale", "\"\(mode.rawValue)\"", fact.source, fact.key)
+        let resizeKey = fact.key(of: .resize)
         if let side = image.resizeShorterSide {
-            provenance.note("resize_shorter_side", "\(side)", fact.source, fact.key)
+            provenance.note("resize_shorter_side", "\(side)", fact.source, resizeKey)
         }
         if let size = image.resizeExactly {
-            provenance.note("resize_exactly", "[\(size.height), \(size.width)]", fact.source, fact.key)
+            provenance.note("resize_exactly", "[\(size.height), \(size.width)]", fact.source, resizeKey)
         }
         if let resize = image.resizeKeepingShape {
             provenance.note(
                 resize.covers ? "resize_cover" : "resize_contain", "[\(resize.size.height), \(resize.size.width)]",
-                fact.source, fact.key)
+                fact.source, resizeKey)
         }
-        if image.keepsSize { provenance.note("resize", "\"none\"", fact.source, fact.key) }
+        if image.keepsSize { provenance.note("resize", "\"none\"", fact.source, resizeKey) }
         if image.alignment == .topLeft { provenance.note("fit_alignment", "\"top_left\"", fact.source, fact.key) }
         if mode != .scaleFill, image.centering == .floor {
-            provenance.note("centering", "\"floor\"", fact.source, fact.key)
+            provenance.note("centering", "\"floor\"", fact.source, fact.key(of: .centering))
         }
         let leavesRoom = mode == .scaleFit || image.resizeKeepingShape?.covers == false
         if let fill = sheet.fill, leavesRoom, let first = fill.value.first {
@@ -180,11 +186,14 @@ extension FactPlanner {
         image.normalization = normalization
         image.scale = divisors.map { form.rescale / $0 }
         image.bias = zip(normalization.mean, divisors).map { (form.offset - $0) / $1 }
-        provenance.note("normalize.scale", "\(form.rescale)", fact.source, fact.key)
-        if form.offset != 0 { provenance.note("normalize.offset", "\(form.offset)", fact.source, fact.key) }
-        provenance.note("normalize.mean", "\(normalization.mean)", fact.source, fact.key)
-        provenance.note("normalize.std", "\(normalization.std)", fact.source, fact.key.replacingMean)
-        if form.dividesTwice { provenance.note("normalize.divide_by_std_twice", "true", fact.source, "include_top") }
+        func part(_ name: String, _ value: String, _ part: FactPart) {
+            provenance.note("normalize.\(name)", value, fact.source, fact.key(of: part))
+        }
+        part("scale", "\(form.rescale)", .scale)
+        if form.offset != 0 { part("offset", "\(form.offset)", .offset) }
+        part("mean", "\(normalization.mean)", .mean)
+        part("std", "\(normalization.std)", .std)
+        if form.dividesTwice { part("divide_by_std_twice", "true", .secondDivision) }
         guard !picture.port.elementType.isFloatingPoint else { return }
         guard let quantization = sheet.inputQuantization else {
             missing.add("quantize", "the scale and zero point of the input (\"quantize\")")
@@ -195,12 +204,5 @@ extension FactPlanner {
         layer.linear = .biasThenScale(scale: 1 / scale, bias: zero * scale)
         provenance.note("quantize.scale", "\(1 / scale)", quantization.source, quantization.key)
         provenance.note("quantize.bias", "\(zero * scale)", quantization.source, quantization.key)
-    }
-}
-
-extension String {
-    /// The key of the deviation that goes with a mean's key.
-    fileprivate var replacingMean: String {
-        hasSuffix("mean") ? String(dropLast(4)) + "std" : self
     }
 }

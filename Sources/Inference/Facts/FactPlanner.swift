@@ -20,6 +20,11 @@ struct FactPlanner {
         var labels: [String]?
         var labelledOutput: Int?
         var labelFile: String?
+        /// The output with a number for each class, whether or not these have labels, and how it ends.
+        var scoredOutput: Int?
+        var ending: Fact<GraphEnding>?
+        /// How that output's integers stand for numbers.
+        var outputQuantization: TensorQuantization?
         /// The name of the group of outputs that are boxes, masks or points.
         var observed: String?
     }

@@ -37,6 +37,13 @@ public struct ModelProvenance: Sendable, Hashable {
         missing.append(sentence)
     }
 
+    /// Takes a key off the list of what is open: it is known now.
+    mutating func settle(_ key: String) {
+        let left = zip(undecidedKeys, missing).filter { $0.0 != key }
+        undecidedKeys = left.map(\.0)
+        missing = left.map(\.1)
+    }
+
     /// Why the model is served as tensors only; nil if nothing is missing.
     public var explanation: String? {
         missing.isEmpty

@@ -2,7 +2,7 @@ internal import FoundationEssentials
 internal import Glibc
 
 /// Reads the small files of a bundle: what is large is the engine's.
-enum BundleFile {
+package enum BundleFile {
     /// The largest `model.json`, and the largest file of labels, in bytes.
     static let largestManifest = 16 << 20, largestLabels = 64 << 20
 
@@ -29,7 +29,7 @@ enum BundleFile {
     }
 
     /// Why a file cannot be used: what follows its name in a sentence.
-    struct Problem: Error {
-        let reason: String
+    package struct Problem: Error {
+        package let reason: String
     }
 }

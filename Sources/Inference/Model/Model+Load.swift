@@ -43,10 +43,12 @@ extension Model {
         let tried = try configuration.trial?.run(path, name: bundle.name, stamp: bundle.stamp)
         let tryDone = MonotonicInstant.now
         let (planner, engine) = try read(bundle, configuration)
-        let derived = bundle.facts.map {
-            FactPlanner(
-                facts: $0, inputs: planner.file.inputs, outputs: planner.file.outputs,
-                file: bundle.source.path.split(separator: "/").last.map(String.init) ?? "", name: bundle.name
+        let derived = bundle.facts.map { facts in
+            let path = bundle.source.path
+            let file = path.split(separator: "/").last.map(String.init) ?? ""
+            return FactPlanner(
+                facts: facts, inputs: planner.file.inputs, outputs: planner.file.outputs,
+                file: ModelBundle.isSavedModel(path) ? "saved_model.pb" : file, name: bundle.name
             ).plan()
         }
         let manifest = bundle.manifest ?? derived?.manifest

@@ -91,7 +91,8 @@ package struct ServicePlan {
         Derived(settings.threads ?? sizing.inferenceThreads.value, because: "all threads: no other request uses them")
     }
 
-    private var trial: LoadTrial {
+    /// Tries models in a process of its own.
+    var childTrial: ChildTrial {
         let compile = modelConfiguration.compile
         var flags = [
             "--device", compile.device, "--hint", compile.hint.rawValue, "--precision", compile.precision.rawValue,
@@ -110,11 +111,15 @@ package struct ServicePlan {
         variables["SWIFT_BACKTRACE"] = "enable=no"
         // Measured: 6 and two for each stream on two processors, whose number counts by the pools of Swift and the engine.
         let processors = min(8, ProcessInfo.processInfo.activeProcessorCount)
-        let child = ChildTrial(
+        return ChildTrial(
             flags: flags, memory: memory, time: .seconds(settings.loadTrialTimeout),
             threads: 4 + processors + 2 * (compile.streams ?? 1), environment: variables)
+    }
+
+    private var trial: LoadTrial {
+        let child = childTrial
         let engine = (try? DefaultEngine.shared())?.version ?? ""
-        let circumstances = ([OcelliVersion.number, engine, "\(memory)"] + flags).joined(separator: " ")
+        let circumstances = ([OcelliVersion.number, engine, "\(child.memory)"] + child.flags).joined(separator: " ")
         return LoadTrial(
             remembering: cacheDirectory.map { $0 + "/known-models.json" }, circumstances: circumstances,
             attempt: { child.attempt($0) })

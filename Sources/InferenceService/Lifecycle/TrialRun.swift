@@ -8,13 +8,23 @@ package enum TrialRun {
     /// The name of the subcommand; not for people, and not in `ocelli help`.
     package static let command = ChildTrial.command
 
+    /// The height and width of pictures in the argument that asks for runs on noise; nil where it is another.
+    package static func look(_ argument: String) -> (height: Int, width: Int)? {
+        guard argument.hasPrefix(ChildTrial.lookFlag) else { return nil }
+        let sides = argument.dropFirst(ChildTrial.lookFlag.count).split(separator: "x").compactMap { Int($0) }
+        guard sides.count == 2, sides.allSatisfy({ (1...16_384).contains($0) }) else { return nil }
+        return (sides[0], sides[1])
+    }
+
     /// Loads the model at a path and returns the line that reports the result.
     /// - Parameters:
+    ///   - look: the height and width of pictures where the model is to be run on noise, instead of loaded as the daemon would.
     ///   - parent: the process that wants to know; without it, this one ends.
     ///   - seconds: when the system ends this process, should the parent not see it any more.
     ///   - memory: bytes that it may take; 0 for any.
     package static func run(
-        _ path: String, parent: Int32, seconds: UInt32, memory: UInt64, settings: Settings
+        _ path: String, parent: Int32, seconds: UInt32, memory: UInt64, look: (height: Int, width: Int)? = nil,
+        settings: Settings
     ) async throws -> String {
         // Best effort: a sandbox may forbid one or the other, and a trial with fewer bounds is better than none.
         // The parent process watches the memory that this one takes. The limit of the system's own counts address space, which models reserve and
@@ -26,8 +36,12 @@ package enum TrialRun {
         configuration.instances = 1
         var result = TrialResult()
         do throws(InferenceError) {
-            let model = try await Model.load(contentsOf: path, configuration: configuration)
-            result.compiledAnew = !model.loadReport.isCached
+            if let look {
+                result.look = try await OutputLook.run(path: path, height: look.height, width: look.width)
+            } else {
+                let model = try await Model.load(contentsOf: path, configuration: configuration)
+                result.compiledAnew = !model.loadReport.isCached
+            }
         } catch {
             result.hadNoThreads = error.isForWantOfThreads
             if case .invalidBundle(_, let problems) = error {

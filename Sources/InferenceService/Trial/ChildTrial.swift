@@ -27,8 +27,41 @@ struct ChildTrial: Sendable {
 
     /// Loads the model at a path. Blocks until the process has ended.
     func attempt(_ path: String) -> LoadTrial.Outcome {
+        switch run(path, flags: flags) {
+        case .ended(let outcome): return outcome
+        case .answered(let result):
+            guard result.problems.isEmpty else {
+                return .refused(result.problems.map { BundleProblem(path: $0.path, reason: $0.reason) })
+            }
+            return .good(compiledAnew: result.compiledAnew)
+        }
+    }
+
+    /// Runs the model at a path on noise. Blocks until the process has ended.
+    func look(_ path: String, height: Int, width: Int) -> LookOutcome {
+        switch run(path, flags: ["\(Self.lookFlag)\(height)x\(width)"] + flags) {
+        case .ended(.lost(let reason)), .ended(.impossible(let reason)): return .impossible(reason)
+        case .ended: return .impossible("the process that ran it ended without an answer")
+        case .answered(let result):
+            guard let look = result.look else {
+                return .impossible(result.problems.first?.reason ?? "the process that ran it had no answer")
+            }
+            return .seen(look)
+        }
+    }
+
+    /// What precedes the height and width of pictures, where the model is to be run on noise.
+    static let lookFlag = "--look="
+
+    /// How the process ended, or what it answered.
+    private enum Ending {
+        case ended(LoadTrial.Outcome)
+        case answered(TrialResult)
+    }
+
+    private func run(_ path: String, flags: [String]) -> Ending {
         // A process without its threads may hang in the engine until its time is up.
-        guard SystemThread.canStart(threads) else { return .impossible(HostResources.threadsUsedUp()) }
+        guard SystemThread.canStart(threads) else { return .ended(.impossible(HostResources.threadsUsedUp())) }
         // More than it has: this process is the one to end it, and says so.
         let seconds = UInt32(clamping: time.components.seconds &* 3 / 2 &+ 10)
         let arguments = ["ocelli", Self.command, path, "\(getpid())", "\(seconds)", "\(memory)"] + flags
@@ -40,44 +73,44 @@ struct ChildTrial: Sendable {
             }
         }
         guard process > 0 else {
-            guard process == -EAGAIN else { return .impossible("cannot start a process (error \(-process))") }
-            return .impossible(HostResources.threadsUsedUp())
+            guard process == -EAGAIN else { return .ended(.impossible("cannot start a process (error \(-process))")) }
+            return .ended(.impossible(HostResources.threadsUsedUp()))
         }
         defer { _ = csys_close(descriptor) }
         let (output, stop) = collect(descriptor, process: process)
         var signal: Int32 = 0, status: Int32 = 0
         guard csys_wait_child(process, &signal, &status) == 0 else {
-            return .impossible("cannot determine how the process ended")
+            return .ended(.impossible("cannot determine how the process ended"))
         }
         switch stop {
         case .late?:
             let seconds = Units.decimal(Double(time.components.seconds), places: 0)
-            return .lost(
-                "the engine was still loading it after \(seconds) s, during its trial in a separate process "
-                    + "(load_trial_timeout)")
+            return .ended(
+                .lost(
+                    "the engine was still loading it after \(seconds) s, during its trial in a separate process "
+                        + "(load_trial_timeout)"))
         case .large?:
-            return .lost(
-                "it needed more than \(Units.bytes(Int(clamping: memory))) of memory during its trial in a separate process, "
-                    + "the limit (load_trial_memory)")
+            return .ended(
+                .lost(
+                    "it needed more than \(Units.bytes(Int(clamping: memory))) of memory during its trial in a separate process, "
+                        + "the limit (load_trial_memory)"))
         case nil: break
         }
         guard signal == 0, let result = TrialResult(output: output) else {
-            return .lost(Self.ending(signal: signal, status: status, output: output))
+            return .ended(.lost(Self.ending(signal: signal, status: status, output: output)))
         }
         if result.hadNoThreads {
             // Where this process could have started them, the stacks did not fit into the trial's memory: the model's problem, since a
             // file that takes the memory before the engine starts its threads must not get past its trial.
             guard SystemThread.canStart(threads + Self.spareThreads) else {
-                return .impossible(HostResources.threadsUsedUp())
+                return .ended(.impossible(HostResources.threadsUsedUp()))
             }
-            return .lost(
-                "the engine's threads did not fit into \(Units.bytes(Int(clamping: memory))) of memory during its trial in a separate "
-                    + "process, the limit (load_trial_memory)")
+            return .ended(
+                .lost(
+                    "the engine's threads did not fit into \(Units.bytes(Int(clamping: memory))) of memory during its trial in a separate "
+                        + "process, the limit (load_trial_memory)"))
         }
-        guard result.problems.isEmpty else {
-            return .refused(result.problems.map { BundleProblem(path: $0.path, reason: $0.reason) })
-        }
-        return .good(compiledAnew: result.compiledAnew)
+        return .answered(result)
     }
 
     /// Why the process was ended.

@@ -15,6 +15,8 @@ struct TrialResult: Codable, Sendable {
     var hadNoThreads = false
     /// What is wrong; empty for a model that works.
     var problems: [Problem] = []
+    /// What the outputs were like, where that was asked.
+    var look: OutputLook?
 
     private static let mark = "ocelli-trial: "
 

@@ -5,12 +5,26 @@ package struct Fact<Value: Sendable & Hashable>: Sendable, Hashable {
     package let source: String
     /// The key there: `image_mean`; or whose default it is.
     package let key: String
+    /// The keys of parts that have one of their own: `rescale_factor` of a normalization.
+    package let partKeys: [FactPart: String]
 
-    package init(_ value: Value, source: String, key: String) {
+    package init(_ value: Value, source: String, key: String, parts: [FactPart: String] = [:]) {
         self.value = value
         self.source = source
         self.key = key
+        partKeys = parts
     }
+
+    /// The key that a part of the value was read from.
+    package func key(of part: FactPart) -> String { partKeys[part] ?? key }
+}
+
+/// A part of a value that sources write under a key of its own.
+package enum FactPart: Sendable, Hashable {
+    /// Of a normalization.
+    case scale, offset, mean, std, secondDivision
+    /// Of a framing: the lengths that pictures are scaled to, the size that is cut out, and where an odd pixel goes.
+    case resize, crop, centering
 }
 
 /// A size in pixels.

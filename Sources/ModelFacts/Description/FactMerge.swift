@@ -21,6 +21,7 @@ extension FactSheet {
         merge(\.iou, other, "IoU threshold") { "\($0)" }
         usualEnding = usualEnding ?? other.usualEnding
         placeholderLabels = placeholderLabels ?? other.placeholderLabels
+        spareLabel = spareLabel ?? other.spareLabel
         inputQuantization = inputQuantization ?? other.inputQuantization
         outputQuantization = outputQuantization ?? other.outputQuantization
         // Descriptions differ without meaning anything by it.

@@ -19,6 +19,8 @@ package struct FactSheet: Sendable, Hashable {
     package var usualEnding: Fact<GraphEnding>?
     /// `LABEL_0`, `LABEL_1`, …: what a configuration has that was made without labels.
     package var placeholderLabels: Fact<[String]>?
+    /// What the source calls the first class, where a model has one more class than the source has labels.
+    package var spareLabel: Fact<String>?
     /// Of the only input and the only output, where these hold integers.
     package var inputQuantization: Fact<TensorQuantization>?, outputQuantization: Fact<TensorQuantization>?
     /// Whether each class has its own probability.

@@ -18,6 +18,7 @@ enum LabelTable {
 
     private static func list(_ elements: [JSONValue]) throws(FactError) -> [String] {
         guard elements.count <= mostLabels else { throw tooMany(elements.count) }
+        if elements.contains(where: { if case .object = $0 { true } else { false } }) { return try entries(elements) }
         var labels: [String] = []
         for (index, element) in elements.enumerated() {
             guard let text = PlainScalar.text(element) else {
@@ -26,6 +27,28 @@ enum LabelTable {
             labels.append(text)
         }
         return labels
+    }
+
+    /// `{"id": 0, "name": "cat"}` each, by their numbers from 0 or 1 on, or in their order where they have none.
+    private static func entries(_ elements: [JSONValue]) throws(FactError) -> [String] {
+        var names: [(number: Int?, name: String)] = []
+        for (index, element) in elements.enumerated() {
+            guard case .object(let members) = element,
+                let name = ["name", "label", "class_name", "display_name", "displayName"].lazy.compactMap({
+                    members[$0].flatMap(PlainScalar.text)
+                }).first
+            else { throw FactError("[\(index)]: expected an object with a \"name\", found \(element.kind)") }
+            let number = ["id", "index", "class_id"].lazy.compactMap { members[$0] }.first.flatMap {
+                FactNode.integer($0, in: 0...mostLabels)
+            }
+            names.append((number, name))
+        }
+        let numbers = names.compactMap(\.number)
+        guard !numbers.isEmpty else { return names.map(\.name) }
+        guard numbers.count == names.count, let least = numbers.min(), least <= 1,
+            Set(numbers) == Set(least..<least + names.count)
+        else { throw FactError("has numbers that are not those from 0 or 1 to the number of names, each once") }
+        return names.sorted { ($0.number ?? 0) < ($1.number ?? 0) }.map(\.name)
     }
 
     private static func tooMany(_ count: Int) -> FactError {

@@ -1,5 +1,5 @@
-/// The nodes of a graph by the tensors that they make: enough to see what an output ends in. ONNX, OpenVINO and TensorFlow have their own names
-/// for the same operators.
+/// The nodes of a graph by the tensors that they make: enough to see what an output ends in. ONNX, OpenVINO, TensorFlow and TensorFlow Lite
+/// have their own names for the same operators.
 struct GraphTrace {
     struct Node {
         var operation = ""
@@ -8,35 +8,66 @@ struct GraphTrace {
     }
 
     var makers: [String: Node] = [:]
+    /// Whether the nodes are a part of a graph: what has no maker there comes from outside, and may be anything.
+    var isOpen = false
 
     /// Operators that change how values are held, not the values.
     private static let transparent: Set<String> = [
-        "Identity", "Cast", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "DequantizeLinear", "QuantizeLinear",
-        "Dropout",
-        "Convert", "Result", "FakeQuantize", "ExpandDims", "StopGradient", "Snapshot", "FakeQuantWithMinMaxVars",
-        "PlaceholderWithDefault",
+        "Identity", "Cast", "CastLike", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "DequantizeLinear",
+        "QuantizeLinear", "Dropout", "Convert", "ConvertLike", "Result", "FakeQuantize", "ExpandDims", "StopGradient",
+        "Snapshot", "FakeQuantWithMinMaxVars", "PlaceholderWithDefault", "EnsureShape", "CheckNumerics",
     ]
 
-    /// Operators after which values can be probabilities as well as anything else.
-    private static let unclear: Set<String> = [
-        "Exp", "Div", "Divide", "RealDiv", "Clip", "Clamp", "ClipByValue", "Sub", "Subtract", "Concat", "ConcatV2",
-        "Where",
-        "Select", "SelectV2", "Pow", "Power", "Sqrt", "Tanh", "HardSigmoid", "ReduceSum", "ReduceMax", "Max", "ArgMax",
-        "TopK",
-        "TopKV2", "NonMaxSuppression", "Loop", "If", "While", "PartitionedCall", "StatefulPartitionedCall",
+    /// Operators whose results are any numbers: what they make are scores that no function has bounded.
+    private static let layers: Set<String> = [
+        "MatMul", "Gemm", "FullyConnected", "Conv", "Conv2D", "Convolution", "GroupConvolution", "ConvTranspose",
+        "ConvolutionBackpropData", "DepthwiseConv2dNative", "BatchMatMul", "BatchMatMulV2", "BatchMatMulV3", "Einsum",
+        "BiasAdd", "_FusedMatMul", "_FusedConv2D", "FusedMatMul", "FusedGemm", "QLinearConv", "QLinearMatMul", "QGemm",
+        "ConvInteger", "MatMulInteger", "BatchNormalization", "BatchNormInference", "FusedBatchNorm",
+        "FusedBatchNormV3", "LayerNormalization", "InstanceNormalization", "GroupNormalization", "MVN",
+        // The logarithms of probabilities: softmax gives the probabilities again.
+        "LogSoftmax",
     ]
 
-    private static let most = 64
+    /// Operators that move, scale and add values: whether the results are scores or probabilities is decided by what they take.
+    private static let linear: Set<String> = [
+        "Add", "AddV2", "AddN", "Sum", "Sub", "Subtract", "Mul", "Multiply", "Div", "Divide", "RealDiv", "Neg",
+        "Negative", "Transpose", "Slice", "StridedSlice", "Gather", "GatherV2", "Split", "SplitV", "VariadicSplit",
+        "Pad", "PadV2", "Tile", "Expand", "Broadcast", "BroadcastTo", "Pack", "Stack", "Unpack",
+        "ReduceMean", "Mean", "ReduceSum", "ReduceMax", "Max", "ReduceLogSumExp", "GlobalAveragePool",
+        "GlobalMaxPool", "AveragePool", "AvgPool", "MaxPool", "AdaptiveAvgPool", "Relu", "Relu6", "ReLU", "LeakyRelu",
+        "PRelu", "PReLU",
+    ]
+
+    /// Operators that take nothing from the graph.
+    private static let sources: Set<String> = [
+        "Const", "Constant", "Parameter", "Placeholder", "ReadVariableOp", "VarHandleOp", "VariableV2", "Shape",
+        "ShapeOf",
+    ]
+
+    private static let most = 64, mostVisited = 512
 
     /// What makes a tensor, the operators passed over that leave values as they are.
     func maker(of tensor: String) -> Node? {
+        makers[beforeTransparent(tensor)].flatMap { Self.transparent.contains($0.operation) ? nil : $0 }
+    }
+
+    /// The tensor that was before the operators that leave values as they are.
+    func beforeTransparent(_ tensor: String) -> String {
         var wanted = tensor
         for _ in 0..<Self.most {
-            guard let node = makers[wanted] else { return nil }
-            guard Self.transparent.contains(node.operation), let first = node.inputs.first else { return node }
+            guard let node = makers[wanted], Self.transparent.contains(node.operation), let first = node.inputs.first
+            else { break }
             wanted = first
         }
-        return nil
+        return wanted
+    }
+
+    /// Whether the maker of a tensor takes nothing but the graph's inputs and constants.
+    func takesSourcesOnly(_ tensor: String) -> Bool {
+        (makers[tensor]?.inputs ?? []).allSatisfy { input in
+            makers[beforeTransparent(input)].map { Self.sources.contains($0.operation) } ?? !isOpen
+        }
     }
 
     /// How an output ends; nil if it is unknown.
@@ -45,14 +76,37 @@ struct GraphTrace {
         switch last.operation {
         case "Softmax", "SoftMax": return .softmax
         case "Sigmoid": return .sigmoid
-        case "Exp": return last.inputs.first.flatMap(maker)?.operation == "LogSoftmax" ? .softmax : nil
+        case "Exp" where last.inputs.first.flatMap(maker)?.operation == "LogSoftmax": return .softmax
         case "Div", "Divide", "RealDiv":
             // Softmax in parts: e to the power of each, divided by the sum of all.
-            guard last.inputs.count == 2, maker(of: last.inputs[0])?.operation == "Exp",
-                let sum = maker(of: last.inputs[1]), ["ReduceSum", "Sum"].contains(sum.operation)
-            else { return nil }
-            return .softmax
-        case let operation: return Self.unclear.contains(operation) ? nil : GraphEnding.none
+            if last.inputs.count == 2, maker(of: last.inputs[0])?.operation == "Exp",
+                let sum = maker(of: last.inputs[1]), ["ReduceSum", "Sum"].contains(sum.operation),
+                sum.inputs.first.flatMap(maker)?.operation == "Exp"
+            {
+                return .softmax
+            }
+        default: break
         }
+        return areScores(last) ? GraphEnding.none : nil
+    }
+
+    /// Whether layers make what a node gives, and nothing after them bounds it: a probability that was scaled, cut or averaged is none.
+    private func areScores(_ last: Node) -> Bool {
+        var left = [last]
+        var visited: Set<String> = []
+        while let node = left.popLast() {
+            if Self.layers.contains(node.operation) || Self.sources.contains(node.operation) { continue }
+            let isTransparent = Self.transparent.contains(node.operation)
+            guard isTransparent || Self.linear.contains(node.operation) else { return false }
+            for input in isTransparent ? node.inputs.prefix(1) : node.inputs[...] where visited.insert(input).inserted {
+                guard visited.count <= Self.mostVisited else { return false }
+                if let maker = makers[input] {
+                    left.append(maker)
+                } else if isOpen {
+                    return false
+                }
+            }
+        }
+        return true
     }
 }

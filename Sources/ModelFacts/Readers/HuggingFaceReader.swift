@@ -104,10 +104,13 @@ private struct PreprocessorReading {
     }
 
     /// Where a value came from that the file leaves out.
-    private var origin: String { defaults.map { "default of \($0.className)" } ?? "" }
+    private var origin: String { defaults.map { "default of \($0.className)" } ?? "transformers' usual default" }
+
+    /// The key of a value, or whose default it is.
+    private func key(_ key: String) -> String { node.has(key) ? node.at(key) : origin }
 
     private func fact<Value>(_ value: Value, _ key: String) -> Fact<Value> {
-        Fact(value, source: node.source, key: node.has(key) ? node.at(key) : origin)
+        Fact(value, source: node.source, key: self.key(key))
     }
 
     private func refuse(_ sheet: inout FactSheet, _ key: String, _ reason: String) {
@@ -127,9 +130,9 @@ private struct PreprocessorReading {
         normalization(&sheet)
         unknownClass(&sheet)
         let flips = node.flag("do_flip_channel_order") ?? node.flag("do_flip_channels") ?? defaults?.flips ?? false
-        let key = node.has("do_flip_channel_order") ? "do_flip_channel_order" : "do_flip_channels"
-        sheet.order = Fact(
-            flips ? .bgr : .rgb, source: node.source, key: node.has(key) ? node.at(key) : "RGB, as all processors")
+        let key = ["do_flip_channel_order", "do_flip_channels"].first(where: node.has)
+        let unsaid = defaults?.flips == true ? origin : "RGB, as all other processors"
+        sheet.order = Fact(flips ? .bgr : .rgb, source: node.source, key: key.map(node.at) ?? unsaid)
         if let divisor = node.number("size_divisor"), divisor > 1 {
             refuse(&sheet, "size_divisor", "\"size_divisor\": a size that depends on the picture is not supported")
         }
@@ -187,24 +190,30 @@ private struct PreprocessorReading {
 
     private func framing(_ sheet: inout FactSheet) {
         let crop = self.crop()
+        let keyOfCrop = key("crop_size")
+        func framed(_ resize: PictureFraming.Resize, _ crop: FactSize?, _ key: String, cropKey: String? = nil) {
+            let cropKey = cropKey ?? keyOfCrop
+            // Where a part is cut out, that says how the picture's shape becomes the input's.
+            let cuts = crop.map { resize != .exact($0) } ?? false
+            sheet.framing = Fact(
+                PictureFraming(resize, crop: crop), source: node.source, key: cuts ? cropKey : key,
+                parts: [.resize: key, .crop: cropKey, .centering: "transformers' center_crop"])
+        }
         if node.flag("do_resize") == false {
             guard let crop else {
                 return refuse(&sheet, "do_resize", "pictures are neither scaled nor cropped: they have any size")
             }
-            sheet.framing = Fact(PictureFraming(.none, crop: crop), source: node.source, key: node.at("do_resize"))
-            return
+            return framed(.none, crop, node.at("do_resize"))
         }
         guard let size = size(&sheet) else { return }
-        let key = node.has("size") ? node.at("size") : origin
-        func framed(_ resize: PictureFraming.Resize, _ crop: FactSize?, _ key: String) {
-            sheet.framing = Fact(PictureFraming(resize, crop: crop), source: node.source, key: key)
-        }
+        let key = self.key("size")
         switch (defaults?.quirk ?? .none, size) {
         case (.convNext, .shortest(let side)):
             guard side < 384 else { return framed(.exact(FactSize(height: side, width: side)), nil, key) }
             guard let share = share(224.0 / 256, &sheet) else { return }
             framed(
-                .shortest(scaled(Double(side) / share)), FactSize(height: side, width: side), "\(key), \(keyOfShare)")
+                .shortest(scaled(Double(side) / share)), FactSize(height: side, width: side), "\(key), \(keyOfShare)",
+                cropKey: key)
         case (.poolFormer, .shortest(let side)):
             guard let share = share(0.9, &sheet) else { return }
             framed(.shortest(scaled(Double(side) / share)), crop, "\(key), \(keyOfShare)")
@@ -352,9 +361,14 @@ private struct PreprocessorReading {
             form.std = std
             form.dividesTwice = again && normalizes
         }
-        let key =
-            node.has("image_mean")
-            ? node.at("image_mean") : node.has("rescale_factor") ? node.at("rescale_factor") : origin
-        sheet.normalization = Fact(form, source: node.source, key: key)
+        // A mean of 0 and a deviation of 1 stand for no normalization: what says so is another key, or the class.
+        let unsaid = knows && node.has("do_normalize") ? node.at("do_normalize") : origin
+        sheet.normalization = Fact(
+            form, source: node.source, key: normalizes ? key("image_mean") : unsaid,
+            parts: [
+                .scale: rescales ? key("rescale_factor") : node.at("do_rescale"), .offset: key("rescale_offset"),
+                .mean: normalizes ? key("image_mean") : unsaid,
+                .std: normalizes || again ? key("image_std") : unsaid, .secondDivision: key("include_top"),
+            ])
     }
 }

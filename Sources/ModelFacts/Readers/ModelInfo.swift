@@ -32,6 +32,9 @@ struct ModelInfo {
             sheet.task = task.map { fact($0, "model_type") } ?? (head == .other ? fact(written, "model_type") : nil)
             sheet.head = head.map { fact($0, "model_type") }
         }
+        if type == "classification" {
+            sheet.spareLabel = Fact("other", source: source, key: "Model API's \"other\" first")
+        }
         for (key, reason) in [
             ("embedded_processing", "the file prepares pictures of any size itself, which is not supported"),
             ("hierarchical", "hierarchical classes are not supported"),
@@ -90,8 +93,13 @@ struct ModelInfo {
             form.mean.reverse()
             form.std.reverse()
         }
-        let key = info["scale_values"] == nil && info["mean_values"] != nil ? "mean_values" : "scale_values"
-        sheet.normalization = fact(form, key)
+        func key(_ key: String) -> String { info[key] == nil ? "Model API's default" : key }
+        sheet.normalization = Fact(
+            form, source: source, key: key("scale_values"),
+            parts: [
+                .scale: "Model API's levels from 0 to 255, of which mean and std are parts", .mean: key("mean_values"),
+                .std: key("scale_values"),
+            ])
     }
 
     // MARK: Values

@@ -3,7 +3,7 @@ package enum ONNXReader {
     // Field numbers of ModelProto, GraphProto, NodeProto, StringStringEntryProto and ValueInfoProto.
     private static let modelGraph = 7, modelProperties = 14
     private static let graphNode = 1, graphOutput = 12
-    private static let nodeInput = 1, nodeOutput = 2, nodeOperator = 4
+    private static let nodeInput = 1, nodeOutput = 2, nodeOperator = 4, nodeDomain = 7
     private static let mostNodes = 200_000, mostProperties = 1_000
 
     package static func read(_ source: ByteSource, name: String) -> FactSheet {
@@ -114,6 +114,7 @@ package enum ONNXReader {
     ) throws(FactError) -> (GraphTrace.Node, outputs: [String]) {
         var node = GraphTrace.Node()
         var outputs: [String] = []
+        var domain = ""
         var walk = ProtobufWalk(range)
         while let field = try walk.next(&source) {
             guard case .bytes(let part) = field.value, part.count <= 65_536 else { continue }
@@ -121,9 +122,12 @@ package enum ONNXReader {
             case nodeInput: if node.inputs.count < 1_024 { node.inputs.append(try text(part, &source)) }
             case nodeOutput: if outputs.count < 1_024 { outputs.append(try text(part, &source)) }
             case nodeOperator: node.operation = try text(part, &source)
+            case nodeDomain: domain = try text(part, &source)
             default: break
             }
         }
+        // An operator of another domain, or a function of the file, is another one, whatever its name.
+        if !["", "ai.onnx", "com.microsoft"].contains(domain) { node.operation = "\(domain).\(node.operation)" }
         return (node, outputs)
     }
 }

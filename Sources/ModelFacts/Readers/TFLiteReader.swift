@@ -98,48 +98,46 @@ package enum TFLiteReader {
         return TensorQuantization(scale: Double(scales[0]), zeroPoint: Int(zero))
     }
 
-    private static let softmax = 25, logistic = 14
-    /// Operators that change how values are held, not the values: DEQUANTIZE, RESHAPE, QUANTIZE, SQUEEZE, CAST.
-    private static let transparent: Set<Int> = [6, 22, 114, 43, 53]
-    /// Operators after which values can be probabilities as well as anything else: CONCATENATION, DIV, SUB, EXP, TANH, CUSTOM, ARG_MAX,
-    /// TOPK_V2, SUM, MAXIMUM, MINIMUM.
-    private static let unclear: Set<Int> = [2, 42, 41, 47, 28, 32, 56, 48, 74, 55, 57]
+    /// BuiltinOperator of schema.fbs, by the names that ``GraphTrace`` knows.
+    private static let operators: [Int: String] = [
+        0: "Add", 1: "AveragePool", 2: "Concat", 3: "Conv", 4: "Conv", 6: "DequantizeLinear", 9: "FullyConnected",
+        14: "Sigmoid", 17: "MaxPool", 18: "Mul", 19: "Relu", 21: "Relu6", 22: "Reshape", 25: "Softmax", 34: "Pad",
+        36: "Gather", 39: "Transpose", 40: "Mean", 41: "Sub", 42: "Div", 43: "Squeeze", 45: "StridedSlice", 47: "Exp",
+        49: "Split", 50: "LogSoftmax", 53: "Cast", 54: "PRelu", 59: "Neg", 60: "PadV2", 65: "Slice",
+        67: "ConvTranspose",
+        69: "Tile", 70: "ExpandDims", 74: "ReduceSum", 82: "ReduceMax", 83: "Pack", 88: "Unpack", 98: "LeakyRelu",
+        102: "SplitV", 106: "AddN", 114: "QuantizeLinear", 126: "BatchMatMul", 130: "BroadcastTo",
+    ]
+    /// The last operators of a file are enough to see what it ends in.
+    private static let mostOperators = 512
 
     private static func endings(
         _ model: inout FlatBuffer, _ root: FlatBuffer.Table
     ) throws(FactError) -> [(String, GraphEnding)] {
         guard let graph = try model.element(root, 2, 0) else { return [] }
+        var trace = GraphTrace()
+        let count = try model.count(graph, 3)
+        for index in stride(from: count - 1, through: max(0, count - mostOperators), by: -1) {
+            guard let node = try model.element(graph, 3, index),
+                let code = try model.element(root, 1, Int(try model.number(node, 0, UInt32.self) ?? 0))
+            else { continue }
+            // Codes past 127 have a field of their own.
+            let old = Int(try model.number(code, 0, Int8.self) ?? 0)
+            let kind = max(old, Int(try model.number(code, 3, Int32.self) ?? 0))
+            let maker = GraphTrace.Node(
+                operation: operators[kind] ?? "operator \(kind)",
+                inputs: (try model.integers(node, 1) ?? []).prefix(64).map { "\($0)" })
+            for output in (try model.integers(node, 2) ?? []).prefix(64) { trace.makers["\(output)"] = maker }
+        }
+        // Without its first operators it is a part of a graph.
+        trace.isOpen = count > mostOperators
         var endings: [(String, GraphEnding)] = []
         for output in (try model.integers(graph, 2) ?? []).prefix(16) {
             guard let tensor = try model.element(graph, 0, output) else { continue }
             let name = try model.text(tensor, 3) ?? ""
-            if let ending = try ending(of: output, &model, root, graph) { endings.append((name, ending)) }
+            if let ending = trace.ending(of: "\(output)") { endings.append((name, ending)) }
         }
         return endings
-    }
-
-    private static func ending(
-        of output: Int, _ model: inout FlatBuffer, _ root: FlatBuffer.Table, _ graph: FlatBuffer.Table
-    ) throws(FactError) -> GraphEnding? {
-        var wanted = output
-        let count = try model.count(graph, 3)
-        for index in stride(from: count - 1, through: max(0, count - 200), by: -1) {
-            guard let node = try model.element(graph, 3, index), (try model.integers(node, 2) ?? []).contains(wanted)
-            else { continue }
-            guard let code = try model.element(root, 1, Int(try model.number(node, 0, UInt32.self) ?? 0)) else {
-                return nil
-            }
-            // Codes past 127 have their own field.
-            let old = Int(try model.number(code, 0, Int8.self) ?? 0)
-            let kind = max(old, Int(try model.number(code, 3, Int32.self) ?? 0))
-            if kind == softmax { return .softmax }
-            if kind == logistic { return .sigmoid }
-            guard transparent.contains(kind), let first = (try model.integers(node, 1) ?? []).first else {
-                return unclear.contains(kind) ? nil : GraphEnding.none
-            }
-            wanted = first
-        }
-        return nil
     }
 }
 
@@ -204,7 +202,12 @@ private struct MetadataReading {
             form.rescale = 1
             form.mean = mean
             form.std = std
-            sheet.normalization = fact(form, "NormalizationOptions")
+            sheet.normalization = Fact(
+                form, source: source, key: "NormalizationOptions",
+                parts: [
+                    .scale: "NormalizationOptions, which are of levels from 0 to 255",
+                    .mean: "NormalizationOptions.mean", .std: "NormalizationOptions.std",
+                ])
         }
         // The metadata has no word for it; its own reader, the Task Library, scales the picture to the input's size.
         sheet.framing = fact(PictureFraming(.stretch), "the Task Library's convention")

@@ -244,16 +244,19 @@ package enum TensorFlowReader {
         mutating func ending(of tensor: String, _ source: inout ByteSource) throws(FactError) -> GraphEnding? {
             var wanted = tensor
             var scope = nodes
+            var isOpen = false
             // Calls within calls, as many as Keras' nested models have; a function that calls itself ends here, too.
             for _ in 0..<32 {
+                var trace = GraphTrace()
+                trace.isOpen = isOpen
+                for (name, node) in scope {
+                    trace.makers[name] = GraphTrace.Node(
+                        operation: node.operation, inputs: node.inputs.map { Self.node(of: $0) })
+                }
                 guard let (name, place) = Self.call(from: wanted, in: scope), let called = scope[name]?.function else {
-                    var trace = GraphTrace()
-                    for (name, node) in scope {
-                        trace.makers[name] = GraphTrace.Node(
-                            operation: node.operation, inputs: node.inputs.map { Self.node(of: $0) })
-                    }
                     return trace.ending(of: Self.node(of: wanted))
                 }
+                isOpen = !trace.takesSourcesOnly(name)
                 guard let function = try function(called, &source), function.outputs.indices.contains(place),
                     let result = function.results[function.outputs[place]]
                 else { return nil }

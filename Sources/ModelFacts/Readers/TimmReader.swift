@@ -4,7 +4,7 @@ internal import JSON
 package enum TimmReader {
     /// What is left out has the values of timm's own `resolve_data_config`.
     private static let imageNetMean = [0.485, 0.456, 0.406], imageNetDeviation = [0.229, 0.224, 0.225]
-    private static let usualShare = 0.875
+    private static let usualShare = 0.875, usualSize = FactSize(height: 224, width: 224)
 
     /// - Parameter input: the size that the model file takes, where it is known: it decides between the two configured sizes.
     package static func config(_ text: [UInt8], input: FactSize? = nil, source: String = "config.json") -> FactSheet {
@@ -52,10 +52,12 @@ package enum TimmReader {
         func fact<Value>(_ value: Value, _ key: String) -> Fact<Value> {
             Fact(value, source: node.source, key: node.has(key) ? node.at(key) : "timm's default")
         }
-        let usual = tensorSize(node, "input_size"), test = tensorSize(node, "test_input_size")
+        let unsaid = node.has("input_size") ? nil : usualSize
+        let usual = tensorSize(node, "input_size") ?? unsaid, test = tensorSize(node, "test_input_size")
         let isTest = test != nil && input != nil && input == test && input != usual
         guard let size = isTest ? test : usual else { return }
-        sheet.inputSize = fact(size, isTest ? "test_input_size" : "input_size")
+        let sizeKey = isTest ? "test_input_size" : "input_size"
+        sheet.inputSize = fact(size, sizeKey)
         let shareKey = isTest && node.has("test_crop_pct") ? "test_crop_pct" : "crop_pct"
         let share = node.number(shareKey) ?? usualShare
         guard share > 0, share <= 1 else {
@@ -64,25 +66,38 @@ package enum TimmReader {
         func scaled(_ side: Int) -> Int { min(16_384, Int((Double(side) / share).rounded(.down))) }
         let mean = node.numbers("mean") ?? imageNetMean
         let both = FactSize(height: scaled(size.height), width: scaled(size.width))
+        func key(_ key: String) -> String { node.has(key) ? node.at(key) : "timm's default" }
+        func framed(_ resize: PictureFraming.Resize) {
+            sheet.framing = Fact(
+                PictureFraming(resize, crop: size, floors: false), source: node.source, key: key("crop_mode"),
+                parts: [
+                    .resize: "\(key(sizeKey)), \(node.has(shareKey) ? node.at(shareKey) : "timm's default crop_pct")",
+                    .crop: key(sizeKey), .centering: "torchvision's center_crop",
+                ])
+        }
         switch node.text("crop_mode") ?? "center" {
-        case "squash": sheet.framing = fact(PictureFraming(.exact(both), crop: size, floors: false), "crop_mode")
+        case "squash": framed(.exact(both))
         case "border":
             // Where the picture is scaled to more than the input's size, its border is cut off again.
-            sheet.framing = fact(PictureFraming(.contain(both), crop: size, floors: false), "crop_mode")
+            framed(.contain(both))
             sheet.fill = fact(mean.map { Int((max(0, min(1, $0)) * 255).rounded(.toNearestOrEven)) }, "mean")
         case "center":
             guard both.height == both.width else {
                 // timm scales these bilinearly, whatever "interpolation" says.
-                sheet.framing = fact(PictureFraming(.cover(both), crop: size, floors: false), shareKey)
+                framed(.cover(both))
                 sheet.filter = Fact(.bilinear, source: node.source, key: "timm's ResizeKeepRatio")
                 break
             }
-            sheet.framing = fact(PictureFraming(.shortest(both.height), crop: size, floors: false), shareKey)
+            framed(.shortest(both.height))
         case let mode:
             node.note("crop_mode", "expected \"center\", \"squash\" or \"border\", found \"\(mode)\"")
         }
-        if node.has("crop_border_pixels") {
-            sheet.unsupported.append(fact("\"crop_border_pixels\" is not supported", "crop_border_pixels"))
+        // timm itself takes it from the command line only, and passes over it here: whoever wrote it meant it to be done.
+        if let border = node.integer("crop_border_pixels", in: 0...FactSize.sides.upperBound), border > 0 {
+            sheet.unsupported.append(
+                fact(
+                    "\"crop_border_pixels\" \(border): cutting the border off before scaling is not supported",
+                    "crop_border_pixels"))
         }
         let name = node.text("interpolation") ?? "bicubic"
         if sheet.filter != nil {
@@ -100,7 +115,9 @@ package enum TimmReader {
         guard form.std.allSatisfy({ $0 > 0 }) else {
             return node.note("std", "expected numbers greater than 0, found \(form.std)")
         }
-        sheet.normalization = fact(form, "mean")
+        sheet.normalization = Fact(
+            form, source: node.source, key: key("mean"),
+            parts: [.scale: "timm's ToTensor", .mean: key("mean"), .std: key("std")])
         sheet.order = Fact(.rgb, source: node.source, key: "RGB, as all of timm's")
     }
 

@@ -106,9 +106,11 @@ package enum UltralyticsReader {
             let side = size.map { min($0.height, $0.width) }
             sheet.framing = Fact(
                 side.map { PictureFraming(.shortest($0), crop: size) } ?? PictureFraming(.largest), source: source,
-                key: "task")
+                key: "task", parts: [.resize: "imgsz", .crop: "imgsz", .centering: convention])
         } else {
-            sheet.framing = Fact(PictureFraming(.letterbox(size, topLeft: false)), source: source, key: "task")
+            sheet.framing = Fact(
+                PictureFraming(.letterbox(size, topLeft: false)), source: source, key: "task",
+                parts: [.resize: "imgsz", .centering: convention])
             sheet.fill = Fact([114], source: source, key: convention)
         }
         sheet.filter = Fact(.bilinear, source: source, key: convention)
@@ -137,7 +139,9 @@ package enum UltralyticsReader {
             return sheet
         }
         pictures(task: "detect", size: nil, &sheet, head.source)
-        sheet.framing = sheet.framing.map { Fact($0.value, source: $0.source, key: "the output's shape") }
+        sheet.framing = sheet.framing.map {
+            Fact($0.value, source: $0.source, key: "the output's shape", parts: [.centering: "Ultralytics' convention"])
+        }
         return sheet
     }
 }

@@ -6,8 +6,9 @@ enum JSONTree {
     private static let mostValues = 1_000_000
 
     static func read(_ text: [UInt8]) throws(FactError) -> JSONValue {
+        let mark = ByteOrderMark.length(in: text)
         let result = text.withUnsafeBytes { bytes -> Result<JSONValue, JSONError> in
-            var scanner = JSONScanner(bytes, subject: "it")
+            var scanner = JSONScanner(UnsafeRawBufferPointer(rebasing: bytes[mark...]), subject: "it")
             var left = mostValues
             do throws(JSONError) {
                 let value = try Self.value(&scanner, depth: 0, &left)
@@ -71,4 +72,10 @@ enum JSONTree {
             return .object(members)
         }
     }
+}
+
+/// The mark that editors of Windows put before UTF-8 text.
+enum ByteOrderMark {
+    /// Its bytes at the start of a text: 3, or 0 without one.
+    static func length(in text: [UInt8]) -> Int { text.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0 }
 }

@@ -32,7 +32,9 @@ struct YAMLSubset {
     private static func lines(_ bytes: [UInt8]) throws(FactError) -> [Line] {
         var lines: [Line] = []
         var number = 0
-        for raw in bytes.split(separator: 0x0A, omittingEmptySubsequences: false) {
+        for raw in bytes.dropFirst(ByteOrderMark.length(in: bytes)).split(
+            separator: 0x0A, omittingEmptySubsequences: false)
+        {
             number += 1
             let indent = raw.prefix { $0 == 0x20 }.count
             var text = raw.dropFirst(indent)

@@ -1,6 +1,6 @@
 internal import FoundationEssentials
 internal import Inference
-internal import InferenceService
+package import InferenceService
 internal import JSON
 
 /// Writes a first `model.json`: what the model file and what ships beside it say is filled in, each line with its source as a comment;
@@ -20,15 +20,27 @@ package struct BundleDraft {
     private let loose: String?
 
     /// Reads the model file, or a folder as it was downloaded. Blocks.
-    package init(modelFile: String) throws {
+    /// - Parameter look: runs a model whose file does not tell probabilities from logits, for pictures of a height and width; nil runs none.
+    package init(
+        modelFile: String, look: ((_ path: String, _ height: Int, _ width: Int) -> LookOutcome)? = nil
+    ) throws {
         var path = modelFile
         while path.count > 1, path.hasSuffix("/") { path.removeLast() }
         try Self.checkIsModel(path, as: modelFile)
-        let facts: BundleDerivation
+        var facts: BundleDerivation
         do throws(InferenceError) {
             facts = try BundleDerivation(path: path)
         } catch {
             throw StartupError("\(modelFile): \(error.message)")
+        }
+        var failure: [String] = []
+        if facts.needsLook, let look {
+            let size = facts.pictureSize ?? (224, 224)
+            switch look(facts.modelPath, size.height, size.width) {
+            case .seen(let values): facts.take(values)
+            case .impossible(let reason):
+                failure = ["activation: nothing in the file says it, and a warm-up was not possible: \(reason)"]
+            }
         }
         folder = facts.folder
         loose = ModelBundle.isDownloadedFolder(path) ? nil : path.split(separator: "/").last.map(String.init)
@@ -84,7 +96,7 @@ package struct BundleDraft {
         }
         decisions =
             (open.isEmpty ? [] : ["\(open.map(\.0).joined(separator: ", ")): what the model is, and whose"]) + notes
-        remarks = facts.provenance.remarks
+        remarks = facts.provenance.remarks + failure
     }
 
     /// Refuses files that are not model files by their name, before the engine's readers say so in their own words.

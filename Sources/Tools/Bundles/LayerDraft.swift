@@ -19,11 +19,20 @@ struct LayerDraft {
     /// Otherwise the draft is JSON without comments, which other readers take too.
     private var namesSources: Bool {
         let file = facts.file.split(separator: "/").last.map(String.init) ?? ""
-        return facts.provenance.lines.contains { $0.source != file && $0.source != facts.labelFile }
+        // What only runs could tell is worth a comment, too.
+        return facts.provenance.lines.contains {
+            $0.source != file && $0.source != facts.labelFile || $0.name == "activation" && facts.wasRun
+        }
     }
 
-    private func comment(_ line: ModelProvenance.Line) -> String? {
-        namesSources ? "from \(line.source): \(line.key)" : nil
+    private func comment(_ line: ModelProvenance.Line) -> String? { comment([line]) }
+
+    /// Of a value in several parts: each key once.
+    private func comment(_ lines: [ModelProvenance.Line]) -> String? {
+        guard namesSources, let first = lines.first else { return nil }
+        var keys: [String] = []
+        for line in lines where !keys.contains(line.key) { keys.append(line.key) }
+        return "from \(first.source): \(keys.joined(separator: ", "))"
     }
 
     /// The key with its value and source, if a source says it.
@@ -31,21 +40,23 @@ struct LayerDraft {
         line(name).map { Member(key: key ?? name, value: $0.value, comment: comment($0)) }
     }
 
-    private static func object(_ members: [Member]) -> String {
-        let lines = members.enumerated().map { index, member in
+    /// - Parameter remark: a comment of its own, on what needs no member.
+    private static func object(_ members: [Member], remark: String? = nil) -> String {
+        var lines = members.enumerated().map { index, member in
             "      \"\(member.key)\": \(member.value)\(index < members.count - 1 ? "," : "")"
                 + (member.comment.map { "  // \($0.filter { !$0.isNewline })" } ?? "")
         }
+        if let remark { lines.append("      // \(remark.filter { !$0.isNewline })") }
         return "    {\n" + lines.joined(separator: "\n") + "\n    }"
     }
 
     /// Adds what is open to a layer, and to the list of all.
-    private static func finish(_ members: [Member], _ path: String, _ open: [String], _ notes: inout [String]) -> String
-    {
+    private static func finish(
+        _ members: [Member], _ path: String, _ open: [String], _ notes: inout [String], remark: String? = nil
+    ) -> String {
         notes += open.map { "\(path).\($0)" }
-        return object(
-            open.isEmpty
-                ? members : members + [Member(key: "$decide", value: DraftText.quoted(open.joined(separator: "; ")))])
+        let mark = open.isEmpty ? [] : [Member(key: "$decide", value: DraftText.quoted(open.joined(separator: "; ")))]
+        return object(members + mark, remark: remark)
     }
 
     /// A picture has one or three channels on its first or last axis, and two more axes that are larger.
@@ -130,9 +141,9 @@ struct LayerDraft {
         let parts = ["scale", "offset", "mean", "std", "divide_by_std_twice"].compactMap { key in
             line("normalize.\(key)").map { (key, $0) }
         }
-        if let first = parts.first(where: { $0.0 == "mean" })?.1 {
+        if parts.contains(where: { $0.0 == "mean" }) {
             let body = parts.map { "\"\($0.0)\": \($0.1.value)" }.joined(separator: ", ")
-            members.append(Member(key: "normalize", value: "{ \(body) }", comment: comment(first)))
+            members.append(Member(key: "normalize", value: "{ \(body) }", comment: comment(parts.map(\.1))))
         } else if port.elementType.isFloatingPoint {
             members.append(Member(key: "normalize", value: "{ \"standard\": \"[0,1]\" }"))
             open.append(
@@ -203,13 +214,16 @@ struct LayerDraft {
                 [1000: " (\"imagenet-1k\" for ImageNet's)", 1001: " (\"imagenet-1001\" for ImageNet's)"][classes] ?? ""
             open.append("labels: the name of a file with \(classes) lines\(known), if these are classes")
         }
+        var remark: String?
         if isLabelled, let activation = line("activation") {
-            // What ends in Softmax or Sigmoid needs no activation: that is the default.
-            if activation.value != "null" {
+            // Probabilities need no activation: that is the default.
+            if activation.value == "null" {
+                remark = comment(activation).map { "no activation: \($0)" }
+            } else {
                 members.append(Member(key: "activation", value: activation.value, comment: comment(activation)))
             }
-        } else if port.elementType.isFloatingPoint {
-            open.append("activation: softmax (or sigmoid), if the file gives logits")
+        } else if let sentence = activation(port, index) {
+            open.append(sentence)
         }
         if isLabelled, let scale = line("dequantize.scale"), let bias = line("dequantize.bias") {
             members.append(
@@ -221,6 +235,20 @@ struct LayerDraft {
             members.append(Member(key: "dequantize", value: "{ \(scores) }"))
             open.append("dequantize: the scale and zero point of the model's output")
         }
-        return Self.finish(members, path, open, &notes)
+        return Self.finish(members, path, open, &notes, remark: remark)
+    }
+
+    /// What is to be decided about the activation of an output that has no labels, or does not tell; nil where nothing is.
+    private func activation(_ port: TensorPort, _ index: Int) -> String? {
+        guard let scores = facts.scores, facts.scoredOutput == index else {
+            return port.elementType.isFloatingPoint ? "activation: softmax (or sigmoid), if the file gives logits" : nil
+        }
+        switch scores.kind {
+        case .probabilities: return nil
+        case .logits:
+            return
+                "activation: softmax (or sigmoid, where several classes may be right), if these are classes: the file gives logits (\(scores.words))"
+        case .unclear: return "activation: softmax (or sigmoid), if the file gives logits (\(scores.words))"
+        }
     }
 }

@@ -16,6 +16,28 @@ package enum BundleComparison {
         package init() {}
     }
 
+    private struct Miss {
+        let line: String
+        /// By how much the model preferred its own answer.
+        let margin: Float
+    }
+
+    private static let mostMisses = 10, largestTensor = 256 << 20
+
+    /// What is counted on the way.
+    private struct Tally {
+        var correct = 0, failed = 0, tensors = 0, wrongTensors = 0
+        var misses: [Miss] = []
+        /// The largest difference of a probability, with the line and the class.
+        var drift: (line: Int, label: String, difference: Double) = (0, "", -1)
+
+        mutating func add(_ miss: Miss) {
+            misses.append(miss)
+            misses.sort { $0.margin > $1.margin }
+            if misses.count > mostMisses { misses.removeLast() }
+        }
+    }
+
     /// Runs the file's pictures through the bundle and writes what agrees and what does not.
     /// - Returns: whether enough of it agrees; without a threshold, whether everything could be compared.
     package static func run(
@@ -31,135 +53,158 @@ package enum BundleComparison {
         progress("loading the model...")
         let plan = ServicePlan(settings: settings, environment: ProcessInfo.processInfo.environment)
         let model = try await ModelAtPath.load(request.bundle, plan.modelConfiguration)
-        guard let labels = model.description.classificationOutput?.labels, model.description.imageInput != nil else {
+        guard model.description.imageInput != nil else {
+            throw StartupError("\(request.bundle) does not take pictures\(model.reasonForTensors)")
+        }
+        // Tensors can be compared where there are no labels yet.
+        let labels = model.description.classificationOutput?.labels ?? []
+        guard !labels.isEmpty || rows.allSatisfy({ $0.expected == nil }) else {
             throw StartupError("\(request.bundle) is not an image classifier\(model.reasonForTensors)")
         }
-        let comparison = RowComparison(file: request.file, model: model, labels: labels, most: settings.maxBody)
+        let classes = Dictionary(grouping: labels.indices, by: { labels[$0] })
+        let folder = request.file.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(
+            separator: "/")
+        func path(_ name: String) -> String {
+            name.hasPrefix("/") || folder.isEmpty && !request.file.hasPrefix("/") ? name : folder + "/" + name
+        }
         var tally = Tally()
         for (number, row) in rows.enumerated() {
             progress("\(number + 1) of \(rows.count): \(row.picture)")
+            let place = "\(request.file):\(row.line): \(row.picture)"
+            var wanted: [Int] = []
+            switch row.expected {
+            case .index(let index)?:
+                guard labels.indices.contains(index) else {
+                    tally.failed += 1
+                    complain("\(place): there is no class \(index): the model has \(labels.count)")
+                    continue
+                }
+                wanted = [index]
+            case .label(let label)?:
+                wanted = classes[label] ?? Int(label).map { labels.indices.contains($0) ? [$0] : [] } ?? []
+                guard !wanted.isEmpty else {
+                    tally.failed += 1
+                    complain("\(place): \"\(label)\" is not one of the \(labels.count) labels")
+                    continue
+                }
+            case nil: break
+            }
             do {
-                try await comparison.compare(row, &tally, output: output)
+                let bytes = try InputFile.read(path(row.picture), most: settings.maxBody)
+                var isGood = true
+                if let tensor = row.tensor {
+                    tally.tensors += 1
+                    if let words = try difference(bytes, model, tensor: path(tensor), name: tensor) {
+                        tally.wrongTensors += 1
+                        isGood = false
+                        output("\(place): the tensor differs: \(words)")
+                    }
+                }
+                if row.expected != nil {
+                    try await compare(bytes, row, wanted, labels, place, model, &tally)
+                } else {
+                    if isGood { tally.correct += 1 }
+                }
             } catch {
                 tally.failed += 1
-                let reason = (error as? InferenceError)?.message ?? (error as? StartupError)?.description ?? "\(error)"
-                complain("\(comparison.place(of: row)): \(reason)")
+                complain(
+                    "\(place): \((error as? InferenceError)?.message ?? (error as? StartupError)?.description ?? "\(error)")"
+                )
             }
         }
         progress("")
-        tally.write(rows: rows.count, output)
-        // A picture that failed does not agree; without a threshold only those that could not be compared are a failure.
-        let share = Double(tally.correct) / Double(rows.count)
-        return request.atLeast.map { share >= $0 } ?? (tally.failed == 0)
+        return report(tally, rows: rows.count, atLeast: request.atLeast, output)
     }
 
-    /// What the rows gave.
-    private struct Tally {
-        struct Miss {
-            let line: String
-            /// By how much the model preferred its own answer.
-            let margin: Float
-        }
-        static let mostMisses = 10
-
-        var correct = 0, failed = 0, tensors = 0, wrongTensors = 0
-        var drift: (line: Int, difference: Double) = (0, 0)
-        private var misses: [Miss] = []
-
-        mutating func add(_ miss: Miss) {
-            misses.append(miss)
-            misses.sort { $0.margin > $1.margin }
-            if misses.count > Self.mostMisses { misses.removeLast() }
-        }
-
-        func write(rows: Int, _ output: (String) -> Void) {
-            let share = TensorComparison.rounded(Double(correct) / Double(rows) * 100)
-            output("\(correct) of \(rows) agree (\(share)%)" + (failed > 0 ? ", \(failed) failed" : ""))
-            if tensors > 0 {
-                output("\(tensors - wrongTensors) of \(tensors) tensors are the same, to a level of 255")
-            }
-            if drift.line > 0 {
-                let difference = TensorComparison.rounded(drift.difference)
-                output("largest difference of a confidence: \(difference) (line \(drift.line))")
-            }
-            if !misses.isEmpty { output("the worst:") }
-            for miss in misses { output("  \(miss.line)") }
-        }
-    }
-
-    /// Compares one row after the other.
-    private struct RowComparison {
-        let file: String
-        let model: Model
-        let labels: [String]
-        /// Bytes of a picture.
-        let most: Int
-        private let indices: [String: Int]
-        private let folder: String
-
-        init(file: String, model: Model, labels: [String], most: Int) {
-            (self.file, self.model, self.labels, self.most) = (file, model, labels, most)
-            indices = Dictionary(labels.enumerated().map { ($1, $0) }, uniquingKeysWith: { first, _ in first })
-            folder = file.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(separator: "/")
-        }
-
-        func place(of row: ExpectationFile.Row) -> String { "\(file):\(row.line): \(row.picture)" }
-
-        /// - Throws: what keeps the row from being compared.
-        func compare(_ row: ExpectationFile.Row, _ tally: inout Tally, output: (String) -> Void) async throws {
-            let wanted =
-                indices[row.expected] ?? Int(row.expected).flatMap { labels.indices.contains($0) ? $0 : nil }
-            guard let wanted else { throw StartupError("\"\(row.expected)\" is not one of the \(labels.count) labels") }
-            let bytes = try InputFile.read(path(row.picture), most: most)
-            if let tensor = row.tensor {
-                tally.tensors += 1
-                let finding = try compare(bytes, with: tensor)
-                let (mean, largest) = (
-                    TensorComparison.rounded(finding.mean), TensorComparison.rounded(finding.largest)
-                )
-                if let difference = finding.difference {
-                    tally.wrongTensors += 1
-                    output(
-                        "\(place(of: row)): the tensor differs: mean difference \(mean), largest \(largest) of 255 levels; \(difference)"
-                    )
-                }
-            }
-            let all = try await model.classification(of: EncodedImage(bytes), top: labels.count).classifications
-            guard let first = all.first, let expected = all.first(where: { $0.index == wanted }) else { return }
-            if let confidence = row.confidence {
-                let difference = abs(Double(expected.confidence) - confidence)
-                if difference > tally.drift.difference { tally.drift = (row.line, difference) }
-            }
-            guard first.index != wanted else {
-                tally.correct += 1
-                return
-            }
-            func named(_ one: Classification) -> String {
-                "\"\(one.label)\" (\(TensorComparison.rounded(Double(one.confidence))))"
-            }
-            tally.add(
-                Tally.Miss(
-                    line: "\(place(of: row)): expected \(named(expected)), found \(named(first))",
-                    margin: first.confidence - expected.confidence))
-        }
-
-        private func compare(_ bytes: [UInt8], with tensor: String) throws -> TensorComparison.Finding {
-            do throws(StartupError) {
-                let made: PreprocessedImage
-                do throws(InferenceError) {
-                    made = try model.preprocess(EncodedImage(bytes))
-                } catch {
-                    throw StartupError(error.message)
-                }
-                return try TensorComparison.run(bytes, made: made, npy: try NPYFile(path: path(tensor)))
+    /// How a picture's tensor differs from what the original made; nil where it does not.
+    private static func difference(
+        _ bytes: [UInt8], _ model: Model, tensor: String, name: String
+    ) throws(StartupError) -> String? {
+        let finding: TensorComparison.Finding
+        do throws(StartupError) {
+            let made: PreprocessedImage
+            do throws(InferenceError) {
+                made = try model.preprocess(EncodedImage(bytes))
             } catch {
-                throw StartupError("\(tensor) \(error.description)")
+                throw StartupError(error.message)
             }
+            switch NPYReader.floats(try InputFile.read(tensor, most: largestTensor)) {
+            case .success(let npy): finding = try TensorComparison.run(bytes, made: made, npy: npy)
+            case .failure(let problem): throw StartupError(problem.reason)
+            }
+        } catch {
+            throw StartupError("\(name) \(error.description)")
         }
+        return finding.difference.map {
+            "mean difference \(TensorComparison.rounded(finding.mean)), largest \(TensorComparison.rounded(finding.largest)) of 255 levels; \($0)"
+        }
+    }
 
-        /// Paths are relative to the file that names them.
-        private func path(_ name: String) -> String {
-            name.hasPrefix("/") || folder.isEmpty && !file.hasPrefix("/") ? name : folder + "/" + name
+    /// Compares the classes of one picture.
+    private static func compare(
+        _ bytes: [UInt8], _ row: ExpectationFile.Row, _ wanted: [Int], _ labels: [String], _ place: String,
+        _ model: Model, _ tally: inout Tally
+    ) async throws {
+        let all = try await model.classification(
+            of: EncodedImage(bytes), top: labels.count, threshold: -.greatestFiniteMagnitude
+        ).classifications
+        guard let first = all.first, let expected = all.first(where: { wanted.contains($0.index) }) else {
+            throw StartupError("the model gave no numbers for it")
         }
+        let originals: [(index: Int, confidence: Double)]
+        switch row.probabilities {
+        case .expected(let confidence)?: originals = [(expected.index, confidence)]
+        case .all(let list)?:
+            guard list.count == labels.count else {
+                throw StartupError("has \(list.count) probabilities, the model has \(labels.count) classes")
+            }
+            originals = list.enumerated().map { ($0, $1) }
+        case .labels(let table)?:
+            originals = try table.sorted { $0.key < $1.key }.map { label, confidence in
+                guard let index = labels.firstIndex(of: label) else {
+                    throw StartupError(
+                        "has a probability of \"\(label)\", which is not one of the \(labels.count) labels")
+                }
+                return (index, confidence)
+            }
+        case nil: originals = []
+        }
+        let found = Dictionary(all.map { ($0.index, $0) }, uniquingKeysWith: { one, _ in one })
+        for original in originals {
+            guard let one = found[original.index] else { continue }
+            let difference = abs(Double(one.confidence) - original.confidence)
+            if difference > tally.drift.difference { tally.drift = (row.line, one.label, difference) }
+        }
+        guard !wanted.contains(first.index) else {
+            tally.correct += 1
+            return
+        }
+        tally.add(
+            Miss(
+                line:
+                    "\(place): expected \"\(expected.label)\" (\(TensorComparison.rounded(Double(expected.confidence)))), "
+                    + "found \"\(first.label)\" (\(TensorComparison.rounded(Double(first.confidence))))",
+                margin: first.confidence - expected.confidence))
+    }
+
+    /// - Returns: whether enough agrees.
+    private static func report(_ tally: Tally, rows: Int, atLeast: Double?, _ output: (String) -> Void) -> Bool {
+        let share = Double(tally.correct) / Double(rows)
+        output(
+            "\(tally.correct) of \(rows) agree (\(TensorComparison.rounded(share * 100))%)"
+                + (tally.failed > 0 ? ", \(tally.failed) failed" : ""))
+        if tally.tensors > 0 {
+            output("\(tally.tensors - tally.wrongTensors) of \(tally.tensors) tensors are the same, to a level of 255")
+        }
+        if tally.drift.line > 0 {
+            let (line, label, difference) = tally.drift
+            output(
+                "largest difference of a probability: \(TensorComparison.exact(difference)) (line \(line), \"\(label)\")"
+            )
+        }
+        if !tally.misses.isEmpty { output("the worst:") }
+        for miss in tally.misses { output("  \(miss.line)") }
+        // A picture that failed does not agree; without a threshold only those that could not be compared are a failure.
+        return atLeast.map { share >= $0 } ?? (tally.failed == 0)
     }
 }

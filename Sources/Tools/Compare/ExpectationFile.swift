@@ -2,28 +2,51 @@ internal import InferenceService
 internal import JSON
 internal import ModelFacts
 
-/// What is expected of pictures: a CSV file with a heading, or JSON lines.
+/// What is expected of pictures: a CSV file, with a heading or without, or JSON lines.
 struct ExpectationFile {
     struct Row: Sendable {
         let line: Int
         let picture: String
-        /// A label, or a class by its number.
-        let expected: String
-        /// The confidence of it in the original, where the file has one.
-        let confidence: Double?
+        /// Nil where only the tensor is compared.
+        let expected: Class?
+        let probabilities: Probabilities?
         /// A file with the tensor that the original made of the picture.
         let tensor: String?
+    }
+
+    /// The class that the original found.
+    enum Class: Sendable, Hashable {
+        case index(Int)
+        /// A label, or a class's number where no label is called so.
+        case label(String)
+    }
+
+    /// What the original gave.
+    enum Probabilities: Sendable, Hashable {
+        /// Of the expected class.
+        case expected(Double)
+        /// Of all classes, in order.
+        case all([Double])
+        /// By label.
+        case labels([String: Double])
     }
 
     let rows: [Row]
 
     private static let mostBytes = 64 << 20, mostRows = 1_000_000
     private static let pictureNames = ["picture", "image", "file", "filename", "path"]
-    private static let labelNames = [
-        "label", "expected", "class", "category", "class_name", "index", "class_index", "class_id",
-    ]
+    private static let labelNames = ["label", "expected", "class", "category", "class_name"]
+    private static let indexNames = ["index", "class_index", "class_id"]
     private static let confidenceNames = ["confidence", "probability", "score"]
+    private static let probabilityNames = ["probabilities", "confidences", "scores"]
     private static let tensorNames = ["tensor", "npy"]
+
+    /// A line's values by their names.
+    private struct Members {
+        var texts: [String: String] = [:]
+        var lists: [String: [Double]] = [:]
+        var tables: [String: [String: Double]] = [:]
+    }
 
     /// - Throws: a sentence with the line that is wrong.
     init(path: String) throws(StartupError) {
@@ -35,53 +58,92 @@ struct ExpectationFile {
         guard lines.count <= Self.mostRows else {
             throw StartupError("has \(lines.count) lines: at most \(Self.mostRows) are read")
         }
-        let isJSON = lines.first { !$0.allSatisfy(\.isWhitespace) }?.first { !$0.isWhitespace } == "{"
+        let first = lines.first { !$0.allSatisfy(\.isWhitespace) } ?? ""
+        let isJSON = first.first { !$0.isWhitespace } == "{"
+        let delimiter = CSVLine.delimiter(of: first)
         var rows: [Row] = []
         var heading: [String]?
         for (index, line) in lines.enumerated() where !line.allSatisfy(\.isWhitespace) {
-            let members: [String: String]
             if isJSON {
-                members = try Self.members(ofJSON: line, index + 1)
-            } else {
-                guard let fields = CSVLine.fields(line) else {
-                    throw StartupError("line \(index + 1): unterminated quote")
-                }
-                guard let heading else {
-                    let names = fields.map { $0.lowercased() }
-                    guard names.contains(where: Self.pictureNames.contains) else {
-                        throw StartupError(
-                            "line 1: expected a heading with \"picture\" and \"label\" (and \"confidence\", \"tensor\"), found \"\(line.prefix(60))\""
-                        )
-                    }
-                    heading = names
+                rows.append(try Self.row(try Self.members(ofJSON: line, index + 1), index + 1))
+                continue
+            }
+            guard let fields = CSVLine.fields(line, delimiter: delimiter) else {
+                throw StartupError("line \(index + 1): unterminated quote")
+            }
+            guard let names = heading else {
+                let lower = fields.map { $0.lowercased() }
+                if lower.contains(where: Self.pictureNames.contains) {
+                    heading = lower
                     continue
                 }
-                guard fields.count == heading.count else {
-                    throw StartupError("line \(index + 1): expected \(heading.count) values, found \(fields.count)")
-                }
-                members = Dictionary(zip(heading, fields), uniquingKeysWith: { first, _ in first })
+                let usual = try Self.usualHeading(fields, line)
+                heading = usual
+                rows.append(try Self.row(Self.members(usual, fields), index + 1))
+                continue
             }
-            rows.append(try Self.row(members, index + 1))
+            guard fields.count == names.count else {
+                throw StartupError("line \(index + 1): expected \(names.count) values, found \(fields.count)")
+            }
+            rows.append(try Self.row(Self.members(names, fields), index + 1))
         }
         guard !rows.isEmpty else { throw StartupError("has no rows") }
         self.rows = rows
     }
 
-    private static func members(ofJSON line: String, _ number: Int) throws(StartupError) -> [String: String] {
-        var found: [String: String] = [:]
-        let result = line.withUTF8Copy { bytes -> Result<[String: String], JSONError> in
+    /// What the columns of a file without a heading are: a picture, its class, and then a confidence or a tensor.
+    private static func usualHeading(_ fields: [String], _ line: String) throws(StartupError) -> [String] {
+        var heading = ["picture", "label"]
+        for field in fields.dropFirst(2) {
+            let name = Double(field) != nil ? "confidence" : field.hasSuffix(".npy") ? "tensor" : ""
+            guard !name.isEmpty, !heading.contains(name) else { break }
+            heading.append(name)
+        }
+        // A heading of other words has no file's name in its first place.
+        guard fields.count >= 2, heading.count == fields.count, fields[0].contains(".") else {
+            throw StartupError(
+                "line 1: expected a heading with \"picture\" and \"label\" (and \"confidence\", \"tensor\"), or a picture's file and its label, found \"\(line.prefix(60))\""
+            )
+        }
+        return heading
+    }
+
+    private static func members(_ names: [String], _ fields: [String]) -> Members {
+        var members = Members()
+        members.texts = Dictionary(zip(names, fields), uniquingKeysWith: { first, _ in first })
+        return members
+    }
+
+    private static func members(ofJSON line: String, _ number: Int) throws(StartupError) -> Members {
+        var found = Members()
+        let result = line.withUTF8Copy { bytes -> Result<Members, JSONError> in
             var scanner = JSONScanner(bytes, subject: "it")
             do throws(JSONError) {
                 try scanner.object { (name, scanner) throws(JSONError) in
+                    let name = name.lowercased()
                     switch try scanner.kind() {
-                    case .string: found[name.lowercased()] = try scanner.string()
+                    case .string: found.texts[name] = try scanner.string()
                     case .number:
                         let number = try scanner.number()
                         if let integer = number.integer(Int.self, in: scanner.text) {
-                            found[name.lowercased()] = String(integer)
+                            found.texts[name] = String(integer)
                         } else if let value = number.double(in: scanner.text) {
-                            found[name.lowercased()] = String(value)
+                            found.texts[name] = String(value)
                         }
+                    case .array where probabilityNames.contains(name):
+                        var values: [Double] = []
+                        try scanner.array { (_, scanner) throws(JSONError) in
+                            let number = try scanner.number()
+                            values.append(number.double(in: scanner.text) ?? .nan)
+                        }
+                        found.lists[name] = values
+                    case .object where probabilityNames.contains(name):
+                        var values: [String: Double] = [:]
+                        try scanner.object { (label, scanner) throws(JSONError) in
+                            let number = try scanner.number()
+                            values[label] = number.double(in: scanner.text) ?? .nan
+                        }
+                        found.tables[name] = values
                     default: try scanner.skip()
                     }
                 }
@@ -97,18 +159,36 @@ struct ExpectationFile {
         }
     }
 
-    private static func row(_ members: [String: String], _ line: Int) throws(StartupError) -> Row {
-        func first(_ names: [String]) -> String? { names.lazy.compactMap { members[$0] }.first { !$0.isEmpty } }
+    private static func row(_ members: Members, _ line: Int) throws(StartupError) -> Row {
+        func first(_ names: [String]) -> String? { names.lazy.compactMap { members.texts[$0] }.first { !$0.isEmpty } }
         guard let picture = first(pictureNames) else { throw StartupError("line \(line): has no \"picture\"") }
-        guard let expected = first(labelNames) else { throw StartupError("line \(line): has no \"label\"") }
-        var confidence: Double?
-        if let text = first(confidenceNames) {
+        let tensor = first(tensorNames)
+        var expected: Class?
+        if let text = first(indexNames) {
+            guard let index = Int(text), index >= 0 else {
+                throw StartupError("line \(line): index: expected the number of a class, found \"\(text.prefix(60))\"")
+            }
+            expected = .index(index)
+        } else if let text = first(labelNames) {
+            expected = .label(text)
+        } else if tensor == nil {
+            throw StartupError("line \(line): has no \"label\"")
+        }
+        let names = probabilityNames
+        let probabilities: Probabilities?
+        if let list = names.lazy.compactMap({ members.lists[$0] }).first {
+            probabilities = .all(list)
+        } else if let table = names.lazy.compactMap({ members.tables[$0] }).first {
+            probabilities = .labels(table)
+        } else if let text = first(confidenceNames) {
             guard let number = Double(text), (0...1).contains(number) else {
                 throw StartupError("line \(line): confidence: expected a number from 0 to 1, found \"\(text)\"")
             }
-            confidence = number
+            probabilities = .expected(number)
+        } else {
+            probabilities = nil
         }
-        return Row(line: line, picture: picture, expected: expected, confidence: confidence, tensor: first(tensorNames))
+        return Row(line: line, picture: picture, expected: expected, probabilities: probabilities, tensor: tensor)
     }
 }
 

@@ -18,11 +18,20 @@ enum TensorComparison {
     ///   - made: what the bundle makes of it.
     ///   - npy: what the original made of it.
     /// - Throws: a sentence that says why the two cannot be compared.
-    static func run(_ bytes: [UInt8], made: PreprocessedImage, npy: NPYFile) throws(StartupError) -> Finding {
+    static func run(_ bytes: [UInt8], made: PreprocessedImage, npy: NPYReader.Floats) throws(StartupError) -> Finding {
         let spec = made.spec
         let own = spec.shape
-        guard npy.shape == own || npy.shape == Array(own.dropFirst()) else {
-            throw StartupError("has shape \(npy.shape), the bundle's tensor has \(own)")
+        // The same pixels with the channels on the other side are compared, too: scripts save what they had before they turned it.
+        var layout = spec.layout
+        if npy.shape != own, npy.shape != Array(own.dropFirst()) {
+            let isPlanar = spec.layout == .nchw
+            let other =
+                isPlanar
+                ? [1, spec.height, spec.width, spec.channels] : [1, spec.channels, spec.height, spec.width]
+            guard npy.shape == other || npy.shape == Array(other.dropFirst()) else {
+                throw StartupError("has shape \(npy.shape), the bundle's tensor has \(own)")
+            }
+            layout = isPlanar ? .nhwc : .nchw
         }
         let table = levels(of: spec)
         // What one level is in the tensor, by channel; a channel that is always the same tells nothing.
@@ -30,8 +39,8 @@ enum TensorComparison {
         guard steps.allSatisfy({ $0 != 0 && $0.isFinite }) else {
             throw StartupError("cannot be compared: the bundle's normalization is constant")
         }
-        let expected = Picture(values: npy.values, spec: spec)
-        let found = Picture(values: floats(made.tensor, spec.element), spec: spec)
+        let expected = Picture(values: npy.values, spec: spec, layout: layout)
+        let found = Picture(values: floats(made.tensor, spec.element), spec: spec, layout: spec.layout)
         let (mean, largest) = difference(expected, found, steps: steps)
         guard largest > 1.05 else { return Finding(mean: mean, largest: largest, difference: nil) }
         return Finding(mean: mean, largest: largest, difference: try explain(bytes, spec, expected, table, mean))
@@ -41,9 +50,9 @@ enum TensorComparison {
     private struct Picture {
         let channels: [[Float]]
 
-        init(values: [Float], spec: ImageTensorSpec) {
+        init(values: [Float], spec: ImageTensorSpec, layout: TensorLayout) {
             let count = spec.width * spec.height
-            let isPlanar = spec.layout == .nchw
+            let isPlanar = layout == .nchw
             channels = (0..<spec.channels).map { channel in
                 (0..<count).map { values[isPlanar ? channel * count + $0 : $0 * spec.channels + channel] }
             }
@@ -137,6 +146,9 @@ enum TensorComparison {
 
     static func rounded(_ value: Double) -> String { "\((value * 100).rounded() / 100)" }
 
+    /// To a millionth: for differences that are small where all is well.
+    static func exact(_ value: Double) -> String { "\((value * 1e6).rounded() / 1e6)" }
+
     private static func pixels(_ bytes: [UInt8], _ spec: ImageTensorSpec, ignoresOrientation: Bool) -> Picture? {
         guard let pipeline = try? ImagePipeline(spec: spec) else { return nil }
         var tensor = [UInt8](repeating: 0, count: spec.byteCount)
@@ -147,7 +159,7 @@ enum TensorComparison {
                     options: ImageDecodeOptions(ignoreOrientation: ignoresOrientation, fullDecode: true))) != nil
             }
         }
-        return isMade ? Picture(values: tensor.map(Float.init), spec: spec) : nil
+        return isMade ? Picture(values: tensor.map(Float.init), spec: spec, layout: spec.layout) : nil
     }
 
     /// The bundle's own normalization, and the usual ones: by channel of the order, the value of each level.

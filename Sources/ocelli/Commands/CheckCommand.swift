@@ -18,11 +18,13 @@ enum CheckCommand: Command {
           ocelli check models
           ocelli check models/vit --against expected.csv --at-least 0.99
 
-          --against FILE    Compare answers with a CSV file that has a heading, or with JSON lines: `picture`, `label`
-                            (or `index`), and optionally `confidence` and `tensor`, a .npy file with the original's
-                            tensor of the picture. Paths are relative to FILE. Reports how many agree, the worst, and
-                            how tensors differ from the original's.
-          --at-least SHARE  With --against: exit with 1 if a smaller share agrees, 0 to 1.
+          --against FILE    Compare answers with JSON lines or CSV: `picture`, `label` (or `index`), and optionally
+                            `confidence` and `tensor`, a .npy file with the original's tensor of the picture; in JSON also
+                            `probabilities`, an array of all classes or an object by label. CSV without a heading is
+                            picture, label, and then a confidence or a tensor. A row with a tensor needs no label. Paths
+                            are relative to FILE. Reports how many agree, the worst, and where a tensor differs from the
+                            original's. Exits with 1 if a row could not be compared.
+          --at-least SHARE  With --against: exit with 1 only if fewer agree, 0 to 1. Rows that failed do not agree.
         """
 
     static let flags = ["--against", "--at-least"] + SettingsFlags.names

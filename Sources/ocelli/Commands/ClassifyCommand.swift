@@ -74,6 +74,9 @@ enum ClassifyCommand: Command {
                 guard try settings.take(flag, value: value, from: &reader) else { throw reader.unknown(flag) }
             }
         }
+        guard search.model.isEmpty || !isBulk && !request.isJSON && request.explain == nil else {
+            throw UsageError("--try takes pictures only: not --json, --jsonl or --explain")
+        }
         guard isBulk || resume == nil else { throw UsageError("--resume goes with --jsonl") }
         if isBulk {
             guard request.files.count <= 1, request.explain == nil else {

@@ -1,4 +1,5 @@
 internal import InferenceService
+internal import Settings
 internal import Tools
 
 /// `ocelli init`: a first model.json.
@@ -12,7 +13,9 @@ enum InitCommand: Command {
         folder, and writes model.json next to it. Names, types and shapes are those of the file. Preprocessing and labels
         are read from the files that come with the model (preprocessor_config.json, config.json, metadata.yaml, label
         files) and from its own metadata; a comment on each line names the source. Values without a source are guesses,
-        marked with "$decide": check each, then run `ocelli check FOLDER`.
+        marked with "$decide": check each, then run `ocelli check FOLDER`. If the file does not show
+        whether its output is probabilities or logits, the model runs a few times on noise, in a separate process with the
+        limits `load_trial_timeout` and `load_trial_memory`, and the values decide.
 
         A Core ML file (.mlmodel, .mlpackage) is served without model.json. For a neural network or an ML Program this
         writes a folder of its name with the OpenVINO model that Ocelli makes of it, the labels, and model.json.
@@ -49,9 +52,12 @@ enum InitCommand: Command {
             }
             return 0
         }
-        let draft = try BundleDraft(modelFile: file)
+        // A setting that is wrong is the daemon's to refuse: here it bounds a run at most.
+        let trial = OutputTrial(settings: (try? SettingsFlags().resolve(warn: { _ in })) ?? Settings())
+        let draft = try BundleDraft(modelFile: file, look: trial.look)
         if prints {
             Terminal.print(String(draft.json.dropLast()))
+            for remark in draft.remarks { Terminal.complain("noticed: \(remark)") }
             return 0
         }
         let path = try draft.write(overwriting: overwrites)

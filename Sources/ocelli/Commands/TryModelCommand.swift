@@ -5,10 +5,11 @@ enum TryModelCommand: Command {
     static let name = TrialRun.command
     static let summary = "Load a model once, for the daemon."
     static let help = """
-        Usage: ocelli try-model PATH PARENT SECONDS BYTES [SETTINGS]
+        Usage: ocelli try-model PATH PARENT SECONDS BYTES [--look=HEIGHTxWIDTH] [SETTINGS]
 
         Internal: the daemon (process id PARENT) starts this to load a model once within limits of time and memory (0: none).
-        To check a model, use `ocelli check`.
+        With --look it runs the model on noise and reports what its outputs are like, for `ocelli init`. To check a model,
+        use `ocelli check`.
         """
 
     static let flags = SettingsFlags.names
@@ -19,9 +20,12 @@ enum TryModelCommand: Command {
         else {
             throw UsageError("try-model needs a path, a process id, and numbers of seconds and bytes")
         }
-        let settings = try SettingsFlags.only(Array(arguments.dropFirst(4)), command: name)
+        var rest = Array(arguments.dropFirst(4))
+        let look = rest.first.flatMap(TrialRun.look)
+        if look != nil { rest.removeFirst() }
+        let settings = try SettingsFlags.only(rest, command: name)
         let line = try await TrialRun.run(
-            arguments[0], parent: parent, seconds: seconds, memory: memory, settings: settings)
+            arguments[0], parent: parent, seconds: seconds, memory: memory, look: look, settings: settings)
         Terminal.print(line)
         return 0
     }

@@ -1,0 +1,70 @@
+/// What the values of a model's outputs are like in a few runs on noise: enough to tell probabilities from logits where the file does not.
+package struct OutputLook: Sendable, Hashable, Codable {
+    /// One output with a number for each class, as the file gives it: nothing is dequantized.
+    package struct Values: Sendable, Hashable, Codable {
+        /// How many numbers it has.
+        package var count = 0
+        /// The least and the greatest number of all runs.
+        package var least = 0.0, greatest = 0.0
+        /// The least and the greatest sum of a run.
+        package var leastSum = 0.0, greatestSum = 0.0
+        /// Whether all of it were numbers; the others are 0 then.
+        package var areNumbers = true
+
+        package init() {}
+    }
+
+    /// By the output's place in the file; nil for one that is no list of numbers.
+    package var outputs: [Values?] = []
+
+    package init() {}
+}
+
+/// What the values of an output stand for, as far as they show it.
+package enum ScoreKind: Sendable, Hashable {
+    /// Probabilities, of all classes together or of each alone: nothing is left to do.
+    case probabilities
+    /// Any numbers.
+    case logits
+    /// Each may be a probability of its own, or a logit that was small.
+    case unclear
+}
+
+extension OutputLook.Values {
+    /// What rounding and 8-bit steps take a sum of probabilities away from 1.
+    private static let sumSlack = 0.02
+    private static let slack = 0.001
+
+    /// Of values that stand for real numbers.
+    var kind: ScoreKind {
+        guard areNumbers else { return .unclear }
+        if least < -Self.slack || greatest > 1 + Self.slack { return .logits }
+        return abs(leastSum - 1) <= Self.sumSlack && abs(greatestSum - 1) <= Self.sumSlack ? .probabilities : .unclear
+    }
+
+    /// In words: `values from -7.1 to 3, so logits`.
+    var words: String {
+        guard areNumbers else { return "values that are not numbers" }
+        func rounded(_ value: Double) -> String { "\((value * 100).rounded() / 100)" }
+        let range = "values from \(rounded(least)) to \(rounded(greatest))"
+        switch kind {
+        case .logits: return range + ": logits"
+        case .probabilities: return range + " that sum to 1: probabilities"
+        case .unclear:
+            let sums =
+                rounded(leastSum) == rounded(greatestSum)
+                ? rounded(leastSum) : "\(rounded(leastSum)) to \(rounded(greatestSum))"
+            return range + " that sum to \(sums)"
+        }
+    }
+
+    /// The real numbers that quantized values stand for.
+    func dequantized(scale: Double, zeroPoint: Double) -> Self {
+        var values = self
+        values.least = (least - zeroPoint) * scale
+        values.greatest = (greatest - zeroPoint) * scale
+        values.leastSum = (leastSum - zeroPoint * Double(count)) * scale
+        values.greatestSum = (greatestSum - zeroPoint * Double(count)) * scale
+        return values
+    }
+}

@@ -1,0 +1,134 @@
+extension OutputLook {
+    /// The most numbers of a tensor that is made here.
+    private static let mostElements = 1 << 26, mostClasses = 1_000_000
+    private static let runs = 4
+
+    /// Runs a model file on zeros and on noise of several ranges. Axes that the file leaves open have the extents of a picture's tensor.
+    /// - Parameter side: the height and width of a picture, where the file leaves them open.
+    /// - Throws: an engine error that says why it cannot be run.
+    package static func run(path: String, height: Int, width: Int) async throws(InferenceError) -> OutputLook {
+        let prepared: Result<Prepared, EngineError> = await LoaderThread.run {
+            do throws(EngineError) {
+                return .success(try Prepared(path: path, height: height, width: width))
+            } catch {
+                return .failure(error)
+            }
+        }
+        do throws(EngineError) {
+            let model = try prepared.get()
+            var look = OutputLook()
+            look.outputs = model.compiled.outputs.map { _ in nil }
+            var noise = Noise()
+            for round in 0..<runs {
+                for tensor in model.tensors { noise.fill(tensor, round: round) }
+                try await Model.infer(model.request)
+                for place in model.compiled.outputs.indices { try look.add(place, of: model) }
+            }
+            // What is not a number has no place in JSON.
+            for place in look.outputs.indices where look.outputs[place]?.areNumbers == false {
+                look.outputs[place] = Values()
+                look.outputs[place]?.areNumbers = false
+            }
+            return look
+        } catch {
+            throw .engine(error)
+        }
+    }
+
+    private mutating func add(_ place: Int, of model: Prepared) throws(EngineError) {
+        let type = model.compiled.outputs[place].elementType
+        let (shape, numbers) = try model.request.withOutput(place) { shape, raw -> (Shape, [Double]) in
+            var numbers: [Double] = []
+            guard raw.count <= Self.mostClasses * 8 else { return (shape, []) }
+            ElementConversion.read(raw, as: type) { _, value in numbers.append(value) }
+            return (shape, numbers)
+        }
+        // One number for each class, and nothing else but axes of 1.
+        guard shape.dimensions.filter({ $0 != 1 }).count == 1, numbers.count > 1, numbers.count <= Self.mostClasses
+        else { return }
+        var values = outputs[place] ?? Values()
+        let sum = numbers.reduce(0, +)
+        let (least, greatest) = (numbers.min() ?? 0, numbers.max() ?? 0)
+        let isFirst = outputs[place] == nil
+        values.count = numbers.count
+        values.areNumbers = values.areNumbers && sum.isFinite && least.isFinite && greatest.isFinite
+        values.least = isFirst ? least : min(values.least, least)
+        values.greatest = isFirst ? greatest : max(values.greatest, greatest)
+        values.leastSum = isFirst ? sum : min(values.leastSum, sum)
+        values.greatestSum = isFirst ? sum : max(values.greatestSum, sum)
+        outputs[place] = values
+    }
+
+    /// A model that can be run.
+    private struct Prepared: Sendable {
+        let compiled: any CompiledModel
+        let request: any InferRequest
+        let tensors: [any EngineTensor]
+
+        init(path: String, height: Int, width: Int) throws(EngineError) {
+            let file = try DefaultEngine.shared().read(ModelSource(path: path))
+            var options = CompileOptions()
+            options.hint = .latency
+            for (index, port) in file.inputs.enumerated() where port.shape.dimensions.contains(Shape.dynamic) {
+                options.inputShapes[index] = OutputLook.fixed(port.shape, height: height, width: width)
+            }
+            compiled = try file.compile(options)
+            request = try compiled.makeRequest()
+            var tensors: [any EngineTensor] = []
+            for (index, port) in file.inputs.enumerated() {
+                let shape = options.inputShapes[index] ?? port.shape
+                guard let count = shape.elementCount, count <= OutputLook.mostElements else {
+                    throw EngineError(
+                        kind: .failure, operation: "run the model on noise",
+                        detail: "its input \"\(port.name)\" of shape \(shape) is too large for that")
+                }
+                let tensor = try compiled.makeTensor(elementType: port.elementType, shape: shape)
+                try request.setInput(index, to: tensor)
+                tensors.append(tensor)
+            }
+            self.tensors = tensors
+        }
+    }
+
+    /// The shape with an extent on every axis: a batch of one, three channels, the picture's sides.
+    static func fixed(_ shape: Shape, height: Int, width: Int) -> Shape {
+        var extents = shape.dimensions
+        let isOpen = extents.map { $0 == Shape.dynamic }
+        guard extents.count == 4 else { return Shape(extents.map { $0 == Shape.dynamic ? 1 : $0 }) }
+        let isLast = [1, 3].contains(extents[3]) && ![1, 3].contains(extents[1])
+        let usual = isLast ? [1, height, width, 3] : [1, 3, height, width]
+        for axis in 0..<4 where isOpen[axis] { extents[axis] = usual[axis] }
+        return Shape(extents)
+    }
+
+    /// The same numbers each time, so that a draft can be made again.
+    private struct Noise {
+        private var state: UInt64 = 2_026
+
+        /// From 0 to 1. SplitMix64.
+        private mutating func next() -> Double {
+            state &+= 0x9E37_79B9_7F4A_7C15
+            var value = state
+            value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
+            value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
+            return Double((value ^ (value >> 31)) >> 11) * 0x1p-53
+        }
+
+        /// Zeros first; then pixels as the usual normalizations make them. Numbers of words and the like stay 0.
+        mutating func fill(_ tensor: any EngineTensor, round: Int) {
+            tensor.zero()
+            let range: (least: Double, span: Double)
+            switch tensor.elementType {
+            case .float16, .bfloat16, .float32, .float64: range = [(0, 0), (0, 1), (-2, 4), (0, 255)][round]
+            case .uint8: range = round == 0 ? (0, 0) : (0, 255)
+            case .int8: range = round == 0 ? (0, 0) : (-128, 255)
+            default: return
+            }
+            guard range.span > 0, tensor.elementType.byteCount > 0 else { return }
+            for index in 0..<tensor.bytes.count / tensor.elementType.byteCount {
+                ElementConversion.write(
+                    range.least + next() * range.span, at: index, as: tensor.elementType, to: tensor.bytes)
+            }
+        }
+    }
+}

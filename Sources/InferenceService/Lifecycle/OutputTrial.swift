@@ -1,0 +1,22 @@
+internal import FoundationEssentials
+package import Settings
+
+/// Runs a model on noise in a process of its own, within the limits of a load trial: for what only its values tell.
+package struct OutputTrial: Sendable {
+    private let child: ChildTrial?
+
+    package init(settings: Settings) {
+        child =
+            settings.loadTrial
+            ? ServicePlan(settings: settings, environment: ProcessInfo.processInfo.environment).childTrial : nil
+    }
+
+    /// Blocks until the process has ended.
+    /// - Parameters:
+    ///   - path: a model file, or a SavedModel's folder.
+    ///   - height: of pictures, in pixels, where the file leaves it open.
+    ///   - width: the same.
+    package func look(_ path: String, height: Int, width: Int) -> LookOutcome {
+        child?.look(path, height: height, width: width) ?? .impossible("load_trial is off")
+    }
+}

@@ -1,0 +1,82 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The table of docs/model-json.md that says what each key of each source becomes: it has every key that a reader asks for, and each of its keys is
+/// asked for.
+@Suite struct SourcesTableTests {
+    private static func text(_ path: String) throws -> String {
+        try String(contentsOf: SharedData.packageRoot.appendingPathComponent(path), encoding: .utf8)
+    }
+
+    /// Swift files below a folder.
+    private static func sources(_ folder: String) throws -> [(file: String, text: String)] {
+        let root = SharedData.packageRoot.appendingPathComponent(folder)
+        let names = try FileManager.default.subpathsOfDirectory(atPath: root.path).filter { $0.hasSuffix(".swift") }
+        return try names.sorted().map { ($0, try text("\(folder)/\($0)")) }
+    }
+
+    private static func table() throws -> String {
+        let page = try text("docs/model-json.md")
+        let start = try #require(page.range(of: "| source | key | becomes |"))
+        let rest = page[start.lowerBound...]
+        return String(rest[..<(rest.range(of: "\n\n")?.lowerBound ?? rest.endIndex)])
+    }
+
+    /// What a pattern's first group finds.
+    private static func matches(_ pattern: String, in text: String) throws -> [String] {
+        let expression = try NSRegularExpression(pattern: pattern, options: [.dotMatchesLineSeparators])
+        let whole = NSRange(text.startIndex..., in: text)
+        return expression.matches(in: text, range: whole).compactMap {
+            Range($0.range(at: 1), in: text).map { String(text[$0]) }
+        }
+    }
+
+    /// The keys that a reader's text asks a file for.
+    private static func keys(in text: String) throws -> Set<String> {
+        let calls = #"\.(?:text|flag|number|numbers|integer|size|labels|object|has|value|scalarText)\("([A-Za-z_\-]+)""#
+        var keys = try Set(matches(calls, in: text))
+        keys.formUnion(try matches(#"(?:info|properties|members)\["([A-Za-z_.]+)"\]"#, in: text))
+        keys.formUnion(try matches(#"tensorSize\(node, "([a-z_]+)""#, in: text))
+        for list in try matches(#"for (?:key|\(key, [a-zA-Z]+\)) in \[(.*?)\]\s*(?:where|\{)"#, in: text) {
+            let pairs = try matches(#"\(\s*"([a-z_\-]+)","#, in: list)
+            keys.formUnion(pairs.isEmpty ? try matches(#""([a-z_\-]+)""#, in: list) : pairs)
+        }
+        return keys
+    }
+
+    @Test func everyKeyThatIsReadIsInTheTable() throws {
+        let words = try Set(
+            Self.table().split(separator: "\n").flatMap { row in
+                try Self.matches(
+                    "`([^`]+)`",
+                    in: row.split(separator: "|", omittingEmptySubsequences: false).prefix(3).joined(separator: "|"))
+            })
+        var count = 0
+        for (file, text) in try Self.sources("Sources/ModelFacts/Readers") {
+            let keys = try Self.keys(in: text)
+            count += keys.count
+            #expect(keys.subtracting(words).sorted() == [], "read by \(file), not in the table")
+        }
+        #expect(count > 80, "found only \(count) keys: has the form of the readers changed?")
+    }
+
+    @Test func everyKeyOfTheTableIsRead() throws {
+        let rows = try Self.table().split(separator: "\n").dropFirst(2)
+        let code = try (Self.sources("Sources/ModelFacts") + Self.sources("Sources/Inference")).map(\.text).joined()
+        var unread: [String] = []
+        for row in rows {
+            let cells = row.split(separator: "|", omittingEmptySubsequences: false)
+            for word in try Self.matches("`([^`]+)`", in: String(cells[2])) {
+                // Patterns of names stand for what is compared by its beginning or end.
+                let literal = word.hasPrefix("…") ? word.dropFirst() : word.hasSuffix("…") ? word.dropLast() : word[...]
+                let family = literal.replacing("ForObjectDetection", with: "")
+                if !code.contains("\"\(literal)\"") && !code.contains("\"\(family)\"") && !code.contains("\(literal)\"")
+                {
+                    unread.append(word)
+                }
+            }
+        }
+        #expect(unread == [], "in the table, but no reader has them")
+    }
+}
