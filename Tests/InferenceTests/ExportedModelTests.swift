@@ -1,8 +1,7 @@
 import Dispatch
 import Foundation
+import Inference
 import Testing
-
-@testable import Inference
 
 /// Models that the cache has compiled: they are loaded without their files being read, and answer as the files do.
 @Suite(.timeLimit(.minutes(5))) struct ExportedModelTests {

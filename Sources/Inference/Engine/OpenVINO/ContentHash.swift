@@ -2,7 +2,10 @@ internal import Glibc
 
 /// A checksum of 128 bits over bytes, to find again what was made of the same bytes. It is fast, and no defence against someone who makes
 /// files that collide.
-struct ContentHash: Sendable, Hashable {
+package struct ContentHash: Sendable, Hashable {
+    /// Of nothing.
+    package init() {}
+
     private var first: UInt64 = 0x243F_6A88_85A3_08D3, second: UInt64 = 0x1319_8A2E_0370_7344
     private var length: UInt64 = 0
     /// Bytes that do not fill a word yet: as many as ``length`` modulo 8.
@@ -40,13 +43,13 @@ struct ContentHash: Sendable, Hashable {
     }
 
     /// Adds bytes that are one file.
-    mutating func add(contents bytes: UnsafeRawBufferPointer) {
+    package mutating func add(contents bytes: UnsafeRawBufferPointer) {
         add(bytes)
         end()
     }
 
     /// Adds a text.
-    mutating func add(_ text: String) {
+    package mutating func add(_ text: String) {
         var text = text
         text.withUTF8 { add(contents: UnsafeRawBufferPointer($0)) }
     }
@@ -60,7 +63,7 @@ struct ContentHash: Sendable, Hashable {
     /// Adds a file's contents. Blocks.
     /// - Parameter look: is handed each piece of the file, with up to 64 bytes of the one before.
     /// - Returns: whether the file could be read.
-    mutating func add(file path: String, _ look: (UnsafeRawBufferPointer) -> Void = { _ in }) -> Bool {
+    package mutating func add(file path: String, _ look: (UnsafeRawBufferPointer) -> Void = { _ in }) -> Bool {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return false }
         defer { close(descriptor) }
@@ -85,7 +88,7 @@ struct ContentHash: Sendable, Hashable {
     }
 
     /// 32 hexadecimal digits.
-    var text: String {
+    package var text: String {
         [first ^ second >> 32, second].map { word in
             let digits = String(word, radix: 16)
             return String(repeating: "0", count: 16 - digits.count) + digits

@@ -4,11 +4,11 @@ internal import Glibc
 /// What a compiled model is found by in the cache on another day: the contents of the model's files, and how they were read.
 ///
 /// By contents, not by times and inodes: a cache that was filled while an image was built serves the container too.
-struct ExportKey: Sendable, Hashable {
+package struct ExportKey: Sendable, Hashable {
     /// The cache's folder.
-    let folder: String
+    package let folder: String
     /// 32 hexadecimal digits.
-    let name: String
+    package let name: String
     private let path: String
     private let circumstances: String
 
@@ -18,7 +18,7 @@ struct ExportKey: Sendable, Hashable {
     ///   - folder: the cache's folder.
     ///   - circumstances: whatever else decides what the engine makes of the files: its version, what may be rewritten.
     /// - Returns: nil where it is not known which files belong to the model, and where one cannot be read.
-    init?(path: String, folder: String, circumstances: String) {
+    package init?(path: String, folder: String, circumstances: String) {
         guard let files = Self.files(of: path) else { return nil }
         var hash = ContentHash()
         hash.add(circumstances)

@@ -3,16 +3,16 @@ internal import Synchronization
 
 /// A model file that was compiled before, on this machine or one like it: what is known of it stands in the cache beside what was
 /// compiled. The file itself is read only where that is not enough.
-final class ExportedModelFile: ModelFile {
+package final class ExportedModelFile: ModelFile {
     private let engine: OpenVINOEngine
     private let key: ExportKey
     private let description: ExportedModel.Description
     private let readFile: @Sendable () throws(EngineError) -> OpenVINOModelFile
     /// The file, once it was read.
     private let file = Mutex<OpenVINOModelFile?>(nil)
-    let inputs: [TensorPort]
-    let outputs: [TensorPort]
-    var integerWeights: IntegerWeights? { description.integerWeights }
+    package let inputs: [TensorPort]
+    package let outputs: [TensorPort]
+    package var integerWeights: IntegerWeights? { description.integerWeights }
 
     /// - Parameter readFile: reads the model's file.
     init(
@@ -27,18 +27,18 @@ final class ExportedModelFile: ModelFile {
         outputs = description.outputs.map(\.port)
     }
 
-    func inputIndex(named name: String) -> Int? {
+    package func inputIndex(named name: String) -> Int? {
         if let index = inputs.firstIndex(where: { $0.name == name }) ?? description.inputNames[name] { return index }
         // It may be another of a tensor's names, which only the file tells.
         return (try? whole())?.inputIndex(named: name)
     }
 
-    func outputIndex(named name: String) -> Int? {
+    package func outputIndex(named name: String) -> Int? {
         if let index = outputs.firstIndex(where: { $0.name == name }) ?? description.outputNames[name] { return index }
         return (try? whole())?.outputIndex(named: name)
     }
 
-    func compile(_ options: CompileOptions) throws(EngineError) -> any CompiledModel {
+    package func compile(_ options: CompileOptions) throws(EngineError) -> any CompiledModel {
         if options.cacheDirectory != nil,
             let exported = ExportedModel.find(key, compilation: engine.compilation(options, inputs: inputs))
         {

@@ -3,16 +3,16 @@ internal import Synchronization
 
 /// A detector whose last operator the engine does not know: the engine runs the file without it, and what it does is done here. To
 /// everyone else the model has the outputs that its file says.
-struct DetectionModelFile: ModelFile {
-    let base: any ModelFile
+package struct DetectionModelFile: ModelFile {
+    package let base: any ModelFile
     let detection: DetectionOperator
     /// The engine's outputs that are the operator's inputs: offsets and scores.
     private let taken: [Int]
 
-    var inputs: [TensorPort] { base.inputs }
-    var integerWeights: IntegerWeights? { base.integerWeights }
+    package var inputs: [TensorPort] { base.inputs }
+    package var integerWeights: IntegerWeights? { base.integerWeights }
     /// The operator's four, then the others.
-    var outputs: [TensorPort] { detection.outputs + others.map { base.outputs[$0] } }
+    package var outputs: [TensorPort] { detection.outputs + others.map { base.outputs[$0] } }
     private var others: [Int] { base.outputs.indices.filter { !taken.contains($0) } }
 
     /// - Throws: `invalidModel` where the file without the operator does not give what the operator takes.
@@ -33,10 +33,10 @@ struct DetectionModelFile: ModelFile {
         self.taken = taken
     }
 
-    func inputIndex(named name: String) -> Int? { base.inputIndex(named: name) }
-    func outputIndex(named name: String) -> Int? { outputs.firstIndex { $0.name == name } }
+    package func inputIndex(named name: String) -> Int? { base.inputIndex(named: name) }
+    package func outputIndex(named name: String) -> Int? { outputs.firstIndex { $0.name == name } }
 
-    func compile(_ options: CompileOptions) throws(EngineError) -> any CompiledModel {
+    package func compile(_ options: CompileOptions) throws(EngineError) -> any CompiledModel {
         let decoder: BoxDecoder
         do throws(ObservationError) {
             let shapes = ["boxes": [[1, detection.boxes, 4]], "scores": [[1, detection.boxes, detection.columns]]]
