@@ -74,7 +74,7 @@ struct AccessTests {
         let result = try Shell.run(
             Daemon.binary.path, ["serve", "--listen", "127.0.0.1:0", "--tokens-file", file.path],
             environment: ["XDG_CACHE_HOME": Daemon.cache.path])
-        #expect(result.status == 1)
+        #expect(result.status == 2)
         #expect(result.errors.contains(words), "\(result.errors)")
     }
 }
