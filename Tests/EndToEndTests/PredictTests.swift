@@ -141,7 +141,7 @@ struct PredictTests {
             ("{\"inputs\": {\"input\": [[1, 2], [3, 4]]}}", "invalid_input", ["\"input\"", "[2,2]"]),
             ("{\"inputs\": {\"input\": [1, [2], 3, 4]}}", "invalid_input", ["\"input\"", "[1]"]),
             ("{\"inputs\": {\"input\": [1, 2, 3, NaN]}}", "bad_request", ["\"input\"", "NaN", "line 1, column 32"]),
-            ("{\"inputs\": {\"input\": [1, 2, 3, -Infinity]}}", "bad_request", ["\"input\"", "infinities"]),
+            ("{\"inputs\": {\"input\": [1, 2, 3, -Infinity]}}", "bad_request", ["\"input\"", "infinity"]),
             ("{\"inputs\": {\"input\": [1, 2, 3, 1e300]}}", "invalid_input", ["\"input\"", "1e300", "[3]"]),
             ("{\"inputs\": {\"input\": null}}", "invalid_input", ["\"input\"", "null"]),
             ("{\"inputs\": {\"inputs\": [1, 2, 3, 4]}}", "invalid_input", ["\"inputs\"", "did you mean \"input\"?"]),
