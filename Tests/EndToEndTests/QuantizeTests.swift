@@ -17,7 +17,8 @@ struct QuantizeTests {
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
             for index in 0..<4 {
                 try FileManager.default.copyItem(
-                    at: product.appendingPathComponent(colour + ".png"), to: folder.appendingPathComponent("\(index).png"))
+                    at: product.appendingPathComponent(colour + ".png"),
+                    to: folder.appendingPathComponent("\(index).png"))
             }
         }
     }
