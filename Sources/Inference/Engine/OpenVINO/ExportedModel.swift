@@ -127,7 +127,10 @@ final class ExportedModel: @unchecked Sendable {
         var description = description
         description.bytes = Int(status.st_size)
         description.hash = hash.text
-        guard let json = try? JSONEncoder().encode(description) else { return false }
+        let encoder = JSONEncoder()
+        // The same model makes the same file: images are built reproducibly.
+        encoder.outputFormatting = .sortedKeys
+        guard let json = try? encoder.encode(description) else { return false }
         let tail = Array(json) + (0..<8).map { UInt8(truncatingIfNeeded: json.count >> (8 * $0)) } + format
         let descriptor = open(path, O_WRONLY | O_APPEND | O_CLOEXEC)
         guard descriptor >= 0 else { return false }
