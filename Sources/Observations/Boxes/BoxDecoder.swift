@@ -111,8 +111,10 @@ package struct BoxDecoder: Sendable {
         let levels = try bind(tensors)
         var candidates = Candidates(most: Self.mostCandidates)
         // What is past the end is not wanted. Numbers come from requests: the largest has no successor.
-        let wanted = options.classes.map { wanted in
-            (0...max(0, min(wanted.max() ?? 0, classes - 1))).map(wanted.contains)
+        let wanted = options.classes.map { asked in
+            var wanted = [Bool](repeating: false, count: max(0, min(asked.max() ?? 0, classes - 1)) + 1)
+            for index in asked where wanted.indices.contains(index) { wanted[index] = true }
+            return wanted
         }
         let threshold = options.threshold ?? decoding.threshold
         let scan = ScoreScan(decoding, threshold: threshold, wanted: wanted)
