@@ -1,32 +1,34 @@
 /// Base64 (RFC 4648).
 package enum Base64 {
-    /// The bytes of base64 text in a JSON string, or nil if it is none. Both alphabets are read (`+/` and `-_`), and padding may be
-    /// missing. Passed over are backslashes before a slash, as some JSON writers put them there, and escaped line breaks, which
-    /// base64(1) and MIME put between lines.
+    /// The bytes of base64 text in a JSON string, or nil if it is not base64. Both alphabets are read (`+/` and `-_`), and padding may
+    /// be missing. Line breaks, which base64(1) and MIME put into it, are skipped. Any letter may be escaped: some JSON writers
+    /// escape `/`, others `+` or `=`.
     package static func decode(_ text: UnsafeRawBufferPointer) -> [UInt8]? {
-        var end = text.count
-        while end >= 2, isLineBreak(text, at: end - 2) { end -= 2 }
-        var count = end
-        while count > 0, text[count - 1] == UInt8(ascii: "=") { count -= 1 }
-        guard end - count <= 2 else { return nil }
         var failed = false
         let bytes = values.withUnsafeBufferPointer { values in
-            [UInt8](unsafeUninitializedCapacity: count / 4 * 3 + 3) { buffer, initialized in
+            [UInt8](unsafeUninitializedCapacity: text.count / 4 * 3 + 3) { buffer, initialized in
                 var bits: UInt32 = 0, held = 0, written = 0
                 var index = 0
-                while index < count {
-                    let value = values[Int(text[index])]
-                    index += 1
-                    guard value < 64 else {
-                        if text[index - 1] == UInt8(ascii: "\\"), index < count {
-                            if text[index] == UInt8(ascii: "/") { continue }
-                            if isLineBreak(text, at: index - 1) {
-                                index += 1
-                                continue
-                            }
+                while index < text.count {
+                    var value = values[Int(text[index])]
+                    if value < 64 {
+                        index += 1
+                    } else {
+                        let start = index
+                        guard let letter = character(text, &index) else {
+                            failed = true
+                            return
                         }
-                        failed = true
-                        return
+                        if isLineBreak(letter) { continue }
+                        if letter == UInt8(ascii: "=") {
+                            failed = !isPadding(text, from: start)
+                            break
+                        }
+                        value = values[Int(letter)]
+                        guard value < 64 else {
+                            failed = true
+                            return
+                        }
                     }
                     bits = bits << 6 | UInt32(value)
                     held += 6
@@ -36,17 +38,45 @@ package enum Base64 {
                     written += 1
                 }
                 // One letter alone is six bits: no byte.
-                failed = held == 6
+                failed = failed || held == 6
                 initialized = written
             }
         }
         return failed ? nil : bytes
     }
 
-    /// Whether `\n` or `\r` stands there, as JSON writes them.
-    private static func isLineBreak(_ text: UnsafeRawBufferPointer, at index: Int) -> Bool {
-        text[index] == UInt8(ascii: "\\")
-            && (text[index + 1] == UInt8(ascii: "n") || text[index + 1] == UInt8(ascii: "r"))
+    /// Whether the rest of the text is one `=` or two, with line breaks between them or behind.
+    private static func isPadding(_ text: UnsafeRawBufferPointer, from start: Int) -> Bool {
+        var index = start, count = 0
+        while index < text.count {
+            guard let letter = character(text, &index) else { return false }
+            if isLineBreak(letter) { continue }
+            count += 1
+            guard letter == UInt8(ascii: "="), count <= 2 else { return false }
+        }
+        return true
+    }
+
+    private static func isLineBreak(_ letter: UInt8) -> Bool { letter == 0x0A || letter == 0x0D }
+
+    /// The character at `index`, without its escape, if it is ASCII. Escapes that no base64 text needs are not read.
+    private static func character(_ text: UnsafeRawBufferPointer, _ index: inout Int) -> UInt8? {
+        let first = text[index]
+        index += 1
+        guard first == UInt8(ascii: "\\") else { return first }
+        guard index < text.count else { return nil }
+        let escape = text[index]
+        index += 1
+        switch escape {
+        case UInt8(ascii: "/"): return escape
+        case UInt8(ascii: "n"): return 0x0A
+        case UInt8(ascii: "r"): return 0x0D
+        case UInt8(ascii: "u"):
+            guard let unit = JSONScanner.unit(text, index), unit < 0x80 else { return nil }
+            index += 4
+            return UInt8(unit)
+        default: return nil
+        }
     }
 
     /// Appends base64 text, padded.

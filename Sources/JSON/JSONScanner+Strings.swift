@@ -75,7 +75,8 @@ extension JSONScanner {
         return Unicode.Scalar(first) ?? "\u{FFFD}"
     }
 
-    private static func unit(_ raw: UnsafeRawBufferPointer, _ index: Int) -> UInt32? {
+    /// The number that four hexadecimal digits at `index` stand for.
+    static func unit(_ raw: UnsafeRawBufferPointer, _ index: Int) -> UInt32? {
         guard raw.count - index >= 4 else { return nil }
         var value: UInt32 = 0
         for offset in 0..<4 {
@@ -91,14 +92,18 @@ extension JSONScanner {
         return value
     }
 
-    /// The bytes that a base64 string (RFC 4648 section 4 or 5) stands for.
-    /// - Parameter mistake: the error where it is none, from what was found instead.
+    /// The bytes that a base64 string (RFC 4648 section 4 or 5) stands for, or a data: URL (RFC 2397) of base64, as browsers make them.
+    /// - Parameter mistake: the error where it is neither, from what was found instead.
     package mutating func base64(_ mistake: (_ found: String) -> JSONError) throws(JSONError) -> [UInt8] {
         let raw = try rawString()
-        let string = UnsafeRawBufferPointer(rebasing: text[raw.range])
+        var string = UnsafeRawBufferPointer(rebasing: text[raw.range])
+        let isURL = string.starts(with: "data:".utf8)
+        if isURL, let comma = string.firstIndex(of: UInt8(ascii: ",")),
+            string[..<comma].suffix(7).elementsEqual(";base64".utf8)
+        {
+            string = UnsafeRawBufferPointer(rebasing: string[(comma + 1)...])
+        }
         if let bytes = Base64.decode(string) { return bytes }
-        throw mistake(
-            string.starts(with: "data:".utf8)
-                ? "a data: URL: send only what follows its comma" : "a string that is not base64")
+        throw mistake(isURL ? "a data: URL that is not base64" : "a string that is not base64")
     }
 }

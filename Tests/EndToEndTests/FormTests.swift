@@ -64,7 +64,7 @@ struct FormTests {
         for (fields, words) in [
             (["a=@\(Self.picture)", "b=@\(Self.picture)"], "part 1 is a file named \"a\""),
             (["image=@\(Self.picture)", "imgae=@\(Self.picture)"], "part 2 is a file named \"imgae\""),
-            (["top=3"], "no picture"),
+            (["image=@\(Self.picture),\(Self.picture)"], "part 1 holds several files"), (["top=3"], "no picture"),
         ] {
             let answer = try form(daemon, fields)
             #expect(answer.status == 400 && answer.code == "bad_request", "\(answer.text)")

@@ -25,6 +25,31 @@ struct JSONBodyTests {
         #expect(daemon.stop() == 0)
     }
 
+    /// Base64 as programs write it into JSON: with + and = escaped (Gson, .NET), with / escaped (PHP), as a data: URL (browsers).
+    @Test func picturesInJSONAreReadAsProgramsWriteThem() throws {
+        let daemon = try Daemon()
+        let text = try Data(contentsOf: BadInputTests.seven).base64EncodedString()
+        let escaped = text.replacingOccurrences(of: "+", with: "\\u002B").replacingOccurrences(of: "=", with: "\\u003d")
+        #expect(escaped.contains("u002B") && escaped.contains("u003d"))
+        for picture in [escaped, text.replacingOccurrences(of: "/", with: "\\/"), "data:image/png;base64," + text] {
+            for body in [
+                "{\"inputs\": {\"image\": \"\(picture)\"}}", "{\"inputs\": {\"image\": {\"b64\": \"\(picture)\"}}}",
+            ] {
+                let answer = try Curl.run(
+                    daemon.url + "/v1/models/digits/predict?top=1", ["--data-binary", "@-"], input: Data(body.utf8))
+                let outputs = answer.json["outputs"] as? [String: [[String: Any]]]
+                #expect(outputs?["probabilities"]?.first?["label"] as? String == "7", "\(answer.text)")
+            }
+            let infer =
+                "{\"inputs\": [{\"name\": \"image\", \"shape\": [1], \"datatype\": \"BYTES\", \"data\": [\"\(picture)\"]}], "
+                + "\"outputs\": [{\"name\": \"probabilities\", \"parameters\": {\"classification\": 1}}]}"
+            let answer = try Curl.run(
+                daemon.url + "/v2/models/digits/infer", ["--data-binary", "@-"], input: Data(infer.utf8))
+            #expect(answer.status == 200 && answer.text.contains(":7:7\""), "\(answer.text)")
+        }
+        #expect(daemon.stop() == 0)
+    }
+
     /// A model whose only slot is taken, and no request may wait: a JSON body that is not JSON is refused for that, unread.
     @Test func aBodyIsReadInASlot() throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-json-\(UUID().uuidString)")

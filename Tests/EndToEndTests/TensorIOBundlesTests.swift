@@ -124,6 +124,19 @@ struct TensorIOBundlesTests {
         #expect(daemon.stop() == 0, "\(daemon.log)")
     }
 
+    /// A model is called by the name that it is served under, and the error says what it does answer.
+    @Test func theWrongTaskIsRefusedByTheServedName() throws {
+        let daemon = try Daemon(["--models", Self.folder.path])
+        let picture = BadInputTests.seven
+        for task in ["classify", "detect", "segment", "keypoints", "embed"] {
+            let answer = try Curl.post(picture, to: daemon.url + "/v1/models/number-without-modes/\(task)")
+            #expect(answer.status == 400 && answer.code == "invalid_input", "\(answer.text)")
+            #expect(answer.error.hasPrefix("model \"number-without-modes\" "), "\(task): \(answer.error)")
+            #expect(answer.error.contains("it answers /predict"), "\(task): \(answer.error)")
+        }
+        #expect(daemon.stop() == 0, "\(daemon.log)")
+    }
+
     // MARK: Pictures
 
     private typealias Color = (red: UInt8, green: UInt8, blue: UInt8)

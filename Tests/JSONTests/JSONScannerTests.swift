@@ -214,7 +214,11 @@ import Testing
         arguments: [
             ("", []), ("AA==", [0]), ("AAE=", [0, 1]), ("AAEC", [0, 1, 2]), ("AAE", [0, 1]), ("-_8", [0xFB, 0xFF]),
             ("+\\/8=", [0xFB, 0xFF]), ("AA\\nE=", [0, 1]), ("\\r\\nAAE=\\r\\n", [0, 1]), ("AA\\n==\\n", [0]),
-            ("\\n", []),
+            ("\\n", []), ("AA\\u000aE=", [0, 1]), ("\\u002b\\u002F8\\u003d", [0xFB, 0xFF]),
+            ("AA\\u003D\\n\\u003D", [0]),
+            ("\\u0041\\u0041E", [0, 1]), ("data:image/png;base64,AAE=", [0, 1]),
+            ("data:image\\/png;base64,AAE", [0, 1]),
+            ("data:;base64,", []),
         ] as [(String, [UInt8])])
     func base64IsRead(_ text: String, _ bytes: [UInt8]) throws {
         #expect(try JSONProbe.base64(Array("\"\(text)\"".utf8)) == bytes)
@@ -222,7 +226,7 @@ import Testing
 
     @Test(arguments: [
         "A", "AA===", "A A=", "AAE*", "====", "AAAAA", "AA\\tE=", "AA\\\\nE=", "AAE=\\\\n", "AA==\\nAA==",
-        "AA\\u000aE=",
+        "AA\\u0009E=", "AA\\u014bE=", "AA\\u00", "AA\\u00xx", "AA=\\u003d=", "=AAE", "AA=E", "\\u003d\\u003d\\u003d",
     ])
     func noBase64(_ text: String) throws {
         #expect(throws: JSONError.value("found a string that is not base64")) {
@@ -230,9 +234,10 @@ import Testing
         }
     }
 
-    @Test func aDataURLIsNamed() throws {
-        #expect(throws: JSONError.value("found a data: URL: send only what follows its comma")) {
-            _ = try JSONProbe.base64(Array("\"data:image/png;base64,AAE=\"".utf8))
+    @Test(arguments: ["data:image/png,AAE=", "data:image/png;base64,A", "data:image/png;base64", "data:,"])
+    func noDataURLOfBase64(_ text: String) throws {
+        #expect(throws: JSONError.value("found a data: URL that is not base64")) {
+            _ = try JSONProbe.base64(Array("\"\(text)\"".utf8))
         }
     }
 

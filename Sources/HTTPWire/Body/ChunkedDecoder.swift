@@ -140,7 +140,7 @@ public struct ChunkedDecoder: Sendable {
         }
         extensionBytes &+= 1
         guard extensionBytes <= limits.extensionBytes else {
-            throw WireError(.chunkExtensionTooLong, "\(limits.extensionBytes) bytes are read")
+            throw WireError(.chunkExtensionTooLong, "the limit is \(limits.extensionBytes) bytes")
         }
         let isBlank = ASCII.isBlank(byte)
         let isToken = ByteSet.token.contains(byte)
@@ -176,7 +176,7 @@ public struct ChunkedDecoder: Sendable {
     private mutating func takeTrailer(_ byte: UInt8) throws(WireError) {
         trailerBytes &+= 1
         guard trailerBytes <= limits.trailerBytes else {
-            throw WireError(.trailersTooLarge, "\(limits.trailerBytes) bytes are read")
+            throw WireError(.trailersTooLarge, "the limit is \(limits.trailerBytes) bytes")
         }
         switch phase {
         case .trailerStart where byte == ASCII.carriageReturn: phase = .endFeed
@@ -184,7 +184,7 @@ public struct ChunkedDecoder: Sendable {
             guard !ASCII.isBlank(byte) else { throw WireError(trailerFields == 0 ? .leadingBlank : .obsFold) }
             trailerFields &+= 1
             guard trailerFields <= limits.trailerFields else {
-                throw WireError(.trailersTooLarge, "\(limits.trailerFields) fields are read")
+                throw WireError(.trailersTooLarge, "the limit is \(limits.trailerFields) fields")
             }
             nameIsEmpty = true
             phase = .trailerName

@@ -108,7 +108,7 @@ public struct MultipartDecoder: Sendable {
             index &+= 1
             parts &+= 1
             guard parts <= limits.multipartParts else {
-                throw WireError(.multipartParts, "\(limits.multipartParts) are read")
+                throw WireError(.multipartParts, "the limit is \(limits.multipartParts)")
             }
             header = PartHeaderParser()
             headerBytes = 0
@@ -187,7 +187,7 @@ public struct MultipartDecoder: Sendable {
         }
         scanned = position &- index
         guard position &+ 1 < bound else {
-            throw WireError(.multipartHeaderTooLarge, "\(limits.multipartHeaderBytes) bytes are read")
+            throw WireError(.multipartHeaderTooLarge, "the limit is \(limits.multipartHeaderBytes) bytes")
         }
         guard position < end else { return false }
         guard bytes[position] == ASCII.carriageReturn else { throw headerFault(bytes[position]) }
@@ -200,7 +200,7 @@ public struct MultipartDecoder: Sendable {
         guard position &+ 1 < end else { return false }
         guard bytes[position &+ 1] == ASCII.lineFeed else { throw WireError(.bareCR) }
         guard header.lines < limits.multipartHeaderCount else {
-            throw WireError(.multipartHeaderTooLarge, "\(limits.multipartHeaderCount) lines are read")
+            throw WireError(.multipartHeaderTooLarge, "the limit is \(limits.multipartHeaderCount) lines")
         }
         try header.take(ByteSlice(bytes: bytes, start: index, end: position))
         headerBytes &+= position &+ 2 &- index

@@ -16,7 +16,7 @@ extension RequestParser {
                 }
                 guard !ASCII.isBlank(byte) else { throw WireError(fields.isEmpty ? .leadingBlank : .obsFold) }
                 guard fields.count < limits.fieldCount else {
-                    throw WireError(.tooManyFields, "\(limits.fieldCount) are read")
+                    throw WireError(.tooManyFields, "the limit is \(limits.fieldCount) (max_header_fields)")
                 }
                 nameStart = index
                 phase = .fieldName
@@ -58,7 +58,9 @@ extension RequestParser {
             }
         }
         position = index
-        guard index < bound else { throw WireError(.headersTooLarge, "\(limits.headerBytes) bytes are read") }
+        guard index < bound else {
+            throw WireError(.headersTooLarge, "the limit is \(limits.headerBytes) bytes (max_header)")
+        }
         return false
     }
 

@@ -47,7 +47,7 @@ extension RequestParser {
             }
             guard ByteSet.token.contains(byte) else { throw methodFault(byte) }
             guard position &- start < limits.methodBytes else {
-                throw WireError(.methodTooLong, "\(limits.methodBytes) bytes are read")
+                throw WireError(.methodTooLong, "the limit is \(limits.methodBytes) bytes")
             }
             position &+= 1
         }
@@ -70,7 +70,7 @@ extension RequestParser {
         let targetStart = methodEnd &+ 1
         position = ByteScan.firstNotVisible(bytes, from: position, to: max(position, min(bytes.count, bound &+ 1)))
         guard position <= bound else {
-            throw WireError(.requestLineTooLong, "\(limits.requestLineBytes) bytes are read")
+            throw WireError(.requestLineTooLong, "the limit is \(limits.requestLineBytes) bytes (max_request_line)")
         }
         guard position < bytes.count else { return false }
         switch bytes[position] {

@@ -20,7 +20,7 @@ struct ClassificationReader: Sendable {
         guard let labels = model.description.classLabels else {
             throw .unsupported(
                 model: name,
-                reason: "has no output with labels: \(ObservationReader.abilities(of: model))\(model.reasonForTensors)")
+                reason: "has no output with labels: \(model.abilities)")
         }
         if let output = model.plan.outputs.first(where: { $0.description.labels != nil }) {
             source = .scores(
@@ -34,7 +34,7 @@ struct ClassificationReader: Sendable {
         } else {
             throw .unsupported(
                 model: name,
-                reason: "has no output with labels: \(ObservationReader.abilities(of: model))\(model.reasonForTensors)")
+                reason: "has no output with labels: \(model.abilities)")
         }
         noImage = .unsupported(
             model: name,

@@ -5,6 +5,12 @@ extension Model {
     /// What it can be asked to find in pictures, beside classes.
     package var tasks: [ObservationTask] { observations.map(\.output.task) }
 
+    /// The routes that it answers, and what is missing for others, for those who asked for something else.
+    package var abilities: String {
+        let routes = tasks.map { "/\($0.rawValue)" } + (isImageClassifier ? ["/classify"] : []) + ["/predict"]
+        return "it answers " + routes.joined(separator: ", ") + (provenance?.explanation.map { "; \($0)" } ?? "")
+    }
+
     /// The description of what it finds for a task; nil if it does not do it.
     package func observationOutput(for task: ObservationTask) -> ObservationOutput? {
         observations.first { $0.output.task == task }?.output

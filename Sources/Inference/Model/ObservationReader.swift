@@ -20,7 +20,7 @@ struct ObservationReader: Sendable {
         let name = model.description.name
         guard let plan = model.observations.first(where: { $0.output.task == request.task }) else {
             throw .unsupported(
-                model: name, reason: "does not give \(request.task.gives): \(Self.abilities(of: model))")
+                model: name, reason: "does not give \(request.task.gives): \(model.abilities)")
         }
         self.plan = plan
         self.request = request
@@ -29,13 +29,6 @@ struct ObservationReader: Sendable {
         wanted = try request.classes.map { (names) throws(InferenceError) in
             try Self.classes(names, labels: plan.output.labels)
         }
-    }
-
-    /// What a model can be asked, for those who asked for something else.
-    static func abilities(of model: Model) -> String {
-        var abilities = model.observations.map { "/\($0.output.task.rawValue)" }
-        if model.isImageClassifier { abilities.append("/classify") }
-        return "it answers " + (abilities + ["/predict"]).joined(separator: ", ")
     }
 
     private static func classes(_ names: [String], labels: [String]?) throws(InferenceError) -> Set<Int> {

@@ -25,11 +25,10 @@ struct ClassifyJob: PredictionJob {
         let labels = model.description.classLabels
         // What the model sees of a picture can be shown without labels.
         guard model.description.imageInput != nil, labels != nil || query.explain != nil else {
-            let tasks = model.tasks.map { "/\($0.rawValue)" }.joined(separator: ", ")
             throw ServiceError(
                 .invalidInput,
-                "model \"\(name)\" is not an image classifier (one image input, one output with labels)"
-                    + (tasks.isEmpty ? model.reasonForTensors : ": it answers \(tasks)"))
+                "model \"\(name)\" is not an image classifier (one image input, one output with labels): \(model.abilities)"
+            )
         }
         if let labels, let top = query.top, top > labels.count {
             throw ServiceError(

@@ -18,6 +18,9 @@ struct ImageParts {
         var range = 0..<0
 
         var isPicture: Bool { headers.name == "image" || headers.name == "file" }
+
+        /// Whether it holds several files (RFC 2388 section 4.2, which RFC 7578 section 4.3 deprecates): `curl -F image=@a.jpg,b.jpg`.
+        var isNested: Bool { headers.contentType?.lowercased().hasPrefix("multipart/") ?? false }
     }
 
     /// Parts beside the pictures: far more than any form has.
@@ -61,6 +64,12 @@ struct ImageParts {
                     case .data(let range): part?.range = range
                     case .partEnd:
                         guard let part else { break }
+                        if part.isNested {
+                            problem = .badRequest(
+                                "part \(part.number) holds several files: send each in its own part "
+                                    + "(curl -F image=@a.jpg -F image=@b.jpg)")
+                            throw WireError(.badRequest, message: "", label: "multipart_nested")
+                        }
                         if part.isPicture {
                             pictures.append(part)
                         } else if part.headers.filename != nil {

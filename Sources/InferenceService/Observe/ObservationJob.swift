@@ -26,6 +26,10 @@ struct ObservationJob: PredictionJob {
     init(
         request: HTTPRequest, model: Model, name: String, query: ObservationQuery, options: PredictionOptions
     ) throws(ServiceError) {
+        let task = query.request.task
+        guard model.tasks.contains(task) else {
+            throw ServiceError(.invalidInput, "model \"\(name)\" does not give \(task.gives): \(model.abilities)")
+        }
         if let refusal = model.refusal(of: query.request) { throw ServiceError(refusal) }
         self.model = model
         self.name = name
@@ -34,7 +38,7 @@ struct ObservationJob: PredictionJob {
         self.options = options
         received = request.headReceived
         receiving = request.receiving
-        switch query.request.task {
+        switch task {
         case .segment where request.accepts("image/png"): form = .png
         case .embed where request.accepts("application/octet-stream"): form = .floats
         default: form = nil

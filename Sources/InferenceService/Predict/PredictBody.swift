@@ -168,14 +168,16 @@ private struct ItemReader {
         try scanner.array { (index, scanner) throws(JSONError) in
             count += 1
             guard index < inputs.count else {
-                throw .value("expected \(inputs.count) values in order (\(names)), found more")
+                throw .value(
+                    "expected \(inputs.count) value\(inputs.count == 1 ? "" : "s") in order (\(names)), found more")
             }
             if inputs[index].isOptional, try scanner.takesNull() { return }
             values.append((inputs[index].name, try value(inputs[index], &scanner)))
         }
         // Optional inputs at the end may be left out.
         guard inputs.dropFirst(count).allSatisfy(\.isOptional) else {
-            throw .value("expected \(inputs.count) values in order (\(names)), found \(count)")
+            throw .value(
+                "expected \(inputs.count) value\(inputs.count == 1 ? "" : "s") in order (\(names)), found \(count)")
         }
         return DictionaryFeatureProvider(values)
     }
