@@ -93,9 +93,8 @@ let package = Package(
         .target(
             name: "InferenceService",
             dependencies: [
-                "CSystem", "HTTPWire", "HTTPServer", "ImagePipeline", "FlowControl", "Inference", "JSON",
-                "Observations",
-                "Settings", "SystemSupport",
+                "CInflate", "CSystem", "HTTPWire", "HTTPServer", "ImagePipeline", "FlowControl", "Inference", "JSON",
+                "Observations", "Settings", "SystemSupport",
             ],
             // One binary: the page is part of it.
             resources: ["index.html", "ask.js", "drawing.js", "input.js", "models.js"].map {

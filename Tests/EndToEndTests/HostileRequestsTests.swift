@@ -283,7 +283,10 @@ struct HostileRequestsTests {
                 "/v1/models/number/predict", Data("[2]".utf8), "unsupported_media_type", ["gzip"],
                 arguments: ["-H", "Content-Encoding: gzip"]),
             Case(
-                "/v2/models/f32/infer", Data("{}".utf8), "unsupported_media_type", ["gzip"],
+                "/v2/models/f32/infer", Data("{}".utf8), "unsupported_media_type", ["br"],
+                arguments: ["-H", "Content-Encoding: br"]),
+            Case(
+                "/v2/models/f32/infer", Data("{}".utf8), bad, ["Content-Encoding"],
                 arguments: ["-H", "Content-Encoding: gzip"]),
             Case("/v1/models/number/predict?top=1", Data("[2]".utf8), bad, ["\"top\"", "labelled"]),
             Case("/v1/models/picture-quantized-labels/predict?top=4", Data("x".utf8), bad, ["\"top\"", "3", "4"]),

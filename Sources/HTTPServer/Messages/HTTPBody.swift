@@ -45,6 +45,11 @@ public final class HTTPBody: @unchecked Sendable {
         self.longest = longest
     }
 
+    /// An empty body whose memory counts against the budget of another one: for what is made of that one.
+    package convenience init(sharingBudgetOf body: HTTPBody, longest: Int) {
+        self.init(budget: body.budget, longest: longest)
+    }
+
     deinit {
         if let base {
             if isMapped {

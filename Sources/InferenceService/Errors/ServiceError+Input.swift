@@ -26,11 +26,16 @@ extension ServiceError {
 }
 
 extension RequestHead {
-    /// 415 for a body that is compressed (RFC 9110 section 8.4): it is read as it is.
+    /// How the body is compressed (RFC 9110 section 8.4), in the order in which that was done; empty if it is not.
+    var contentCodings: [String] {
+        values(of: "content-encoding").joined(separator: ",").split(separator: ",")
+            .map { $0.drop { $0 == " " || $0 == "\t" }.prefix { $0 != " " && $0 != "\t" }.lowercased() }
+            .filter { !$0.isEmpty && $0 != "identity" }
+    }
+
+    /// 415 for a body that is compressed: it is read as it is.
     func refuseContentCodings() throws(ServiceError) {
-        let codings = values(of: "content-encoding").joined(separator: ",").split(separator: ",")
-            .map { $0.drop { $0 == " " || $0 == "\t" }.prefix { $0 != " " && $0 != "\t" } }
-        guard let coding = codings.first(where: { !$0.isEmpty && $0.lowercased() != "identity" }) else { return }
+        guard let coding = contentCodings.first else { return }
         throw ServiceError(
             .unsupportedMediaType,
             "Content-Encoding \"\(coding.prefix(40))\" is not supported: send the body without a content coding")

@@ -26,21 +26,21 @@ struct InferHandler: Sendable {
         // What the body says of a timeout is read when the model is there that it is for.
         let received = request.bodyReceived
         let model = try await choice.model(in: repository, deadline: received + .seconds(settings.deadline))
-        var reader = InferBodyReader(
-            model: model.description, body: request.body, headerLength: try Self.headerLength(request),
-            mostPictures: settings.maxBatch)
         var options = PredictionOptions()
-        // A short text is read at once, as it may say how long the request may wait for its slot. Reading a long one takes as long as a
-        // prediction does: that is done in a slot.
-        let slot: RequestSlot?
-        if reader.headerLength > Self.longestUnslotted {
-            options.deadline = received + .seconds(settings.deadline)
-            slot = try await RequestSlot(of: model, options: options, metrics: metrics)
-        } else {
-            slot = nil
-        }
+        options.deadline = received + .seconds(settings.deadline)
+        // A short text is read at once, as it may say how long the request may wait for its slot. Reading a long one, or decompressing
+        // one, takes as long as a prediction does: that is done in a slot.
+        let isCompressed = try CompressedBody.isCompressed(request.head)
+        let length = try isCompressed ? nil : Self.headerLength(request.head, in: request.body)
+        let isLong = isCompressed || length ?? request.body.count > Self.longestUnslotted
+        let slot = try await isLong ? RequestSlot(of: model, options: options, metrics: metrics) : nil
         let infer: InferBody, batch: InferBatch
         do throws(ServiceError) {
+            let body =
+                try isCompressed ? CompressedBody.decompress(request.body, most: settings.maxBody) : request.body
+            var reader = InferBodyReader(
+                model: model.description, body: body, headerLength: try Self.headerLength(request.head, in: body),
+                mostPictures: settings.maxBatch)
             infer = try reader.read()
             batch = try InferBatch(infer, model: model.description, most: settings.maxBatch)
         } catch {
@@ -68,15 +68,14 @@ struct InferHandler: Sendable {
     private static let longestUnslotted = 16 << 10
 
     /// How much of the body is JSON; nil if all of it is.
-    private static func headerLength(_ request: HTTPRequest) throws(ServiceError) -> Int? {
-        try request.head.refuseContentCodings()
-        let values = request.head.values(of: "inference-header-content-length")
+    private static func headerLength(_ head: RequestHead, in body: HTTPBody) throws(ServiceError) -> Int? {
+        let values = head.values(of: "inference-header-content-length")
         guard let text = values.first else { return nil }
         guard values.count == 1, !text.isEmpty, text.utf8.allSatisfy({ $0 &- 0x30 < 10 }), let length = Int(text),
-            length <= request.body.count
+            length <= body.count
         else {
             throw .badRequest(
-                "Inference-Header-Content-Length: expected the bytes of JSON, 0 to \(request.body.count) (the whole body), "
+                "Inference-Header-Content-Length: expected the bytes of JSON, 0 to \(body.count) (the whole body), "
                     + "found \"\(values.joined(separator: ", ").prefix(40))\"")
         }
         return length

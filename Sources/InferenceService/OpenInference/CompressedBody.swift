@@ -1,0 +1,62 @@
+internal import CInflate
+internal import HTTPServer
+internal import HTTPWire
+internal import Inference
+
+/// Bodies with a content coding (RFC 9110 section 8.4.1), as clients of the Open Inference Protocol may send them.
+enum CompressedBody {
+    /// Whether a body is compressed.
+    /// - Throws: 415 where it is in a way that is not supported.
+    static func isCompressed(_ head: RequestHead) throws(ServiceError) -> Bool {
+        let codings = head.contentCodings
+        guard let first = codings.first else { return false }
+        if codings.count == 1, ["gzip", "x-gzip", "deflate"].contains(first) { return true }
+        throw ServiceError(
+            .unsupportedMediaType,
+            "Content-Encoding \"\(codings.joined(separator: ", ").prefix(40))\" is not supported: send gzip, deflate, or no content coding"
+        )
+    }
+
+    /// The decompressed body. What it takes of memory counts against the budget of the compressed one.
+    /// - Parameter most: how many bytes it may have.
+    static func decompress(_ body: HTTPBody, most: Int) throws(ServiceError) -> HTTPBody {
+        let result = HTTPBody(sharingBudgetOf: body, longest: most)
+        let failure: ServiceError? = body.withUnsafeBytes { packed in
+            do throws(ServiceError) {
+                try decompress(packed, into: result, most: most)
+                return nil
+            } catch {
+                return error
+            }
+        }
+        if let failure { throw failure }
+        return result
+    }
+
+    private static func decompress(
+        _ packed: UnsafeRawBufferPointer, into result: HTTPBody, most: Int
+    ) throws(ServiceError) {
+        let noRoom = ServiceError(.overloaded, "there is no room for the decompressed body (max_total_body)")
+        guard let stream = cinflate_open(packed.assumingMemoryBound(to: UInt8.self).baseAddress, packed.count) else {
+            throw noRoom
+        }
+        defer { cinflate_close(stream) }
+        var part = [UInt8](repeating: 0, count: 64 << 10)
+        var room = 0
+        while true {
+            if Task.isCancelled { throw ServiceError(InferenceError.cancelled(stage: .decode)) }
+            let count = part.withUnsafeMutableBufferPointer { cinflate_next(stream, $0.baseAddress, $0.count) }
+            if count == 0 { return }
+            guard count > 0 else {
+                throw .badRequest("the body is not valid gzip or zlib data, which its Content-Encoding declares")
+            }
+            guard result.count + count <= most else {
+                throw ServiceError(
+                    .bodyTooLarge, "the decompressed body exceeds the limit of \(most) bytes (max_body)")
+            }
+            if result.count + count > room { room = min(most, max(result.count + count, 2 * room)) }
+            guard result.makeRoom(count, target: room, hasArrived: true) == count else { throw noRoom }
+            part.withUnsafeBytes { result.append(UnsafeRawBufferPointer(rebasing: $0[..<count])) }
+        }
+    }
+}
