@@ -370,6 +370,39 @@ struct ThingsTests {
         #expect(try model("embed", ["--default-model=synthetic-yolov8"]) == "synthetic-embedding")
     }
 
+    /// What lazy model files without model.json do is known when they are loaded: the first request finds the one that does it.
+    @Test func lazyModelsWithoutModelJSONAnswerRoutesWithoutAName() throws {
+        let shared = try #require(SharedData.folder)
+        let models = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-lazy-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: models) }
+        try FileManager.default.createDirectory(at: models, withIntermediateDirectories: true)
+        for (name, path) in [
+            ("a-mask", "things/deeplabv3"), ("b-boxes", "things/ssd_mobilenet_v1"),
+            ("c-boxes", "things/ssd_mobilenet_v1"),
+            ("d-classes", "import/mobilenet_v1_metadata"),
+        ] {
+            try FileManager.default.createSymbolicLink(
+                at: models.appendingPathComponent(name + ".tflite"),
+                withDestinationURL: shared.appendingPathComponent(path + ".tflite"))
+        }
+        let picture = shared.appendingPathComponent("images/tio_cat.jpg")
+        func check(_ arguments: [String], _ expected: [(task: String, model: String?)]) throws {
+            let daemon = try Daemon(["--models", models.path] + arguments)
+            for (task, model) in expected {
+                let answer = try Curl.post(picture, to: daemon.url + "/v1/\(task)")
+                #expect(answer.json["model"] as? String == model, "\(arguments), \(task): \(answer.text.prefix(300))")
+                #expect(answer.status == (model == nil ? 404 : 200))
+            }
+            #expect(daemon.stop() == 0, "\(daemon.log)")
+        }
+        let lazy = "--load=lazy"
+        try check(
+            [lazy], [("classify", "d-classes"), ("segment", "a-mask"), ("detect", "b-boxes"), ("keypoints", nil)])
+        try check([lazy], [("detect", "b-boxes"), ("classify", "d-classes")])
+        try check([lazy, "--default-model=c-boxes"], [("detect", "c-boxes"), ("segment", "a-mask")])
+        try check(["--default-model=c-boxes"], [("detect", "c-boxes"), ("segment", "a-mask")])
+    }
+
     @Test func queriesBatchesAndErrors() throws {
         let cases = try ThingsCases(only: ["synthetic/yolov8", "synthetic/embedding", "synthetic/mask_softmax"])
         defer { cases.remove() }

@@ -12,6 +12,8 @@ struct BundleFacts: Sendable {
     private(set) var classifiesPictures = false
     /// What it finds in pictures, beside classes.
     private(set) var tasks: [ObservationTask] = []
+    /// Whether it takes a picture and what it finds there is not known before it is loaded: there is no model.json that says so.
+    private(set) var isUndetermined = false
     /// What the files were like; nil if the bundle could not be read.
     private var stamp: BundleStamp?
 
@@ -29,8 +31,8 @@ struct BundleFacts: Sendable {
             guard let manifest = bundle.manifest else {
                 // Whether the labels fit the output is known when it is loaded.
                 if let facts = bundle.facts {
-                    classifiesPictures =
-                        facts.sheet.framing != nil && (facts.sheet.labels != nil || !facts.labelFiles.isEmpty)
+                    isUndetermined = facts.sheet.framing != nil
+                    classifiesPictures = isUndetermined && (facts.sheet.labels != nil || !facts.labelFiles.isEmpty)
                 }
                 return
             }
@@ -42,6 +44,13 @@ struct BundleFacts: Sendable {
         } catch {
             return
         }
+    }
+
+    /// Takes over what the loaded model turned out to do.
+    mutating func settle(_ model: Model) {
+        classifiesPictures = model.isImageClassifier
+        tasks = model.tasks
+        isUndetermined = false
     }
 
     /// The facts as they are now: a bundle that was damaged keeps those that it had, as it keeps its place. Blocks.

@@ -12,12 +12,14 @@ extension ModelRepository {
             ?? first { $0.facts.classifiesPictures && $0.isToCome }
     }
 
-    /// The same for models that find things: the one that a route without a name means.
+    /// The same for models that find things: the one that a route without a name means. What lazy models without model.json do is known
+    /// when they are loaded: one of these comes last, and may turn out to do something else.
     /// - Parameter preferred: the model that is used if it does this, ready or not.
     package func defaultModel(for task: ObservationTask, preferring preferred: String = "") -> String? {
-        first { $0.name == preferred && $0.facts.tasks.contains(task) }
+        first { $0.name == preferred && ($0.facts.tasks.contains(task) || $0.facts.isUndetermined && $0.isToCome) }
             ?? first { $0.readyModel?.tasks.contains(task) ?? false }
             ?? first { $0.facts.tasks.contains(task) && $0.isToCome }
+            ?? first { $0.facts.isUndetermined && $0.isToCome }
     }
 
     /// Of the image classifiers that cannot be asked, because they were unloaded or failed, the first by name.

@@ -281,6 +281,7 @@ final class ModelVersion: Sendable {
             switch result {
             case .success(let model):
                 state.failure = nil
+                state.facts.settle(model)
                 // Unloaded while it was loading: the model is not kept.
                 guard !state.isUnloaded else { return (false, nil) }
                 defer { state.ready = model }

@@ -19,16 +19,18 @@ struct ClassifyHandler: Sendable {
         let parts = try ImageParts.of(request, most: settings.maxBatch, parameters: ClassifyQuery.names)
         let query = try query.adding(parts?.parameters, of: request, settings: settings)
         let options = ClassifyJob.options(query, of: request, settings: settings)
-        let model = try await choice.model(in: repository, deadline: options.deadline)
+        let (model, name) = try await choice.model(
+            in: repository, deadline: options.deadline, fits: \.isImageClassifier
+        ) { () throws(ServiceError) in try repository.defaultName(settings) }
         let job = try ClassifyJob(
-            request: request, model: model, name: choice.name, query: query, options: options, settings: settings)
+            request: request, model: model, name: name, query: query, options: options, settings: settings)
         guard let parts = parts?.ranges else {
             let image = EncodedImage(request.body, 0..<request.body.count)
             do throws(ServiceError) {
                 if let form = query.explain { return try await explain(job, image: image, form: form) }
                 return try await single(job, image: image)
             } catch {
-                throw BodyAdvice.adding(to: error, of: request, model: model, name: choice.name)
+                throw BodyAdvice.adding(to: error, of: request, model: model, name: name)
             }
         }
         if let form = query.explain {

@@ -24,13 +24,16 @@ struct ObservationHandler: Sendable {
         options.cropAndScale = query.crop
         options.ignoresOrientation = query.ignoresOrientation
         options.deadline = request.deadline(query.timeoutMilliseconds, settings: settings)
-        let model = try await choice.model(in: repository, deadline: options.deadline)
-        let job = try ObservationJob(request: request, model: model, name: choice.name, query: query, options: options)
+        let task = query.request.task
+        let (model, name) = try await choice.model(
+            in: repository, deadline: options.deadline, fits: { $0.tasks.contains(task) }
+        ) { () throws(ServiceError) in try repository.defaultName(for: task, settings) }
+        let job = try ObservationJob(request: request, model: model, name: name, query: query, options: options)
         guard let parts = parts?.ranges else {
             do throws(ServiceError) {
                 return try await single(job, image: EncodedImage(request.body, 0..<request.body.count))
             } catch {
-                throw BodyAdvice.adding(to: error, of: request, model: model, name: choice.name)
+                throw BodyAdvice.adding(to: error, of: request, model: model, name: name)
             }
         }
         guard parts.count > 1 else { return try await single(job, image: EncodedImage(request.body, parts[0])) }

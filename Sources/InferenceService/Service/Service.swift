@@ -146,7 +146,8 @@ package final class Service: HTTPResponder {
             }
         case .classify(let name, let version):
             let query = try ClassifyQuery(head.target, settings: live.settings)
-            let choice = try choose(try modelName(name, live.settings), version)
+            let chosen = if let name { name } else { try repository.defaultName(live.settings) }
+            let choice = try choose(chosen, version, isNamed: name != nil)
             return accept(route, live) { [self] (request) async throws(ServiceError) in
                 try await ClassifyHandler(repository: repository, settings: live.settings, metrics: metrics)
                     .respond(to: request, query, choice)
@@ -160,7 +161,8 @@ package final class Service: HTTPResponder {
             }
         case .observe(let task, let name, let version):
             let query = try ObservationQuery(head.target, task: task, settings: live.settings)
-            let choice = try choose(try modelName(name, for: task, live.settings), version)
+            let chosen = if let name { name } else { try repository.defaultName(for: task, live.settings) }
+            let choice = try choose(chosen, version, isNamed: name != nil)
             return accept(route, live) { [self] (request) async throws(ServiceError) in
                 try await ObservationHandler(repository: repository, settings: live.settings, metrics: metrics)
                     .respond(to: request, query, choice)
@@ -216,7 +218,9 @@ package final class Service: HTTPResponder {
     }
 
     /// The model of a request, if there is one of that name and its queue has room.
-    private func choose(_ name: String, _ version: String?) throws(ServiceError) -> ModelChoice {
+    private func choose(
+        _ name: String, _ version: String?, isNamed: Bool = true
+    ) throws(ServiceError) -> ModelChoice {
         let ready: Model?
         do throws(InferenceError) {
             ready = try repository.readyModel(named: name, version: version)
@@ -224,7 +228,7 @@ package final class Service: HTTPResponder {
             throw ServiceError(error)
         }
         if let refusal = ready?.limiter.announce() { throw ServiceError(refusal) }
-        return ModelChoice(name: name, version: version, ready: ready)
+        return ModelChoice(name: name, version: version, ready: ready, isNamed: isNamed)
     }
 
     // MARK: Small routes
@@ -234,7 +238,7 @@ package final class Service: HTTPResponder {
     }
 
     private func modelsHandler(_ settings: Settings) -> ModelsHandler {
-        ModelsHandler(repository: repository, defaultModel: { try? self.modelName(nil, settings) })
+        ModelsHandler(repository: repository, defaultModel: { try? self.repository.defaultName(settings) })
     }
 
     private func metricsPage(_ settings: Settings) -> HTTPResponse {
@@ -256,34 +260,6 @@ package final class Service: HTTPResponder {
         let missing = repository.missing(for: settings.readyCondition)
         guard missing.isEmpty else { throw ServiceError(notReady: missing) }
         return Self.ready
-    }
-
-    /// The model that a route means: its own name, or the default model's. Where no classifier can be asked, one that is unloaded or has
-    /// failed, so that the answer is a 503 that says so.
-    private func modelName(_ name: String?, _ settings: Settings) throws(ServiceError) -> String {
-        if let name { return name }
-        if !settings.defaultModel.isEmpty { return settings.defaultModel }
-        if let name = repository.defaultClassifier ?? repository.unavailableClassifier { return name }
-        throw ServiceError(
-            .modelNotFound,
-            "no model is an image classifier (one image input, one output with labels): name a model in the path, "
-                + "/v1/models/{name}/predict; /v1/models lists the models"
-        )
-    }
-
-    /// The same for the routes that find things. A default model that does something else stands back for one that does this.
-    private func modelName(
-        _ name: String?, for task: ObservationTask, _ settings: Settings
-    ) throws(ServiceError) -> String {
-        if let name = name ?? repository.defaultModel(for: task, preferring: settings.defaultModel)
-            ?? repository.unavailableModel(for: task)
-        {
-            return name
-        }
-        throw ServiceError(
-            .modelNotFound,
-            "no model gives \(task.gives): a bundle declares it by an output of type \"\(task.outputType)\"; "
-                + "/v1/models lists the models")
     }
 
     // MARK: Answers
