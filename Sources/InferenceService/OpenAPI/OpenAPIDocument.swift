@@ -15,6 +15,7 @@ package enum OpenAPIDocument {
           "license": {"name": "Apache-2.0", "url": "https://www.apache.org/licenses/LICENSE-2.0"}
         },
         "servers": [{"url": "/"}],
+        "security": [{}, {"token": []}],
         "tags": [
           {"name": "classify"}, {"name": "predict"}, {"name": "observe"}, {"name": "models"}, {"name": "operations"},
           {"name": "Open Inference Protocol v2"}
@@ -26,6 +27,7 @@ package enum OpenAPIDocument {
         \(openInference)
         },
         "components": {
+        "securitySchemes": {"token": {"type": "http", "scheme": "bearer", "description": "Where tokens_file is set."}},
         "parameters": \(parameterList),
         "responses": \(responses),
         "schemas": \(schemas)
