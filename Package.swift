@@ -112,7 +112,7 @@ let package = Package(
             swiftSettings: strict),
         .executableTarget(
             name: "ocelli",
-            dependencies: ["InferenceService", "JSON", "LoadGenerator", "Settings", "Tools"],
+            dependencies: ["InferenceService", "JSON", "LoadGenerator", "Settings", "SystemSupport", "Tools"],
             swiftSettings: strict,
             linkerSettings: findEngine + carryRuntime),
 

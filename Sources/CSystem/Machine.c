@@ -2,6 +2,7 @@
 #include "CSystem.h"
 
 #include <malloc.h>
+#include <sys/auxv.h>
 #include <sys/random.h>
 
 void csys_release_free_memory(void) {
@@ -21,5 +22,20 @@ int csys_has_vnni(void) {
     return (__builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vnni")) || __builtin_cpu_supports("avxvnni");
 #else
     return 0;
+#endif
+}
+
+#if defined(__x86_64__)
+#define HAS(name, bit) ((uint64_t)(__builtin_cpu_supports(name) != 0) << (bit))
+#endif
+
+uint64_t csys_instructions(void) {
+#if defined(__x86_64__)
+    return HAS("sse4.2", 0) | HAS("avx", 1) | HAS("avx2", 2) | HAS("fma", 3) | HAS("avx512f", 4) | HAS("avx512bw", 5) |
+           HAS("avx512dq", 6) | HAS("avx512vl", 7) | HAS("avx512vnni", 8) | HAS("avx512bf16", 9) | HAS("avx512fp16", 10) |
+           HAS("avxvnni", 11) | HAS("avxvnniint8", 12) | HAS("avxneconvert", 13) | HAS("amx-tile", 14) | HAS("amx-int8", 15) |
+           HAS("amx-bf16", 16) | HAS("amx-fp16", 17);
+#else
+    return getauxval(AT_HWCAP) ^ (uint64_t)getauxval(AT_HWCAP2) << 32;
 #endif
 }

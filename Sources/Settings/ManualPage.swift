@@ -1,3 +1,5 @@
+internal import SystemSupport
+
 /// ocelli(1), in the man macros (groff_man(7)).
 package enum ManualPage {
     /// A subcommand.

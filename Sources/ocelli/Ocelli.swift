@@ -3,6 +3,7 @@ internal import InferenceService
 internal import JSON
 internal import Settings
 internal import Synchronization
+internal import SystemSupport
 
 /// The command line: finds the subcommand and runs it.
 @main

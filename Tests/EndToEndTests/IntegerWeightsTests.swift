@@ -107,6 +107,26 @@ struct IntegerWeightsTests {
         #expect(weights?["reason"] is String, "\(weights ?? [:])")
     }
 
+    /// Weights that stay as they are for want of a temporary file do not stay so when there is one again.
+    @Test func aTemporaryFolderThatComesBackIsUsed() throws {
+        let folder = try folder()
+        let cache = folder.path + "-two"
+        defer {
+            try? FileManager.default.removeItem(at: folder)
+            try? FileManager.default.removeItem(atPath: cache)
+        }
+        var inIntegers: [Int] = []
+        for temporary in [folder.path + "/none", "/tmp"] {
+            let daemon = try Daemon(
+                ["--models", folder.path, "--cache-dir", cache, "--load-trial=false"],
+                environment: ["TMPDIR": temporary])
+            let weights = try Curl.run(daemon.url + "/v1/models/net").json["integer_weights"] as? [String: Any]
+            inIntegers.append(weights?["in_integers"] as? Int ?? -1)
+            #expect(daemon.stop() == 0, "\(daemon.log)")
+        }
+        #expect(inIntegers == [0, TestProcessor.hasVNNI ? 9 : 0])
+    }
+
     /// The compiled model of one form is never taken for the other.
     @Test func theCacheTellsTheTwoFormsApart() throws {
         let folder = try folder()
@@ -124,7 +144,46 @@ struct IntegerWeightsTests {
             #expect((model["integer_weights"] != nil) == (setting == "true"), "\(model)")
             #expect(daemon.stop() == 0, "\(daemon.log)")
         }
-        #expect(cached == [false, !TestProcessor.hasVNNI, true, true])
+        #expect(cached == [false, false, true, true])
+    }
+
+    /// Quantized models where sums of byte products are cut off: `ocelli check` and the log say so, and of no other model.
+    @Test func quantizedModelsWithoutTheInstructionsAreTold() throws {
+        let fixtures = SharedData.packageRoot.appendingPathComponent("Tests/Fixtures/quantized")
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-bytes-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let names = ["qdq", "dynamic"]
+        for name in names {
+            try FileManager.default.copyItem(
+                at: fixtures.appendingPathComponent(name + ".onnx"), to: folder.appendingPathComponent(name + ".onnx"))
+        }
+        let words = "4 of its layers compute with 8-bit integers, and "
+        let environment = ["ONEDNN_MAX_CPU_ISA": "AVX2"]
+        for name in names {
+            let path = folder.path + "/" + name + ".onnx"
+            let limited = try Shell.run(Daemon.binary.path, ["check", path], environment: environment)
+            #expect(limited.status == 0, "\(limited.errors)")
+            let line = "look at this: \(words)the environment variable ONEDNN_MAX_CPU_ISA (AVX2) switches VNNI off"
+            #expect(limited.text.contains(line) == (name == "qdq" && Self.isX86), "\(limited.text)")
+            let plain = try Shell.run(Daemon.binary.path, ["check", path])
+            #expect(
+                plain.text.contains(words) == (name == "qdq" && Self.isX86 && !TestProcessor.hasVNNI), "\(plain.text)")
+        }
+        guard Self.isX86 else { return }
+        let daemon = try Daemon(["--models", folder.path, "--cache-dir", ""], environment: environment)
+        #expect(daemon.stop() == 0)
+        let lines = daemon.log.split(separator: "\n").filter { $0.contains(words) }
+        #expect(lines.count == 1 && lines[0].contains("model qdq version 1: "), "\(daemon.log)")
+    }
+
+    /// Kernels for other architectures do not cut sums off.
+    private static var isX86: Bool {
+        #if arch(x86_64)
+            true
+        #else
+            false
+        #endif
     }
 
     @Test func theSettingMustBeTrueOrFalse() throws {

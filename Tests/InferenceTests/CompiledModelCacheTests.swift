@@ -20,4 +20,20 @@ import Testing
             try FileManager.default.contentsOfDirectory(atPath: folder.url.path).sorted() == ["c.blob", "keep.txt"])
         #expect(CompiledModelCache.prune("/nonexistent", to: 0).files == 0)
     }
+
+    /// What removing them would not free does not count.
+    @Test func onlyFilesCount() throws {
+        let folder = try TemporaryFolder(), elsewhere = try TemporaryFolder()
+        let large = elsewhere.url.appendingPathComponent("large")
+        try Data(count: 1 << 20).write(to: large)
+        try Data(count: 1000).write(to: folder.url.appendingPathComponent("a.blob"))
+        try FileManager.default.createSymbolicLink(
+            at: folder.url.appendingPathComponent("link.blob"), withDestinationURL: large)
+        try FileManager.default.createDirectory(
+            at: folder.url.appendingPathComponent("folder.blob"), withIntermediateDirectories: true)
+        #expect(CompiledModelCache.prune(folder.url.path, to: 1000).files == 0)
+        #expect(
+            try FileManager.default.contentsOfDirectory(atPath: folder.url.path).sorted()
+                == ["a.blob", "folder.blob", "link.blob"])
+    }
 }

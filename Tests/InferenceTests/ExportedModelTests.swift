@@ -1,6 +1,7 @@
 import Dispatch
 import Foundation
 import Inference
+import SystemSupport
 import Testing
 
 /// Models that the cache has compiled: they are loaded without their files being read, and answer as the files do.
@@ -51,6 +52,9 @@ import Testing
                 try FileManager.default.contentsOfDirectory(atPath: cache).filter { $0.hasSuffix(".blob") }.sorted()
             }
         }
+
+        /// The only compiled model.
+        var blob: String { get throws { cache + "/" + (try #require(try blobs.first)) } }
 
         func read(cached: Bool = true) throws -> any ModelFile {
             var source = ModelSource(path: model)
@@ -167,7 +171,7 @@ import Testing
         defer { place.remove() }
         let compiled = try place.read().compile(place.options())
         let expected = try outputs(compiled)
-        let path = place.cache + "/" + (try #require(try place.blobs.first))
+        let path = try place.blob
         let whole = try Data(contentsOf: URL(filePath: path))
         var damaged = [Data(), Data(whole.prefix(16)), Data(count: whole.count), whole + Data(count: 3)]
         for part in 1..<8 { damaged.append(whole.prefix(whole.count * part / 8)) }
@@ -188,6 +192,158 @@ import Testing
             #expect(try outputs(model) == expected)
             #expect(try place.read().compile(place.options()).loadedFromCache)
         }
+    }
+
+    /// A compiled model's file in its parts (`ExportedModel`).
+    private struct Parts {
+        var engine: Data
+        var json: Data
+        private let name: String
+
+        init(_ path: String) throws {
+            let whole = try Data(contentsOf: URL(filePath: path))
+            let length = whole.suffix(16).prefix(8).reversed().reduce(0) { $0 << 8 | Int($1) }
+            try #require(length > 100 && length < 10_000)
+            json = Data(whole.dropLast(48).suffix(length))
+            engine = Data(whole.dropLast(48 + length))
+            name = String(URL(filePath: path).lastPathComponent.prefix(32))
+        }
+
+        /// The file with sums that are right.
+        func sealed() throws -> Data {
+            var hash = ContentHash(), seal = ContentHash()
+            engine.withUnsafeBytes { hash.add(contents: $0) }
+            var members = try #require(try JSONSerialization.jsonObject(with: json) as? [String: Any])
+            members["bytes"] = engine.count
+            members["hash"] = hash.text
+            let text = try JSONSerialization.data(withJSONObject: members)
+            seal.add(name)
+            text.withUnsafeBytes { seal.add(contents: $0) }
+            let length = Data((0..<8).map { UInt8(truncatingIfNeeded: text.count >> (8 * $0)) })
+            return engine + text + Data(seal.text.utf8) + length + Data("OCELLI02".utf8)
+        }
+    }
+
+    @Test func damagedDescriptionsAreNotBelieved() throws {
+        let place = try Place(Self.models[0])
+        defer { place.remove() }
+        _ = try place.read().compile(place.options())
+        let path = try place.blob
+        let start = try Parts(path).engine.count
+        let file = try #require(FileHandle(forUpdatingAtPath: path))
+        defer { try? file.close() }
+        let size = Int(try file.seekToEnd())
+        for position in start..<size {
+            try file.seek(toOffset: UInt64(position))
+            let byte = try #require(try file.read(upToCount: 1)?.first)
+            for bits in [byte ^ 1, byte] {
+                try file.seek(toOffset: UInt64(position))
+                try file.write(contentsOf: Data([bits]))
+                if bits != byte { #expect(!isExported(try place.read()), "byte \(position - start)") }
+            }
+        }
+        #expect(isExported(try place.read()))
+    }
+
+    @Test func descriptionsNameKnownPorts() throws {
+        let place = try Place(Self.models[0])
+        defer { place.remove() }
+        _ = try place.read().compile(place.options())
+        let path = try place.blob
+        var parts = try Parts(path)
+        try parts.sealed().write(to: URL(filePath: path))
+        #expect(isExported(try place.read()))
+        let text = String(decoding: parts.json, as: UTF8.self)
+        for index in [-1, 1, 1000] {
+            parts.json = Data(text.replacing("\"inputNames\":{}", with: "\"inputNames\":{\"x\":\(index)}").utf8)
+            try #require(parts.json.count > text.utf8.count)
+            try parts.sealed().write(to: URL(filePath: path))
+            #expect(!isExported(try place.read()))
+        }
+    }
+
+    /// What the engine leaves where the disk was full half-way, and had room again a moment later: it fills in its header last.
+    @Test func halvesOfModelsAreCompiledAgain() throws {
+        let place = try Place(Self.models[0])
+        defer { place.remove() }
+        let expected = try outputs(place.read().compile(place.options()))
+        let path = try place.blob
+        let whole = try Parts(path)
+        for part in 0...4 {
+            var half = whole
+            half.engine = Data(count: min(48, whole.engine.count)) + whole.engine.dropFirst(48)
+            half.engine = half.engine.prefix(whole.engine.count * part / 4)
+            try half.sealed().write(to: URL(filePath: path), options: .atomic)
+            let model = try place.read().compile(place.options())
+            #expect(!model.loadedFromCache)
+            #expect(try outputs(model) == expected)
+            #expect(try place.read().compile(place.options()).loadedFromCache)
+        }
+    }
+
+    @Test func anotherModelsFileIsNotTaken() throws {
+        let place = try Place(Self.models[0]), other = try Place(Self.models[1])
+        defer {
+            place.remove()
+            other.remove()
+        }
+        _ = try place.read().compile(place.options())
+        _ = try other.read().compile(other.options())
+        let path = try place.blob
+        try FileManager.default.removeItem(atPath: path)
+        try FileManager.default.copyItem(atPath: other.blob, toPath: path)
+        let file = try place.read()
+        #expect(!isExported(file))
+        #expect(try file.inputs == place.read(cached: false).inputs)
+    }
+
+    /// Opening a pipe waits for its other end.
+    @Test func pipesAreReplaced() throws {
+        let place = try Place(Self.models[0])
+        defer { place.remove() }
+        _ = try place.read().compile(place.options())
+        let path = try place.blob
+        try FileManager.default.removeItem(atPath: path)
+        try #require(mkfifo(path, 0o600) == 0)
+        #expect(try !place.read().compile(place.options()).loadedFromCache)
+        #expect(try place.read().compile(place.options()).loadedFromCache)
+    }
+
+    /// Volumes do not note it, or once a day.
+    @Test func usesCountForTheOrderOfRemoval() throws {
+        let place = try Place(Self.models[0])
+        defer { place.remove() }
+        _ = try place.read().compile(place.options())
+        let path = try place.blob
+        let old = timeval(tv_sec: 1_000_000, tv_usec: 0)
+        // A time of access after that of the change: relatime leaves it.
+        let today = timeval(tv_sec: time(nil) - 3600, tv_usec: 0)
+        try #require(utimes(path, [today, old]) == 0)
+        let other = place.cache + "/other.blob"
+        try Data(count: 1000).write(to: URL(filePath: other))
+        let later = timeval(tv_sec: today.tv_sec + 1800, tv_usec: 0)
+        try #require(utimes(other, [later, later]) == 0)
+        #expect(try place.read().compile(place.options()).loadedFromCache)
+        var status = stat()
+        #expect(stat(path, &status) == 0 && status.st_mtim.tv_sec == old.tv_sec)
+        CompiledModelCache.prune(place.cache, to: Int(status.st_size) + 999)
+        #expect(try place.blobs.count == 1 && !FileManager.default.fileExists(atPath: other))
+    }
+
+    /// Two processors may have one name: a virtual machine hides what it likes of its own.
+    @Test func versionsAndProcessorsHaveTheirOwn() throws {
+        let place = try Place(Self.models[0])
+        defer { place.remove() }
+        _ = try place.read().compile(place.options())
+        let json = try #require(try JSONSerialization.jsonObject(with: Parts(place.blob).json) as? [String: Any])
+        let compilation = try #require(json["compilation"] as? String)
+        #expect(compilation.hasSuffix("extensions \(Processor.instructions)"), "\(compilation)")
+        let engine = try OpenVINOEngine.shared().version
+        let names = ["exact", "the processor has no VNNI"].map { integers in
+            ExportKey(
+                path: place.model, folder: "", circumstances: "\(OcelliVersion.number)\n\(engine)\n\(integers)")?.name
+        }
+        #expect(names.contains(String(URL(filePath: try place.blob).lastPathComponent.prefix(32))))
     }
 
     @Test func keysAreTheContentsOfAllFiles() throws {

@@ -325,6 +325,14 @@ import Testing
                 case "graph": TensorFlowReader.frozenGraph(ByteSource(bytes), name: "m.pb")
                 default: TFLiteReader.read(ByteSource(bytes), name: "m.tflite")
                 }
+            let layers =
+                switch format {
+                case "onnx": ONNXReader.integerLayers(ByteSource(bytes))
+                case "xml": OpenVINOReader.integerLayers(bytes)
+                case "savedmodel": TensorFlowReader.integerLayers(ByteSource(bytes))
+                default: 0
+                }
+            #expect(layers <= bytes.count, "seed \(seed), run \(run)")
             // What was read is within bounds whatever the bytes are.
             #expect((sheet.labels?.value.count ?? 0) <= 200_000, "seed \(seed), run \(run)")
         }
@@ -352,11 +360,11 @@ enum FuzzSeeds {
     }
 
     /// A field of a protobuf message with a length.
-    private static func field(_ number: Int, _ bytes: [UInt8]) -> [UInt8] {
+    static func field(_ number: Int, _ bytes: [UInt8]) -> [UInt8] {
         [UInt8(number << 3 | 2), UInt8(bytes.count & 127 | 128), UInt8(bytes.count >> 7)] + bytes
     }
 
-    private static func text(_ number: Int, _ text: String) -> [UInt8] { field(number, [UInt8](text.utf8)) }
+    static func text(_ number: Int, _ text: String) -> [UInt8] { field(number, [UInt8](text.utf8)) }
 
     /// A graph that calls a function whose result another function makes, which ends in an operator.
     static func graph(_ operation: String, calls: String = "outer") -> [UInt8] {

@@ -39,6 +39,14 @@ import Testing
         return address
     }
 
+    @Test func theNumberOfTheProcessorSaysWhatItHas() {
+        #if arch(x86_64)
+            let has = { (bit: UInt64) in csys_instructions() >> bit & 1 == 1 }
+            #expect((has(7) && has(8) || has(11)) == (csys_has_vnni() == 1) && has(0))
+        #endif
+        #expect(csys_instructions() == csys_instructions())
+    }
+
     // MARK: Sockets
 
     @Test func aSocketFileIsNeverWiderThanAskedFor() throws {

@@ -250,6 +250,9 @@ void csys_release_free_memory(void);
 /// Whether there are instructions that multiply bytes and add the products to 32 bits (AVX-512 VNNI, AVX-VNNI).
 int csys_has_vnni(void);
 
+/// The processor's extensions that numeric code is chosen by, a bit for each: equal numbers mean the same code.
+uint64_t csys_instructions(void);
+
 /// Eight bytes from the kernel's generator.
 uint64_t csys_random(void);
 

@@ -32,12 +32,14 @@ public enum CompiledModelCache {
         for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] {
             let path = folder + "/" + name, isUnfinished = name.hasPrefix(unfinished)
             var status = stat()
-            guard isUnfinished || name.hasSuffix(".blob"), stat(path, &status) == 0 else { continue }
+            guard isUnfinished || name.hasSuffix(".blob"), lstat(path, &status) == 0,
+                status.st_mode & S_IFMT == S_IFREG
+            else { continue }
             guard !isUnfinished else {
                 if status.st_mtim.tv_sec < time(nil) - 3600 { unlink(path) }
                 continue
             }
-            // Reading need not move the time of access (noatime): a file is as young as the younger of the two.
+            // The engine's own files may have no time of access (noatime): a file is as young as the younger of the two.
             files.append((path, Int(status.st_size), max(status.st_atim.tv_sec, status.st_mtim.tv_sec)))
         }
         var total = files.reduce(0) { $0 + $1.size }

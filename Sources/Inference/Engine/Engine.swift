@@ -8,4 +8,12 @@ public protocol Engine: AnyObject, Sendable {
 
     /// Reads a model file. Blocks for as long as that takes.
     func read(_ source: ModelSource) throws(EngineError) -> any ModelFile
+
+    /// Why a model's scores may be wrong on a device of this machine, and what to do; nil where nothing is known. Blocks: may read the file.
+    func advice(on source: ModelSource, device: String) -> String?
+}
+
+extension Engine {
+    /// Nothing is known.
+    public func advice(on source: ModelSource, device: String) -> String? { nil }
 }

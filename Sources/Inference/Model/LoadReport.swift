@@ -14,7 +14,7 @@ public struct LoadReport: Sendable, Hashable {
     public var isCached = false
     /// Bytes of the bundle's files.
     public var fileBytes = 0
-    /// What looks like a mistake in the model file, though it is served as written.
+    /// What looks like a mistake in the model file, or can give wrong scores on this machine, though it is served as written.
     public var advice: [String] = []
     /// What is done to pixels and scores, by input and output.
     public var treatment: [String] = []

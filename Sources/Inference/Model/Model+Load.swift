@@ -98,6 +98,7 @@ extension Model {
         report.fileBytes = bundle.stamp.bytes
         report.device = compiled.executionDevices
         report.advice = plan.advice
+        if let advice = engine.advice(on: bundle.source, device: report.device) { report.advice.append(advice) }
         report.execution = compiled.execution
         report.integerWeights = planner.file.integerWeights
         report.provenance = provenance

@@ -6,6 +6,7 @@ internal import HTTPWire
 internal import ImagePipeline
 package import Inference
 package import Settings
+internal import SystemSupport
 
 /// Settings turned into what each part is configured with, and the reasons for what was derived.
 package struct ServicePlan {

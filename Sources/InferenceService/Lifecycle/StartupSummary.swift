@@ -1,6 +1,7 @@
 internal import FlowControl
 internal import Glibc
 internal import Settings
+internal import SystemSupport
 
 /// What the daemon says of itself when it starts: what it serves, where, and the limits it derived.
 struct StartupSummary {

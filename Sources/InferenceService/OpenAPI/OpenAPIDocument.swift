@@ -1,4 +1,4 @@
-internal import Settings
+internal import SystemSupport
 
 /// The description of every route in the form of OpenAPI 3.0: what `GET /openapi.json` answers.
 ///

@@ -32,6 +32,84 @@ package enum ONNXReader {
         ])
     }
 
+    /// How many layers both of whose operands are rounded to 8 bits a model has; 0 where the file cannot be read.
+    package static func integerLayers(_ source: ByteSource) -> Int {
+        var source = source
+        var layers = IntegerLayers()
+        do throws(FactError) {
+            var walk = ProtobufWalk(0..<source.count)
+            while let field = try walk.next(&source) {
+                guard field.number == modelGraph, case .bytes(let range) = field.value else { continue }
+                try add(range, to: &layers, &source)
+            }
+        } catch {
+            return 0
+        }
+        return layers.count
+    }
+
+    /// GraphProto: node = 1, initializer = 5. NodeProto: attribute = 5.
+    private static func add(
+        _ graph: Range<Int>, to layers: inout IntegerLayers, _ source: inout ByteSource
+    ) throws(FactError) {
+        var quantizers: [(zeroPoint: String?, outputs: [String])] = []
+        var types: [String: UInt64] = [:]
+        var walk = ProtobufWalk(graph)
+        var count = 0
+        while let field = try walk.next(&source) {
+            guard field.number == graphNode || field.number == 5, case .bytes(let range) = field.value else { continue }
+            count += 1
+            guard count <= mostNodes else { throw FactError("has more than \(mostNodes) nodes") }
+            guard field.number == graphNode else {
+                let tensor = try self.tensor(range, &source)
+                types[tensor.name] = tensor.type
+                continue
+            }
+            let (node, outputs) = try self.node(range, &source)
+            layers.add(node, makes: outputs)
+            if node.operation == "QuantizeLinear" {
+                quantizers.append((node.inputs.count > 2 && node.inputs[2] != "" ? node.inputs[2] : nil, outputs))
+            }
+            if node.operation == "Constant", let output = outputs.first {
+                types[output] = try constantType(range, &source)
+            }
+        }
+        for (name, type) in types { layers.addConstant(name, hasBytes: isByte(type)) }
+        // Without a zero point values are rounded to unsigned bytes; wider types have one.
+        for (zeroPoint, outputs) in quantizers where zeroPoint.map({ types[$0].map(isByte) ?? true }) ?? true {
+            for output in outputs { layers.addQuantized(output) }
+        }
+    }
+
+    /// TensorProto.DataType: UINT8, INT8.
+    private static func isByte(_ type: UInt64) -> Bool { type == 2 || type == 3 }
+
+    /// TensorProto: data_type = 2, name = 8.
+    private static func tensor(
+        _ range: Range<Int>, _ source: inout ByteSource
+    ) throws(FactError) -> (name: String, type: UInt64) {
+        var tensor = (name: "", type: UInt64(0))
+        var walk = ProtobufWalk(range)
+        while let field = try walk.next(&source) {
+            if field.number == 2, case .varint(let type) = field.value { tensor.type = type }
+            if field.number == 8, case .bytes(let name) = field.value { tensor.name = try text(name, &source) }
+        }
+        return tensor
+    }
+
+    /// The type of a node's constant; AttributeProto: t = 5.
+    private static func constantType(_ node: Range<Int>, _ source: inout ByteSource) throws(FactError) -> UInt64 {
+        var walk = ProtobufWalk(node)
+        while let field = try walk.next(&source) {
+            guard field.number == 5, case .bytes(let attribute) = field.value else { continue }
+            var inner = ProtobufWalk(attribute)
+            while let member = try inner.next(&source) {
+                if member.number == 5, case .bytes(let range) = member.value { return try tensor(range, &source).type }
+            }
+        }
+        return 0
+    }
+
     /// The properties of images that ONNX's own MetadataProps.md defines, as Windows ML and Custom Vision write them.
     private static func images(_ properties: [String: String], source: String) -> FactSheet {
         var sheet = FactSheet()

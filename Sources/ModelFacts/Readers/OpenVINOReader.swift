@@ -12,7 +12,8 @@ package enum OpenVINOReader {
                 ModelInfo(found.info, source: "model_info of \(name)").sheet,
                 UltralyticsReader.properties(found.framework, source: "rt_info/framework of \(name)"),
             ])
-            sheet.endings = found.endings.map {
+            // The names of each output, with commas.
+            sheet.endings = found.graph.endings().map {
                 OutputEnding(output: $0.0, fact: Fact($0.1, source: name, key: "the last layer"))
             }
         } catch {
@@ -26,9 +27,11 @@ package enum OpenVINOReader {
         var info: [String: String] = [:]
         /// `net/rt_info/framework`, where exporters of frameworks put theirs.
         var framework: [String: String] = [:]
-        /// The names of each output, with commas, and how it ends.
-        var endings: [(String, GraphEnding)] = []
+        var graph = Graph()
     }
+
+    /// How many layers both of whose operands are rounded to 8 bits an IR has; 0 where it cannot be read.
+    package static func integerLayers(_ text: [UInt8]) -> Int { (try? walk(text))?.graph.integerLayers ?? 0 }
 
     /// What of the graph is needed to see what its outputs end in.
     private struct Graph {
@@ -38,13 +41,29 @@ package enum OpenVINOReader {
         /// The names of tensors, by layer and port.
         var names: [Int: [Int: String]] = [:]
         var results: [Int] = []
+        /// The layers that round to 8 bits, and the constants of 8 bits.
+        var bytes: Set<Int> = []
+
+        private var nodes: [(String, GraphTrace.Node)] {
+            types.map { layer, type in
+                let inputs = (sources[layer] ?? [:]).sorted { $0.key < $1.key }.map { "\($0.value.layer)" }
+                return ("\(layer)", GraphTrace.Node(operation: type, inputs: inputs))
+            }
+        }
+
+        var integerLayers: Int {
+            var layers = IntegerLayers()
+            for (name, node) in nodes { layers.add(node, makes: [name]) }
+            for (layer, type) in types where type == "Const" {
+                layers.addConstant("\(layer)", hasBytes: bytes.contains(layer))
+            }
+            for layer in bytes where types[layer] == "FakeQuantize" { layers.addQuantized("\(layer)") }
+            return layers.count
+        }
 
         func endings() -> [(String, GraphEnding)] {
             var trace = GraphTrace()
-            for (layer, type) in types {
-                let inputs = (sources[layer] ?? [:]).sorted { $0.key < $1.key }.map { "\($0.value.layer)" }
-                trace.makers["\(layer)"] = GraphTrace.Node(operation: type, inputs: inputs)
-            }
+            for (name, node) in nodes { trace.makers[name] = node }
             return results.prefix(64).compactMap { result in
                 let maker = sources[result]?[0]
                 let names = maker.flatMap { self.names[$0.layer]?[$0.port] } ?? ""
@@ -86,6 +105,12 @@ package enum OpenVINOReader {
                     layer = id
                     if type == "Result" { graph.results.append(id) }
                 }
+                if name == "data", path.count == 4 {
+                    let levels = attributes["levels"].flatMap { Int($0) }
+                    let type = attributes["element_type"] ?? ""
+                    let hasBytes = graph.types[layer] == "Const" && ["i8", "u8"].contains(type)
+                    if hasBytes || levels.map({ $0 <= 256 }) == true { graph.bytes.insert(layer) }
+                }
                 if name == "port", path.count == 5, path[3] == "output", let id = attributes["id"].flatMap({ Int($0) }),
                     let names = attributes["names"]
                 {
@@ -107,7 +132,7 @@ package enum OpenVINOReader {
             }
         }
         guard path.isEmpty else { throw FactError("ends within \"\(path.last ?? "")\"") }
-        found.endings = graph.endings()
+        found.graph = graph
         return found
     }
 }

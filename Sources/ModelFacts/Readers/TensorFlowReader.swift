@@ -33,6 +33,27 @@ package enum TensorFlowReader {
         }
     }
 
+    /// How many layers both of whose operands are rounded to 8 bits a SavedModel has (`FakeQuantWithMinMaxVars` and its like, as training for
+    /// quantization leaves them); 0 where it cannot be read.
+    package static func integerLayers(_ source: ByteSource) -> Int {
+        var source = source
+        do throws(FactError) {
+            var walk = ProtobufWalk(0..<source.count)
+            while let field = try walk.next(&source) {
+                guard field.number == 2, case .bytes(let metaGraph) = field.value else { continue }
+                var inner = ProtobufWalk(metaGraph)
+                while let member = try inner.next(&source) {
+                    guard member.number == 2, case .bytes(let range) = member.value else { continue }
+                    var graph = try TensorFlowGraph(range, &source)
+                    return try graph.integerLayers(&source)
+                }
+            }
+        } catch {
+            // Then the engine says what is wrong with it.
+        }
+        return 0
+    }
+
     private static func read(
         _ source: ByteSource, name: String,
         _ body: (inout ByteSource) throws(FactError) -> [(String, GraphEnding)]
@@ -238,6 +259,29 @@ package enum TensorFlowReader {
         private static func place(of tensor: String) -> Int {
             let parts = tensor.split(separator: ":")
             return parts.count > 1 ? parts.last.flatMap { Int($0) } ?? 0 : 0
+        }
+
+        /// Of the graph and of its functions.
+        mutating func integerLayers(_ source: inout ByteSource) throws(FactError) -> Int {
+            var count = Self.integerLayers(nodes)
+            for name in functions.keys.sorted() {
+                count += Self.integerLayers(try function(name, &source)?.nodes ?? [:])
+            }
+            return count
+        }
+
+        private static func integerLayers(_ nodes: [String: Node]) -> Int {
+            var layers = IntegerLayers()
+            for (name, node) in nodes {
+                layers.add(
+                    GraphTrace.Node(operation: node.operation, inputs: node.inputs.map { self.node(of: $0) }),
+                    makes: [name])
+                if node.operation.hasPrefix("FakeQuantWithMinMax") || node.operation.hasPrefix("QuantizeAndDequantize")
+                {
+                    layers.addQuantized(name)
+                }
+            }
+            return layers.count
         }
 
         /// How a tensor is made in the end: calls are followed into their functions.

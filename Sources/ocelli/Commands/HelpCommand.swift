@@ -1,5 +1,6 @@
 internal import InferenceService
 internal import Settings
+internal import SystemSupport
 
 /// `ocelli help`.
 enum HelpCommand: Command {

@@ -64,7 +64,7 @@ package struct ContentHash: Sendable, Hashable {
     /// - Parameter look: is handed each piece of the file, with up to 64 bytes of the one before.
     /// - Returns: whether the file could be read.
     package mutating func add(file path: String, _ look: (UnsafeRawBufferPointer) -> Void = { _ in }) -> Bool {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { return false }
         defer { close(descriptor) }
         let overlap = 64, size = 256 << 10

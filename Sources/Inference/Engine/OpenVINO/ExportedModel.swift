@@ -5,9 +5,9 @@ internal import Glibc
 /// A compiled model in the cache: what the engine exported, and behind it what is known of the model, so that its file need not be
 /// read.
 ///
-/// `KEY-COMPILATION.blob`: the engine's bytes, a ``Description`` in JSON, the JSON's length in eight bytes (little endian), eight bytes
-/// that name the format. Written under another name and renamed when it is whole. The engine reads weights in the mapped file for as long
-/// as the model lives.
+/// `KEY-COMPILATION.blob`: the engine's bytes, a ``Description`` in JSON, a ``ContentHash`` of the key and the JSON in 32 digits, the JSON's
+/// length in eight bytes (little endian), eight bytes that name the format. Written under another name and renamed when it is whole. The
+/// engine reads weights in the mapped file for as long as the model lives.
 ///
 /// `@unchecked Sendable`: the members never change, and the memory is only read.
 final class ExportedModel: @unchecked Sendable {
@@ -35,9 +35,17 @@ final class ExportedModel: @unchecked Sendable {
         /// The length and the ``ContentHash`` of the engine's bytes.
         var bytes = 0
         var hash = ""
+
+        var namesKnownPorts: Bool {
+            inputNames.values.allSatisfy(inputs.indices.contains)
+                && outputNames.values.allSatisfy(outputs.indices.contains)
+        }
     }
 
-    private static let format = Array("OCELLI01".utf8)
+    private static let format = Array("OCELLI02".utf8)
+    private static let sealSize = 32
+    /// What is behind the JSON.
+    private static let endSize = sealSize + 8 + 8
     /// More than any description takes.
     private static let longest = 16 << 20
 
@@ -49,32 +57,44 @@ final class ExportedModel: @unchecked Sendable {
     static func any(_ key: ExportKey) -> ExportedModel? {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: key.folder)) ?? []
         for name in names.sorted() where name.hasPrefix(key.name + "-") && name.hasSuffix(".blob") {
-            if let exported = ExportedModel(path: key.folder + "/" + name) { return exported }
+            if let exported = ExportedModel(path: key.folder + "/" + name, key: key) { return exported }
         }
         return nil
     }
 
     /// The compiled model of these files that was compiled so; nil where there is none, or where the file is damaged.
     static func find(_ key: ExportKey, compilation: String) -> ExportedModel? {
-        guard let found = ExportedModel(path: path(key, compilation: compilation)),
-            found.description.compilation == compilation
-        else { return nil }
+        let path = path(key, compilation: compilation)
+        guard let found = ExportedModel(path: path, key: key), found.description.compilation == compilation else {
+            return nil
+        }
         var hash = ContentHash()
         hash.add(contents: found.engineBytes)
-        return hash.text == found.description.hash ? found : nil
+        guard hash.text == found.description.hash else { return nil }
+        noteUse(of: path)
+        return found
     }
 
-    /// Maps a file; nil where it is none of this format.
-    private init?(path: String) {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    /// Sets a file's time of access, for ``CompiledModelCache/prune(_:to:)``: volumes mounted with noatime or relatime do not. Fails, without
+    /// harm, where the cache is read-only.
+    private static func noteUse(of path: String) {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return }
+        utimensat(AT_FDCWD, path, [timespec(tv_sec: time(nil), tv_nsec: 0), status.st_mtim], 0)
+    }
+
+    /// Maps a file; nil where it is none of this format, or of another key.
+    private init?(path: String, key: ExportKey) {
+        // Opening a named pipe would wait for its other end.
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }
         var status = stat()
-        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size > 16,
+        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size > Self.endSize,
             let memory = mmap(nil, Int(status.st_size), PROT_READ, MAP_PRIVATE, descriptor, 0), memory != MAP_FAILED
         else { return nil }
         let bytes = UnsafeRawBufferPointer(start: memory, count: Int(status.st_size))
-        guard let description = Self.description(bytes) else {
+        guard let description = Self.description(bytes, key) else {
             munmap(memory, bytes.count)
             return nil
         }
@@ -85,15 +105,27 @@ final class ExportedModel: @unchecked Sendable {
 
     deinit { munmap(UnsafeMutableRawPointer(mutating: start), size) }
 
-    private static func description(_ bytes: UnsafeRawBufferPointer) -> Description? {
-        let tail = bytes.count - 16
-        let length = UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: tail, as: UInt64.self))
-        guard bytes[(tail + 8)...].elementsEqual(format), length <= min(UInt64(longest), UInt64(tail)),
-            let description = try? JSONDecoder().decode(
-                Description.self, from: Data(bytes[(tail - Int(length))..<tail])),
-            description.bytes == tail - Int(length)
+    private static func description(_ bytes: UnsafeRawBufferPointer, _ key: ExportKey) -> Description? {
+        let end = bytes.count - endSize
+        let length = UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: end + sealSize, as: UInt64.self))
+        guard bytes[(end + sealSize + 8)...].elementsEqual(format), length <= min(UInt64(longest), UInt64(end)) else {
+            return nil
+        }
+        let start = end - Int(length)
+        let json = UnsafeRawBufferPointer(rebasing: bytes[start..<end])
+        guard bytes[end..<end + sealSize].elementsEqual(seal(json, key).utf8),
+            let description = try? JSONDecoder().decode(Description.self, from: Data(json)),
+            description.bytes == start, description.namesKnownPorts
         else { return nil }
         return description
+    }
+
+    /// A checksum of what is known of a model, and of which.
+    private static func seal(_ json: UnsafeRawBufferPointer, _ key: ExportKey) -> String {
+        var hash = ContentHash()
+        hash.add(key.name)
+        hash.add(contents: json)
+        return hash.text
     }
 
     private static func path(_ key: ExportKey, compilation: String) -> String {
@@ -110,7 +142,7 @@ final class ExportedModel: @unchecked Sendable {
     static func write(_ compiled: OpenVINOHandle, _ description: Description, for key: ExportKey) {
         let unfinished = "\(key.folder)/\(CompiledModelCache.unfinished)\(getpid())-\(UInt64.random(in: 0 ... .max))"
         guard ov_compiled_model_export_model(compiled.pointer, unfinished) == OK,
-            append(description, to: unfinished),
+            append(description, key, to: unfinished),
             // A model that was replaced while it was compiled must not be found by its old contents.
             key.isCurrent,
             rename(unfinished, path(key, compilation: description.compilation)) == 0
@@ -120,7 +152,7 @@ final class ExportedModel: @unchecked Sendable {
         }
     }
 
-    private static func append(_ description: Description, to path: String) -> Bool {
+    private static func append(_ description: Description, _ key: ExportKey, to path: String) -> Bool {
         var hash = ContentHash()
         var status = stat()
         guard hash.add(file: path), stat(path, &status) == 0 else { return false }
@@ -131,7 +163,9 @@ final class ExportedModel: @unchecked Sendable {
         // The same model makes the same file: images are built reproducibly.
         encoder.outputFormatting = .sortedKeys
         guard let json = try? encoder.encode(description) else { return false }
-        let tail = Array(json) + (0..<8).map { UInt8(truncatingIfNeeded: json.count >> (8 * $0)) } + format
+        var tail = Array(json)
+        tail += json.withUnsafeBytes { seal($0, key) }.utf8
+        tail += (0..<8).map { UInt8(truncatingIfNeeded: json.count >> (8 * $0)) } + format
         let descriptor = open(path, O_WRONLY | O_APPEND | O_CLOEXEC)
         guard descriptor >= 0 else { return false }
         defer { close(descriptor) }

@@ -84,7 +84,9 @@ public final class OpenVINOEngine: Engine {
     private func exportKey(_ source: ModelSource) -> ExportKey? {
         guard let folder = source.cacheFolder else { return nil }
         let integers = source.allowsIntegerWeights ? inexactIntegers ?? "exact" : "unwanted"
-        return ExportKey(path: source.path, folder: folder, circumstances: "\(version)\n\(integers)")
+        // Another version may write other weights into the files that the engine reads.
+        return ExportKey(
+            path: source.path, folder: folder, circumstances: "\(OcelliVersion.number)\n\(version)\n\(integers)")
     }
 
     /// Reads a file, and a TensorFlow Lite one in the form in which the engine gets it.
@@ -93,13 +95,13 @@ public final class OpenVINOEngine: Engine {
     ) throws(EngineError) -> OpenVINOModelFile {
         guard let bytes else { return try read(source.path, export: export) }
         let rewritten = source.allowsIntegerWeights ? IntegerWeightsWriter.rewriting(detection?.file ?? bytes) : nil
-        var reason = inexactIntegers
+        var (reason, export) = (inexactIntegers, export)
         if let rewritten, reason == nil {
             do throws(EngineError) {
                 return try readTemporary(rewritten.file, integerWeights: rewritten.report, export: export)
             } catch {
-                // Then it is read as it is, and its problems are those of that.
-                reason = error.message
+                // Then it is read as it is, and its problems are those of that. Another day the file may be written.
+                (reason, export) = (error.message, nil)
             }
         }
         let unused = rewritten?.report.unused(because: reason ?? "")
@@ -145,6 +147,12 @@ public final class OpenVINOEngine: Engine {
             return "the environment variable \(name) is set"
         }
         return Processor.addsByteProductsExactly ? nil : "the processor has no VNNI"
+    }
+
+    /// Says so where the engine's sums of byte products are cut off and the model has some.
+    public func advice(on source: ModelSource, device: String) -> String? {
+        guard device.contains("CPU"), let reason = ByteProducts.reasonWithoutVNNI else { return nil }
+        return ByteProducts.advice(layers: ByteProducts.layers(of: source.path), because: reason)
     }
 
     /// OpenVINO reads TensorFlow Lite's files from disk alone.

@@ -1,5 +1,6 @@
 internal import COpenVINO
 internal import Glibc
+internal import SystemSupport
 
 extension OpenVINOHandle {
     /// How a model is compiled, in OpenVINO's words, of the core that this is.
@@ -29,7 +30,8 @@ extension OpenVINOHandle {
         }
         return "\(options.device) \(precision(options) ?? "engine's precision"), inputs \(shapes), on "
             + "\(property("FULL_DEVICE_NAME", of: options.device) ?? "") with "
-            + "\(capabilities(of: options.device).joined(separator: " ")) \(limits.joined(separator: " "))"
+            + "\(capabilities(of: options.device).joined(separator: " ")) \(limits.joined(separator: " ")), "
+            + "extensions \(Processor.instructions)"
     }
 }
 

@@ -31,6 +31,7 @@ struct TFLiteGraph {
     enum Code {
         static let add = 0, averagePool = 1, concatenation = 2, convolution = 3, depthwise = 4, maxPool = 17
         static let relu = 19, relu6 = 21, gather = 36, quantize = 114
+        static let fullyConnected = 9, transposedConvolution = 67, matrixProduct = 126, convolution3D = 132
     }
 
     let model: FlatBufferBytes.Table
@@ -104,6 +105,37 @@ struct TFLiteGraph {
         let buffer = tensors[index].buffer
         guard buffer > 0, buffers.indices.contains(buffer) else { return nil }
         return buffers[buffer].vector(0, size: 1)?.bytes
+    }
+
+    /// How many layers the engine computes with bytes: convolutions, fully connected layers and matrix products both of whose operands are
+    /// such. Those that ``IntegerWeightsWriter`` would rewrite are not among them.
+    var integerLayers: Int {
+        // The places of the operands; the first input of a transposed convolution is a shape.
+        let places = [
+            Code.convolution: (0, 1), Code.depthwise: (0, 1), Code.fullyConnected: (0, 1),
+            Code.transposedConvolution: (2, 1), Code.matrixProduct: (0, 1), Code.convolution3D: (0, 1),
+        ]
+        // Weights that are looked at; tensors may share them.
+        var left = model.buffer.bytes.count
+        return operators.count { node in
+            guard let (first, second) = places[node.code], node.inputs.count > max(first, second) else { return false }
+            let (value, weights) = (node.inputs[first], node.inputs[second])
+            guard value >= 0, weights >= 0, [ElementCode.uint8, ElementCode.int8].contains(tensors[value].type) else {
+                return false
+            }
+            // Scales of channels keep depthwise convolutions in floats.
+            if node.code == Code.depthwise, tensors[weights].scale == nil { return false }
+            return tensors[weights].type == ElementCode.int8 || isSigned(weights, &left)
+        }
+    }
+
+    /// Whether unsigned weights become signed bytes when their zero point is taken off. The others become floats.
+    private func isSigned(_ index: Int, _ left: inout Int) -> Bool {
+        guard tensors[index].isUnsignedBytes, let zero = tensors[index].zeroPoint, let bytes = constant(index),
+            bytes.count <= left
+        else { return false }
+        left -= bytes.count
+        return bytes.withUnsafeBufferPointer { bytes in bytes.allSatisfy { (-128...127).contains(Int($0) - zero) } }
     }
 
     private static func indices(_ table: FlatBufferBytes.Table, _ field: Int, below count: Int) -> [Int]? {

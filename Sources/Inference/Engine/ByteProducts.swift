@@ -1,0 +1,53 @@
+internal import FoundationEssentials
+internal import Glibc
+internal import ModelFacts
+internal import SystemSupport
+
+/// Sums of products of bytes, which the engine's kernels cut off at 16 bits where the processor has no VNNI: scores of models that compute
+/// with 8-bit integers may then be wrong.
+package enum ByteProducts {
+    /// What switches VNNI off, or that there is none; nil where sums are exact. Kernels for other architectures do not cut sums off.
+    static var reasonWithoutVNNI: String? {
+        #if arch(x86_64)
+            for name in ["ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA"] {
+                guard let value = getenv(name) else { continue }
+                let limit = String(cString: value)
+                if lacksVNNI(limit) { return "the environment variable \(name) (\(limit)) switches VNNI off" }
+            }
+            return Processor.addsByteProductsExactly ? nil : "this processor has no VNNI"
+        #else
+            return nil
+        #endif
+    }
+
+    /// Whether instructions up to a limit are without VNNI (oneDNN, "CPU Dispatcher Control"). Names that are not known do not limit them.
+    package static func lacksVNNI(_ limit: String) -> Bool {
+        ["SSE41", "AVX", "AVX2", "AVX512_CORE"].contains(limit.uppercased())
+    }
+
+    /// How many layers of a model are computed with 8-bit integers; 0 where its file cannot be read, and for formats whose files are turned
+    /// into floats. Blocks.
+    package static func layers(of path: String) -> Int {
+        if path.hasSuffix(".tflite") || path.hasSuffix(".lite") {
+            return TFLiteFile.bytes(path).flatMap { TFLiteGraph($0) }?.integerLayers ?? 0
+        }
+        if path.hasSuffix(".xml") {
+            guard case .success(let text) = BundleFile.read(path, most: OpenVINOReader.mostBytes) else { return 0 }
+            return OpenVINOReader.integerLayers([UInt8](text))
+        }
+        func source(_ path: String) -> ByteSource? {
+            (try? OpenFile(path)).map { file in ByteSource(count: file.size) { file.bytes($0) } }
+        }
+        if path.hasSuffix(".onnx") { return source(path).map(ONNXReader.integerLayers) ?? 0 }
+        return source(path + "/saved_model.pb").map(TensorFlowReader.integerLayers) ?? 0
+    }
+
+    /// The sentence for the log and `ocelli check`; nil for a model without such layers.
+    package static func advice(layers: Int, because reason: String) -> String? {
+        guard layers > 0 else { return nil }
+        return
+            "\(layers) of its layers \(layers == 1 ? "computes" : "compute") with 8-bit integers, and \(reason): the engine then cuts "
+            + "sums off at 16 bits, and scores can be wrong. Use a float version of the model, or a processor with VNNI (Intel since "
+            + "2019, AMD since Zen 4)"
+    }
+}
