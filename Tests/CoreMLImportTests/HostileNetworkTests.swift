@@ -198,7 +198,7 @@ import Testing
     }
 
     @Test func emptyAndForeignFilesAreProblems() {
-        #expect(problems([]) == ["not a Core ML model: it has no specification version"])
+        #expect(problems([]) == ["is empty: copy or download it again"])
         #expect(problems(Array("<html></html>".utf8)).count == 1)
         #expect(problems(number(1, 4)) == ["the model has no type: it holds nothing"])
         #expect(problems(number(1, 4) + field(299, [])) == ["models of type 299 are not known"])

@@ -42,7 +42,9 @@ enum CoreMLProbe {
             let model = step.specification
             return model.type == .mlProgram
                 ? try ProgramTranslator(model.description, files: files).translate(model.reader).graph
-                : try NetworkTranslator.translate(NeuralNetwork(model.reader), model.description).graph
+                : try NetworkTranslator.translate(
+                    NeuralNetwork(model.reader), model.description, takesSequences: true
+                ).graph
         }
     }
 

@@ -420,6 +420,20 @@ struct CoreMLTests {
         }
     }
 
+    @Test func thresholdsOfADetectorMayBeLeftOut() throws {
+        let folder = try Folder([Self.fixtures.appendingPathComponent("classical/suppression_pipeline.mlmodel")])
+        let daemon = try Daemon(["--models", folder.url.path])
+        defer { daemon.stop() }
+        let data = try Data(contentsOf: Self.fixtures.appendingPathComponent("classical/suppression_pipeline.json"))
+        let record = try #require(try JSONSerialization.jsonObject(with: data) as? [String: Any])
+        for test in try #require(record["cases"] as? [[String: [String: Any]]]) {
+            let body = try JSONSerialization.data(withJSONObject: ["inputs": test["inputs"] ?? [:]])
+            let answer = try predict(daemon, "suppression_pipeline", String(decoding: body, as: UTF8.self))
+            let found = (answer.json["outputs"] as? [String: Any])?["confidence"] as? [Any]
+            #expect(found?.count == (test["outputs"]?["confidence"] as? [Any])?.count, "\(answer.text)")
+        }
+    }
+
     /// scikit-learn marks what is missing by NaN, which JSON has not.
     @Test func nullIsAMissingNumberWhereAnImputerTakesIt() throws {
         let names = ["imputer", "imputer_double", "glm_classifier_strings"]
@@ -495,6 +509,16 @@ struct CoreMLTests {
             "{\"rootModelIdentifier\": \"a\", \"itemInfoEntries\": {\"a\": {\"path\": \"a\"}}}",
             to: "folder.mlpackage/Manifest.json")
         try folder.write("", to: "compiled.mlmodelc/coremldata.bin")
+        // What a clone without Git LFS, a download and an archive leave in the place of a file.
+        let pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a2146\nsize 24706\n"
+        try folder.write(pointer, to: "pointer.mlmodel")
+        try folder.write(pointer, to: "onnx.onnx")
+        try folder.write("\n<!DOCTYPE html><html></html>", to: "page.mlmodel")
+        try folder.write("PK\u{3}\u{4}archive", to: "archive.mlmodel")
+        try Data([0x1F, 0x8B, 8, 0, 0]).write(to: folder.url.appendingPathComponent("compressed.mlmodel"))
+        try folder.write("", to: "nothing.mlmodel")
+        try folder.add(Self.product.appendingPathComponent("program.mlpackage"), as: "weights.mlpackage")
+        try folder.write(pointer, to: "weights.mlpackage/Data/com.apple.CoreML/weights/weight.bin")
         try folder.add(
             Self.product.appendingPathComponent("tickets.mlmodel"), as: "package.mlpackage/Data/a/model.mlmodel")
         try folder.write(
@@ -513,6 +537,13 @@ struct CoreMLTests {
         #expect(reason("nowhere").contains("the root model \"b\" has no path"), "\(reason("nowhere"))")
         #expect(reason("folder").contains("Data/a: is not a plain file"), "\(reason("folder"))")
         #expect(reason("compiled").contains(".mlmodelc"))
+        #expect(reason("pointer").contains("git lfs pull"), "\(reason("pointer"))")
+        #expect(reason("onnx").contains("git lfs pull"), "\(reason("onnx"))")
+        #expect(reason("weights").contains("the weight file: is a Git LFS pointer"), "\(reason("weights"))")
+        #expect(reason("page").contains("web page"), "\(reason("page"))")
+        #expect(reason("archive").contains("zip archive"), "\(reason("archive"))")
+        #expect(reason("compressed").contains("gunzip"), "\(reason("compressed"))")
+        #expect(reason("nothing").contains("is empty"), "\(reason("nothing"))")
         for name in ["tickets", "package", "numbered"] {
             let answer = try predict(daemon, name, "{\"day\": \"weekend\"}")
             #expect(answer.status == 200, "\(name): \(answer.text)")

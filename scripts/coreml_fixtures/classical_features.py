@@ -199,6 +199,15 @@ def suppression():
             cases.append(({"scores": scores, "boxes": boxes, **settings},
                           {"confidence": scores[kept], "coordinates": boxes[kept]}))
         write(f"suppression{'_per_class' if per_class else ''}", spec, ["nonMaximumSuppression"], "numpy", cases)
+    # As detectors are exported with their suppression: the thresholds are inputs of the pipeline, and its last model does not name them.
+    pipeline = proto.Model_pb2.Model()
+    pipeline.specificationVersion = 5
+    pipeline.description.CopyFrom(spec.description)
+    del spec.description.input[2:]
+    for threshold in pipeline.description.input[2:]:
+        threshold.type.isOptional = False
+    pipeline.pipeline.models.add().CopyFrom(spec)
+    write("suppression_pipeline", pipeline, ["pipeline", "nonMaximumSuppression"], "numpy", cases)
 
 
 def suppressed(scores, boxes, iou, least, per_class):

@@ -240,3 +240,15 @@ def nearest_neighbors():
           "scikit-learn KNeighborsClassifier, metric=sqeuclidean, weights=distance",
           [({"x": row}, {"label": p, "probabilities": dict(zip(model.classes_, s))})
            for row, p, s in zip(q, model.predict(q), model.predict_proba(q))])
+    # As updatable models come: no samples, and a label for all that is not known.
+    spec = classifier_model(3, ["x"], 3)
+    knn = spec.kNearestNeighborsClassifier
+    knn.numberOfNeighbors.defaultValue = 3
+    knn.nearestNeighborsIndex.numberOfDimensions = 3
+    knn.nearestNeighborsIndex.linearIndex.SetInParent()
+    knn.nearestNeighborsIndex.squaredEuclideanDistance.SetInParent()
+    knn.uniformWeighting.SetInParent()
+    knn.stringClassLabels.SetInParent()
+    knn.defaultStringLabel = "unknown"
+    write("knn_untrained", spec, ["kNearestNeighborsClassifier"], "the file's default label",
+          [({"x": row}, {"label": "unknown", "probabilities": {}}) for row in q[:2]])

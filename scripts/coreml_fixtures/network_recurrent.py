@@ -1,5 +1,7 @@
 """Neural networks: recurrent layers, and weights in fewer bits."""
 import numpy as np
+from coremltools.models import datatypes
+from coremltools.models.neural_network import NeuralNetworkBuilder
 
 from .harness import random
 from .network_formulas import gru, lstm, sigmoid, simple_rnn
@@ -92,6 +94,94 @@ def recurrent(old):
               lambda builder: builder.add_bidirlstm(
                   "lstm", order(wh), order(wx), order(b), order(gh), order(gx), order(gb), hidden, inputs, ["s"], ["y"],
                   output_all=all_steps, cell_clip_threshold=50.0))
+
+
+def sequences(fixtures):
+    """As Keras' models were exported until 2020: the description says [C], one step, and a request has as many as it likes: [Seq, 1, C]."""
+    inputs, hidden = 3, 2
+
+    def w(name, *shape): return values("steps" + name, *shape, low=-1, high=1)
+    def gates(name, count, columns=inputs):
+        return [[w(f"{name}{k}{i}", *shape) for i in range(count)] for k, shape in
+                (("x", (hidden, columns)), ("h", (hidden, hidden)), ("b", (hidden,)))]
+    def order(parts): return [parts[0], parts[1], parts[3], parts[2]]
+
+    def add(name, covers, declared, cases, build):
+        builder = NeuralNetworkBuilder(
+            [(key, datatypes.Array(*shape)) for key, shape in declared.items()], [(key, None) for key in cases[0][1]],
+            use_float_arraytype=True)
+        build(builder)
+        for feature in builder.spec.description.output:
+            feature.type.multiArrayType.dataType = 65568
+        fixtures.add(f"steps-{name}", builder.spec, cases, covers)
+
+    def run(name, covers, formula, build, width=inputs):
+        cases = []
+        for steps in (5, 1, 60):
+            x = values(f"steps-{name}{steps}", steps, 1, width)
+            cases.append(({"x": x}, {"y": formula(x[:, 0].astype(np.float64)).astype(F)}))
+        add(name, covers, {"x": (width,)}, cases, build)
+
+    wx, wh, b = gates("lstm", 4)
+    dense = w("dense", 2, hidden)
+    run("lstm", ["uniDirectionalLSTM"], lambda x: lstm(x, wx, wh, b, sigmoid, np.tanh, np.tanh)[0][:, None],
+        lambda builder: builder.add_unilstm("lstm", order(wh), order(wx), order(b), hidden, inputs, ["x"], ["y"], output_all=True,
+                                            cell_clip_threshold=50000.0))
+    def stacked(builder):
+        builder.add_unilstm("lstm", order(wh), order(wx), order(b), hidden, inputs, ["x"], ["h"], reverse_input=True, cell_clip_threshold=50000.0)
+        builder.add_inner_product("dense", dense, None, hidden, 2, False, "h", "y")
+    run("lstm-dense", ["uniDirectionalLSTM"], lambda x: dense @ lstm(x[::-1], wx, wh, b, sigmoid, np.tanh, np.tanh)[0][-1], stacked)
+    back = gates("back", 4)
+    def both(x):
+        ahead, behind = lstm(x, wx, wh, b, sigmoid, np.tanh, np.tanh)[0], lstm(x[::-1], *back, sigmoid, np.tanh, np.tanh)[0]
+        return np.concatenate([ahead, behind[::-1]], 1)[:, None]
+    run("bi-lstm", ["biDirectionalLSTM"], both,
+        lambda builder: builder.add_bidirlstm(
+            "lstm", order(wh), order(wx), order(b), order(back[1]), order(back[0]), order(back[2]), hidden, inputs, ["x"], ["y"],
+            output_all=True, cell_clip_threshold=50000.0))
+    # Keras' default until version 2.2, and what else the engine's own operations lack: one step, which it repeats.
+    def hard(v): return np.clip(0.2 * v + 0.5, 0, 1)
+    peep = [w(f"peep{i}", hidden) for i in range(3)]
+    run("lstm-hard", ["uniDirectionalLSTM"], lambda x: lstm(x, wx, wh, b, hard, np.tanh, np.tanh)[0][-1],
+        lambda builder: builder.add_unilstm("lstm", order(wh), order(wx), order(b), hidden, inputs, ["x"], ["y"],
+                                            inner_activation="SIGMOID_HARD", cell_clip_threshold=50000.0))
+    run("lstm-peephole", ["uniDirectionalLSTM"],
+        lambda x: lstm(x, wx, wh, b, sigmoid, np.tanh, np.tanh, peep=peep, coupled=True, clip=0.5)[0][:, None],
+        lambda builder: builder.add_unilstm("lstm", order(wh), order(wx), order(b), hidden, inputs, ["x"], ["y"], output_all=True,
+                                            peep=peep, coupled_input_forget_gate=True, cell_clip_threshold=0.5))
+    run("simple-rnn-relu", ["simpleRecurrent"], lambda x: simple_rnn(x * 0.1, wx[0], wh[0], b[0] * 0, lambda v: np.maximum(v, 0))[:, None],
+        lambda builder: builder.add_simple_rnn("rnn", wh[0], wx[0] * np.float32(0.1), None, hidden, inputs, "RELU", ["x"], ["y"], output_all=True))
+    gx, gh, gb = gates("gru", 3)
+    run("gru-hard", ["gru"], lambda x: gru(x[::-1], gx, gh, gb, hard, np.tanh)[:, None],
+        lambda builder: builder.add_gru("gru", gh, gx, gb, hidden, inputs, ["x"], ["y"], "TANH", "SIGMOID_HARD", True, True))
+    run("gru", ["gru"], lambda x: gru(x, gx, gh, gb, sigmoid, np.tanh)[-1],
+        lambda builder: builder.add_gru("gru", gh, gx, gb, hidden, inputs, ["x"], ["y"], "TANH", "SIGMOID", False, False))
+    run("simple-rnn", ["simpleRecurrent"], lambda x: simple_rnn(x, wx[0], wh[0], b[0], np.tanh)[:, None],
+        lambda builder: builder.add_simple_rnn("rnn", wh[0], wx[0], b[0], hidden, inputs, "TANH", ["x"], ["y"], output_all=True))
+    words = w("words", 7, inputs)
+    def embedded(builder):
+        builder.add_embedding("words", words.T, None, 7, inputs, False, "x", "e")
+        builder.add_gru("gru", gh, gx, gb, hidden, inputs, ["e"], ["y"], "TANH", "SIGMOID", False, False)
+    cases = []
+    for ids in ([3, 0, 6, 6, 1], [2]):
+        cases.append(({"x": np.float32(ids)[:, None, None]}, {"y": gru(words[ids].astype(np.float64), gx, gh, gb, sigmoid, np.tanh)[-1].astype(F)}))
+    add("embedding", ["embedding", "gru"], {"x": (1,)}, cases, embedded)
+    filters = w("filters", 4, inputs, 1, 1)
+    def convolved(builder):
+        # Steps become the width, and are pooled there.
+        builder.add_permute("width", [3, 1, 2, 0], "x", "w")
+        builder.add_convolution("conv", inputs, 4, 1, 1, 1, 1, "valid", 1, filters.transpose(2, 3, 1, 0), None, False, input_name="w",
+                                output_name="c")
+        builder.add_pooling("pool", 1, 1, 1, 1, "MAX", "VALID", "c", "y", is_global=True)
+    run("convolution", ["convolution", "permute", "pooling (max)"], lambda x: (filters[:, :, 0, 0] @ x.T).max(1), convolved)
+    # States are given step by step, and are no sequences.
+    h0, c0, x = values("steps-h", hidden), values("steps-c", hidden), values("steps-state", 4, 1, inputs)
+    hs, cs = lstm(x[:, 0].astype(np.float64), wx, wh, b, sigmoid, np.tanh, np.tanh, h=h0, c=c0)
+    add("lstm-state", ["uniDirectionalLSTM"], {"x": (inputs,), "hin": (hidden,), "cin": (hidden,)},
+        [({"x": x, "hin": h0, "cin": c0}, {"y": hs[-1].astype(F), "hout": hs[-1].astype(F), "cout": cs[-1].astype(F)})],
+        lambda builder: builder.add_unilstm(
+            "lstm", order(wh), order(wx), order(b), hidden, inputs, ["x", "hin", "cin"], ["y", "hout", "cout"],
+            cell_clip_threshold=50000.0))
 
 
 def weights(old):

@@ -45,6 +45,7 @@ def make(fixtures):
     network_shapes.constants(old, exact)
     network_shapes.selections(exact)
     network_recurrent.recurrent(old)
+    network_recurrent.sequences(fixtures)
     network_recurrent.weights(old)
     network_control.make(exact)
     network_models.make(fixtures)

@@ -4,6 +4,7 @@ colors.mlmodel        tells a picture's main colour: a network with an image inp
 colors_mean.mlmodel   the same with biases of the wrong sign, as published SqueezeNets have them
 invert.mlmodel        turns a picture into its negative: an image output
 pictures_in_turn.mlmodel, picture_shared.mlmodel   pipelines of two networks: one takes the other's picture; both take the client's
+detector.mlmodel      boxes of a picture: a pipeline that ends with a non-maximum suppression (product_detector.py)
 enlarge.mlpackage     a program of open sizes that computes another
 pixels.mlmodel        a pipeline: a network's features of a picture, then a linear model of scikit-learn's kind
 program.mlpackage     the colors as an ML Program
@@ -33,7 +34,7 @@ from sklearn.linear_model import LogisticRegression  # noqa: E402
 
 from coremltools.converters.mil.mil import get_new_symbol  # noqa: E402
 
-from . import classical_files, classical_models, product_squeeze  # noqa: E402
+from . import classical_files, classical_models, product_detector, product_squeeze  # noqa: E402
 from .harness import ROOT  # noqa: E402
 from .program_cases import Package  # noqa: E402
 
@@ -287,6 +288,9 @@ def make(fixtures):
     for name, spec in specs.items():
         save(name, spec)
     png(folder / "squeeze.png", product_squeeze.picture())
+    save("detector", product_detector.specification())
+    expected["detector"] = {name: product_detector.answers(rgb) for name, rgb in PICTURES.items()}
+    expected["detector_sure"] = product_detector.answers(PICTURES["gray"], iou=0.9, least=0.5)
     invert()
     enlarge()
     program()

@@ -62,6 +62,13 @@ def shapes():
 
     case("shapes", {"x": x, "image": image, "n": n}, build, expect)
 
+    def zeros17(x):
+        return {"fewer": mb.reshape(x=x, shape=[0, -1]), "more": mb.reshape(x=x, shape=[0, 1, 0, -1, 0]), "last": mb.reshape(x=x, shape=[-1, 0])}
+
+    # From iOS 17 on each 0 is counted from the end, and is 1 where there is no such axis.
+    case("reshape_ios17", {"x": x}, zeros17,
+         lambda x: {"fewer": x.reshape(3, 8), "more": x.reshape(1, 1, 2, 3, 4), "last": x.reshape(6, 4)}, opset=IOS17)
+
     y = normal(6, 2, 3, 2, seed=5)
     ref = normal(3, 2, 4, seed=6)
 

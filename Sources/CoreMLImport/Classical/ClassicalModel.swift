@@ -14,6 +14,9 @@ protocol ClassicalModel: Sendable {
     /// Whether the model knows what to do with numbers that are missing (NaN).
     var takesMissing: Bool { get }
 
+    /// Inputs that have a default in the model, and that its description need not name.
+    var defaultedInputs: [String] { get }
+
     /// A category that the input may be, or have as a key; nil where no category is known to the model.
     var sampleCategory: Category? { get }
 }
@@ -22,6 +25,7 @@ extension ClassicalModel {
     var inputCount: Int? { nil }
     var labels: [Category]? { nil }
     var takesMissing: Bool { false }
+    var defaultedInputs: [String] { [] }
     var sampleCategory: Category? { nil }
 }
 

@@ -98,6 +98,37 @@ package struct ModelSteps: Sendable {
         return false
     }
 
+    /// Whether an input may be left out whatever the description says: every model that takes it has a default for it.
+    package func hasDefault(_ input: String) -> Bool {
+        var hasDefault = false
+        for step in steps {
+            switch step {
+            case .evaluate(let step) where step.inputs.contains(where: { $0.name == input }):
+                guard step.model.defaultedInputs.contains(input) else { return false }
+                hasDefault = true
+            case .run(let index)
+            where graphs[index].specification.description.inputs.contains(where: { $0.name == input }):
+                return false
+            default: break
+            }
+        }
+        return hasDefault
+    }
+
+    /// What a detector gives, whose last model suppresses boxes that overlap: the outputs with the scores of each class and with the
+    /// boxes, [boxes, 4] of centre x and y, width and height as fractions of the picture; and the names of the classes, if it has any.
+    package var detections: (scores: String, boxes: String, classes: [Category])? {
+        for step in steps.reversed() {
+            switch step {
+            case .evaluate(let step):
+                return (step.model as? NonMaximumSuppression).map { ($0.outputs.scores, $0.outputs.boxes, $0.classes) }
+            case .run: return nil
+            case .enter, .leave: continue
+            }
+        }
+        return nil
+    }
+
     /// A value that an input may have, for measurements: a category that a model knows, a dictionary with such a key; else an empty
     /// string, or an empty dictionary. nil for numbers that may be any, arrays and pictures.
     package func sample(of feature: FeatureSpecification) -> FeatureData? {
@@ -142,8 +173,11 @@ package struct ModelSteps: Sendable {
             }
             guard let model else { return }
             let description = specification.description
-            steps.append(
-                .evaluate(ClassicalStep(model: model, inputs: description.inputs, outputs: description.outputs)))
+            var inputs = description.inputs
+            for name in model.defaultedInputs where !inputs.contains(where: { $0.name == name }) {
+                inputs.append(FeatureSpecification(name: name, type: .double, isOptional: true))
+            }
+            steps.append(.evaluate(ClassicalStep(model: model, inputs: inputs, outputs: description.outputs)))
         }
     }
 

@@ -12,7 +12,7 @@ struct NearestNeighborsClassifier: ClassicalModel {
     private let inputs: NumberInputs
     /// nil if there are no samples.
     private let outputs: ClassifierOutputs?
-    private let labelName: String
+    private let labelName: String, probabilitiesName: String
     var inputCount: Int? { width }
     var labels: [Category]? { outputs?.labels }
 
@@ -52,13 +52,21 @@ struct NearestNeighborsClassifier: ClassicalModel {
         inputs = try NumberInputs(description.inputs)
         outputs = labels.isEmpty ? nil : try ClassifierOutputs(labels: distinct, description: description)
         labelName = description.predictedFeatureName
+        probabilitiesName = description.predictedProbabilitiesName
         guard !labels.isEmpty || fallback != nil else {
             throw Problem("has no samples and no default label: it was never trained")
         }
     }
 
     func evaluate(_ table: FeatureTable) throws(EvaluationError) -> FeatureTable {
-        guard let outputs else { return fallback.map { [labelName: $0.data] } ?? [:] }
+        guard let outputs else {
+            // Never trained: no class has a probability.
+            var table: FeatureTable = fallback.map { [labelName: $0.data] } ?? [:]
+            if !probabilitiesName.isEmpty {
+                table[probabilitiesName] = .dictionary(CategoryNumbers(keys: [], values: []))
+            }
+            return table
+        }
         let vector = try inputs.vector(table, count: width)
         let nearest = nearest(to: vector)
         var votes = [Double](repeating: 0, count: outputs.labels.count)

@@ -5,12 +5,17 @@ struct NonMaximumSuppression: ClassicalModel {
     private let iouInput: String, thresholdInput: String
     private let iou: Double, threshold: Double
     private let isPerClass: Bool
+    /// The names of the classes; empty if the file has none.
+    let classes: [Category]
+    /// The outputs with the scores of each class, and with the boxes that are kept.
+    var outputs: (scores: String, boxes: String) { (confidenceOutput.name, coordinatesOutput.name) }
 
     /// Boxes whose confidence reaches the threshold, at most: the time grows with their square.
     private static let mostBoxes = 30_000
 
     init(_ message: Message, _ description: ModelDescription) throws(Problem) {
         isPerClass = try message.message(1)?.bool(1) ?? false
+        classes = try ClassifierOutputs.labels(message)
         iou = try message.double(110)
         threshold = try message.double(111)
         try requireFinite([iou, threshold], "thresholds")
@@ -32,6 +37,9 @@ struct NonMaximumSuppression: ClassicalModel {
         confidenceOutput = try output(try message.string(210), "confidence")
         coordinatesOutput = try output(try message.string(211), "coordinates")
     }
+
+    /// The thresholds. Exported detectors name them as inputs of their pipeline, and not as those of this model.
+    var defaultedInputs: [String] { [iouInput, thresholdInput].filter { !$0.isEmpty } }
 
     func evaluate(_ table: FeatureTable) throws(EvaluationError) -> FeatureTable {
         let scores = try array(table, confidence), boxes = try array(table, coordinates)

@@ -14,7 +14,7 @@ package struct TranslatedGraph: Sendable {
         package var result: String
     }
 
-    /// Whether requests choose extents, which have a default as well.
+    /// Whether requests choose extents, and the model can be translated for the default ones as well.
     package var canBeClosed: Bool
 
     /// Translates a model of one of the types that graphs can be.
@@ -23,9 +23,10 @@ package struct TranslatedGraph: Sendable {
     ///   - innerImages: the images that are scaled in the graph, with the color space that they come in.
     ///   - opensExtents: whether requests may choose extents that the file leaves open, where the whole model can be translated so;
     ///     else they are the default ones.
+    ///   - takesSequences: whether requests may give inputs of old networks as sequences of any length.
     package init(
         _ specification: ModelSpecification, files: [String: Bytes],
-        innerImages: [String: ImageFeature.ColorSpace] = [:], opensExtents: Bool = true
+        innerImages: [String: ImageFeature.ColorSpace] = [:], opensExtents: Bool = true, takesSequences: Bool = false
     ) throws(ImportError) {
         let description = specification.description
         let isFlexible = description.inputs.contains(where: \.hasDefaultShape)
@@ -45,7 +46,9 @@ package struct TranslatedGraph: Sendable {
                 throw ImportError([error])
             }
             let translated = try NetworkTranslator.translate(
-                network, description, innerImages: innerImages, opensExtents: opensExtents)
+                network, description, innerImages: innerImages, opensExtents: opensExtents,
+                takesSequences: takesSequences)
+            canBeClosed = canBeClosed || translated.hasSequences
             graph = translated.graph
             scalers = translated.scalers
             classes = translated.classifier

@@ -58,6 +58,8 @@ package struct Graph: Sendable {
         var data: Bytes?
         /// How the elements of a constant are made of it; nil if it is the elements.
         var expansion: Expansion?
+        /// What an operation repeats; nil for all but TensorIterator.
+        var loop: Loop?
 
         /// The bytes of a constant's elements.
         var byteCount: Int {

@@ -73,6 +73,15 @@ package final class GraphBuilder {
         }
     }
 
+    /// Adds a TensorIterator.
+    func repeating(_ loop: Graph.Loop, _ inputs: [Graph.Value], outputs: [(type: Graph.ElementType, shape: [Int?])])
+        -> [Graph.Value]
+    {
+        let values = nodes("TensorIterator", 1, inputs, [], outputs: outputs)
+        graph.nodes[graph.nodes.count - 1].loop = loop
+        return values
+    }
+
     /// Keeps the size of what the next node gives, and finds out whether it is too large.
     private func note(_ type: String, _ inputs: [Graph.Value], _ shapes: [[Int?]]) {
         // Open extents are at least 1; what no number holds is too much.

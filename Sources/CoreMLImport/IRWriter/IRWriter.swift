@@ -7,6 +7,8 @@ package struct IRWriter {
     private let name: String
     /// For each node with constants: where they are in the weights.
     private var offsets: [Int?] = []
+    /// The same for the graphs that nodes repeat, by node.
+    private var loopOffsets: [Int: [Int?]] = [:]
     /// Bytes of the weights.
     package let weightsSize: Int
 
@@ -18,14 +20,15 @@ package struct IRWriter {
         self.graph = graph
         self.name = name
         var end = 0
-        for node in graph.nodes {
-            guard node.data != nil else {
-                offsets.append(nil)
-                continue
-            }
+        func place(_ node: Graph.Node) -> Int? {
+            guard node.data != nil else { return nil }
             let start = (end + Self.alignment - 1) / Self.alignment * Self.alignment
-            offsets.append(start)
             end = start + node.byteCount
+            return start
+        }
+        for (id, node) in graph.nodes.enumerated() {
+            offsets.append(place(node))
+            if let loop = node.loop { loopOffsets[id] = loop.nodes.map(place) }
         }
         // The engine wants weights of at least a byte.
         weightsSize = max(end, 1)
@@ -43,13 +46,23 @@ package struct IRWriter {
     package func writeWeights<Failure: Error>(
         _ write: (_ offset: Int, UnsafeRawBufferPointer) throws(Failure) -> Void
     ) throws(Failure) {
-        for (node, offset) in zip(graph.nodes, offsets) {
-            guard let data = node.data, let offset else { continue }
-            if let expansion = node.expansion {
-                try expand(data, expansion, at: offset, write)
-            } else {
-                try data.withUnsafeBytes { (bytes) throws(Failure) in try write(offset, bytes) }
+        for (id, node) in graph.nodes.enumerated() {
+            try self.write(node, at: offsets[id], write)
+            for (inner, offset) in zip(node.loop?.nodes ?? [], loopOffsets[id] ?? []) {
+                try self.write(inner, at: offset, write)
             }
+        }
+    }
+
+    private func write<Failure: Error>(
+        _ node: Graph.Node, at offset: Int?,
+        _ write: (_ offset: Int, UnsafeRawBufferPointer) throws(Failure) -> Void
+    ) throws(Failure) {
+        guard let data = node.data, let offset else { return }
+        if let expansion = node.expansion {
+            try expand(data, expansion, at: offset, write)
+        } else {
+            try data.withUnsafeBytes { (bytes) throws(Failure) in try write(offset, bytes) }
         }
     }
 
@@ -98,22 +111,47 @@ package struct IRWriter {
 
     /// The XML as UTF-8.
     package func xml() -> [UInt8] {
-        var text = "<?xml version=\"1.0\"?>\n<net name=\"\(escaped(name))\" version=\"11\">\n<layers>\n"
+        var text = "<?xml version=\"1.0\"?>\n<net name=\"\(escaped(name))\" version=\"11\">\n"
         text.reserveCapacity(graph.nodes.count * 256)
-        for (id, node) in graph.nodes.enumerated() { append(node, id: id, to: &text) }
+        append(graph.nodes, offsets, to: &text)
+        text += "</net>\n"
+        return Array(text.utf8)
+    }
+
+    private func append(_ nodes: [Graph.Node], _ offsets: [Int?], to text: inout String) {
+        text += "<layers>\n"
+        for (id, node) in nodes.enumerated() { append(node, id: id, offset: offsets[id], to: &text) }
         text += "</layers>\n<edges>\n"
-        for (id, node) in graph.nodes.enumerated() {
+        for (id, node) in nodes.enumerated() {
             for (port, input) in node.inputs.enumerated() {
-                let source = graph.nodes[input.node].inputs.count + input.port
+                let source = nodes[input.node].inputs.count + input.port
                 text +=
                     "<edge from-layer=\"\(input.node)\" from-port=\"\(source)\" to-layer=\"\(id)\" to-port=\"\(port)\"/>\n"
             }
         }
-        text += "</edges>\n</net>\n"
-        return Array(text.utf8)
+        text += "</edges>\n"
     }
 
-    private func append(_ node: Graph.Node, id: Int, to text: inout String) {
+    private func append(_ loop: Graph.Loop, of node: Graph.Node, id: Int, to text: inout String) {
+        text += "<port_map>\n"
+        for port in node.inputs.indices {
+            let axis = port == 0 ? " axis=\"0\"" : ""
+            text += "<input external_port_id=\"\(port)\" internal_layer_id=\"\(port)\"\(axis)/>\n"
+        }
+        for (output, result) in loop.results.enumerated() {
+            let (port, axis) = (node.inputs.count + output, output == 0 ? " axis=\"0\"" : "")
+            text += "<output external_port_id=\"\(port)\" internal_layer_id=\"\(result)\"\(axis)/>\n"
+        }
+        text += "</port_map>\n<back_edges>\n"
+        for (state, result) in loop.results.dropFirst().enumerated() {
+            text += "<edge from-layer=\"\(result)\" to-layer=\"\(state + 1)\"/>\n"
+        }
+        text += "</back_edges>\n<body>\n"
+        append(loop.nodes, loopOffsets[id] ?? [], to: &text)
+        text += "</body>\n"
+    }
+
+    private func append(_ node: Graph.Node, id: Int, offset: Int?, to text: inout String) {
         let isBoundary = node.type == "Parameter" || node.type == "Result"
         let name = isBoundary || node.name.isEmpty ? node.name : "\(node.name)/\(id)"
         text +=
@@ -122,7 +160,7 @@ package struct IRWriter {
         if let output = node.outputs.first, node.type == "Parameter" || node.type == "Const" {
             text += "<data element_type=\"\(output.type.rawValue)\" shape=\""
             text += output.shape.map { $0.map(String.init) ?? "?" }.joined(separator: ",") + "\""
-            if let offset = offsets[id] { text += " offset=\"\(offset)\" size=\"\(node.byteCount)\"" }
+            if let offset { text += " offset=\"\(offset)\" size=\"\(node.byteCount)\"" }
             text += "/>\n"
         } else if !node.attributes.isEmpty {
             text += "<data"
@@ -141,6 +179,7 @@ package struct IRWriter {
             }
             text += "</output>\n"
         }
+        if let loop = node.loop { append(loop, of: node, id: id, to: &text) }
         text += "</layer>\n"
     }
 

@@ -106,8 +106,11 @@ enum LSTMLayers {
         /// limit of 50 or more (the default) is out of reach of sigmoid and tanh in as many steps.
         private var isPlain: Bool {
             !isCoupled && peepholes.isEmpty && Recurrence.are(activations, [40, 30, 30]) && cellClip >= 50
-                && (recurrence.steps <= 50 || cellClip >= Float(recurrence.steps))
+                && ((recurrence.steps ?? .max) <= 50 || cellClip >= Float(recurrence.steps ?? Self.mostSteps))
         }
+
+        /// Steps that a sequence of open length has at most, as far as the limit of the cell is concerned.
+        private static let mostSteps = 10_000
 
         func run(over sequence: Graph.Value, states: [Graph.Value]) throws(Problem) -> (
             outputs: Graph.Value, states: [Graph.Value]
@@ -125,12 +128,18 @@ enum LSTMLayers {
             let matrix = try graph.concat(weights, axis: 0)
             let projected = try graph.add(
                 graph.matmul(sequence, matrix, transposesRight: true), graph.concat(biases, axis: 0))
-            return try recurrence.unroll(over: projected, states: states) { (x, states) throws(Problem) in
-                try step(x, hidden: states[0], cell: states[1])
+            return try recurrence.unroll(over: projected, states: states, weights: recursions + peepholes) {
+                (graph, x, states, weights) throws(Problem) in
+                try step(
+                    graph, x, hidden: states[0], cell: states[1], recursions: Array(weights[..<4]),
+                    peepholes: Array(weights[4...]))
             }
         }
 
-        private func step(_ x: Graph.Value, hidden: Graph.Value, cell: Graph.Value) throws(Problem) -> [Graph.Value] {
+        private func step(
+            _ graph: GraphBuilder, _ x: Graph.Value, hidden: Graph.Value, cell: Graph.Value, recursions: [Graph.Value],
+            peepholes: [Graph.Value]
+        ) throws(Problem) -> [Graph.Value] {
             let parts = try graph.split(x, axis: 1, sizes: [size, size, size, size])
             func gate(_ index: Int, peephole: Int?, _ cell: Graph.Value, _ activation: Message) throws(Problem)
                 -> Graph.Value
@@ -139,7 +148,7 @@ enum LSTMLayers {
                 if let peephole, !peepholes.isEmpty {
                     sum = try graph.add(sum, graph.multiply(peepholes[peephole], cell))
                 }
-                return try recurrence.activate(activation, sum)
+                return try Recurrence.activate(activation, sum, graph)
             }
             let input = try gate(0, peephole: 0, cell, activations[0])
             let forget =
@@ -149,7 +158,7 @@ enum LSTMLayers {
             let new = try graph.clamp(
                 graph.add(graph.multiply(cell, forget), graph.multiply(input, block)), from: -cellClip, to: cellClip)
             let output = try gate(3, peephole: 2, new, activations[0])
-            let activated = try recurrence.apply(activations[2], to: new)
+            let activated = try Recurrence.apply(activations[2], to: new, graph)
             return [try graph.multiply(activated, output), new]
         }
     }

@@ -8,6 +8,8 @@ package struct TranslatedNetwork: Sendable {
     package var scalers: [String: ImageScaler]
     /// A classifier's: the labels, and the result with the probability of each, a list.
     package var classifier: (labels: ClassLabels, probabilities: String)?
+    /// Whether inputs are sequences of any length.
+    package var hasSequences = false
 }
 
 /// Translates neural networks (NeuralNetwork.proto) to graphs.
@@ -23,20 +25,31 @@ package enum NetworkTranslator {
     }
 
     /// Translates a network whose model has this description. Throws all problems at once.
-    /// - Parameter innerImages: the images whose scale and bias become part of the graph, with the color space that they come in.
+    /// - Parameters:
+    ///   - innerImages: the images whose scale and bias become part of the graph, with the color space that they come in.
+    ///   - takesSequences: whether requests may give inputs of old networks as sequences of any length.
     package static func translate(
         _ network: NeuralNetwork, _ description: ModelDescription,
-        innerImages: [String: ImageFeature.ColorSpace] = [:], opensExtents: Bool = true
+        innerImages: [String: ImageFeature.ColorSpace] = [:], opensExtents: Bool = true, takesSequences: Bool = false
     ) throws(ImportError) -> TranslatedNetwork {
+        var sequences: Set<String> = []
+        if opensExtents, takesSequences {
+            do throws(Problem) {
+                sequences = try SequenceInputs.names(network, description)
+            } catch {
+                throw ImportError([error])
+            }
+        }
         var translation = NetworkTranslation(
-            network, description, innerImages: innerImages, opensExtents: opensExtents)
+            network, description, innerImages: innerImages, opensExtents: opensExtents, sequences: sequences)
         do throws(ImportError) {
             return try translation.run()
         } catch {
             guard opensExtents else { throw error }
             // Some layers must know all extents: what the network cannot do for every shape it does for the default one.
-            guard description.inputs.contains(where: { $0.hasDefaultShape }) else { throw error }
-            translation = NetworkTranslation(network, description, innerImages: innerImages, opensExtents: false)
+            guard !sequences.isEmpty || description.inputs.contains(where: { $0.hasDefaultShape }) else { throw error }
+            translation = NetworkTranslation(
+                network, description, innerImages: innerImages, opensExtents: false, sequences: [])
             return try translation.run()
         }
     }
@@ -50,6 +63,8 @@ struct NetworkTranslation {
     let innerImages: [String: ImageFeature.ColorSpace]
     /// Extents that requests may choose are open. Else the default shapes are served.
     let opensExtents: Bool
+    /// The inputs that are sequences of any length.
+    let sequences: Set<String>
     let graph = GraphBuilder()
     var problems = ProblemCollector()
     /// `nil` for those that a layer with a problem would have given.
@@ -64,12 +79,13 @@ struct NetworkTranslation {
 
     init(
         _ network: NeuralNetwork, _ description: ModelDescription, innerImages: [String: ImageFeature.ColorSpace],
-        opensExtents: Bool
+        opensExtents: Bool, sequences: Set<String>
     ) {
         self.network = network
         self.description = description
         self.innerImages = innerImages
         self.opensExtents = opensExtents
+        self.sequences = sequences
     }
 
     mutating func run() throws(ImportError) -> TranslatedNetwork {
@@ -91,7 +107,8 @@ struct NetworkTranslation {
         let classifier = addResults()
         if let oversized = graph.oversized { problems.add(oversized) }
         try problems.finish()
-        return TranslatedNetwork(graph: graph.graph, scalers: scalers, classifier: classifier)
+        return TranslatedNetwork(
+            graph: graph.graph, scalers: scalers, classifier: classifier, hasSequences: !sequences.isEmpty)
     }
 
     /// Runs `body`, which may read and change `self`; where it throws, the problem is recorded, and `nil` returned.
@@ -126,13 +143,16 @@ struct NetworkTranslation {
             }
             return Blob(value, isFolded: !network.hasRank4Images)
         case .multiArray(let array):
-            let shape = opensExtents || array.shape.isEmpty ? array.extents : array.shape
+            var shape = opensExtents || array.shape.isEmpty ? array.extents : array.shape
+            let isSequence = sequences.contains(feature.name)
+            if isSequence { shape = [nil, 1] + shape }
             guard shape.count <= 8, shape.allSatisfy({ ($0 ?? 1) > 0 && ($0 ?? 1) <= Int(Int32.max) }) else {
                 throw Problem("an array of shape \(shapeText(shape))")
             }
             let value = graph.convert(
                 graph.parameter(feature.name, type: array.dataType.isInteger ? .i32 : .f32, shape: shape), to: .f32)
             if network.hasExactArrays { return Blob(value) }
+            if isSequence { return Blob(try graph.unsqueeze(graph.squeeze(value, [1]), [-2, -1]), isFolded: true) }
             switch shape.count {
             case 1: return Blob(try graph.unsqueeze(value, [0, 2, 3]), isFolded: true)
             case 3: return Blob(try graph.unsqueeze(value, [0]), isFolded: true)
@@ -298,6 +318,9 @@ struct NetworkTranslation {
             throw Problem("the probabilities are \"\(blobName)\", and no layer gives that")
         }
         guard let blob else { return }
+        guard sequences.isEmpty || blob.value.staticShape != nil else {
+            throw Problem("each step of a sequence has its own probabilities")
+        }
         if let shape = blob.value.staticShape, let count = elementCount(shape), count != labels.count {
             throw Problem("\(labels.count) class labels for \(count) probabilities")
         }

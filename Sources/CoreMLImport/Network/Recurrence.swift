@@ -18,14 +18,18 @@ struct Recurrence {
         outputSize = try layer.size(2, "outputVectorSize")
         let blob = try layer.input()
         isFolded = blob.isFolded
-        guard blob.rank == 5, let length = blob.shape[0], let batch = blob.shape[1] else {
+        let step = blob.shape.dropFirst(2).compactMap { $0 }
+        guard blob.rank == 5, let batch = blob.shape[1], step.count == 3, elementCount(step) == inputSize else {
             throw Problem("the input \(shapeText(blob.shape)); a sequence [Seq, B, \(inputSize), 1, 1] is expected")
         }
+        let length = blob.shape[0] ?? 1
         guard length > 0, batch > 0, batch <= 1 << 16 else { throw Problem("\(batch) sequences of \(length) steps") }
-        sequence = try graph.reshape(blob.value, to: [length, batch, inputSize])
+        // 0 keeps an extent, whatever it is.
+        sequence = try graph.reshape(blob.value, to: [blob.shape[0] ?? 0, batch, inputSize])
     }
 
-    var steps: Int { sequence.shape[0] ?? 1 }
+    /// The steps of the sequence; nil where each request says how many there are.
+    var steps: Int? { sequence.shape[0] }
     var batch: Int { sequence.shape[1] ?? 1 }
 
     /// The state [B, outputSize] that an input gives; zeros where it is left out.
@@ -40,7 +44,7 @@ struct Recurrence {
 
     /// [Seq, B, size] as a blob.
     func blob(_ value: Graph.Value, size: Int) throws(Problem) -> Blob {
-        guard let length = value.shape[0] else { throw Problem("a sequence of open length") }
+        let length = value.shape[0] ?? 0
         return isFolded
             ? Blob(try graph.reshape(value, to: [length, size, 1, 1]), isFolded: true)
             : Blob(try graph.reshape(value, to: [length, batch, size, 1, 1]))
@@ -83,12 +87,16 @@ struct Recurrence {
     }
 
     /// An activation of a value that is limited to ±50 first.
-    func activate(_ activation: Message, _ value: Graph.Value) throws(Problem) -> Graph.Value {
-        try apply(activation, to: graph.clamp(value, from: -50, to: 50))
+    static func activate(_ activation: Message, _ value: Graph.Value, _ graph: GraphBuilder) throws(Problem)
+        -> Graph.Value
+    {
+        try apply(activation, to: graph.clamp(value, from: -50, to: 50), graph)
     }
 
     /// An activation of a recurrent layer. The numbers of these are fixed, and files leave them out.
-    func apply(_ activation: Message, to value: Graph.Value) throws(Problem) -> Graph.Value {
+    static func apply(_ activation: Message, to value: Graph.Value, _ graph: GraphBuilder) throws(Problem)
+        -> Graph.Value
+    {
         guard let field = activation.fields.last, try field.message().fields.isEmpty else {
             return try ActivationLayers.apply(activation, to: value, graph)
         }
@@ -108,7 +116,7 @@ struct Recurrence {
     ) throws(Problem) -> (outputs: Graph.Value, states: [Graph.Value]) {
         var inputs = [try graph.transpose(sequence, [1, 0, 2])]
         for state in states { inputs.append(try graph.unsqueeze(state, [1])) }
-        inputs.append(graph.integers(Array(repeating: steps, count: batch)))
+        inputs.append(try lengths())
         for weight in weights { inputs.append(try graph.unsqueeze(weight, [0])) }
         var outputs: [(type: Graph.ElementType, shape: [Int?])] = [(.f32, [batch, 1, steps, outputSize])]
         for _ in states { outputs.append((.f32, [batch, 1, outputSize])) }
@@ -122,11 +130,25 @@ struct Recurrence {
         return (all, last)
     }
 
-    /// Step by step: `step` takes x [B, columns] and the states, and gives the new states, of which the first is the output.
+    /// The steps of each sequence of the batch: all of them.
+    private func lengths() throws(Problem) -> Graph.Value {
+        if let steps { return graph.integers(Array(repeating: steps, count: batch)) }
+        let length = try graph.gather(graph.shape(of: sequence), graph.integers([0]), axis: 0)
+        return graph.broadcast(length, to: [batch])
+    }
+
+    /// Step by step: `step` takes x [B, columns], the states and the weights, and gives the new states, of which the first is the
+    /// output. A known number of steps is written out; else the engine repeats one.
     func unroll(
-        over projected: Graph.Value, states: [Graph.Value],
-        step: (Graph.Value, [Graph.Value]) throws(Problem) -> [Graph.Value]
+        over projected: Graph.Value, states: [Graph.Value], weights: [Graph.Value],
+        step: (GraphBuilder, Graph.Value, [Graph.Value], [Graph.Value]) throws(Problem) -> [Graph.Value]
     ) throws(Problem) -> (outputs: Graph.Value, states: [Graph.Value]) {
+        guard let steps else {
+            guard batch == 1 else { throw Problem("\(batch) sequences of open length") }
+            let (outputs, last) = try graph.loop(
+                over: graph.squeeze(projected, [1]), states: states, constants: weights, step: step)
+            return (try graph.unsqueeze(outputs, [1]), last)
+        }
         guard steps <= Self.maximumUnrolledSteps else {
             throw Problem(
                 "\(steps) steps of a recurrent layer of this kind; \(Self.maximumUnrolledSteps) are the limit")
@@ -137,7 +159,7 @@ struct Recurrence {
         let parts = try graph.split(projected, axis: 0, sizes: Array(repeating: 1, count: steps))
         var (states, outputs): ([Graph.Value], [Graph.Value]) = (states, [])
         for part in parts {
-            states = try step(graph.squeeze(part, [0]), states)
+            states = try step(graph, graph.squeeze(part, [0]), states, weights)
             outputs.append(try graph.unsqueeze(states[0], [0]))
         }
         return (try graph.concat(outputs, axis: 0), states)

@@ -24,10 +24,10 @@ enum RecurrentLayers {
                 [("activations", "tanh")])
         } else {
             let projected = try graph.add(graph.matmul(sequence, weights, transposesRight: true), bias)
-            found = try recurrence.unroll(over: projected, states: [recurrence.state(1)]) {
-                (x, states) throws(Problem) in
-                let sum = try graph.add(x, graph.matmul(states[0], recursion, transposesRight: true))
-                return [try recurrence.activate(activation, sum)]
+            found = try recurrence.unroll(over: projected, states: [recurrence.state(1)], weights: [recursion]) {
+                (graph, x, states, weights) throws(Problem) in
+                let sum = try graph.add(x, graph.matmul(states[0], weights[0], transposesRight: true))
+                return [try Recurrence.activate(activation, sum, graph)]
             }
         }
         let outputs = try recurrence.selected(found.outputs, found.states[0], all: parameters.bool(15))
@@ -59,13 +59,13 @@ enum RecurrentLayers {
         } else {
             let projected = try graph.add(graph.matmul(sequence, weights, transposesRight: true), bias)
             let recursions = try graph.split(recursion, axis: 0, sizes: [size, size, size])
-            found = try recurrence.unroll(over: projected, states: [recurrence.state(1)]) {
-                (x, states) throws(Problem) in
+            found = try recurrence.unroll(over: projected, states: [recurrence.state(1)], weights: recursions) {
+                (graph, x, states, recursions) throws(Problem) in
                 let gates = try graph.split(x, axis: 1, sizes: [size, size, size])
                 func gate(_ index: Int, _ state: Graph.Value, _ activation: Message) throws(Problem) -> Graph.Value {
                     let sum = try graph.add(
                         gates[index], graph.matmul(state, recursions[index], transposesRight: true))
-                    return try recurrence.activate(activation, sum)
+                    return try Recurrence.activate(activation, sum, graph)
                 }
                 let update = try gate(0, states[0], activations[0])
                 let reset = try gate(1, states[0], activations[0])

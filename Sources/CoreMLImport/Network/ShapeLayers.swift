@@ -31,10 +31,8 @@ enum ShapeLayers {
         guard target.count == 3 || target.count == 4, target.allSatisfy({ $0 >= -1 && $0 <= Int(Int32.max) }) else {
             throw Problem("targetShape is \(target); 3 or 4 extents are expected")
         }
-        if target.count == 3 {
-            guard let sequence = value.shape[0] else { throw Problem("a sequence of open length") }
-            target = [sequence] + target
-        }
+        // 0 keeps an extent, whatever it is.
+        if target.count == 3 { target = [value.shape[0] ?? 0] + target }
         guard try layer.parameters.integer(2) == 1 else {
             return [try back(try layer.graph.reshape(value, to: target))]
         }

@@ -3,7 +3,9 @@ extension ProgramOperations {
     static let shapes: [String: Translator] = [
         "reshape": { call throws(Problem) in
             let x = try call.value("x")
-            if let target = try call.knownIntegers("shape") { return [try call.graph.reshape(x, to: target)] }
+            if let target = try call.knownIntegers("shape") {
+                return [try call.graph.reshape(x, to: rightAligned(target, of: x))]
+            }
             return [
                 call.graph.operation(
                     "Reshape", 1, [x, call.graph.convert(try call.value("shape"), to: .i64)], ["special_zero": true],
@@ -48,6 +50,26 @@ extension ProgramOperations {
             return [try call.graph.reverse(x, axes: call.integers("axes") ?? Array(0..<x.rank))]
         },
     ]
+
+    /// A target shape of another rank (iOS 17): each 0 is the extent at that place counted from the end, 1 where there is none.
+    private static func rightAligned(_ target: [Int], of x: Graph.Value) throws(Problem) -> [Int] {
+        guard target.count != x.rank, target.contains(0) else { return target }
+        var shape = target
+        for (axis, extent) in target.enumerated() where extent == 0 {
+            let place = axis - target.count + x.rank
+            guard place >= 0 else {
+                shape[axis] = 1
+                continue
+            }
+            if let known = x.shape[place] {
+                shape[axis] = known
+            } else {
+                guard !shape.contains(-1) else { throw Problem("two open extents in \(target)", at: "shape") }
+                shape[axis] = -1
+            }
+        }
+        return shape
+    }
 
     /// The extent of an axis as a list of one i64, whether or not it is known when the file is read.
     static func extent(_ graph: GraphBuilder, _ x: Graph.Value, axis: Int) throws(Problem) -> Graph.Value {

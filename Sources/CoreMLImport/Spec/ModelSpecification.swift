@@ -14,6 +14,7 @@ package struct ModelSpecification: Sendable {
 
     /// Reads a file's bytes, or those of a model within a pipeline. Nothing but the description is read further.
     package init(_ bytes: Bytes, depth: Int = 0) throws(Problem) {
+        try bytes.refuseForeignContent()
         try self.init(MessageReader(bytes, depth: depth))
     }
 

@@ -11,6 +11,7 @@ package struct BlobFile: Sendable {
 
     /// Throws where the file does not begin as such a file does.
     package init(_ bytes: Bytes) throws(Problem) {
+        try located("the weight file") { () throws(Problem) in try bytes.refuseForeignContent() }
         guard let header = bytes[0..<min(bytes.count, Self.headerSize)], header.count == Self.headerSize else {
             throw Problem(
                 "the weight file has \(bytes.count) bytes, which is less than its header of \(Self.headerSize)")

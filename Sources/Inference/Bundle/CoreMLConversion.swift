@@ -52,7 +52,7 @@ package struct CoreMLConversion: Sendable {
                             + "the file; a model.json beside it with \"backend\": \"coreml\" may say otherwise")
                 ])
             }
-            let translated = try TranslatedGraph(only.specification, files: file.weights)
+            let translated = try TranslatedGraph(only.specification, files: file.weights, takesSequences: true)
             let writer = IRWriter(translated.graph)
             var weights = [UInt8](repeating: 0, count: writer.weightsSize)
             weights.withUnsafeMutableBytes { writer.writeWeights(into: $0) }

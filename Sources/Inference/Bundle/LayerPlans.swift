@@ -24,6 +24,9 @@ struct InputPlan: Sendable {
     /// Whether numbers of 64 bits are computed in 64 bits.
     var isExact = false
 
+    /// Whether a picture is put into it.
+    var isPicture: Bool { if case .image = kind { true } else { false } }
+
     /// The bytes of the input's tensor; nil if its shape is dynamic.
     var byteCount: Int? {
         description.shape.elementCount.map { $0 * description.elementType.byteCount }

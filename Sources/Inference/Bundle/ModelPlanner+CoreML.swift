@@ -1,5 +1,6 @@
 internal import CoreMLImport
 internal import ImagePipeline
+internal import Observations
 
 /// What is done with a Core ML file's features: the file describes them itself, and a `model.json` may say otherwise.
 extension ModelPlanner {
@@ -30,6 +31,28 @@ extension ModelPlanner {
         }
         if outputs.isEmpty, problems.problems.isEmpty { problems.add("", "the model has no outputs") }
         return ModelPlan(inputs: inputs, outputs: outputs, inputShapes: [:], about: facts.about, advice: advice)
+    }
+
+    /// The boxes of a detector that a Core ML file describes, where a picture is all that it needs.
+    var ownObservations: [ObservationOutput] {
+        guard let facts = (file as? any CoreMLModelFile)?.facts, let detections = facts.detections else { return [] }
+        let needed = facts.description.inputs.filter { !$0.isOptional }
+        guard needed.count == 1, case .image = needed[0].type else { return [] }
+        var decoding = BoxDecoding(layout: .corners)
+        decoding.form = .centers
+        // The model itself has suppressed what overlaps or is not confident.
+        decoding.suppression = .none
+        decoding.threshold = 0
+        func tensor(_ name: String) -> ObservationOutput.Tensor {
+            ObservationOutput.Tensor(path: "description.output \"\(name)\"", name: name)
+        }
+        let boxes = tensor(detections.boxes)
+        return [
+            ObservationOutput(
+                path: boxes.path, name: boxes.name, tensors: ["boxes": [boxes], "scores": [tensor(detections.scores)]],
+                kind: .boxes(ObservationOutput.Boxes(decoding)),
+                labels: detections.classes.isEmpty ? nil : detections.classes)
+        ]
     }
 
     /// What model.json says of each feature: by name, or by place where there are as many and names differ.

@@ -138,9 +138,10 @@ public struct ModelDescription: Sendable {
     /// The inputs and outputs, in the bundle's order.
     public let inputs: [FeatureDescription], outputs: [FeatureDescription]
 
-    /// The one image input of an image model; nil if there is none or more than one input.
+    /// The one image input of an image model; nil if there is none, or another input that cannot be left out.
     public var imageInput: FeatureDescription? {
-        guard inputs.count == 1, let input = inputs.first, input.image != nil else { return nil }
+        let needed = inputs.filter { !$0.isOptional }
+        guard needed.count == 1, let input = needed.first, input.image != nil else { return nil }
         return input
     }
 

@@ -22,8 +22,8 @@ extension Model {
         do throws(InferenceError) {
             let reader = try ClassificationReader(self, top: top, threshold: threshold)
             return try await runTogether(images.count, options: options, slot: slot) {
-                (item, _) throws(InferenceError) in
-                .image(images[item])
+                (item, input) throws(InferenceError) in
+                input.isPicture ? .image(images[item]) : nil
             } read: { (outputs, info, times) throws(InferenceError) in
                 try reader.result(in: outputs, image: info, times: times)
             }

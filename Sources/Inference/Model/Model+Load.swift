@@ -68,7 +68,8 @@ extension Model {
         // Derived facts that do not fit are not a mistake in the bundle: the model is served as tensors, with the reason.
         var provenance = derived?.provenance
         let observationProblems = bundle.manifest == nil ? ProblemList() : planner.problems
-        let observations = (manifest?.observations ?? []).compactMap {
+        let described = manifest?.observations ?? []
+        let observations = (described.isEmpty ? planner.ownObservations : described).compactMap {
             ObservationPlan($0, plan: plan, compiled: compiled, problems: observationProblems)
         }
         guard planner.problems.problems.isEmpty else {

@@ -26,8 +26,8 @@ extension Model {
         slot: Slot? = nil
     ) async throws(InferenceError) -> ObservationResult {
         let reader = try ObservationReader(self, request: request, options: options)
-        return try await run(options: options, slot: slot, shapes: [:]) { (_, _) throws(InferenceError) in
-            .image(image)
+        return try await run(options: options, slot: slot, shapes: [:]) { (_, input) throws(InferenceError) in
+            input.isPicture ? .image(image) : nil
         } read: { (outputs, info, times) throws(InferenceError) -> ObservationResult in
             try reader.result(in: outputs, image: info, times: times)
         }
@@ -40,8 +40,8 @@ extension Model {
         do throws(InferenceError) {
             let reader = try ObservationReader(self, request: request, options: options)
             return try await runTogether(images.count, options: options, slot: slot) {
-                (item, _) throws(InferenceError) in
-                .image(images[item])
+                (item, input) throws(InferenceError) in
+                input.isPicture ? .image(images[item]) : nil
             } read: { (outputs, info, times) throws(InferenceError) in
                 try reader.result(in: outputs, image: info, times: times)
             }

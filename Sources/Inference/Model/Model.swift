@@ -213,8 +213,8 @@ public final class Model: Sendable {
         slot: Slot? = nil
     ) async throws(InferenceError) -> ClassificationResult {
         let reader = try ClassificationReader(self, top: top, threshold: threshold)
-        return try await run(options: options, slot: slot, shapes: [:]) { (_, _) throws(InferenceError) in
-            .image(image)
+        return try await run(options: options, slot: slot, shapes: [:]) { (_, input) throws(InferenceError) in
+            input.isPicture ? .image(image) : nil
         } read: { (outputs, info, times) throws(InferenceError) -> ClassificationResult in
             try reader.result(in: outputs, image: info, times: times)
         }

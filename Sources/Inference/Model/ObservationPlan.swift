@@ -26,7 +26,8 @@ struct ObservationPlan: Sendable {
 
     /// Checks a description against what the compiled model gives; what is wrong is a problem with its path.
     init?(_ output: ObservationOutput, plan: ModelPlan, compiled: any CompiledModel, problems: ProblemList) {
-        guard plan.inputs.count == 1, let input = plan.inputs.first, case .image(let pipeline) = input.kind else {
+        let needed = plan.inputs.filter { $0.fallback == nil }
+        guard needed.count == 1, let input = needed.first, case .image(let pipeline) = input.kind else {
             problems.add(
                 "\(output.path).type",
                 "is \"\(output.task.outputType)\", which is about a picture: expected one input, of type \"image\"")

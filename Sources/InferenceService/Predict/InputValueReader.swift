@@ -122,10 +122,25 @@ struct InputValueReader {
         return input.shape
     }
 
-    /// A shape with open axes: the nesting must tell them, unless there is but one axis.
+    /// A shape with open axes. A flat list tells it where one axis is open. Else the nesting does, and axes of 1 may be left out, in
+    /// front or anywhere; those that are added at the end are as well.
     private func openShape(of extents: [Int], count: Int) throws(JSONError) -> Shape {
         let expected = input.shape.dimensions
+        let fixed = expected.filter { $0 != Shape.dynamic }
+        if extents.count == 1, fixed.count == expected.count - 1, let step = Shape(fixed).elementCount, step > 0,
+            count > 0, count % step == 0
+        {
+            return Shape(expected.map { $0 == Shape.dynamic ? count / step : $0 })
+        }
         var found = extents
+        while found.count > expected.count, found.last == 1 { found.removeLast() }
+        let longer = expected.filter { $0 != 1 }
+        if found.count == longer.count, found.count < expected.count,
+            zip(longer, found).allSatisfy({ $0 == Shape.dynamic || $0 == $1 })
+        {
+            var rest = found[...]
+            return Shape(expected.map { $0 == 1 ? 1 : rest.popFirst() ?? 1 })
+        }
         while found.count < expected.count,
             expected[expected.count - found.count - 1] == 1
                 || expected.count - found.count == 1 && expected[0] == Shape.dynamic

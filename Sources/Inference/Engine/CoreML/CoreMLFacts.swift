@@ -11,6 +11,8 @@ struct CoreMLFacts: Sendable {
     var samples: [String: FeatureData] = [:]
     /// The inputs whose numbers may be missing.
     var missing: Set<String> = []
+    /// A detector's outputs with the scores and the boxes, and the names of its classes, if it has any.
+    var detections: (scores: String, boxes: String, classes: [String])?
     /// Whether the outputs are evaluated here in double precision, strings and dictionaries among them.
     var isEvaluated = false
 

@@ -20,7 +20,7 @@ struct CoreMLReader {
             guard steps.steps.count == 1, let only = steps.graphs.first else {
                 return try stepsFile(steps, file: file, folders: folders)
             }
-            let (model, facts) = try graph(only, file: file, folders: folders)
+            let (model, facts) = try graph(only, file: file, folders: folders, takesSequences: true)
             return CoreMLGraphFile(
                 model: model,
                 facts: CoreMLFacts(description: description, scalers: facts.scalers, classifier: facts.classifier))
@@ -50,9 +50,10 @@ struct CoreMLReader {
 
     /// Translates a graph and has the engine read it.
     private func graph(
-        _ step: ModelSteps.GraphStep, file: CoreMLFile, folders: [String]
+        _ step: ModelSteps.GraphStep, file: CoreMLFile, folders: [String], takesSequences: Bool = false
     ) throws(ImportError) -> (model: any ModelFile, facts: CoreMLFacts) {
-        var translated = try TranslatedGraph(step.specification, files: file.weights, innerImages: step.innerImages)
+        var translated = try TranslatedGraph(
+            step.specification, files: file.weights, innerImages: step.innerImages, takesSequences: takesSequences)
         let description = step.specification.description
         do throws(EngineError) {
             var model: any ModelFile

@@ -15,6 +15,10 @@ struct CoreMLStepsFile: CoreMLModelFile {
     ) throws(ImportError) {
         self.steps = steps
         self.graphs = graphs
+        var description = description
+        for (index, input) in description.inputs.enumerated() where steps.hasDefault(input.name) {
+            description.inputs[index].isOptional = true
+        }
         var problems: [Problem] = []
         func ports(_ features: [FeatureSpecification], _ what: String) -> [TensorPort] {
             features.enumerated().compactMap { index, feature in
@@ -39,6 +43,7 @@ struct CoreMLStepsFile: CoreMLModelFile {
         }.first
         var facts = CoreMLFacts(description: description)
         facts.isEvaluated = true
+        facts.detections = steps.detections.map { ($0.scores, $0.boxes, $0.classes.map(\.description)) }
         for input in description.inputs {
             facts.samples[input.name] = steps.sample(of: input)
             if steps.takesMissing(input.name) { facts.missing.insert(input.name) }

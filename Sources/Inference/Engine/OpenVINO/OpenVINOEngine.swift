@@ -1,4 +1,5 @@
 internal import COpenVINO
+internal import CoreMLImport
 internal import Glibc
 internal import Synchronization
 internal import SystemSupport
@@ -66,6 +67,9 @@ public final class OpenVINOEngine: Engine {
     /// of it is read from there.
     public func read(_ source: ModelSource) throws(EngineError) -> any ModelFile {
         if CoreMLFile.isCoreML(source.path) { return try CoreMLReader(engine: self).read(source) }
+        if let reason = Self.foreignContent(source.path) {
+            throw EngineError(kind: .invalidModel, operation: "read the model file", detail: "it \(reason)")
+        }
         let key = exportKey(source)
         let bytes = TFLiteFile.bytes(source.path)
         let detection: DetectionOperator? = if let bytes { try TFLiteFile.detection(bytes) } else { nil }
@@ -79,6 +83,17 @@ public final class OpenVINOEngine: Engine {
         }
         guard let detection else { return file }
         return try DetectionModelFile(file, detection: detection)
+    }
+
+    /// What a file holds that is no model, and what to do about it.
+    private static func foreignContent(_ path: String) -> String? {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        // The engine reports a file that cannot be read.
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        var head = [UInt8](repeating: 0, count: ForeignContent.headSize)
+        let count = Glibc.read(descriptor, &head, head.count)
+        return count > 0 ? ForeignContent.reason(Array(head.prefix(count))) : nil
     }
 
     private func exportKey(_ source: ModelSource) -> ExportKey? {

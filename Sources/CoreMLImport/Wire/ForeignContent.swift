@@ -1,0 +1,31 @@
+/// What a file holds that has the name of a model and is not one: what a repository, a download or an archive left in its place.
+package enum ForeignContent {
+    /// As many bytes from the beginning of a file tell.
+    package static let headSize = 512
+
+    /// What a file is, and what to do about it: what follows its name in a sentence. nil where its beginning may be a model's.
+    /// - Parameter head: the first bytes of the file.
+    package static func reason(_ head: [UInt8]) -> String? {
+        if head.isEmpty { return "is empty: copy or download it again" }
+        func has(_ text: String, at place: Int = 0) -> Bool { head.dropFirst(place).starts(with: text.utf8) }
+        if has("version https://git-lfs.github.com/spec/") {
+            return "is a Git LFS pointer, and not the file itself: fetch that with `git lfs pull`"
+        }
+        if head.starts(with: [0x1F, 0x8B]) { return "is compressed with gzip: unpack it with gunzip" }
+        if has("PK\u{3}\u{4}") { return "is a zip archive: unpack it, and serve the file or folder in it" }
+        if has("ustar", at: 257) { return "is a tar archive: unpack it, and serve the file or folder in it" }
+        let text = String(decoding: head, as: UTF8.self).drop { $0.isWhitespace }.prefix(20).lowercased()
+        if text.hasPrefix("<!doctype html") || text.hasPrefix("<html") {
+            return "is a web page: download the file itself"
+        }
+        return nil
+    }
+}
+
+extension Bytes {
+    /// Throws where the bytes are those of another kind of file.
+    func refuseForeignContent() throws(Problem) {
+        let head = self[0..<Swift.min(count, ForeignContent.headSize)] ?? .empty
+        if let reason = ForeignContent.reason(head.elements()) { throw Problem(reason) }
+    }
+}
