@@ -18,10 +18,11 @@ let policies: [(String, LimiterConfiguration)] = [
     ("overload_target 400 ms (default)", limiter(target: .milliseconds(400))),
 ]
 
-var loads: [Load] = [0.5, 0.9, 1.1, 1.5, 2, 3, 5, 10, 20].map { Load(name: "\($0) times", rate: $0 * 111.1) }
+var loads: [Load] = [0.5, 0.9, 1, 1.05, 1.1, 1.2, 1.3, 1.5, 2, 3, 5, 10, 20].map { Load(name: "\($0) times", rate: $0 * 111.1) }
 for patience in [0.2, 0.5, 10] {
     loads.append(Load(name: "3 times, leave after \(patience) s", rate: 333.3, patience: patience))
 }
+loads.append(Load(name: "1.1 times, leave after 10 s", rate: 122.2, patience: 10))
 loads.append(Load(name: "3 times, one in ten 5 times as large", rate: 333.3, largeShare: 0.1))
 loads.append(
     Load(
@@ -30,6 +31,7 @@ loads.append(
 loads.append(Load(name: "3 times, model of 200 ms", rate: 30, wanted: 1, seconds: 120, serviceSeconds: 0.2))
 for clients in [8, 64, 200, 250, 500] { loads.append(Load(name: "closed loop of \(clients)", closedClients: clients)) }
 loads.append(Load(name: "closed loop of 200, begun over 3 s", closedClients: 200, rampSeconds: 3))
+loads.append(Load(name: "closed loop of 200, begun over 20 s", closedClients: 200, rampSeconds: 20))
 loads.append(Load(name: "closed loop of 64, model of 200 ms", closedClients: 64, seconds: 120, serviceSeconds: 0.2))
 loads.append(Load(name: "closed loop of 100 and 2 times", rate: 222.2, closedClients: 100))
 

@@ -44,10 +44,10 @@ package struct LoadMeter: Sendable {
         departures += 1
     }
 
-    /// Whether clearly more requests come than are done.
-    package func isGrowing(at now: MonotonicInstant) -> Bool {
+    /// Whether clearly more requests come than are done: more than `part` of those that are done.
+    package func isGrowing(by part: Double = 0.05, at now: MonotonicInstant) -> Bool {
         let left = fading(to: now)
-        return arrivals * left > completions * left * 1.05 + 2
+        return arrivals * left > completions * left * (1 + part) + 2
     }
 
     /// Whether no more requests come than are done.

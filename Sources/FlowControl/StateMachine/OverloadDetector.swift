@@ -19,16 +19,23 @@ package struct OverloadDetector: Sendable {
     private var meter = LoadMeter(window: 5e8)
     /// The same over a shorter time, so that it recovers quickly from a burst.
     private var recent = LoadMeter(window: 1.5e8)
+    /// The same over a longer time: finds a load that is only a little too high, which the noise of single requests hides over a shorter one.
+    private var steady = LoadMeter(window: 2e9)
     /// Since when requests have been refused because the queue is full, and the last time.
     private var fullSince: MonotonicInstant?
     private var lastFull = MonotonicInstant(nanoseconds: 0)
     /// Since when no more requests arrive than are answered.
     private var settledSince: MonotonicInstant?
     private var refusals: UInt64 = 0
+    /// How often the newest went before a waiter that has waited for far too long, since the last time that it did not.
+    private var passedOver = 0
 
     /// A single burst fills the queue for a moment; overload keeps it full.
     private static let fullLongEnough: UInt64 = 250_000_000
     private static let settledLongEnough: UInt64 = 1_000_000_000
+    /// A wait of this many targets is far too long.
+    private static let farTooLong: UInt64 = 5
+    private static let turnsOfTheNewest = 4
     /// The share of the target that predictions aim at, so that slower requests are still within the target.
     private static let share = 0.8
 
@@ -41,6 +48,7 @@ package struct OverloadDetector: Sendable {
         var other = OverloadDetector(target: target)
         other.meter = meter
         other.recent = recent
+        other.steady = steady
         return other
     }
 
@@ -52,6 +60,7 @@ package struct OverloadDetector: Sendable {
         guard isOn else { return }
         meter.arrived(at: now)
         recent.arrived(at: now)
+        steady.arrived(at: now)
         settle(at: now)
     }
 
@@ -59,6 +68,7 @@ package struct OverloadDetector: Sendable {
         guard isOn else { return }
         meter.completed(at: now, interval: interval)
         recent.completed(at: now, interval: interval)
+        steady.completed(at: now, interval: interval)
         settle(at: now)
     }
 
@@ -102,9 +112,16 @@ package struct OverloadDetector: Sendable {
 
     // MARK: Answers
 
-    /// Whether the newest waiter should go before one that has waited `waited` nanoseconds.
-    package func prefersNewest(over waited: UInt64, at now: MonotonicInstant) -> Bool {
-        isOn && !isOverloaded && waited > target && recent.isGrowing(at: now)
+    /// Whether the newest waiter should go before one that has waited `waited` nanoseconds. Each fourth time not, where that is
+    /// far too long: patient clients whose number only grows are not passed over without end.
+    package mutating func prefersNewest(over waited: UInt64, at now: MonotonicInstant) -> Bool {
+        guard isOn, !isOverloaded, waited > target else { return false }
+        guard recent.isGrowing(at: now) || !meter.isSettled(at: now) && steady.isGrowing(by: 0.03, at: now) else {
+            return false
+        }
+        guard waited / Self.farTooLong > target else { return true }
+        passedOver = (passedOver + 1) % Self.turnsOfTheNewest
+        return passedOver > 0
     }
 
     /// The longest predicted wait with which a request is admitted while overloaded, given the mean time that a slot is

@@ -101,8 +101,11 @@ import Testing
         let seconds = (0..<100).map { _ in other.retryAfter().components.seconds }
         #expect(seconds.max() ?? 0 > 5)
         let end = MonotonicInstant(nanoseconds: 1_500_000_000)
-        #expect(other.prefersNewest(over: 200_000_001, at: end))
-        #expect(!other.prefersNewest(over: 200_000_000, at: end))
+        let answers = [200_000_001, 200_000_000].map { other.prefersNewest(over: $0, at: end) }
+        #expect(answers == [true, false])
+        // From five targets on one slot in four goes to the oldest.
+        let turns = (0..<8).map { _ in other.prefersNewest(over: 1_200_000_000, at: end) }
+        #expect(turns == [true, true, true, false, true, true, true, false])
     }
 
     @Test func resizingToAnotherTargetChangesTheDetector() {

@@ -109,8 +109,39 @@ import Testing
         #expect(!world.machine.isOverloaded)
         #expect(world.waits.count > 1900)
         // First come, first served, once the clients have begun.
-        let order = world.waits.filter { world.came[$0.id] > 3000 }.map(\.id)
+        let order = world.waits.filter { world.came[$0.id] > 6000 }.map(\.id)
         #expect(order == order.sorted())
+    }
+
+    /// Far from filling the queue: the newest go first as soon as the oldest is late.
+    @Test(arguments: [21, 22, 24])
+    func loadJustAboveTheCapacityIsAnsweredInTime(requestsIn100Milliseconds: Int) {
+        var world = World()
+        for millisecond in 0..<20_000 {
+            // 20 in 100 milliseconds are the capacity.
+            let before = millisecond * requestsIn100Milliseconds / 100
+            for _ in before..<(millisecond + 1) * requestsIn100Milliseconds / 100 { world.arrive() }
+            for (id, ticket) in world.tickets where world.millisecond - world.came[id] == 2000 {
+                world.perform(world.machine.cancel(ticket, at: world.now))
+            }
+            world.pass()
+        }
+        let inTime = world.waits.filter { $0.waited <= 490 }.count
+        #expect(inTime > 3600, "of 4000")
+    }
+
+    @Test func patientClientsWhoseNumberGrowsAreNotPassedOverWithoutEnd() {
+        var world = World()
+        world.answered = { $0.arrive() }
+        for millisecond in 0..<30_000 {
+            // 200 clients, one more each 100 milliseconds.
+            if millisecond % 100 == 0, millisecond < 20_000 { world.arrive() }
+            world.pass()
+        }
+        #expect(world.refused.isEmpty)
+        #expect(world.waits.count > 5900)
+        let longest = world.waits.map(\.waited).max() ?? 0
+        #expect(longest < 4000, "2000 ms are too long; one in four slots goes to the oldest from then on")
     }
 
     @Test func singleBurstIsRefusedForItsPlacesAlone() {
