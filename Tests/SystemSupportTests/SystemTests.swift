@@ -1,5 +1,6 @@
 import CSystem
 import Glibc
+import Synchronization
 import SystemSupport
 import TestSupport
 import Testing
@@ -22,15 +23,28 @@ import Testing
 
     @Test func oneAtATimeIsBehindALock() async throws {
         let count = Guarded(0)
+        let inside = Atomic(0)
+        let overlaps = Atomic(0)
         let done = Guarded(0)
         for index in 0..<4 {
             try SystemThread.start("count-\(index)") {
-                for _ in 0..<20_000 { count.withLock { $0 += 1 } }
+                for _ in 0..<20 {
+                    count.withLock {
+                        if inside.wrappingAdd(1, ordering: .relaxed).newValue > 1 {
+                            overlaps.wrappingAdd(1, ordering: .relaxed)
+                        }
+                        // Long enough that another thread comes in the meantime.
+                        usleep(1000)
+                        $0 += 1
+                        inside.wrappingSubtract(1, ordering: .relaxed)
+                    }
+                }
                 done.withLock { $0 += 1 }
             }
         }
         while !Task.isCancelled, done.withLock({ $0 < 4 }) { try await Task.sleep(for: .milliseconds(1)) }
-        #expect(count.withLock { $0 } == 80_000)
+        #expect(count.withLock { $0 } == 80)
+        #expect(overlaps.load(ordering: .relaxed) == 0)
     }
 
     @Test func errorsHaveTheSystemsWordsAndTheNumber() {
