@@ -28,7 +28,7 @@ struct QuantizationSource: Sendable {
         }
         if CoreMLDraft.reads(read.source.path) {
             throw StartupError(
-                "\(path)/model.json names a Core ML file: run `ocelli init` on that file, move what model.json says into the new "
+                "\(path)/model.json names a Core ML file: run `ocelli init` on that file, move the settings of model.json into the new "
                     + "model.json, and quantize that bundle")
         }
         file = read.source.path

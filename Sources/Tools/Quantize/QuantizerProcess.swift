@@ -71,7 +71,7 @@ package final class QuantizerProcess: Sendable {
         let script = folder + "/quantize.py", file = folder + "/job.json"
         try OutputFile.write(PackageResources.quantize_py, to: script)
         guard let text = try? JSONEncoder().encode(job) else {
-            throw StartupError("the job of quantize.py has a path that is not text")
+            throw StartupError("a path is not valid UTF-8")
         }
         try OutputFile.write([UInt8](text), to: file)
         var descriptor: Int32 = -1
@@ -115,7 +115,7 @@ package final class QuantizerProcess: Sendable {
             throw StartupError("\(python) has no package \"\(missing)\". \(Self.advice)")
         }
         if let error = last.error { throw StartupError("NNCF cannot quantize the model: \(error)") }
-        let end = signal == 0 ? "exited with status \(status)" : "was ended by signal \(signal)"
+        let end = signal == 0 ? "exited with status \(status)" : "was killed by signal \(signal)"
         throw StartupError("\(python) \(end): \(other.last ?? Self.lastLine(of: job.log))")
     }
 
