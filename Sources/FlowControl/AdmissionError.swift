@@ -29,8 +29,8 @@ public enum AdmissionError: Error, Sendable, Hashable {
     /// The calling task was cancelled.
     case cancelled
 
-    /// How long a request that came now would wait, where that is what speaks against it: the least that a client
-    /// should let pass before it tries again.
+    /// The predicted wait of a new request, if it is the reason for the refusal: the minimum time that a client
+    /// should wait before it tries again.
     public var predictedWait: Duration? {
         switch self {
         case .queueFull(let wait), .overloaded(let wait, _), .deadlineUnreachable(let wait), .displaced(let wait): wait
@@ -53,7 +53,7 @@ public enum AdmissionError: Error, Sendable, Hashable {
         }
     }
 
-    /// A sentence for the client.
+    /// A message for the client.
     public var message: String {
         switch self {
         case .queueFull(let wait):

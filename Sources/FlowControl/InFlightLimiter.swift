@@ -1,18 +1,18 @@
 internal import Synchronization
 public import SystemSupport
 
-/// Bounds the number of requests in flight; the others wait in a queue or are refused.
+/// Limits the number of requests in flight; others wait in a queue or are refused.
 ///
 /// ```swift
 /// let slot = try await limiter.acquire(deadline: .now + .seconds(1))
 /// defer { slot.release() }
 /// ```
 ///
-/// A request takes a slot before it costs anything (before its picture is decoded) and releases it when it costs
-/// nothing any more. All methods may be called from any thread; none blocks except for the lock, which is held for well
+/// A request takes a slot before it uses resources (before its picture is decoded) and releases it when it no longer
+/// uses any. All methods may be called from any thread; none blocks except for the lock, which is held for well
 /// under a microsecond and never while other code runs.
 ///
-/// This is the thin part: every decision is `LimiterStateMachine`'s. Here are the lock, the suspended tasks, which are
+/// `LimiterStateMachine` makes every decision. This class has the lock, the suspended tasks, which are
 /// resumed outside the lock, and one timer.
 ///
 /// The timer is one task that sleeps until the earliest expiry of any waiter, and not one task per waiter: a request
@@ -32,7 +32,7 @@ public final class InFlightLimiter: Sendable {
     private let state: Mutex<State>
     private let clock: MonotonicClock
 
-    /// A limiter with these bounds.
+    /// A limiter with these limits.
     public init(configuration: LimiterConfiguration, clock: MonotonicClock = .system) {
         self.clock = clock
         state = Mutex(State(machine: LimiterStateMachine(configuration: configuration)))
@@ -44,12 +44,12 @@ public final class InFlightLimiter: Sendable {
 
     // MARK: Slots
 
-    /// A slot: at once where one is free, else after a wait, as the policy says.
+    /// Returns a slot: at once if one is free, otherwise after a wait, according to the policy.
     ///
-    /// - Parameter deadline: when the answer must be there. The wait ends with it, and does not begin where the wait
-    ///   predicted and the time that a slot is held lately do not fit before it.
-    /// - Throws: why there is none. Cancelling the calling task ends the wait, in O(1); one that is cancelled in the very
-    ///   moment in which it gets a slot may get it nevertheless.
+    /// - Parameter deadline: the time of the answer. The wait ends at this time. It does not begin if the predicted wait and the
+    ///   recent time for which slots are held do not fit before it.
+    /// - Throws: the reason for the refusal. Cancelling the calling task ends the wait, in O(1); a task that is cancelled in the
+    ///   moment in which it gets a slot may get it.
     public nonisolated(nonsending) func acquire(
         deadline: MonotonicInstant? = nil
     ) async throws(AdmissionError) -> Slot {
@@ -67,15 +67,15 @@ public final class InFlightLimiter: Sendable {
         }
     }
 
-    /// A slot if one is free, without waiting. A refusal is not counted.
+    /// Returns a slot if one is free, without waiting. A refusal is not counted.
     public func tryAcquire() -> Slot? {
         let now = clock.now()
         guard let grant = state.withLock({ $0.machine.tryArrive(at: now) }) else { return nil }
         return Slot(limiter: self, grant: grant)
     }
 
-    /// A request's head is here, and its body is not: why it is refused before the body is sent, or nil if `acquire`
-    /// would give it a slot or let it wait now. A refusal is counted; otherwise `acquire` counts, later.
+    /// To be called when the head of a request has arrived: the reason to refuse it before its body is sent, or nil if `acquire`
+    /// would return a slot or wait. A refusal is counted; otherwise `acquire` counts the request later.
     public func announce(deadline: MonotonicInstant? = nil) -> AdmissionError? {
         let now = clock.now()
         let (refusal, effects) = state.withLock { $0.machine.announce(at: now, deadline: deadline) }
@@ -106,8 +106,8 @@ public final class InFlightLimiter: Sendable {
 
     // MARK: Bounds
 
-    /// Changes the bounds that are given. More slots go to waiters at once; a lower limit takes effect as slots come
-    /// back; waiters over a smaller queue are displaced; a new longest wait is for those who come from now on.
+    /// Changes the given limits. Additional slots go to waiters at once; a lower limit takes effect when slots are
+    /// released. Waiters beyond a smaller queue are displaced; a new maximum wait applies to later requests.
     public func resize(
         limit: Int? = nil, queueCapacity: Int? = nil, maxWait: Duration? = nil, policy: OverloadPolicy? = nil,
         overloadTarget: Duration? = nil
@@ -145,14 +145,14 @@ public final class InFlightLimiter: Sendable {
 
     // MARK: Draining
 
-    /// Refuses new requests from now on, for good. Those that wait get their slot, unless `refusingWaiters` says that
-    /// they are refused too, which may also be said later, in a second call.
+    /// Refuses new requests from now on. Waiting requests get their slots, unless `refusingWaiters` is true;
+    /// a second call may set it later.
     public func beginDraining(refusingWaiters: Bool = false) {
         let now = clock.now()
         perform(state.withLock { $0.machine.beginDraining(refusingWaiters: refusingWaiters, at: now) })
     }
 
-    /// Returns once draining has begun and the last slot came back, or when the calling task is cancelled.
+    /// Returns when draining has begun and the last slot was released, or when the calling task is cancelled.
     public nonisolated(nonsending) func drained() async {
         let id = state.withLock { state in
             state.drainWaiterCount &+= 1

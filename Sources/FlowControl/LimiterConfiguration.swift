@@ -8,18 +8,18 @@ public struct LimiterConfiguration: Sendable, Hashable {
     /// The maximum length of the queue: 0 to 1,000,000. Not used by `drop_newest`, which has no queue.
     public let queueCapacity: Int
 
-    /// The maximum wait of a request; 0 or more. With 0 nothing waits.
+    /// The maximum wait of a request; 0 or more. With 0, no request waits.
     public let maxWait: Duration
 
     /// What happens to a request when all slots are taken.
     public let policy: OverloadPolicy
 
     /// The expected time for which a slot is held, used until it has been measured: for example the time of a warm-up. 0:
-    /// unknown; the first predicted waits are then too short.
+    /// unknown; the first predictions of waits are then too short.
     public let expectedServiceTime: Duration
 
-    /// Within what time a request must be answered, by prediction, to be admitted while overloaded; 0: the capacity and
-    /// ``maxWait`` alone bound the queue. Used by `defer` alone. How overload differs from load: ``OverloadDetector``.
+    /// While overloaded, a request is admitted only if its answer is predicted within this time; 0: only the capacity and
+    /// ``maxWait`` limit the queue. Used by `defer` only. ``OverloadDetector`` distinguishes overload from load.
     public let overloadTarget: Duration
 
     /// Limits, each clamped to its range.

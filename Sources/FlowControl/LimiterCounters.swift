@@ -1,8 +1,8 @@
-/// The outcome of every request since the limiter was created. Counts only grow.
+/// The outcomes of all requests since the limiter was created. The counts only grow.
 ///
 /// They add up at any moment: `arrived == admitted + refused + left + waiting`, and `admitted == released + inFlight`.
 public struct LimiterCounters: Sendable, Hashable {
-    /// Requests that asked for a slot (a `tryAcquire` that got none is not counted).
+    /// Requests for a slot (not a `tryAcquire` that got none).
     public package(set) var arrived: UInt64 = 0
 
     /// Given a slot on arrival.

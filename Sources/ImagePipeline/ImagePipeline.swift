@@ -1,12 +1,12 @@
 import CJPEG
 
-/// Makes the tensor that a model takes of a picture's bytes.
+/// Converts the bytes of a picture to the tensor of a model.
 ///
-/// One pipeline serves any number of threads at once; the memory of calls that are over is kept for the next ones of any pipeline.
+/// Any number of threads may use a pipeline at the same time. Memory of finished calls is kept for later calls of any pipeline.
 public final class ImagePipeline: Sendable {
-    /// What is made.
+    /// The specification of the tensor.
     public let spec: ImageTensorSpec
-    /// What a picture may cost.
+    /// The limits of pictures.
     public let limits: ImageLimits
 
     private let tables: ElementTables
@@ -20,7 +20,7 @@ public final class ImagePipeline: Sendable {
 
     /// Creates a pipeline.
     ///
-    /// - Throws: `invalidSpec` where the specification contradicts itself.
+    /// - Throws: `invalidSpec` if the specification is contradictory.
     public init(spec: ImageTensorSpec, limits: ImageLimits = ImageLimits()) throws(ImageError) {
         try spec.validate()
         self.spec = spec
@@ -29,25 +29,25 @@ public final class ImagePipeline: Sendable {
         packing = RowPacking(spec)
     }
 
-    /// Reads a picture's header; nothing is allocated for its pixels, and no limit applies.
+    /// Reads a picture's header. Allocates nothing for its pixels and applies no limit.
     ///
     /// - Throws: `empty`, `unsupportedFormat`, `truncated` (the header is not whole) or `corrupt`.
     public static func probe(_ bytes: UnsafeRawBufferPointer) throws(ImageError) -> ImageInfo {
         try PictureHeader.read(bytes).info
     }
 
-    /// Releases the memory that is kept for the next calls of any pipeline: for when none come.
+    /// Releases the memory that is kept for later calls of any pipeline. Call it when idle.
     public static func releaseMemory() { pool.releaseAll() }
 
     /// Decodes, orients, crops and scales a picture, and writes the tensor.
     ///
-    /// Synchronous, on the calling thread, and bound by the CPU.
+    /// Synchronous: computes on the calling thread.
     ///
     /// - Parameters:
     ///   - bytes: the whole picture; only read, and not kept.
     ///   - destination: exactly `spec.byteCount` bytes, of any alignment. After an error, its contents are undefined.
-    ///   - options: what this request asks for.
-    ///   - isCancelled: asked between batches of rows; true ends the call with `cancelled`.
+    ///   - options: the options of this request.
+    ///   - isCancelled: called between batches of rows; if it returns true, the call throws `cancelled`.
     /// - Returns: what the header says.
     public func prepare(
         _ bytes: UnsafeRawBufferPointer, into destination: UnsafeMutableRawBufferPointer,
@@ -124,7 +124,7 @@ public final class ImagePipeline: Sendable {
         case .jpeg:
             let found = try scratch.jpeg.open(bytes, tolerant: limits.tolerateTruncation)
             guard Int(found.width) == header.info.width, Int(found.height) == header.info.height else {
-                throw .corrupt("a JPEG whose headers contradict each other")
+                throw .corrupt("the JPEG headers contradict each other")
             }
             let held = Int(clamping: found.coefficient_bytes)
             if found.multiple_scans != 0, held > limits.maxBytes {
@@ -167,7 +167,7 @@ public final class ImagePipeline: Sendable {
         var index = 0
         while !resampler.isDone {
             if isCancelled() { throw .cancelled }
-            guard let batch = try rows.next() else { throw .corrupt("fewer rows than the header says") }
+            guard let batch = try rows.next() else { throw .corrupt("it has fewer rows than its header says") }
             for row in 0..<batch.count {
                 if resampler.isIdentity {
                     resampler.passOne()

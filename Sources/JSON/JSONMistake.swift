@@ -74,7 +74,7 @@ struct JSONMistake {
         default:
             let start = position
             word("a value")
-            if failure == nil, isText(text[start..<position]) { fail("a value, and text in quotes", at: start) }
+            if failure == nil, isText(text[start..<position]) { fail("a value (text must be in quotes)", at: start) }
         }
     }
 

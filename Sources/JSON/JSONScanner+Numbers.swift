@@ -204,7 +204,7 @@ extension JSONScanner {
                 let level = indexes.count - 1
                 let extent = indexes.removeLast()
                 if let known = extents[level], known != extent {
-                    throw irregular("an array of \(known)", "one of \(extent)")
+                    throw irregular("an array of \(known)", "an array of \(extent)")
                 }
                 extents[level] = extent
                 if indexes.isEmpty {

@@ -166,7 +166,7 @@ package struct JSONScanner {
     private mutating func leave() { depth -= 1 }
 
     private var tooDeep: JSONError {
-        .syntax("\(subject) is nested too deeply: at most \(Self.mostDepth) levels are read")
+        .syntax("\(subject) is nested too deeply: the limit is \(Self.mostDepth) levels")
     }
 
     /// `true` or `false`.

@@ -80,7 +80,7 @@ public enum JSONValue: Sendable, Hashable, Codable {
         return line
     }
 
-    /// What the value is, for error messages.
+    /// A description of the kind of value, for error messages.
     package var kind: String {
         switch self {
         case .null: "null"

@@ -6,7 +6,7 @@ package struct JSONWriter {
     /// Whether the next value needs a comma before it.
     private var needsComma = false
 
-    /// Nothing yet.
+    /// Empty text.
     package init(capacity: Int = 1024) {
         bytes.reserveCapacity(capacity)
     }

@@ -1,6 +1,6 @@
 /// Everything that can be configured, with its default. ``SettingsTable`` says what each is for.
 package struct Settings: Sendable, Hashable {
-    // What is served, and where.
+    // Models and addresses.
     package var listen = ["127.0.0.1:8080"]
     package var models: [String] = []
     package var model: [String] = []

@@ -16,7 +16,7 @@ package enum SettingsTable {
     package static func setting(named name: String) -> Setting? { all.first { $0.name == name } }
 
     static let serving = Group(
-        title: "What is served, and where",
+        title: "Models and addresses",
         settings: [
             .addresses(
                 "listen", \.listen,
@@ -45,8 +45,8 @@ package enum SettingsTable {
                     + "ready. Otherwise, the names of the models that must be ready."),
             .string(
                 "default_model", \.defaultModel,
-                "The model of routes without a name (/v1/classify, /v1/detect and the like). Empty: the only one that does "
-                    + "what is asked, or the first by name."),
+                "The model for routes without a model name (/v1/classify, /v1/detect and similar). Empty: the only model for the "
+                    + "task, or the first by name."),
             .choice(
                 "load", \.load,
                 "When to load models whose bundle does not set it: at start (eager), or at the first request "
@@ -120,11 +120,11 @@ package enum SettingsTable {
             .needingRestart,
             .integer(
                 "max_loads", \.maxLoads, 1...1024,
-                "Models that are loaded at the same time. The others wait, as do requests for them, until their deadline. Each "
+                "Maximum number of models that are loaded at the same time. Other models wait, and so do requests for them, until their deadlines. Each "
                     + "load may use all processors and load_trial_memory."),
             .bool(
                 "external_links", \.externalLinks,
-                "Allow links inside a bundle that lead out of the bundle and out of the model folders. By default a model with such "
+                "Allow links inside a bundle that point outside the bundle and the model folders. By default a model with such "
                     + "a link is refused, so that an untrusted bundle cannot expose other files of this machine. An entry of a model "
                     + "folder may always be a link."),
             .bool(
@@ -220,7 +220,7 @@ package enum SettingsTable {
             .needingRestart,
             .duration(
                 "body_timeout", \.bodyTimeout, 0.01...86_400,
-                "Maximum time to receive a body. Time in which the server does not read it does not count."
+                "Maximum time to receive a body. Time during which the server does not read from the socket does not count."
             )
             .needingRestart,
             .duration(

@@ -35,7 +35,7 @@ struct SettingsFlags: Sendable {
             case .flag(let flag, let value):
                 guard try flags.take(flag, value: value, from: &reader) else { throw reader.unknown(flag) }
             case .word(let word):
-                throw UsageError("\"\(word)\" is not expected here; `ocelli help \(command)` shows the use")
+                throw UsageError("\"\(word)\" is not expected here; `ocelli help \(command)` shows the usage")
             }
         }
         return try flags.resolve()

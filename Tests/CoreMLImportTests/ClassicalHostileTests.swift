@@ -108,7 +108,7 @@ import Testing
             ([(0, 0, 0, 1, 2), (0, 1, 0, 0, 2), (0, 2, 6, 0, 0)], "child of two nodes"),
             ([(0, 0, 0, 0, 1), (0, 1, 6, 0, 0)], "form a cycle"),
             ([(0, 0, 0, 1, 2), (0, 1, 6, 0, 0)], "false child 2 is not in the tree"),
-            ([(0, 0, 6, 0, 0), (0, 0, 6, 0, 0)], "is there twice"),
+            ([(0, 0, 6, 0, 0), (0, 0, 6, 0, 0)], "is defined twice"),
             ([(0, 0, 6, 0, 0), (0, 1, 6, 0, 0)], "two roots"), ([(0, 0, 9, 0, 0)], "unknown behavior 9"),
             ([], "no trees"),
         ] {

@@ -98,11 +98,11 @@ import Testing
         ]
         #expect(
             problems(model(layers)) == [
-                "layers[0] \"layer\": custom layers run code of the app that they were made for; "
-                    + "export the network with layers of its own (2 layers)",
-                "layers[2] \"layer\": layers of type 4000 are not translated",
-                "layers[3] \"layer\" (transpose): [5] is not an order of the 1 axes of [4]",
-                "layers[4] \"layer\" (activation): no input and no layer before gives \"nowhere\"",
+                "layers[0] \"layer\": custom layers need code of an app; "
+                    + "export the network without them (2 layers)",
+                "layers[2] \"layer\": layers of type 4000 are not supported",
+                "layers[3] \"layer\" (transpose): [5] is not a permutation of the 1 axes of [4]",
+                "layers[4] \"layer\" (activation): no input or earlier layer produces \"nowhere\"",
             ])
     }
 
@@ -114,7 +114,7 @@ import Testing
             ])
         #expect(
             problems(model([layer(140, inner + field(20, field(1, [0, 0, 0, 0])))])) == [
-                "layers[0] \"layer\" (innerProduct).weights: 12 numbers are expected, and there are 1"
+                "layers[0] \"layer\" (innerProduct).weights: expected 12 numbers, found 1"
             ])
         // As many as a number holds, and more: products that overflow.
         let huge = number(1, 0x7FFF_FFFF) + number(2, 0x7FFF_FFFF)
@@ -136,7 +136,7 @@ import Testing
             layer(1125, field(1, [0, 1, 2, 3]), from: index == 0 ? "x" : "b\(index)", to: "b\(index + 1)")
         }
         #expect(
-            problems(model(grow)).first == "layers[1] \"layer\" (expandDims): the result has 9 axes; 8 are the limit")
+            problems(model(grow)).first == "layers[1] \"layer\" (expandDims): the result has 9 axes: the limit is 8")
     }
 
     @Test func repeatedRecurrentLayersAreBounded() {
@@ -176,35 +176,35 @@ import Testing
         let condition = field(3, field(1, layer(600, [], to: "goes on"))) + text(2, "goes on")
         #expect(
             problems(model([copy, control(615, condition + field(4, field(1, copy)))])) == [
-                "layers[1] \"control\": how often the loop runs is known only when the network does: export the model with a fixed "
+                "layers[1] \"control\": the number of iterations is known only at run time: export the model with a fixed "
                     + "length of its sequences, or without the loop"
             ])
         #expect(
             problems(model([copy, control(620, [])])) == [
-                "layers: a loopBreak or loopContinue layer that is in no loop"
+                "layers: a loopBreak or loopContinue layer outside a loop"
             ])
         // Layers of loops and branches have places of their own, and are counted with all others.
         let custom = layer(500, [], to: "a")
         #expect(
             problems(model([copy, custom, control(615, number(1, 2) + field(4, field(1, custom)))])) == [
-                "layers[1] \"layer\": custom layers run code of the app that they were made for; export the network with layers of "
-                    + "its own (2 layers)"
+                "layers[1] \"layer\": custom layers need code of an app; export the network without "
+                    + "them (2 layers)"
             ])
         let unknown = layer(130, [], from: "nowhere", to: "z")
         #expect(
             problems(model([copy, control(615, number(1, 2) + field(4, field(1, unknown)))])) == [
-                "layers[1] \"control\".bodyNetwork.layers[0] \"layer\" (activation): no input and no layer before gives \"nowhere\""
+                "layers[1] \"control\".bodyNetwork.layers[0] \"layer\" (activation): no input or earlier layer produces \"nowhere\""
             ])
     }
 
     @Test func emptyAndForeignFilesAreProblems() {
         #expect(problems([]) == ["is empty: copy or download it again"])
         #expect(problems(Array("<html></html>".utf8)).count == 1)
-        #expect(problems(number(1, 4)) == ["the model has no type: it holds nothing"])
-        #expect(problems(number(1, 4) + field(299, [])) == ["models of type 299 are not known"])
+        #expect(problems(number(1, 4)) == ["the model has no type: it is empty"])
+        #expect(problems(number(1, 4) + field(299, [])) == ["unknown model type 299"])
         #expect(
             problems(number(1, 11) + field(500, [])) == [
-                "specification version 11 is not known; versions 1 to 10 (iOS 11 to 26) are"
+                "unknown specification version 11: expected 1 to 10 (iOS 11 to 26)"
             ])
     }
 

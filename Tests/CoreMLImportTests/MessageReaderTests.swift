@@ -39,7 +39,7 @@ import Testing
 
     @Test func anotherWireTypeThanDeclaredThrows() throws {
         let message = try Message(MessageReader(Bytes([0x08, 0x01])))
-        #expect(throws: Problem("damaged: field 1 should hold bytes, and has another wire type")) {
+        #expect(throws: Problem("damaged: field 1 should hold bytes, but has another wire type")) {
             try message.string(1)
         }
         #expect(throws: Problem.self) { try message.float(1) }

@@ -31,7 +31,7 @@ import Testing
 
     /// What the server does to images before it hands them to the graph.
     private func scaled(
-        _ inputs: [String: GraphRunner.Array], _ scalers: [String: ImageScaler], _ description: ModelDescription
+        _ inputs: [String: GraphRunner.Array], _ scalers: [String: ImageScaler], _ description: InterfaceSpecification
     ) -> [String: GraphRunner.Array] {
         var inputs = inputs
         for feature in description.inputs {

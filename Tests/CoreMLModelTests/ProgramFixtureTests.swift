@@ -73,7 +73,7 @@ import Testing
 
     private func check(
         _ probabilities: [Double], of labels: ClassLabels, _ expected: [String: Fixture.Value],
-        _ description: ModelDescription, _ tolerance: Double
+        _ description: InterfaceSpecification, _ tolerance: Double
     ) throws {
         let texts =
             switch labels {

@@ -72,7 +72,7 @@ struct BadInputTests {
             mentions: ["/v1/models/digits/predict: {\"inputs\": {\"image\": {\"b64\": \"...\"}}}"], from: d)
         let fields = try Curl.run(classify, ["--data-urlencode", "image=iVBORw0KGgo"])
         try expect(
-            fields, 415, "unsupported_media_type", mentions: ["Fields of a form are not read", "multipart/form-data"],
+            fields, 415, "unsupported_media_type", mentions: ["Form fields are not accepted", "multipart/form-data"],
             from: d)
         #expect(!fields.error.contains("--data-binary"), "\(fields.error)")
         let text = Data(String(decoding: picture, as: UTF8.self).utf8)

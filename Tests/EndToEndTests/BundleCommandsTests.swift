@@ -79,14 +79,14 @@ struct BundleCommandsTests {
             #expect(good.status == 0, "\(good.errors)")
             #expect(good.text.contains("/digits: good") && good.text.contains("/saved: good"), "\(good.text)")
             let none = try ocelli(["check", digits.path + "/labels.txt"])
-            #expect(none.status == 1 && none.errors.contains("is not a model file"), "\(none.errors)")
+            #expect(none.status == 1 && none.errors.contains("is not a supported model file"), "\(none.errors)")
             #expect(none.errors.split(separator: "\n").count == 2, "only our own words: \(none.errors)")
             let empty = folder.appendingPathComponent("empty")
             try FileManager.default.createDirectory(at: empty, withIntermediateDirectories: true)
             let nothing = try ocelli(["check", empty.path])
             #expect(nothing.status == 1, "\(nothing.errors)")
             #expect(nothing.errors.contains("model.json: is missing, and the folder itself has no model file"))
-            #expect(!nothing.errors.contains("is not read here"), "\(nothing.errors)")
+            #expect(!nothing.errors.contains("is not supported"), "\(nothing.errors)")
             // What people have first is often the file of a training framework.
             for (name, advice) in [
                 ("net.pt", "torch.onnx.export"), ("model.safetensors", "optimum-cli export onnx"),

@@ -151,7 +151,7 @@ struct ExportedFoldersTests {
         #expect(drafted.text.contains("activation: softmax (or sigmoid), if the file gives logits"), "\(drafted.text)")
         #expect(drafted.text.contains("\"labels\": \"labels.txt\""), "\(drafted.text)")
         #expect(
-            drafted.errors.contains("a warm-up was not possible: ") && drafted.errors.contains(words),
+            drafted.errors.contains("a run on noise failed: ") && drafted.errors.contains(words),
             "\(drafted.errors)")
     }
 

@@ -31,7 +31,7 @@ struct ListenersTests {
             let answer = try Curl.run(infer + path)
             #expect(answer.status == 404 && answer.code == "not_found", "\(path)")
             #expect(
-                answer.error == "\(path) is not served at this address, which has the routes of infer only (listen)")
+                answer.error == "\(path) is not served at this address, which serves only the routes of infer (listen)")
         }
         #expect(try Curl.post(BadInputTests.seven, to: infer + "/v1/classify").topLabel == "7")
         let refused = try Curl.post(BadInputTests.seven, to: rest + "/v1/classify")

@@ -94,7 +94,7 @@ struct QuantizeTests {
         ("print(json.dumps({\"missing\": \"nncf\"}))", "pip install nncf"),
         ("print(json.dumps({\"error\": \"the model is quantized already\"}))", "the model is quantized already"),
         ("print(\"Traceback\"); sys.exit(3)", "exited with status 3: Traceback"),
-        ("import os; os.kill(os.getpid(), 9)", "was ended by signal 9"),
+        ("import os; os.kill(os.getpid(), 9)", "was killed by signal 9"),
         (
             "print(json.dumps({\"done\": {\"layers\": 1, \"float\": [], \"nncf\": \"0\", \"openvino\": \"0\"}}))",
             "model.xml"
@@ -149,7 +149,7 @@ struct QuantizeTests {
     private static let model = CoreMLTests.product.appendingPathComponent("colors.mlmodel").path
 
     @Test(arguments: [
-        (["quantize"], "no model is given"), (["quantize", "m"], "--pictures DIR and -o BUNDLE are needed"),
+        (["quantize"], "no model given"), (["quantize", "m"], "--pictures DIR and -o BUNDLE are needed"),
         (["quantize", "m", "--pictures", "p", "-o", "o", "--at-least", "2"], "0 to 1"),
         (["quantize", "m", "--pictures", "p", "-o", "o", "--count", "1"], "8 to 100000"),
         (

@@ -288,7 +288,7 @@ struct TensorIOBundlesTests {
         let daemon = try Daemon(["--models", folder.path, "--models", Self.folder.path, "--access-log=false"])
         for (name, words) in [
             ("only-trains", ["model.modes", "lacks \"predict\"", "\"train\""]),
-            ("placeholder", ["placeholder", "without a model of its own"]), ("no-name", ["name: is missing"]),
+            ("placeholder", ["placeholder", "a placeholder without a model"]), ("no-name", ["name: is missing"]),
             ("wrong-model-file", ["model.file", "\"other.tflite\" is not in the bundle"]),
             ("pytorch", ["model.backend", "\"model.pt\"", "\"tflite\""]),
             ("wrong-type-of-elements", ["inputs[0].dtype", "\"uint8\"", "float32"]),

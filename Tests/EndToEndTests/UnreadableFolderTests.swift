@@ -42,7 +42,7 @@ struct UnreadableFolderTests {
         try reload("reload: done")
         #expect(try classify("versions").topLabel == "7", "\(daemon.log)")
         let why = "\(versions.path) cannot be read: Permission denied (this user, uid \(getuid()), needs r and x on it"
-        #expect(daemon.log.contains("model versions version 1 is left as it is: " + why), "\(daemon.log)")
+        #expect(daemon.log.contains("model versions version 1 was not reloaded: " + why), "\(daemon.log)")
         let reason = "\(new.path) cannot be read: Permission denied"
         #expect(daemon.log.contains("model new version 1 could not be loaded: " + reason), "\(daemon.log)")
         // In every answer; clients do not see where the folder of models is.
@@ -88,7 +88,7 @@ struct UnreadableFolderTests {
             ["-c", "cd \"$0\" && chmod 000 . && exec \"$@\"", folder.path] + Self.launcher
                 + [Daemon.binary.path, "classify", "--models", models.path, BadInputTests.seven.path])
         #expect(result.status == 1, "\(result.text)\(result.errors)")
-        #expect(result.errors.contains("this user may not enter the current folder"), "\(result.errors)")
+        #expect(result.errors.contains("this user cannot enter the current folder"), "\(result.errors)")
         #expect(result.errors.split(separator: "\n").count == 1, "only our own words: \(result.errors)")
     }
 }

@@ -18,17 +18,17 @@ import Testing
         ("GIF89a....", "GIF"), ("BM6.......", "BMP"), ("%PDF-1.7", "PDF"), ("  <!DOCTYPE HTML>", "HTML"),
         ("<svg xmlns=", "SVG"), ("....ftypheic", "HEIC"), ("....ftypavif", "AVIF"),
         ("....ftypisom", "an MP4 or QuickTime file"),
-        ("II*\0....", "TIFF or a camera's raw file"), ("{\"image\": 1}", "JSON"),
+        ("II*\0....", "TIFF or a camera raw file"), ("{\"image\": 1}", "JSON"),
         ("/9j/4AAQSkZJRg", "a JPEG as base64 text: send its bytes"), ("RIFF....AVI ", "a RIFF file that is not WebP"),
         ("\0\0\0\u{1C}ftypmif1....mif1avif", "AVIF"), ("\0\0\0\u{1C}ftypmif1....mif1heic", "HEIC"),
         ("\0\0\0\u{14}ftypmif1....mif1avif", "HEIC or AVIF"), ("....mdat", "an MP4 or QuickTime file"),
-        ("<body>", "HTML"), ("{\\rtf1", "a document in rich text format"), ("no picture", "text"),
+        ("<body>", "HTML"), ("{\\rtf1", "an RTF document"), ("no picture", "text"),
         ("UklGRiQAAABXRUJQ", "a WebP as base64 text: send its bytes"),
         ("data:;base64,", "a data: URL: send the picture's bytes"),
-        ("photos/Cat.JPG", "the name of a file: send the file itself (with curl, @ before the name)"),
-        ("@cat.png", "the name of a file: send the file itself (with curl, @ before the name)"),
-        ("b'\\x89PNG\\r\\n", "Python's notation of bytes: send the bytes themselves"),
-        ("\u{FFFD}PNG\r\n", "binary data that was read as text on its way: send the bytes as they are"),
+        ("photos/Cat.JPG", "a file name: send the file itself (with curl, put @ before the name)"),
+        ("@cat.png", "a file name: send the file itself (with curl, put @ before the name)"),
+        ("b'\\x89PNG\\r\\n", "a Python bytes literal: send the bytes themselves"),
+        ("\u{FFFD}PNG\r\n", "binary data that was converted to text: send the bytes unchanged"),
         ("https://example.com/cat.jpg", "a URL: send the picture's bytes"),
     ])
     func whatIsNotDecodedIsNamed(_ start: String, _ name: String) {
@@ -70,7 +70,7 @@ import Testing
         let one = jpeg(exif: tiff(value: 1))
         let frame: [UInt8] = [0xFF, 0xC0, 0, 11, 8, 0x40, 0, 0x40, 0, 1, 1, 0x11, 0]
         let scan = one.count - 4
-        #expect(throws: ImageError.corrupt("a JPEG with two frame headers")) {
+        #expect(throws: ImageError.corrupt("the JPEG has two frame headers")) {
             try ImagePipeline.probe(Array(one[..<scan] + frame + one[scan...]))
         }
     }

@@ -178,7 +178,7 @@ import Testing
 
     @Test(arguments: [
         // Bytes that no input has announced, and too few.
-        (12, [UInt8](repeating: 0, count: 13), "expected 12 bytes of binary data behind the JSON"),
+        (12, [UInt8](repeating: 0, count: 13), "expected 12 bytes of binary data after the JSON"),
         (12, [UInt8](repeating: 0, count: 11), "expected 12 bytes of binary data, found 11"),
         (11, [UInt8](repeating: 0, count: 11), "expected 12 bytes of binary data (shape [1,3] of FP32), found 11"),
     ])

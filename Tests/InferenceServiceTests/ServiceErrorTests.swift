@@ -29,7 +29,7 @@ import Testing
         check(ServiceError(ImageError.tooLarge(pixels: 9, limit: 4, width: 3, height: 3)), 413, "image_too_large")
         #expect(
             ServiceError(ImageError.tooLarge(pixels: 9, limit: 4, width: 3, height: 3)).message
-                == "the picture has 3 x 3 = 9 pixels; at most 4 are decoded (max_pixels)")
+                == "the picture has 3 x 3 = 9 pixels; the limit is 4 (max_pixels)")
         check(ServiceError(ImageError.tooMuchMemory(bytes: 9, limit: 4, reason: "x")), 413, "image_too_large")
         check(ServiceError(ImageError.invalidSpec("x")), 500, "internal")
         check(ServiceError(ImageError.wrongSize(expected: 1, got: 2)), 500, "internal")

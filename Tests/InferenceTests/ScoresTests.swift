@@ -49,14 +49,14 @@ import Testing
     func whatAnActivationMakesOfLogitsAreConfidences(_ activation: String) async throws {
         let (model, _) = try await load([-3.5, 0.25, 11.5], members: ", \"activation\": \"\(activation)\"")
         #expect(model.loadReport.advice == [])
-        #expect(model.loadReport.treatment.last == "output \"scores\": \(activation) of what the model gives")
+        #expect(model.loadReport.treatment.last == "output \"scores\": \(activation) of the model's output")
     }
 
     @Test func normalizationAndActivationAreReported() async throws {
         let (model, _) = try await load([0, 0.5, 1])
         #expect(
             model.loadReport.treatment == [
-                "input \"image\": pixels 0 to 255 become -1 to 1", "output \"scores\": scores as the model gives them",
+                "input \"image\": pixels 0 to 255 become -1 to 1", "output \"scores\": scores as the model returns them",
             ])
         let imageNet = "{\"mean\": [0.485, 0.456, 0.406], \"std\": [0.229, 0.224, 0.225]}"
         let (other, _) = try await load([0, 0.5, 1], normalize: imageNet)
@@ -65,7 +65,7 @@ import Testing
             other.loadReport.treatment.first
                 == "input \"image\": pixels 0 to 255 become -2.118 to 2.249, -2.036 to 2.429, -1.804 to 2.64")
         let (plain, _) = try await load([0, 0.5, 1], normalize: "{\"scale\": 1, \"bias\": 0}")
-        #expect(plain.loadReport.treatment.first == "input \"image\": pixels 0 to 255 as they are")
+        #expect(plain.loadReport.treatment.first == "input \"image\": pixels 0 to 255 unchanged")
     }
 
     /// Where the warm-up could not see it, the first answer does, once; a model that is loaded again is looked at again.

@@ -53,7 +53,7 @@ import Testing
         try JSONProbe.skip(nested(64))
         let error = #expect(throws: JSONError.self) { try JSONProbe.skip(nested(65)) }
         #expect(error?.kind == .syntax)
-        #expect(error?.message == "the body is nested too deeply: at most 64 levels are read")
+        #expect(error?.message == "the body is nested too deeply: the limit is 64 levels")
         // Levels that have ended do not count.
         try JSONProbe.skip(Array("[".utf8) + nested(63) + Array(",".utf8) + nested(63) + Array("]".utf8))
     }

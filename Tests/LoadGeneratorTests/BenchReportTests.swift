@@ -44,7 +44,7 @@ import Testing
             $0.failures[.closed] = 2
             $0.firstTrouble = "503 overloaded"
         }
-        #expect(errors.contains("3 answers were errors and 2 requests had none; the first: 503 overloaded"))
+        #expect(errors.contains("3 answers were errors and 2 requests were not answered; the first: 503 overloaded"))
         #expect(doubts { $0.latency = LatencyHistogram() }.contains("nothing was measured"))
         #expect(StepDoubts.about(clean(rate: 10, count: 50)).contains { $0.text.contains("too few for percentiles") })
         #expect(StepDoubts.about(clean(rate: 10, count: 500)).contains { $0.text.contains("p99 (1000)") })

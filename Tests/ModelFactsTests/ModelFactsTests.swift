@@ -74,7 +74,7 @@ import Testing
         #expect(told.unsupported.isEmpty && told.framing != nil)
         #expect(
             told.problems.map(\.reason) == [
-                "\"BrandNewImageProcessor\" is not known here: its keys are taken in their usual meaning"
+                "unknown \"BrandNewImageProcessor\": its keys are read with their usual meaning"
             ])
         // The meaning of a number alone is not specified.
         let alone = sheet(#"{"size": 224, "do_normalize": true}"#)
@@ -142,15 +142,15 @@ import Testing
             #"{"image_processor_type": "ZoeDepthImageProcessor", "size": {"height": 8, "width": 8}, "do_pad": true}"#,
             "do_pad"
         ),
-        (#"{"image_processor_type": "BrandNewImageProcessor"}"#, "not an image processor"),
+        (#"{"image_processor_type": "BrandNewImageProcessor"}"#, "unknown image processor"),
         // Its defaults are not known: what it leaves out is not guessed.
         (
             #"{"image_processor_type": "BrandNewImageProcessor", "size": {"height": 8, "width": 8}}"#,
-            "does not say \"resample\""
+            "does not specify \"resample\""
         ),
         (
             #"{"image_processor_type": "BrandNewImageProcessor", "size": {"height": 8, "width": 8}, "resample": 2, "do_rescale": true}"#,
-            "does not say \"do_normalize\""
+            "does not specify \"do_normalize\""
         ),
     ])
     func whatCannotBeDoneIsSaid(_ text: String, _ words: String) {
@@ -300,7 +300,7 @@ import Testing
         let white = sheet(
             #"{"auto-orient": {}, "resize": {"width": 8, "height": 8, "format": "Fit (white edges) in"}}"#)
         #expect(white.framing?.value == PictureFraming(.letterbox(nil, topLeft: false)) && white.fill?.value == [255])
-        #expect(white.problems.map(\.reason).joined().contains("a line of the margin may differ"))
+        #expect(white.problems.map(\.reason).joined().contains("one line of the margin may differ"))
     }
 
     @Test(arguments: [
@@ -366,9 +366,9 @@ import Testing
     }
 
     @Test(arguments: [
-        ("names: &a [x]\ntask: *a\n", "line 1: anchors are not read"),
-        ("task: *a\n", "line 1: aliases are not read"),
-        ("names: !!python/object x\n", "line 1: tags are not read"),
+        ("names: &a [x]\ntask: *a\n", "line 1: anchors are not supported"),
+        ("task: *a\n", "line 1: aliases are not supported"),
+        ("names: !!python/object x\n", "line 1: tags are not supported"),
         ("names: |\n  text\n", "line 1: values that begin with \"|\""),
         ("a: 1\n\tb: 2\n", "line 2: is indented with a tab"),
         ("a: 1\n---\nb: 2\n", "line 2: a second document"),

@@ -126,7 +126,7 @@ import Testing
                 == "scores: expected [1, 10, 2], found [1, 9, 2]")
         #expect(
             message(.yolox, ["output": [[1, 83, 8]]], classes: 3)
-                == "boxes: expected 84 rows, as the priors are, found 83")
+                == "boxes: expected 84 rows, as many as priors, found 83")
         #expect(message(.yolov8, ["output": [[1, 7, .max]]], classes: 3).hasPrefix("output: expected at most"))
         #expect(message(.yolov8, ["output": [[1, -7, 5]]], classes: 3).hasPrefix("output: expected at most"))
         #expect(message(.yolov8, [:], classes: 3).hasPrefix("output: expected [1, 7, rows]"))

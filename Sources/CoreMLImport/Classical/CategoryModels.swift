@@ -43,7 +43,7 @@ struct OneHotEncoder: ClassicalModel {
     var sampleCategory: Category? { list.categories.first }
     private let input: FeatureSpecification, output: FeatureSpecification
 
-    init(_ message: Message, _ description: ModelDescription) throws(Problem) {
+    init(_ message: Message, _ description: InterfaceSpecification) throws(Problem) {
         list = try CategoryList(message, strings: 1, integers: 2)
         isSparse = try message.bool(10)
         ignoresUnknown = try message.integer(11) == 1
@@ -74,7 +74,7 @@ struct DictVectorizer: ClassicalModel {
     var sampleCategory: Category? { list.categories.first }
     private let input: FeatureSpecification, output: FeatureSpecification
 
-    init(_ message: Message, _ description: ModelDescription) throws(Problem) {
+    init(_ message: Message, _ description: InterfaceSpecification) throws(Problem) {
         list = try CategoryList(message, strings: 1, integers: 2)
         input = try description.onlyInput()
         output = try description.onlyOutput()
@@ -110,7 +110,7 @@ struct CategoricalMapping: ClassicalModel {
     var sampleCategory: Category? { map.keys.min() }
     private let input: FeatureSpecification, output: FeatureSpecification
 
-    init(_ message: Message, _ description: ModelDescription) throws(Problem) {
+    init(_ message: Message, _ description: InterfaceSpecification) throws(Problem) {
         var map: [Category: Category] = [:]
         if let list = try message.message(1) {
             takesStrings = true

@@ -62,7 +62,7 @@ extension [FeatureSpecification] {
     }
 }
 
-extension ModelDescription {
+extension InterfaceSpecification {
     /// The one input of models that have one.
     func onlyInput() throws(Problem) -> FeatureSpecification {
         guard inputs.count == 1, let input = inputs.first else {
@@ -142,7 +142,7 @@ struct ClassifierOutputs: Sendable {
     private let label: String?
     private let probabilities: String?
 
-    init(labels: [Category], description: ModelDescription) throws(Problem) {
+    init(labels: [Category], description: InterfaceSpecification) throws(Problem) {
         guard !labels.isEmpty else { throw Problem("has no class labels") }
         self.labels = labels
         label = description.predictedFeatureName.isEmpty ? nil : description.predictedFeatureName

@@ -3,7 +3,7 @@ struct FeatureVectorizer: ClassicalModel {
     private let columns: [(name: String, count: Int)]
     private let output: FeatureSpecification
 
-    init(_ message: Message, _ description: ModelDescription) throws(Problem) {
+    init(_ message: Message, _ description: InterfaceSpecification) throws(Problem) {
         var columns: [(name: String, count: Int)] = []
         for column in try message.messages(1) { columns.append((try column.string(1), try column.integer(2))) }
         guard !columns.isEmpty else { throw Problem("has no inputs") }

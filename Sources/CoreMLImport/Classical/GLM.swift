@@ -51,7 +51,7 @@ struct GLMRegressor: ClassicalModel {
 
     private enum Transform: Int { case none, logit, probit }
 
-    init(_ message: Message, _ description: ModelDescription) throws(Problem) {
+    init(_ message: Message, _ description: InterfaceSpecification) throws(Problem) {
         rows = try LinearRows(message)
         let number = try message.integer(3)
         guard let transform = Transform(rawValue: number) else {
@@ -87,7 +87,7 @@ struct GLMClassifier: ClassicalModel {
     private enum Link: Int { case logit, probit }
     private enum Encoding: Int { case referenceClass, oneVersusRest }
 
-    init(_ message: Message, _ description: ModelDescription) throws(Problem) {
+    init(_ message: Message, _ description: InterfaceSpecification) throws(Problem) {
         rows = try LinearRows(message)
         let link = try message.integer(3), encoding = try message.integer(4)
         guard let link = Link(rawValue: link) else {
@@ -104,11 +104,11 @@ struct GLMClassifier: ClassicalModel {
         let isBinary = rows.rows == 1 && classes == 2
         guard isBinary || rows.rows == (encoding == .referenceClass ? classes - 1 : classes) else {
             throw Problem(
-                "has \(rows.rows) rows of weights and \(classes) classes, which do not go together for "
+                "has \(rows.rows) rows of weights and \(classes) classes, which do not match for "
                     + (encoding == .referenceClass ? "a reference class" : "one versus rest"))
         }
         if link == .probit, encoding == .referenceClass, !isBinary {
-            throw Problem("has the probit transform and \(classes) classes: with a reference class it is for two")
+            throw Problem("has the probit transform and \(classes) classes: expected two with a reference class")
         }
     }
 

@@ -14,7 +14,7 @@ struct Imputer: ClassicalModel {
         case dictionary([Category: Double])
     }
 
-    init(_ message: Message, _ description: ModelDescription) throws(Problem) {
+    init(_ message: Message, _ description: InterfaceSpecification) throws(Problem) {
         input = try description.onlyInput()
         output = try description.onlyOutput()
         // Of a oneof the last field counts.

@@ -63,7 +63,7 @@ package struct ModelSteps: Sendable {
     }
 
     /// Finds out for each image of a graph whether it is a picture of the client's that is scaled for this graph alone.
-    private mutating func findInnerImages(_ description: ModelDescription) {
+    private mutating func findInnerImages(_ description: InterfaceSpecification) {
         let pictures = description.inputs.imageSpaces
         var made: [String: ImageFeature.ColorSpace] = [:]
         var takers: [String: [Int]] = [:]
@@ -243,12 +243,12 @@ extension ModelType {
     var refusal: String {
         switch self {
         case .visionFeaturePrint, .audioFeaturePrint, .soundAnalysisPreprocessing:
-            "uses a network that is part of Apple's systems and not in the file: train it again with a feature extractor "
-                + "of its own, and export that"
+            "uses a network that is part of Apple's systems and not in the file: retrain it with its own feature "
+                + "extractor, and export that"
         case .textClassifier, .wordTagger, .wordEmbedding, .gazetteer:
-            "is a language model of Apple's systems, whose format is not public: export a network instead"
+            "is a language model of Apple's systems, whose format is not documented: export a network instead"
         case .customModel:
-            "is computed by code of an app, which is not in the file: export the model without custom parts"
+            "needs code of an app, which is not in the file: export the model without custom parts"
         case .linkedModel: "is in another file: serve a file that holds the whole model"
         case .itemSimilarityRecommender: "recommenders are not supported: export a network instead"
         case .bayesianProbitRegressor:

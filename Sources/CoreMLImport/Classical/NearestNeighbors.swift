@@ -16,7 +16,7 @@ struct NearestNeighborsClassifier: ClassicalModel {
     var inputCount: Int? { width }
     var labels: [Category]? { outputs?.labels }
 
-    init(_ message: Message, _ description: ModelDescription) throws(Problem) {
+    init(_ message: Message, _ description: InterfaceSpecification) throws(Problem) {
         guard let index = try message.message(1) else { throw Problem("has no nearest neighbors index") }
         width = try index.integer(1)
         guard (1...1 << 24).contains(width) else { throw Problem("numberOfDimensions is \(width)") }

@@ -13,7 +13,7 @@ struct NonMaximumSuppression: ClassicalModel {
     /// Boxes whose confidence reaches the threshold, at most: the time grows with their square.
     private static let mostBoxes = 30_000
 
-    init(_ message: Message, _ description: ModelDescription) throws(Problem) {
+    init(_ message: Message, _ description: InterfaceSpecification) throws(Problem) {
         isPerClass = try message.message(1)?.bool(1) ?? false
         classes = try ClassifierOutputs.labels(message)
         iou = try message.double(110)

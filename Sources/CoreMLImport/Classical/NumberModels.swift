@@ -4,7 +4,7 @@ struct Scaler: ClassicalModel {
     private let inputs: NumberInputs
     private let output: FeatureSpecification
 
-    init(_ message: Message, _ description: ModelDescription) throws(Problem) {
+    init(_ message: Message, _ description: InterfaceSpecification) throws(Problem) {
         shift = try message.doubles(1)
         scale = try message.doubles(2)
         try requireFinite(shift, "shiftValue")
@@ -44,7 +44,7 @@ struct Normalizer: ClassicalModel {
 
     private enum Norm: Int { case greatest, l1, l2 }
 
-    init(_ message: Message, _ description: ModelDescription) throws(Problem) {
+    init(_ message: Message, _ description: InterfaceSpecification) throws(Problem) {
         let number = try message.integer(1)
         guard let norm = Norm(rawValue: number) else { throw Problem("has the unknown norm \(number)") }
         self.norm = norm
@@ -73,7 +73,7 @@ struct ArrayFeatureExtractor: ClassicalModel {
     private let inputs: NumberInputs
     private let output: FeatureSpecification
 
-    init(_ message: Message, _ description: ModelDescription) throws(Problem) {
+    init(_ message: Message, _ description: InterfaceSpecification) throws(Problem) {
         indices = try message.integers(1)
         inputs = try NumberInputs([try description.onlyInput()])
         output = try description.onlyOutput()
@@ -94,7 +94,7 @@ struct ArrayFeatureExtractor: ClassicalModel {
 struct Identity: ClassicalModel {
     private let names: [(input: String, output: String)]
 
-    init(_ description: ModelDescription) throws(Problem) {
+    init(_ description: InterfaceSpecification) throws(Problem) {
         let inputs = description.inputs.map(\.name), outputs = description.outputs.map(\.name)
         if Set(outputs).isSubset(of: inputs) {
             names = outputs.map { ($0, $0) }

@@ -1,4 +1,4 @@
-/// One prediction on its way through a file's models: a state machine that stops where the engine has to compute.
+/// The steps of one prediction through the models of a file: a state machine that pauses when the engine must compute.
 package struct StepRun: Sendable {
     private let steps: ModelSteps
     private var position = 0

@@ -15,7 +15,7 @@ struct SupportVectorClassifier: ClassicalModel {
     /// Classes that a machine may have: there are half as many pairs as their square.
     private static let mostClasses = 2_048
 
-    init(_ message: Message, _ description: ModelDescription) throws(Problem) {
+    init(_ message: Message, _ description: InterfaceSpecification) throws(Problem) {
         let vectors = try SupportVectors(message, sparse: 3, dense: 4)
         inputs = try SupportVectorInputs(description, vectors: vectors)
         outputs = try ClassifierOutputs(labels: ClassifierOutputs.labels(message), description: description)

@@ -5,7 +5,7 @@ struct SupportVectorRegressor: ClassicalModel {
     private let inputs: SupportVectorInputs
     private let output: FeatureSpecification
 
-    init(_ message: Message, _ description: ModelDescription) throws(Problem) {
+    init(_ message: Message, _ description: InterfaceSpecification) throws(Problem) {
         let vectors = try SupportVectors(message, sparse: 2, dense: 3)
         inputs = try SupportVectorInputs(description, vectors: vectors)
         weights = try message.message(4)?.doubles(1) ?? []

@@ -75,7 +75,7 @@ struct SupportVectors: Sendable {
                     }
                     guard value.isFinite else { throw Problem("vectors[\(index)] has the value \(value)") }
                     if positions.count > starts[index], let last = positions.last, last >= position - 1 {
-                        throw Problem("vectors[\(index)] has indices that do not ascend")
+                        throw Problem("vectors[\(index)] has indices that are not in ascending order")
                     }
                     positions.append(position - 1)
                     values.append(value)
@@ -142,7 +142,7 @@ struct SupportVectorInputs: Sendable {
     private let inputs: NumberInputs
     private let vectors: SupportVectors
 
-    init(_ description: ModelDescription, vectors: SupportVectors) throws(Problem) {
+    init(_ description: InterfaceSpecification, vectors: SupportVectors) throws(Problem) {
         inputs = try NumberInputs(description.inputs)
         self.vectors = vectors
         guard let declared = description.inputs.numberCount else { return }

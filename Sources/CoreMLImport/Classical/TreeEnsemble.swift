@@ -104,7 +104,7 @@ struct TreeEnsemble: Sendable {
         var indices: [Place: Int] = [:]
         indices.reserveCapacity(places.count)
         for (index, place) in places.enumerated() where indices.updateValue(index, forKey: place) != nil {
-            throw Problem("\(place.text) is there twice")
+            throw Problem("\(place.text) is defined twice")
         }
         var isChild = [Bool](repeating: false, count: places.count)
         for (index, place) in places.enumerated() where nodes[index].test != .leaf {
@@ -185,7 +185,7 @@ struct TreeEnsembleRegressor: ClassicalModel {
     private let output: FeatureSpecification
     var takesMissing: Bool { true }
 
-    init(_ message: Message, _ description: ModelDescription) throws(Problem) {
+    init(_ message: Message, _ description: InterfaceSpecification) throws(Problem) {
         trees = try TreeEnsemble(message.last(1))
         transform = try TreeTransform(message)
         inputs = try TreeInputs(description, trees: trees)
@@ -214,7 +214,7 @@ struct TreeEnsembleClassifier: ClassicalModel {
     var labels: [Category]? { outputs.labels }
     var takesMissing: Bool { true }
 
-    init(_ message: Message, _ description: ModelDescription) throws(Problem) {
+    init(_ message: Message, _ description: InterfaceSpecification) throws(Problem) {
         trees = try TreeEnsemble(message.last(1))
         transform = try TreeTransform(message)
         inputs = try TreeInputs(description, trees: trees)
@@ -222,7 +222,7 @@ struct TreeEnsembleClassifier: ClassicalModel {
         let classes = outputs.labels.count, sums = trees.dimensions
         let isBinary = sums == 1 && classes == 2
         guard isBinary || sums == (transform == .softmaxWithZeroReference ? classes - 1 : classes) else {
-            throw Problem("has \(sums) prediction dimensions and \(classes) classes, which do not go together")
+            throw Problem("has \(sums) prediction dimensions and \(classes) classes, which do not match")
         }
     }
 
@@ -250,7 +250,7 @@ private struct TreeInputs: Sendable {
     /// How many the description declares; nil if it leaves that open.
     private let declared: Int?
 
-    init(_ description: ModelDescription, trees: TreeEnsemble) throws(Problem) {
+    init(_ description: InterfaceSpecification, trees: TreeEnsemble) throws(Problem) {
         inputs = try NumberInputs(description.inputs)
         least = trees.features
         declared = description.inputs.numberCount

@@ -1,4 +1,4 @@
-/// A network or a program as a graph, with what is to be known to fill its inputs and to read its outputs.
+/// A network or a program as a graph, with the data that is needed to fill its inputs and to read its outputs.
 package struct TranslatedGraph: Sendable {
     /// Parameters have the names of the description's inputs, results those of its outputs.
     package var graph: Graph

@@ -26,7 +26,7 @@ struct BoxCropping {
 
     init(height: Int, width: Int, sampling: GridSampling) throws(Problem) {
         guard [height, width].allSatisfy({ $0 > 0 && $0 <= 1 << 14 }) else {
-            throw Problem("a target of \([height, width])")
+            throw Problem("unsupported target size \([height, width])")
         }
         self.height = height
         self.width = width

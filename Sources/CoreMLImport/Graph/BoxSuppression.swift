@@ -10,7 +10,7 @@ struct BoxSuppression {
     private static let limit = 1 << 16
 
     init(most: Int, overlap: Graph.Value, score: Graph.Value) throws(Problem) {
-        guard most > 0, most <= Self.limit else { throw Problem("at most \(most) boxes") }
+        guard most > 0, most <= Self.limit else { throw Problem("unsupported maximum of \(most) boxes") }
         self.most = most
         self.overlap = overlap
         self.score = score
@@ -31,10 +31,10 @@ extension GraphBuilder {
             let batch = boxes.shape[0] ?? scores.shape[0], scores.shape[0] ?? batch == batch
         else {
             throw Problem(
-                "boxes \(shapeText(boxes.shape)) with scores \(shapeText(scores.shape)), where [images,boxes,4] and "
-                    + "[images,boxes,classes] are expected")
+                "boxes \(shapeText(boxes.shape)) with scores \(shapeText(scores.shape)): expected [images,boxes,4] and "
+                    + "[images,boxes,classes]")
         }
-        guard batch > 0, batch <= Self.mostImages else { throw Problem("boxes of \(batch) images at once") }
+        guard batch > 0, batch <= Self.mostImages else { throw Problem("unsupported batch of \(batch) images") }
         var kept: [[Graph.Value]] = [[], [], [], []]
         for image in 0..<batch {
             func part(_ value: Graph.Value) throws(Problem) -> Graph.Value {

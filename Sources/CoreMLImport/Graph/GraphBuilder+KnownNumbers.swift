@@ -1,7 +1,7 @@
 /// Small numbers that the graph computes from constants alone: counters of loops, conditions, shapes.
 ///
-/// The engine folds them as well, but too late for what has to be known while the graph is built: how often a loop runs, or
-/// which extents a shape has.
+/// The engine folds them as well, but too late: some values must be known while the graph is built, such as the iterations of a loop or
+/// the extents of a shape.
 extension GraphBuilder {
     /// As many numbers are computed here; more are the engine's work.
     private static let mostNumbers = 4096

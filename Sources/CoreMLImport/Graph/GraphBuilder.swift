@@ -136,7 +136,7 @@ package final class GraphBuilder {
             throw Problem("a constant of shape \(shape) is too large")
         }
         guard size == bytes.count else {
-            throw Problem("a constant of shape \(shape) takes \(size) bytes as \(type), and has \(bytes.count)")
+            throw Problem("a constant of shape \(shape) needs \(size) bytes as \(type), found \(bytes.count)")
         }
         return add(type, shape, bytes)
     }

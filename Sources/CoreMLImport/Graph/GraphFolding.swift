@@ -1,5 +1,5 @@
 extension Graph {
-    /// How the memory of a constant becomes its elements, where the one is not the other.
+    /// How the memory of a constant is converted to its elements.
     struct Expansion: Sendable {
         /// What the memory holds: `f16` or `f32`. The elements are f32.
         var stored: ElementType

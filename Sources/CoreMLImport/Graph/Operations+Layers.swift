@@ -72,7 +72,7 @@ extension GraphBuilder {
         -> Graph.Value
     {
         guard value.rank >= 3, weights.rank == value.rank, let filter = weights.staticShape else {
-            throw Problem("a convolution of \(shapeText(value.shape)) with weights \(shapeText(weights.shape))")
+            throw Problem("cannot convolve \(shapeText(value.shape)) with weights \(shapeText(weights.shape))")
         }
         let (outputs, inputs) = (filter[0], filter[1])
         guard groups > 0, outputs > 0, outputs % groups == 0, let channels = checkedProduct(inputs, groups),
@@ -99,7 +99,7 @@ extension GraphBuilder {
         end: [Int], extra: [Int]
     ) throws(Problem) -> Graph.Value {
         guard value.rank >= 3, weights.rank == value.rank, let filter = weights.staticShape else {
-            throw Problem("a deconvolution of \(shapeText(value.shape)) with weights \(shapeText(weights.shape))")
+            throw Problem("cannot deconvolve \(shapeText(value.shape)) with weights \(shapeText(weights.shape))")
         }
         let inputs = filter[0]
         guard groups > 0, inputs > 0, inputs % groups == 0, let outputs = checkedProduct(filter[1], groups),
@@ -114,7 +114,7 @@ extension GraphBuilder {
         guard lists.allSatisfy({ $0.count == count && $0.allSatisfy { $0 >= 0 && $0 <= 1 << 24 } }),
             (strides + dilations).allSatisfy({ $0 > 0 })
         else {
-            throw Problem("strides \(strides), dilations \(dilations), padding \(begin) and \(end) of a deconvolution")
+            throw Problem("unsupported strides \(strides), dilations \(dilations), padding \(begin) and \(end) of a deconvolution")
         }
         var shape: [Int?] = [value.shape[0], outputs]
         for axis in 0..<count {
@@ -185,7 +185,7 @@ extension GraphBuilder {
     package func matmul(
         _ left: Graph.Value, _ right: Graph.Value, transposesLeft: Bool = false, transposesRight: Bool = false
     ) throws(Problem) -> Graph.Value {
-        guard left.rank > 0, right.rank > 0 else { throw Problem("a matrix product of single numbers") }
+        guard left.rank > 0, right.rank > 0 else { throw Problem("a matrix product needs operands with axes, found single numbers") }
         func matrix(_ shape: [Int?], transposed: Bool) -> (rows: Int?, columns: Int?) {
             let (rows, columns) = (shape[shape.count - 2], shape[shape.count - 1])
             return transposed ? (columns, rows) : (rows, columns)

@@ -3,7 +3,7 @@ extension GraphBuilder {
     /// The same elements in another shape. 0 keeps the extent at that place, one -1 is what remains.
     package func reshape(_ value: Graph.Value, to target: [Int]) throws(Problem) -> Graph.Value {
         guard target.filter({ $0 == -1 }).count <= 1, target.allSatisfy({ $0 >= -1 }) else {
-            throw Problem("\(target) is not a shape")
+            throw Problem("invalid shape \(target)")
         }
         var shape: [Int?] = []
         for (axis, extent) in target.enumerated() {
@@ -42,7 +42,7 @@ extension GraphBuilder {
     /// Axis `i` of what it gives is axis `order[i]` of the value. Throws where `order` is not a permutation.
     package func transpose(_ value: Graph.Value, _ order: [Int]) throws(Problem) -> Graph.Value {
         guard order.sorted() == Array(0..<value.rank) else {
-            throw Problem("\(order) is not an order of the \(value.rank) axes of \(shapeText(value.shape))")
+            throw Problem("\(order) is not a permutation of the \(value.rank) axes of \(shapeText(value.shape))")
         }
         if order == Array(0..<value.rank) { return value }
         return operation("Transpose", 1, [value, integers(order)], shape: order.map { value.shape[$0] })
@@ -54,7 +54,7 @@ extension GraphBuilder {
         let rank = value.rank + axes.count
         var places: Set<Int> = []
         for axis in axes { places.insert(try positiveAxis(axis, rank: rank)) }
-        guard places.count == axes.count else { throw Problem("the axes \(axes) name one place twice") }
+        guard places.count == axes.count else { throw Problem("the axes \(axes) contain a duplicate") }
         var rest = value.shape[...]
         let shape = (0..<rank).map { places.contains($0) ? 1 : rest.popFirst() ?? nil }
         return operation("Unsqueeze", 1, [value, integers(places.sorted())], shape: shape)
@@ -107,10 +107,10 @@ extension GraphBuilder {
     package func split(_ value: Graph.Value, axis: Int, sizes: [Int]) throws(Problem) -> [Graph.Value] {
         let axis = try positiveAxis(axis, rank: value.rank)
         guard !sizes.isEmpty, sizes.allSatisfy({ $0 > 0 && $0 <= Int(Int32.max) }), sizes.count <= 1 << 16 else {
-            throw Problem("\(sizes) are not sizes of parts")
+            throw Problem("invalid part sizes \(sizes)")
         }
         if let extent = value.shape[axis], extent != sizes.reduce(0, +) {
-            throw Problem("parts of \(sizes) do not make up the extent \(extent) of axis \(axis)")
+            throw Problem("parts of \(sizes) do not add up to the extent \(extent) of axis \(axis)")
         }
         let outputs: [(type: Graph.ElementType, shape: [Int?])] = sizes.map { size in
             var shape = value.shape
@@ -134,7 +134,7 @@ extension GraphBuilder {
         for (index, axis) in axes.enumerated() {
             let place = try positiveAxis(axis, rank: value.rank)
             guard steps[index] != 0, !places.contains(place) else {
-                throw Problem("a slice with the step 0, or of one axis twice")
+                throw Problem("a slice has the step 0, or one axis twice")
             }
             places.append(place)
             shape[place] = value.shape[place].map {
@@ -157,7 +157,7 @@ extension GraphBuilder {
     /// Copies along each axis.
     package func tile(_ value: Graph.Value, _ repeats: [Int]) throws(Problem) -> Graph.Value {
         guard repeats.count == value.rank, repeats.allSatisfy({ $0 > 0 && $0 <= Int(Int32.max) }) else {
-            throw Problem("\(repeats) are not numbers of copies of \(shapeText(value.shape))")
+            throw Problem("invalid repetitions \(repeats) of \(shapeText(value.shape))")
         }
         if repeats.allSatisfy({ $0 == 1 }) { return value }
         let shape = zip(value.shape, repeats).map { extent, count in extent.flatMap { checkedProduct($0, count) } }
@@ -193,7 +193,7 @@ extension GraphBuilder {
     {
         let axis = try positiveAxis(axis, rank: value.rank)
         guard batchAxes >= 0, batchAxes <= axis, batchAxes <= indices.rank else {
-            throw Problem("\(batchAxes) batch axes of a gather along axis \(axis)")
+            throw Problem("unsupported: \(batchAxes) batch axes of a gather along axis \(axis)")
         }
         var shape = Array(value.shape[..<axis])
         shape += indices.shape[batchAxes...]

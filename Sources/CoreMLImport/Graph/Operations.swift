@@ -103,7 +103,7 @@ package func broadcastShape(_ left: [Int?], _ right: [Int?]) throws(Problem) -> 
             case (let one, 1): shape.append(one)
             case (nil, let other): shape.append(other)
             case (let one, nil): shape.append(one)
-            default: throw Problem("the shapes \(shapeText(left)) and \(shapeText(right)) do not fit each other")
+            default: throw Problem("the shapes \(shapeText(left)) and \(shapeText(right)) cannot be broadcast together")
             }
         }
     }
@@ -117,6 +117,6 @@ package func shapeText(_ shape: [Int?]) -> String {
 
 /// An axis counted from the front. Throws for one that `rank` axes do not have.
 package func positiveAxis(_ axis: Int, rank: Int) throws(Problem) -> Int {
-    guard axis >= -rank, axis < rank else { throw Problem("axis \(axis) of a value that has \(rank) axes") }
+    guard axis >= -rank, axis < rank else { throw Problem("axis \(axis) is out of range: the value has \(rank) axes") }
     return axis < 0 ? axis + rank : axis
 }

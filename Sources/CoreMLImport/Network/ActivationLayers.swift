@@ -20,7 +20,7 @@ enum ActivationLayers {
         -> Graph.Value
     {
         guard let field = activation.fields.last(where: { (5...71).contains($0.number) }) else {
-            throw Problem("the activation names no function")
+            throw Problem("the activation has no function")
         }
         let function = try field.message()
         switch field.number {
@@ -57,7 +57,7 @@ enum ActivationLayers {
                 try perChannel(function, 1, "alpha", value, graph), try perChannel(function, 2, "beta", value, graph)
             )
             return try graph.multiply(graph.unary("SoftPlus", 4, graph.multiply(value, beta)), alpha)
-        default: throw Problem("the activation \(field.number) is not known")
+        default: throw Problem("unknown activation \(field.number)")
         }
     }
 
@@ -97,7 +97,7 @@ enum ActivationLayers {
         let given = try message?.packed(1, width: 4).count ?? 0
         if given == 4 { return graph.float(try message?.floats(1).first ?? 0) }
         guard value.rank >= 3, let channels = value.shape[value.rank - 3] else {
-            throw Problem("\(name) by channel, and the channels of \(shapeText(value.shape)) are not known")
+            throw Problem("\(name) per channel, but the channels of \(shapeText(value.shape)) are unknown")
         }
         let weights = try located(name) { () throws(Problem) in
             try WeightParameters(message, count: channels, channels: channels)
@@ -123,7 +123,7 @@ enum ActivationLayers {
         case 2:
             let gate = graph.unary("Sigmoid", try graph.scaled(blob.value, by: 1.702))
             result = try graph.multiply(blob.value, gate)
-        case let mode: throw Problem("the gelu mode \(mode) is not known")
+        case let mode: throw Problem("unknown gelu mode \(mode)")
         }
         return [Blob(result, isFolded: blob.isFolded)]
     }

@@ -13,8 +13,8 @@ enum BoxLayers {
             regions.shape[2] == 4 || regions.shape[2] == 5
         else {
             throw Problem(
-                "an image \(shapeText(images.shape)) and boxes \(shapeText(regions.shape)), where [1,batch,C,H,W] and "
-                    + "[boxes,1,4 or 5,1,1] are expected")
+                "an image \(shapeText(images.shape)) and boxes \(shapeText(regions.shape)): expected [1,batch,C,H,W] and "
+                    + "[boxes,1,4 or 5,1,1]")
         }
         var boxes = try graph.squeeze(regions, [1, 3, 4])
         var numbers: Graph.Value?
@@ -26,7 +26,7 @@ enum BoxLayers {
         var cropping = try BoxCropping(height: sizes[0], width: sizes[1], sampling: sampling(layer))
         let mode = try layer.parameters.message(4)?.integer(1) ?? 0
         guard let coordinates = BoxCropping.Coordinates(rawValue: mode) else {
-            throw Problem("the box coordinates \(mode) are not known")
+            throw Problem("unknown box coordinates \(mode)")
         }
         cropping.coordinates = coordinates
         cropping.isNormalized = try layer.parameters.bool(2)
@@ -41,7 +41,7 @@ enum BoxLayers {
         case 1: return .aligned
         case 2: return .asymmetric
         case 3: return .offset
-        case let mode: throw Problem("the sampling mode \(mode) is not known")
+        case let mode: throw Problem("unknown sampling mode \(mode)")
         }
     }
 
@@ -56,7 +56,7 @@ enum BoxLayers {
         var most = try layer.parameters.integer(3)
         if layer.inputs.count > 4 {
             guard let known = graph.integers(of: try layer.array(4))?.first else {
-                throw Problem("how many boxes are kept is known only when the network runs")
+                throw Problem("the number of boxes that are kept is known only at run time")
             }
             most = known
         }

@@ -3,7 +3,7 @@ enum ConstantLayers {
     static let table = [
         LayerTranslator(290, "loadConstant") { (layer) throws(Problem) in
             let shape = try layer.shape(1, "shape")
-            guard shape.count == 3 else { throw Problem("the shape is \(shape); three extents are expected") }
+            guard shape.count == 3 else { throw Problem("the shape is \(shape): expected three extents") }
             return [Blob(try layer.constant(2, "data", shape: [1] + shape, channels: shape[0]), isFolded: true)]
         },
         LayerTranslator(1070, "loadConstantND") { (layer) throws(Problem) in
@@ -53,7 +53,7 @@ enum ConstantLayers {
         func known(_ value: Graph.Value) -> Float? { graph.numbers(of: value)?.first.map { Float($0) } }
         if let from = known(start), let to = known(end), let by = known(step) {
             let steps = ((to - from) / by).rounded(.up)
-            guard steps > 0, steps <= Float(1 << 24) else { throw Problem("a range from \(from) to \(to) by \(by)") }
+            guard steps > 0, steps <= Float(1 << 24) else { throw Problem("unsupported range from \(from) to \(to) by \(by)") }
             count = Int(steps)
         }
         return [

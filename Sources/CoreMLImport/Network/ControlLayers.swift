@@ -116,7 +116,7 @@ extension NetworkTranslation {
     // MARK: Branches
 
     private mutating func branch(_ layer: NetworkLayer, _ place: String) throws(Problem) -> ControlLayers.Flow {
-        guard layer.inputs.count == 1 else { throw Problem("\(layer.inputs.count) inputs; 1 is expected") }
+        guard layer.inputs.count == 1 else { throw Problem("expected 1 input, found \(layer.inputs.count)") }
         guard let condition = try blob(named: layer.inputs[0]) else { return .failed }
         let parameters = try layer.parameters()
         let yes = try network(parameters, 1, "ifBranch")
@@ -133,7 +133,7 @@ extension NetworkTranslation {
         let other = blobs
         if first == .failed || second == .failed { return .failed }
         guard first == .next, second == .next else {
-            throw Problem("whether a loop goes on is known only when the network runs: export it without the branch")
+            throw Problem("the loop's condition is known only at run time: export the model without the branch")
         }
         graph.place = ""
         let holds = try graph.binary(
@@ -157,7 +157,7 @@ extension NetworkTranslation {
         let layer = Layer(graph: graph, parameters: .empty, inputs: [yes, no], outputCount: 1)
         let (values, isFolded) = try layer.alike()
         guard values[0].shape == values[1].shape else {
-            throw Problem("the sides of the branch give the shapes \(shapeText(yes.shape)) and \(shapeText(no.shape))")
+            throw Problem("the sides of the branch produce the shapes \(shapeText(yes.shape)) and \(shapeText(no.shape))")
         }
         return Blob(try graph.select(holds, values[0], values[1]), isFolded: isFolded)
     }
@@ -202,13 +202,13 @@ extension NetworkTranslation {
 
     private var unknownRounds: Problem {
         Problem(
-            "how often the loop runs is known only when the network does: export the model with a fixed length of its sequences, "
+            "the number of iterations is known only at run time: export the model with a fixed length of its sequences, "
                 + "or without the loop")
     }
 
     /// A blob that a layer takes; nil if the layer that would have given it has a problem.
     private func blob(named name: String) throws(Problem) -> Blob? {
-        guard let blob = blobs[name] else { throw Problem("no input and no layer before gives \"\(name)\"") }
+        guard let blob = blobs[name] else { throw Problem("no input or earlier layer produces \"\(name)\"") }
         return blob
     }
 }

@@ -17,7 +17,7 @@ enum ConvolutionLayers {
             strides: strides, dilations: dilations, padding: try padding(layer, valid: 50, same: 51))
         var result: Graph.Value
         if try layer.parameters.bool(60) {
-            guard outputs % groups == 0 else { throw Problem("\(outputs) output channels in \(groups) groups") }
+            guard outputs % groups == 0 else { throw Problem("\(outputs) output channels do not divide into \(groups) groups") }
             let weights = try layer.constant(
                 90, "weights", shape: [kernelChannels, outputs / groups] + kernel, channels: outputs / groups,
                 perChannel: kernel[0] * kernel[1])
@@ -56,7 +56,7 @@ enum ConvolutionLayers {
         }
         if begin.isEmpty { return ([0, 0], [0, 0]) }
         guard begin.count == 2, (begin + end).allSatisfy({ $0 >= 0 && $0 <= 1 << 24 }) else {
-            throw Problem("padding of \(begin) and \(end); two amounts of each are expected")
+            throw Problem("padding of \(begin) and \(end): expected two amounts of each")
         }
         return (begin, end)
     }
@@ -74,7 +74,7 @@ enum ConvolutionLayers {
         let none = Array(repeating: 0, count: count)
         let dilations = outputShape.isEmpty ? none.map { _ in 1 } : window.dilations
         guard value.rank == count + 2, let filter = weights.staticShape else {
-            throw Problem("a deconvolution of \(shapeText(value.shape))")
+            throw Problem("cannot deconvolve an input of shape \(shapeText(value.shape))")
         }
         var (begin, end, extra) = (none, none, none)
         var isPadded = false
@@ -93,7 +93,7 @@ enum ConvolutionLayers {
             var surplus = reach - strides[axis]
             if !outputShape.isEmpty {
                 guard let extent = value.shape[axis + 2] else {
-                    throw Problem("a deconvolution to a given size of an input of open extents")
+                    throw Problem("a deconvolution to a given size needs an input of fixed size")
                 }
                 surplus = (extent - 1) * strides[axis] + reach - outputShape[axis]
             }
@@ -112,7 +112,7 @@ enum ConvolutionLayers {
     private static func convolution3D(_ layer: Layer) throws(Problem) -> [Blob] {
         try layer.expectInputs(1...1)
         let value = try layer.array()
-        guard value.rank == 5 else { throw Problem("the input \(shapeText(value.shape)); five axes are expected") }
+        guard value.rank == 5 else { throw Problem("expected an input with five axes, found shape \(shapeText(value.shape))") }
         let outputs = try layer.size(1, "outputChannels")
         let inputs = try layer.size(2, "inputChannels")
         let groups = try layer.size(10, "nGroups", default: 1)
@@ -123,7 +123,7 @@ enum ConvolutionLayers {
             dilations.append(try layer.size(40 + axis, "dilation", default: 1))
         }
         guard inputs % groups == 0, outputs % groups == 0 else {
-            throw Problem("\(inputs) input channels and \(outputs) output channels in \(groups) groups")
+            throw Problem("\(inputs) input channels and \(outputs) output channels do not divide into \(groups) groups")
         }
         let window = GraphBuilder.Window(
             strides: strides, dilations: dilations, padding: try padding3D(layer, type: 70, amounts: 80))

@@ -26,7 +26,7 @@ enum LSTMLayers {
         try layer.expectInputs(1...5)
         let (recurrence, graph) = (try Recurrence(layer), layer.graph)
         let weights = try layer.parameters.messages(20)
-        guard weights.count == 2 else { throw Problem("weights for \(weights.count) directions; 2 are expected") }
+        guard weights.count == 2 else { throw Problem("expected weights for 2 directions, found \(weights.count)") }
         var backActivations = try layer.parameters.messages(11)
         if backActivations.isEmpty { backActivations = try layer.parameters.messages(10) }
         let forward = try Cell(

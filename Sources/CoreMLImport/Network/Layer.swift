@@ -9,7 +9,7 @@ struct Layer {
     func expectInputs(_ counts: ClosedRange<Int>) throws(Problem) {
         guard counts.contains(inputs.count) else {
             let expected = counts.count == 1 ? "\(counts.lowerBound)" : "\(counts.lowerBound) to \(counts.upperBound)"
-            throw Problem("\(inputs.count) inputs; \(expected) are expected")
+            throw Problem("expected \(expected) inputs, found \(inputs.count)")
         }
     }
 
@@ -25,7 +25,7 @@ struct Layer {
     func targetShape(_ index: Int = 0) throws(Problem) -> (list: Graph.Value, rank: Int) {
         let given = try array(index)
         guard let rank = given.staticShape.flatMap(elementCount), rank <= 8 else {
-            throw Problem("the target shape is \(shapeText(given.shape)); a list is expected")
+            throw Problem("expected a list as the target shape, found a tensor of shape \(shapeText(given.shape))")
         }
         return (given.rank == 1 ? given : try graph.reshape(given, to: [rank]), rank)
     }
@@ -58,19 +58,19 @@ struct Layer {
             let known = shape.dropFirst(leading).compactMap { $0 }
             let before = shape.prefix(leading).compactMap { $0 }
             guard known.count == 3, before.count == leading else {
-                throw Problem("open extents of a value with \(value.rank) axes: \(shapeText(shape))")
+                throw Problem("unsupported open extents of a value with \(value.rank) axes: \(shapeText(shape))")
             }
             return (
                 try graph.reshape(value, to: [-1] + known),
                 { (result: Graph.Value) throws(Problem) in
                     guard let extents = result.staticShape else {
-                        throw Problem("open extents of a value with \(value.rank) axes")
+                        throw Problem("unsupported open extents of a value with \(value.rank) axes")
                     }
                     return Blob(try graph.reshape(result, to: before + extents.dropFirst()))
                 }
             )
         default:
-            throw Problem("the input \(shapeText(blob.shape)) has \(value.rank) axes; at least 3 are expected")
+            throw Problem("the input \(shapeText(blob.shape)) has \(value.rank) axes: expected at least 3")
         }
     }
 
@@ -86,7 +86,7 @@ struct Layer {
     func weights(_ field: Int, _ name: String, count: Int?, channels: Int = 1, perChannel: Int? = nil) throws(Problem)
         -> WeightParameters
     {
-        guard let count else { throw Problem("the number of \(name) is beyond what a file holds") }
+        guard let count else { throw Problem("the number of \(name) is too large for a file") }
         return try located(name) { () throws(Problem) in
             try WeightParameters(parameters.message(field), count: count, channels: channels, perChannel: perChannel)
         }
@@ -114,7 +114,7 @@ struct Layer {
         let sizes = try parameters.integers(field)
         if sizes.isEmpty { return values }
         guard sizes.count == values.count, sizes.allSatisfy({ $0 > 0 && $0 <= 1 << 24 }) else {
-            throw Problem("\(name) is \(sizes); \(values.count) positive numbers are expected")
+            throw Problem("\(name) is \(sizes): expected \(values.count) positive numbers")
         }
         return sizes
     }

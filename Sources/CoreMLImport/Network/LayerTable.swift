@@ -28,9 +28,9 @@ enum LayerTable {
     static func refusal(of kind: Int) -> String {
         switch kind {
         case 0: "the layer has no type"
-        case 500: "custom layers run code of the app that they were made for; export the network with layers of its own"
-        case 1170...1230: "random layers are not translated: a prediction would not be the same twice"
-        default: "layers of type \(kind) are not translated"
+        case 500: "custom layers need code of an app; export the network without them"
+        case 1170...1230: "random layers are not supported: predictions would not be reproducible"
+        default: "layers of type \(kind) are not supported"
         }
     }
 }

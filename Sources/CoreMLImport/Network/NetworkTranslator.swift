@@ -1,4 +1,4 @@
-/// A network as a graph, and what is to know about its inputs and outputs.
+/// A network as a graph, with a description of its inputs and outputs.
 package struct TranslatedNetwork: Sendable {
     /// Its parameters have the names and shapes of the description's inputs; images are [1, C, H, W] of values 0 to 255 with
     /// their scale and bias applied, which is left to the caller that fills them in. Its results have the names of the description's
@@ -29,7 +29,7 @@ package enum NetworkTranslator {
     ///   - innerImages: the images whose scale and bias become part of the graph, with the color space that they come in.
     ///   - takesSequences: whether requests may give inputs of old networks as sequences of any length.
     package static func translate(
-        _ network: NeuralNetwork, _ description: ModelDescription,
+        _ network: NeuralNetwork, _ description: InterfaceSpecification,
         innerImages: [String: ImageFeature.ColorSpace] = [:], opensExtents: Bool = true, takesSequences: Bool = false
     ) throws(ImportError) -> TranslatedNetwork {
         var sequences: Set<String> = []
@@ -58,7 +58,7 @@ package enum NetworkTranslator {
 /// One network while it is translated.
 struct NetworkTranslation {
     let network: NeuralNetwork
-    let description: ModelDescription
+    let description: InterfaceSpecification
     /// The images whose scale and bias become part of the graph, with the color space that they come in.
     let innerImages: [String: ImageFeature.ColorSpace]
     /// Extents that requests may choose are open. Else the default shapes are served.
@@ -78,7 +78,7 @@ struct NetworkTranslation {
     static let shownName = 100
 
     init(
-        _ network: NeuralNetwork, _ description: ModelDescription, innerImages: [String: ImageFeature.ColorSpace],
+        _ network: NeuralNetwork, _ description: InterfaceSpecification, innerImages: [String: ImageFeature.ColorSpace],
         opensExtents: Bool, sequences: Set<String>
     ) {
         self.network = network
@@ -102,7 +102,7 @@ struct NetworkTranslation {
         }
         refuseUnknownLayers()
         if [.leavesRound, .leavesLoop].contains(translate(network.layers)) {
-            problems.add(Problem("a loopBreak or loopContinue layer that is in no loop", at: "layers"))
+            problems.add(Problem("a loopBreak or loopContinue layer outside a loop", at: "layers"))
         }
         let classifier = addResults()
         if let oversized = graph.oversized { problems.add(oversized) }
@@ -130,13 +130,13 @@ struct NetworkTranslation {
         case .image(let image):
             let shape = [1, image.colorSpace.channels, image.height, image.width]
             guard shape.allSatisfy({ $0 > 0 && $0 <= 1 << 16 }) else {
-                throw Problem("an image of \(image.width) by \(image.height) pixels")
+                throw Problem("unsupported image size of \(image.width) by \(image.height) pixels")
             }
             var value = graph.parameter(feature.name, type: .f32, shape: shape)
             if let space = innerImages[feature.name], space != image.colorSpace {
                 guard space.channels == image.colorSpace.channels else {
                     throw Problem(
-                        "an image of \(image.colorSpace.channels) channels is expected, and the pipeline has one of \(space.channels)"
+                        "expected an image of \(image.colorSpace.channels) channels, but the pipeline has one of \(space.channels)"
                     )
                 }
                 if space.channels == 3 { value = try graph.gather(value, graph.integers([2, 1, 0]), axis: 1) }
@@ -147,7 +147,7 @@ struct NetworkTranslation {
             let isSequence = sequences.contains(feature.name)
             if isSequence { shape = [nil, 1] + shape }
             guard shape.count <= 8, shape.allSatisfy({ ($0 ?? 1) > 0 && ($0 ?? 1) <= Int(Int32.max) }) else {
-                throw Problem("an array of shape \(shapeText(shape))")
+                throw Problem("unsupported array of shape \(shapeText(shape))")
             }
             let value = graph.convert(
                 graph.parameter(feature.name, type: array.dataType.isInteger ? .i32 : .f32, shape: shape), to: .f32)
@@ -160,7 +160,7 @@ struct NetworkTranslation {
             case 5 where shape[1] == 1: return Blob(try graph.squeeze(value, [1]), isFolded: true)
             default:
                 throw Problem(
-                    "an array of shape \(shapeText(shape)) in a network that maps arrays to five axes; 1 or 3 are expected"
+                    "expected 1 or 3 axes in a network that maps arrays to five axes, found shape \(shapeText(shape))"
                 )
             }
         case .int64, .double:
@@ -168,7 +168,7 @@ struct NetworkTranslation {
                 graph.parameter(feature.name, type: feature.type == .int64 ? .i64 : .f32, shape: [1]), to: .f32)
             return network.hasExactArrays ? Blob(value) : Blob(try graph.unsqueeze(value, [0, 2, 3]), isFolded: true)
         case .string, .dictionary, .sequence, .state, .unset:
-            throw Problem("a network takes images and arrays, and the type is \(feature.type.name)")
+            throw Problem("expected an image or an array as input of a network, found \(feature.type.name)")
         }
     }
 
@@ -238,7 +238,7 @@ struct NetworkTranslation {
                     var inputs: [Blob] = []
                     for name in layer.inputs {
                         guard let blob = translation.blobs[name] else {
-                            throw Problem("no input and no layer before gives \"\(name)\"")
+                            throw Problem("no input or earlier layer produces \"\(name)\"")
                         }
                         // A layer before has a problem, which is already listed.
                         guard let blob else { return nil }
@@ -250,14 +250,14 @@ struct NetworkTranslation {
                             graph: graph, parameters: layer.parameters(), inputs: inputs,
                             outputCount: layer.outputs.count))
                     guard results.count >= layer.outputs.count else {
-                        throw Problem("\(layer.outputs.count) outputs; the layer gives \(results.count)")
+                        throw Problem("expected \(results.count) outputs, found \(layer.outputs.count)")
                     }
                     for result in results where result.rank > NetworkTranslator.maximumRank {
                         throw Problem(
-                            "the result has \(result.rank) axes; \(NetworkTranslator.maximumRank) are the limit")
+                            "the result has \(result.rank) axes: the limit is \(NetworkTranslator.maximumRank)")
                     }
                     guard graph.nodeCount <= NetworkTranslator.maximumOperations else {
-                        throw Problem("the network takes more than \(NetworkTranslator.maximumOperations) operations")
+                        throw Problem("the network needs more than \(NetworkTranslator.maximumOperations) operations")
                     }
                     return results
                 } ?? nil
@@ -291,7 +291,7 @@ struct NetworkTranslation {
         for feature in description.outputs where !ownOutputs.contains(feature.name) {
             _ = collect(at: "output \"\(feature.name)\"") { (translation) throws(Problem) in
                 guard let blob = translation.blobs[feature.name] ?? translation.lastOutput(for: feature) else {
-                    throw Problem("no layer gives it")
+                    throw Problem("no layer produces it")
                 }
                 guard let blob else { return }
                 translation.graph.result(feature.name, try translation.result(blob, feature))
@@ -315,14 +315,14 @@ struct NetworkTranslation {
         // Some files name the layer, and not what it gives.
         let layerOutput = network.layers.last { $0.name == blobName }?.outputs.first
         guard let blob = blobs[blobName] ?? layerOutput.flatMap({ blobs[$0] }) else {
-            throw Problem("the probabilities are \"\(blobName)\", and no layer gives that")
+            throw Problem("no layer produces \"\(blobName)\", the output of the probabilities")
         }
         guard let blob else { return }
         guard sequences.isEmpty || blob.value.staticShape != nil else {
             throw Problem("each step of a sequence has its own probabilities")
         }
         if let shape = blob.value.staticShape, let count = elementCount(shape), count != labels.count {
-            throw Problem("\(labels.count) class labels for \(count) probabilities")
+            throw Problem("there are \(labels.count) class labels for \(count) probabilities")
         }
         graph.result(name, try graph.reshape(blob.value, to: [-1]))
     }
@@ -334,7 +334,7 @@ struct NetworkTranslation {
             let value = try layer.spatial().value
             if let channels = value.shape[1], channels != image.colorSpace.channels {
                 throw Problem(
-                    "an image of \(image.colorSpace.channels) channels is declared, and the network gives \(channels)")
+                    "an image of \(image.colorSpace.channels) channels is declared, but the network produces \(channels)")
             }
             if image.colorSpace == .grayscaleFloat16 { return value }
             return graph.unary(

@@ -26,7 +26,7 @@ enum NormalizationLayers {
         let (blob, graph) = (try layer.input(), layer.graph)
         let channels = try layer.size(1, "channels")
         guard blob.value.rank >= 3, (blob.value.shape[blob.value.rank - 3] ?? channels) == channels else {
-            throw Problem("\(channels) channels, and the input is \(shapeText(blob.shape))")
+            throw Problem("expected \(channels) channels, found an input of shape \(shapeText(blob.shape))")
         }
         guard channels <= 1 << 20 else { throw Problem("\(channels) channels") }
         let epsilon = try epsilon(layer, 10, 1e-5)
@@ -92,7 +92,7 @@ enum NormalizationLayers {
         let shape = try layer.shape(1, "normalizedShape")
         guard !shape.isEmpty, shape.count <= value.rank,
             zip(value.shape.suffix(shape.count), shape).allSatisfy({ ($0 ?? $1) == $1 })
-        else { throw Problem("normalizedShape is \(shape), and the input is \(shapeText(value.shape))") }
+        else { throw Problem("normalizedShape is \(shape), but the input is \(shapeText(value.shape))") }
         let axes = (1...shape.count).map { -$0 }
         var result = try standardized(graph, value, axes: axes, epsilon: epsilon(layer, 2, 1e-5))
         if layer.parameters.has(3) { result = try graph.multiply(result, layer.constant(3, "gamma", shape: shape)) }
@@ -121,7 +121,7 @@ enum NormalizationLayers {
     {
         let shape = try layer.shape(field, "the shape of \(name)")
         guard shape.count == 1 || shape.count == 3 else {
-            throw Problem("the shape of \(name) is \(shape); 1 or 3 extents are expected")
+            throw Problem("the shape of \(name) is \(shape): expected 1 or 3 extents")
         }
         return try layer.constant(
             weights, name, shape: shape.count == 1 ? shape + [1, 1] : shape, channels: shape[0])

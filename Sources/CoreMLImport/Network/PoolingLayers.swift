@@ -18,7 +18,7 @@ enum PoolingLayers {
             case 2:
                 let squares = try graph.multiply(value, value)
                 global = graph.unary("Sqrt", try graph.reduce("ReduceSum", squares, axes: [2, 3], keepsAxes: true))
-            default: throw Problem("the pooling type \(type) is not known")
+            default: throw Problem("unknown pooling type \(type)")
             }
             return [try back(global)]
         }
@@ -31,7 +31,7 @@ enum PoolingLayers {
         if let complete = try layer.parameters.message(32) {
             let amounts = try complete.integers(10)
             guard amounts.isEmpty || amounts.count == 2 && amounts.allSatisfy({ $0 >= 0 && $0 <= 1 << 24 }) else {
-                throw Problem("includeLastPixel has the padding \(amounts); two amounts are expected")
+                throw Problem("includeLastPixel has the padding \(amounts): expected two amounts")
             }
             let sides = amounts.isEmpty ? [0, 0] : amounts
             window.padding = .amounts(begin: sides, end: sides)
@@ -54,7 +54,7 @@ enum PoolingLayers {
                     try graph.averagePool(source, kernel: kernel, window: window, excludesPadding: excludesPadding))
             ]
         case 2: return [try back(try squareRoot(graph, source, kernel, window))]
-        default: throw Problem("the pooling type \(type) is not known")
+        default: throw Problem("unknown pooling type \(type)")
         }
     }
 
@@ -82,7 +82,7 @@ enum PoolingLayers {
             let means = try graph.averagePool(source, kernel: kernel, window: plain, excludesPadding: false)
             // Each window's share of elements that count: those of the input, or those of the input and its padding.
             guard let shape = value.staticShape, case .amounts(let begin, _) = window.padding else {
-                throw Problem("includeLastPixel with an input of open extents")
+                throw Problem("includeLastPixel needs an input of fixed size")
             }
             var shares: [[Float]] = []
             for axis in 0..<2 {
@@ -90,7 +90,7 @@ enum PoolingLayers {
                 let counted =
                     excludesPadding ? begin[axis]..<begin[axis] + extent : 0..<extent + 2 * begin[axis]
                 let outputs = means.shape[axis + 2] ?? 0
-                guard outputs <= 1 << 16 else { throw Problem("\(outputs) windows along an axis") }
+                guard outputs <= 1 << 16 else { throw Problem("too many windows along an axis: \(outputs)") }
                 shares.append(
                     (0..<outputs).map { index in
                         let first = index * window.strides[axis]
@@ -104,7 +104,7 @@ enum PoolingLayers {
         case 2:
             let (source, plain) = try extended(graph, value, kernel, window, fill: 0)
             return try squareRoot(graph, source, kernel, plain)
-        default: throw Problem("the pooling type \(type) is not known")
+        default: throw Problem("unknown pooling type \(type)")
         }
     }
 
@@ -114,7 +114,7 @@ enum PoolingLayers {
         _ graph: GraphBuilder, _ value: Graph.Value, _ kernel: [Int], _ window: GraphBuilder.Window, fill: Float
     ) throws(Problem) -> (Graph.Value, GraphBuilder.Window) {
         guard let shape = value.staticShape, case .amounts(let begin, _) = window.padding else {
-            throw Problem("includeLastPixel with an input of open extents")
+            throw Problem("includeLastPixel needs an input of fixed size")
         }
         var after: [Int] = []
         for axis in 0..<2 {
@@ -136,7 +136,7 @@ enum PoolingLayers {
     private static func pooling3D(_ layer: Layer) throws(Problem) -> [Blob] {
         try layer.expectInputs(1...1)
         let value = try layer.array()
-        guard value.rank == 5 else { throw Problem("the input \(shapeText(value.shape)); five axes are expected") }
+        guard value.rank == 5 else { throw Problem("expected an input with five axes, found shape \(shapeText(value.shape))") }
         var (kernel, strides): ([Int], [Int]) = ([], [])
         for axis in 0..<3 {
             kernel.append(try layer.size(2 + axis, "kernel size", default: 3))
@@ -157,7 +157,7 @@ enum PoolingLayers {
     private static func globalPooling3D(_ layer: Layer) throws(Problem) -> [Blob] {
         try layer.expectInputs(1...1)
         let value = try layer.array()
-        guard value.rank == 5 else { throw Problem("the input \(shapeText(value.shape)); five axes are expected") }
+        guard value.rank == 5 else { throw Problem("expected an input with five axes, found shape \(shapeText(value.shape))") }
         let type = try layer.parameters.integer(1) == 0 ? "ReduceMax" : "ReduceMean"
         return [Blob(try layer.graph.reduce(type, value, axes: [2, 3, 4], keepsAxes: true))]
     }

@@ -33,9 +33,9 @@ enum RearrangementLayers {
     {
         let place = try positiveAxis(axis, rank: value.rank)
         // As many as the layer names: one of a few bytes must not ask for millions.
-        guard count == layer.outputCount else { throw Problem("\(count) parts for \(layer.outputCount) outputs") }
+        guard count == layer.outputCount else { throw Problem("there are \(count) parts for \(layer.outputCount) outputs") }
         guard let extent = value.shape[place], count > 0, extent % count == 0 else {
-            throw Problem("\(count) equal parts of axis \(axis) of \(shapeText(value.shape))")
+            throw Problem("cannot divide axis \(axis) of \(shapeText(value.shape)) into \(count) equal parts")
         }
         return try layer.graph.split(value, axis: place, sizes: Array(repeating: extent / count, count: count))
     }
@@ -48,7 +48,7 @@ enum RearrangementLayers {
         guard try layer.parameters.bool(2) else { return [Blob(try layer.graph.concat(values, axis: axis))] }
         // Interleaved: one of each in turn.
         guard let extent = first.shape[axis], values.allSatisfy({ $0.shape == first.shape }) else {
-            throw Problem("interleaved inputs need the same shape")
+            throw Problem("interleaved inputs must have the same shape")
         }
         var apart: [Graph.Value] = []
         for value in values { apart.append(try layer.graph.unsqueeze(value, [axis + 1])) }
@@ -100,7 +100,7 @@ enum RearrangementLayers {
 
     private static func sequenceRepeat(_ layer: Layer) throws(Problem) -> [Blob] {
         let (blob, count) = (try layer.input(), try layer.size(1, "nRepetitions", default: 1))
-        guard blob.rank == 5 else { throw Problem("the input \(shapeText(blob.shape)); five axes are expected") }
+        guard blob.rank == 5 else { throw Problem("expected an input with five axes, found shape \(shapeText(blob.shape))") }
         let repeats = [count] + Array(repeating: 1, count: blob.value.rank - 1)
         return [Blob(try layer.graph.tile(blob.value, repeats), isFolded: blob.isFolded)]
     }
@@ -156,7 +156,7 @@ enum RearrangementLayers {
         let value = try layer.array()
         let amounts = try layer.parameters.integers(2)
         guard amounts.count == 2 * value.rank, amounts.allSatisfy({ $0 >= 0 && $0 <= Int(Int32.max) }) else {
-            throw Problem("padAmounts is \(amounts); \(2 * value.rank) amounts are expected")
+            throw Problem("padAmounts is \(amounts): expected \(2 * value.rank) amounts")
         }
         let reaches = try layer.parameters.bool(3)
         var (before, after): ([Int], [Int]) = ([], [])
@@ -180,7 +180,7 @@ enum RearrangementLayers {
         let (value, back) = try layer.spatial()
         let (block, mode) = (try layer.size(2, "blockSize"), try layer.parameters.integer(1))
         guard block <= 1 << 12, let channels = value.shape[1] else {
-            throw Problem("blocks of \(block) of the input \(shapeText(value.shape))")
+            throw Problem("cannot divide the input \(shapeText(value.shape)) into blocks of \(block)")
         }
         let extents = Array(value.shape[2...])
         if mode == 0 {
@@ -214,11 +214,11 @@ enum RearrangementLayers {
         let axis = try positiveAxis(layer.parameters.integer(1), rank: value.rank)
         let (size, step) = (try layer.size(2, "windowSize"), try layer.size(3, "step"))
         guard let extent = value.shape[axis], size <= extent, value.rank < 8 else {
-            throw Problem("windows of \(size) along axis \(axis) of \(shapeText(value.shape))")
+            throw Problem("unsupported windows of \(size) along axis \(axis) of \(shapeText(value.shape))")
         }
         let count = (extent - size) / step + 1
         guard let total = checkedProduct(count, size), total <= 1 << 20 else {
-            throw Problem("\(count) windows of \(size)")
+            throw Problem("too many windows: \(count) of \(size)")
         }
         let indices = (0..<total).map { Int64($0 / size * step + $0 % size) }
         let constant = try layer.graph.constant(.i64, shape: [count, size], bytes: Bytes(of: indices))

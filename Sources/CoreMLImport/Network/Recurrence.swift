@@ -20,10 +20,12 @@ struct Recurrence {
         isFolded = blob.isFolded
         let step = blob.shape.dropFirst(2).compactMap { $0 }
         guard blob.rank == 5, let batch = blob.shape[1], step.count == 3, elementCount(step) == inputSize else {
-            throw Problem("the input \(shapeText(blob.shape)); a sequence [Seq, B, \(inputSize), 1, 1] is expected")
+            throw Problem("the input \(shapeText(blob.shape)): expected a sequence [Seq, B, \(inputSize), 1, 1]")
         }
         let length = blob.shape[0] ?? 1
-        guard length > 0, batch > 0, batch <= 1 << 16 else { throw Problem("\(batch) sequences of \(length) steps") }
+        guard length > 0, batch > 0, batch <= 1 << 16 else {
+            throw Problem("unsupported: \(batch) sequences of \(length) steps")
+        }
         // 0 keeps an extent, whatever it is.
         sequence = try graph.reshape(blob.value, to: [blob.shape[0] ?? 0, batch, inputSize])
     }
@@ -75,7 +77,7 @@ struct Recurrence {
     /// The activations of a layer, checked; `defaults` are fields of ActivationParams.
     static func activations(_ messages: [Message], count: Int) throws(Problem) -> [Message] {
         guard messages.count == count else {
-            throw Problem("\(messages.count) activations; \(count) are expected")
+            throw Problem("expected \(count) activations, found \(messages.count)")
         }
         return messages
     }
@@ -151,10 +153,10 @@ struct Recurrence {
         }
         guard steps <= Self.maximumUnrolledSteps else {
             throw Problem(
-                "\(steps) steps of a recurrent layer of this kind; \(Self.maximumUnrolledSteps) are the limit")
+                "\(steps) steps of a recurrent layer of this type: the limit is \(Self.maximumUnrolledSteps)")
         }
         guard graph.nodeCount + steps * 30 <= NetworkTranslator.maximumOperations else {
-            throw Problem("the network takes more than \(NetworkTranslator.maximumOperations) operations")
+            throw Problem("the network needs more than \(NetworkTranslator.maximumOperations) operations")
         }
         let parts = try graph.split(projected, axis: 0, sizes: Array(repeating: 1, count: steps))
         var (states, outputs): ([Graph.Value], [Graph.Value]) = (states, [])

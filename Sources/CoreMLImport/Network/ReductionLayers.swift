@@ -63,7 +63,7 @@ enum ReductionLayers {
         case 2: axes = [-3]
         case 3: axes = [-2]
         case 4: axes = [-1]
-        case let axis: throw Problem("the axis \(axis) is not known")
+        case let axis: throw Problem("unknown axis \(axis)")
         }
         let modes: [Reduction?] = [.sum, .mean, .product, nil, .sumSquare, .l1, .l2, .max, .min]
         let mode = try layer.parameters.integer(1)
@@ -74,12 +74,12 @@ enum ReductionLayers {
             let logarithms = graph.unary("Log", try graph.shifted(blob.value, by: epsilon == 0 ? 1e-6 : epsilon))
             value = try graph.reduce("ReduceSum", logarithms, axes: axes, keepsAxes: true)
         } else if mode == 9 {
-            guard axes.count == 1 else { throw Problem("the largest element's place along several axes") }
+            guard axes.count == 1 else { throw Problem("the index of the largest element needs one axis") }
             value = try SelectionLayers.argument(graph, blob.value, axis: axes[0], largest: true)
         } else if modes.indices.contains(mode), let reduction = modes[mode] {
             value = try apply(reduction, graph, blob.value, axes, keepsAxes: true)
         } else {
-            throw Problem("the reduction \(mode) is not known")
+            throw Problem("unknown reduction \(mode)")
         }
         return [Blob(value, isFolded: blob.isFolded)]
     }

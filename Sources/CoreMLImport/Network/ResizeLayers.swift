@@ -12,14 +12,14 @@ enum ResizeLayers {
             factors = try layer.sizes(1, "scalingFactor", default: [1, 1]).map { Float($0) }
         }
         guard factors.count == 2, factors.allSatisfy({ $0 > 0 && $0 <= 65536 }) else {
-            throw Problem("fractionalScalingFactor is \(factors); two positive numbers are expected")
+            throw Problem("fractionalScalingFactor is \(factors): expected two positive numbers")
         }
         let sampling: GraphBuilder.Sampling
         switch (try layer.parameters.integer(5), try layer.parameters.integer(6)) {
         case (0, _), (1, 0): sampling = .asymmetric
         case (1, 1): sampling = .alignCorners
         case (1, 2): sampling = .halfPixel
-        case (let mode, let linear): throw Problem("the interpolation \(mode), \(linear) is not known")
+        case (let mode, let linear): throw Problem("unknown interpolation \(mode), \(linear)")
         }
         let linear = try layer.parameters.integer(5) == 1
         guard let height = value.shape[2], let width = value.shape[3] else {

@@ -18,7 +18,7 @@ enum ScatterLayers {
         case 4: return ("prod", try graph.divide(graph.float(1), updates))
         case 5: return ("max", updates)
         case 6: return ("min", updates)
-        default: throw Problem("the scatter mode \(mode) is not known")
+        default: throw Problem("unknown scatter mode \(mode)")
         }
     }
 
@@ -52,7 +52,7 @@ enum ScatterLayers {
         let axis = try positiveAxis(layer.parameters.integer(1), rank: value.rank)
         var indices = try places(layer, extents: [value.shape[axis]])
         guard indices.rank == 1, updates.rank == value.rank else {
-            throw Problem("places \(shapeText(indices.shape)) of slices \(shapeText(updates.shape))")
+            throw Problem("indices \(shapeText(indices.shape)) do not match slices \(shapeText(updates.shape))")
         }
         // The same place for every element of a slice.
         indices = try graph.reshape(indices, to: (0..<value.rank).map { $0 == axis ? -1 : 1 })
@@ -73,7 +73,7 @@ enum ScatterLayers {
         try layer.expectInputs(3...3)
         let (value, given) = (try layer.array(0), try layer.array(1))
         guard let depth = given.shape.last ?? nil, depth > 0, depth <= value.rank else {
-            throw Problem("places \(shapeText(given.shape)) in \(shapeText(value.shape))")
+            throw Problem("indices \(shapeText(given.shape)) do not match \(shapeText(value.shape))")
         }
         let indices = try places(layer, extents: Array(value.shape[..<depth]))
         let (reduction, updates) = try reduction(layer, layer.parameters.integer(1), layer.array(2))

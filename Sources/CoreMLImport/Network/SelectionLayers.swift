@@ -40,7 +40,7 @@ enum SelectionLayers {
         try layer.expectInputs(2...2)
         let (value, indices) = (try layer.array(0), layer.graph.convert(try layer.array(1), to: .i64))
         guard let depth = indices.shape.last ?? nil, depth <= value.rank else {
-            throw Problem("indices of \(shapeText(indices.shape)) into \(shapeText(value.shape))")
+            throw Problem("indices of shape \(shapeText(indices.shape)) do not match \(shapeText(value.shape))")
         }
         return [
             Blob(
@@ -93,7 +93,7 @@ enum SelectionLayers {
         } else {
             let size = try layer.size(2, "K")
             guard size <= value.shape[axis] ?? size else {
-                throw Problem("the top \(size) of axis \(axis) of \(shapeText(value.shape))")
+                throw Problem("cannot take the top \(size) of axis \(axis) of \(shapeText(value.shape))")
             }
             (count, extent) = (graph.scalar(size), size)
         }

@@ -11,7 +11,7 @@ enum SequenceInputs {
 
     /// The names of those inputs: arrays of one axis that become the sequence of a layer, or whose steps a layer moves to another
     /// axis.
-    static func names(_ network: NeuralNetwork, _ description: ModelDescription) throws(Problem) -> Set<String> {
+    static func names(_ network: NeuralNetwork, _ description: InterfaceSpecification) throws(Problem) -> Set<String> {
         guard !network.hasExactArrays, description.inputs.count <= mostInputs else { return [] }
         // The inputs that each blob is made of, step by step.
         var sources: [String: UInt64] = [:]

@@ -29,7 +29,7 @@ enum ShapeLayers {
         let (value, back) = try layer.spatial()
         var target = try layer.parameters.integers(1)
         guard target.count == 3 || target.count == 4, target.allSatisfy({ $0 >= -1 && $0 <= Int(Int32.max) }) else {
-            throw Problem("targetShape is \(target); 3 or 4 extents are expected")
+            throw Problem("targetShape is \(target): expected 3 or 4 extents")
         }
         // 0 keeps an extent, whatever it is.
         if target.count == 3 { target = [value.shape[0] ?? 0] + target }
@@ -73,14 +73,14 @@ enum ShapeLayers {
         let value = try layer.array()
         let given = try layer.parameters.integer(1)
         // Everything before the axis, and everything from it on; the axis may be the end.
-        guard given >= -value.rank, given <= value.rank else { throw Problem("axis \(given) of \(value.rank) axes") }
+        guard given >= -value.rank, given <= value.rank else { throw Problem("axis \(given) is out of range: the value has \(value.rank) axes") }
         let axis = given < 0 ? given + value.rank : given
         let (before, after) = (value.shape[..<axis].compactMap { $0 }, value.shape[axis...].compactMap { $0 })
         if before.count == axis, let rows = elementCount(before) {
             return [Blob(try layer.graph.reshape(value, to: [rows, -1]))]
         }
         guard after.count == value.rank - axis, let columns = elementCount(after) else {
-            throw Problem("open extents on both sides of axis \(axis) of \(shapeText(value.shape))")
+            throw Problem("there are open extents on both sides of axis \(axis) of \(shapeText(value.shape))")
         }
         return [Blob(try layer.graph.reshape(value, to: [-1, columns]))]
     }

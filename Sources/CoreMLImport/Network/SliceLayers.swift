@@ -10,7 +10,7 @@ enum SliceLayers {
         try layer.expectInputs(1...1)
         let (blob, parameters) = (try layer.input(), layer.parameters)
         let axis = try parameters.integer(4)
-        guard (0...2).contains(axis) else { throw Problem("the axis \(axis) is not known") }
+        guard (0...2).contains(axis) else { throw Problem("unknown axis \(axis)") }
         let step = try layer.size(3, "stride", default: 1)
         let value = try layer.graph.slice(
             blob.value, axes: [axis - 3], starts: [parameters.integer(1)], ends: [parameters.integer(2)], steps: [step])
@@ -34,7 +34,7 @@ enum SliceLayers {
     {
         let rank = value.rank
         guard begins.count == rank, ends.count == rank else {
-            throw Problem("\(begins.count) begins and \(ends.count) ends of \(rank) axes")
+            throw Problem("there are \(begins.count) begins and \(ends.count) ends for \(rank) axes")
         }
         let steps = try list(layer, 5, "strides", rank, default: 1)
         let masks = (
@@ -114,7 +114,7 @@ enum SliceLayers {
         let axis = try positiveAxis(layer.parameters.integer(3), rank: value.rank)
         let size = try layer.size(2, "size")
         guard size <= value.shape[axis] ?? size, size <= 1 << 20 else {
-            throw Problem("\(size) elements of axis \(axis) of \(shapeText(value.shape))")
+            throw Problem("cannot take \(size) elements of axis \(axis) of \(shapeText(value.shape))")
         }
         let begin = graph.convert(try graph.reshape(layer.array(1), to: [1]), to: .i64)
         let indices = try graph.add(begin, graph.integers(Array(0..<size)))
@@ -143,7 +143,7 @@ enum SliceLayers {
             let offset = try layer.parameters.integers(5)
             starts = offset.isEmpty ? [0, 0] : offset
             guard starts.count == 2, starts.allSatisfy({ $0 >= 0 && $0 <= 1 << 24 }) else {
-                throw Problem("the offset is \(offset); two numbers are expected")
+                throw Problem("the offset is \(offset): expected two numbers")
             }
             ends = [starts[0] + newHeight, starts[1] + newWidth]
         } else {

@@ -52,7 +52,7 @@ enum UnaryLayers {
         case 5: result = graph.unary("Log", try graph.shifted(value, by: given))
         case 6: result = graph.unary("Abs", value)
         case 7: result = try graph.binary("Maximum", 1, value, alpha)
-        case let type: throw Problem("the function \(type) is not known")
+        case let type: throw Problem("unknown function \(type)")
         }
         return [Blob(result, isFolded: blob.isFolded)]
     }

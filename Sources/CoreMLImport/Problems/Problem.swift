@@ -1,4 +1,4 @@
-/// One thing that keeps a Core ML file from being served: where it is, and what is wrong.
+/// A reason why a Core ML file cannot be served, with its location.
 ///
 /// `place` is a path in the file as a person would write it: `layers[12] "conv3"`. It is empty for the file as a whole.
 package struct Problem: Error, Hashable, Sendable, CustomStringConvertible {

@@ -69,7 +69,7 @@ extension ProgramOperations {
         -> Graph.Value
     {
         guard x.rank >= 2, let count = list.staticShape.flatMap(elementCount) else {
-            throw Problem("a list of one number a channel for a value of shape \(shapeText(x.shape))")
+            throw Problem("one number per channel does not match a value of shape \(shapeText(x.shape))")
         }
         return try call.graph.reshape(list, to: [1, count] + x.shape.dropFirst(2).map { _ in 1 })
     }
@@ -77,7 +77,7 @@ extension ProgramOperations {
     /// A constant limit, which may be infinite.
     static func limit(_ call: ProgramCall, _ name: String) throws(Problem) -> Float {
         guard let value = try call.floats(name)?.first else { throw call.missing(name) }
-        guard !value.isNaN else { throw Problem("\(value), where a number is expected", at: name) }
+        guard !value.isNaN else { throw Problem("expected a number, found \(value)", at: name) }
         let largest = Float.greatestFiniteMagnitude
         return min(max(value, -largest), largest)
     }

@@ -21,9 +21,9 @@ extension ProgramOperations {
     private static func image(_ call: ProgramCall, factor: Int) throws(Problem) -> Graph.Value {
         let x = try call.float("x")
         guard x.rank == 4 else {
-            throw Problem("a value of shape \(shapeText(x.shape)), where four axes are needed", at: "x")
+            throw Problem("expected four axes, found shape \(shapeText(x.shape))", at: "x")
         }
-        guard factor > 0, factor <= 1 << 12 else { throw Problem("a block of \(factor) elements") }
+        guard factor > 0, factor <= 1 << 12 else { throw Problem("unsupported block of \(factor) elements") }
         return x
     }
 
@@ -54,7 +54,7 @@ extension ProgramOperations {
         let x = try image(call, factor: blocks.max() ?? 0)
         guard blocks.count == 2, blocks.allSatisfy({ $0 > 0 }), amounts.count == 4,
             amounts.allSatisfy({ $0 >= 0 && $0 <= 1 << 24 })
-        else { throw Problem("blocks of \(blocks) with amounts of \(amounts)") }
+        else { throw Problem("blocks of \(blocks) do not match amounts of \(amounts)") }
         let count = blocks[0] * blocks[1]
         var shape = [x.shape[0].map { toBatch ? $0 * count : $0 / count }, x.shape[1]]
         for axis in 0..<2 {
@@ -74,9 +74,9 @@ extension ProgramOperations {
         let x = try call.value("x")
         let axis = try positiveAxis(call.integer("axis"), rank: x.rank)
         let (size, stride) = (try call.integer("size"), try call.integer("stride", default: 1))
-        guard let extent = x.shape[axis] else { throw Problem("windows along an axis of unknown extent") }
+        guard let extent = x.shape[axis] else { throw Problem("windows need an axis of known extent") }
         guard size > 0, size <= extent, stride > 0 else {
-            throw Problem("windows of \(size) elements, \(stride) apart, of \(extent)")
+            throw Problem("windows of \(size) elements, \(stride) apart, do not fit an extent of \(extent)")
         }
         // Counted before anything is made of them.
         guard let count = checkedProduct((extent - size) / stride + 1, size), count <= 1 << 24 else {

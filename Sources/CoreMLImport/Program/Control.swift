@@ -12,7 +12,7 @@ extension ProgramOperations {
             case .strings(let strings): labels = .strings(strings)
             case .integers(let integers): labels = .integers(integers)
             case .constant(let constant): labels = .integers(try constant.tensor.integers())
-            default: throw Problem("must be a list of texts or of integers", at: "classes")
+            default: throw Problem("must be a list of strings or of integers", at: "classes")
             }
             call.program.classifier = (try call.float("probabilities"), labels, call.operation.outputs.map(\.name))
             return call.operation.outputs.map { _ in .strings([]) }
@@ -79,14 +79,14 @@ extension ProgramOperations {
         var variables = try call.operands("loop_vars")
         guard blocks.count == 2, blocks.allSatisfy({ $0.inputs.count == variables.count }),
             blocks[0].outputs.count == 1, blocks[1].outputs.count == variables.count
-        else { throw Problem("a loop of \(variables.count) variables whose blocks have others") }
+        else { throw Problem("the blocks of the loop do not have its \(variables.count) variables") }
         var constants: [[Int: [ProgramOperand]]] = [[:], [:]]
         for _ in 0..<maximumRounds {
             try call.program.count(1)
             let goesOn = try results(of: blocks[0], variables, call.program, constants: &constants[0])[0]
             guard let known = try goesOn.tensor?.integers().first else {
                 throw Problem(
-                    "how often the loop runs is known only when the program does: export the model with a fixed length of its "
+                    "the number of iterations is known only at run time: export the model with a fixed length of its "
                         + "sequences, or without the loop")
             }
             if known == 0 { return variables }
@@ -117,7 +117,7 @@ extension ProgramOperations {
     private static func condition(_ call: ProgramCall) throws(Problem) -> [ProgramOperand] {
         let blocks = call.operation.blocks
         guard blocks.count == 2, let predicate = try call.operands("pred").first else {
-            throw Problem("a condition of \(blocks.count) blocks")
+            throw Problem("expected two blocks of a condition, found \(blocks.count)")
         }
         var constants: [[Int: [ProgramOperand]]] = [[:], [:]]
         if let known = try predicate.tensor?.integers().first {
@@ -129,14 +129,14 @@ extension ProgramOperations {
         let yes = try results(of: blocks[0], [], call.program, constants: &constants[0])
         let no = try results(of: blocks[1], [], call.program, constants: &constants[1])
         guard yes.count == no.count else {
-            throw Problem("a condition whose blocks give \(yes.count) and \(no.count) values")
+            throw Problem("the blocks of the condition produce \(yes.count) and \(no.count) values")
         }
         var chosen: [ProgramOperand] = []
         for (one, other) in zip(yes, no) {
             let (first, second) = unified(graph, try call.program.value(of: one), try call.program.value(of: other))
             guard first.shape == second.shape else {
                 throw Problem(
-                    "a condition whose blocks give the shapes \(shapeText(first.shape)) and \(shapeText(second.shape))")
+                    "the blocks of the condition produce the shapes \(shapeText(first.shape)) and \(shapeText(second.shape))")
             }
             chosen.append(.value(try graph.select(holds, first, second)))
         }
@@ -154,17 +154,17 @@ struct TensorList {
     private static let maximumLength = 1 << 16
 
     init(length: Int, shape: [Int]?, isFloat: Bool) throws(Problem) {
-        guard length >= 0, length <= Self.maximumLength else { throw Problem("a list of \(length) elements") }
+        guard length >= 0, length <= Self.maximumLength else { throw Problem("unsupported list of \(length) elements") }
         elements = [ProgramOperand?](repeating: nil, count: length)
         self.shape = shape
         self.isFloat = isFloat
     }
 
     func read(_ index: Int, _ program: ProgramContext) throws(Problem) -> [ProgramOperand] {
-        guard elements.indices.contains(index) else { throw Problem("element \(index) of a list of \(elements.count)") }
+        guard elements.indices.contains(index) else { throw Problem("index \(index) is out of range: the list has \(elements.count) elements") }
         if let element = elements[index] { return [element] }
         guard let shape, let count = elementCount(shape), count <= 1 << 24 else {
-            throw Problem("element \(index) of a list, which was never written")
+            throw Problem("element \(index) of the list was never written")
         }
         let type: MILDataType = isFloat ? .float32 : .int32
         try program.spend(count * 4)
@@ -173,7 +173,7 @@ struct TensorList {
 
     /// Lists grow as they are written.
     mutating func write(_ element: ProgramOperand, at index: Int) throws(Problem) {
-        guard index >= 0, index < Self.maximumLength else { throw Problem("element \(index) of a list", at: "index") }
+        guard index >= 0, index < Self.maximumLength else { throw Problem("index \(index) is out of range", at: "index") }
         while elements.count <= index { elements.append(nil) }
         elements[index] = element
     }

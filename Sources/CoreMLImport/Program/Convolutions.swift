@@ -53,7 +53,7 @@ extension ProgramOperations {
 
     /// Strides, dilations and padding of windows over the last `axes` axes.
     private static func window(_ call: ProgramCall, axes: Int) throws(Problem) -> GraphBuilder.Window {
-        guard axes > 0 else { throw Problem("a value of \(axes + 2) axes, where three at least are needed") }
+        guard axes > 0 else { throw Problem("expected a value of at least three axes, found \(axes + 2)") }
         let ones = [Int](repeating: 1, count: axes)
         let type = try call.text("pad_type", default: "valid").lowercased()
         let padding: GraphBuilder.Window.Padding
@@ -66,7 +66,7 @@ extension ProgramOperations {
             padding = .amounts(begin: amounts.map(\.0), end: amounts.map(\.1))
         default:
             throw Problem(
-                "\"\(type)\" is not known; \"valid\", \"same\", \"same_lower\", \"custom\" are", at: "pad_type")
+                "unknown \"\(type)\": expected \"valid\", \"same\", \"same_lower\" or \"custom\"", at: "pad_type")
         }
         return GraphBuilder.Window(
             strides: try call.integers("strides") ?? ones, dilations: try call.integers("dilations") ?? ones,
@@ -77,7 +77,7 @@ extension ProgramOperations {
     private static func pairs(_ call: ProgramCall, _ name: String, count: Int) throws(Problem) -> [(Int, Int)] {
         let amounts = try call.integers(name) ?? [Int](repeating: 0, count: 2 * count)
         guard amounts.count == 2 * count else {
-            throw Problem("\(amounts.count) amounts for \(count) axes", at: name)
+            throw Problem("there are \(amounts.count) amounts for \(count) axes", at: name)
         }
         return (0..<count).map { (amounts[2 * $0], amounts[2 * $0 + 1]) }
     }
@@ -108,7 +108,7 @@ extension ProgramOperations {
         }
         let target = try call.integers("output_shape").map { Array($0.suffix(axes)) }
         if let target, target.count != axes {
-            throw Problem("\(target.count) extents for \(axes) axes", at: "output_shape")
+            throw Problem("there are \(target.count) extents for \(axes) axes", at: "output_shape")
         }
         var (begin, end, extra) = ([Int](), [Int](), [Int]())
         for axis in 0..<axes {

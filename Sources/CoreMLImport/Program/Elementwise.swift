@@ -130,7 +130,7 @@ extension ProgramOperations {
         case "bool": return [try truth(call.graph, x)]
         case "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64":
             return [call.graph.convert(x, to: .i32)]
-        default: throw Problem("the type \"\(type)\" is not known", at: "dtype")
+        default: throw Problem("unknown type \"\(type)\"", at: "dtype")
         }
     }
 }

@@ -4,7 +4,7 @@ extension ProgramOperations {
         "batch_norm": batchNorm,
         "instance_norm": { call throws(Problem) in
             let x = try call.float("x")
-            guard x.rank >= 3 else { throw Problem("a value of shape \(shapeText(x.shape))", at: "x") }
+            guard x.rank >= 3 else { throw Problem("unsupported shape \(shapeText(x.shape))", at: "x") }
             var result = try standardized(call, x, axes: Array(2..<x.rank))
             if call.isGiven("gamma") {
                 result = try call.graph.multiply(result, alongChannels(call, call.float("gamma"), of: x))
@@ -25,7 +25,7 @@ extension ProgramOperations {
             func spread(_ name: String) throws(Problem) -> Graph.Value {
                 let value = try call.float(name)
                 guard let extents = value.staticShape, extents.count == places.count else {
-                    throw Problem("the shape \(shapeText(value.shape)) for \(places.count) axes", at: name)
+                    throw Problem("shape \(shapeText(value.shape)) does not match \(places.count) axes", at: name)
                 }
                 var rest = extents[...]
                 return try call.graph.reshape(
@@ -37,7 +37,7 @@ extension ProgramOperations {
         },
         "l2_norm": { call throws(Problem) in
             let (x, graph) = (try call.float("x"), call.graph)
-            guard x.rank >= 3 else { throw Problem("a value of shape \(shapeText(x.shape))", at: "x") }
+            guard x.rank >= 3 else { throw Problem("unsupported shape \(shapeText(x.shape))", at: "x") }
             let sum = try graph.reduce("ReduceSum", graph.multiply(x, x), axes: [-3, -2, -1], keepsAxes: true)
             let length = graph.unary("Sqrt", try graph.shifted(sum, by: call.number("epsilon", default: 1e-6)))
             return [try graph.divide(x, length)]
@@ -71,7 +71,7 @@ extension ProgramOperations {
     private static func batchNorm(_ call: ProgramCall) throws(Problem) -> [Graph.Value] {
         let (x, graph) = (try call.float("x"), call.graph)
         guard let means = try call.floats("mean"), let variances = try call.floats("variance") else {
-            throw Problem("the arguments \"mean\" and \"variance\" are needed")
+            throw Problem("the arguments \"mean\" and \"variance\" are missing")
         }
         let epsilon = try call.number("epsilon", default: 1e-5)
         let gammas = try call.floats("gamma") ?? means.map { _ in 1 }
@@ -83,7 +83,7 @@ extension ProgramOperations {
         let factors = zip(gammas, variances).map { $0 / ($1 + epsilon).squareRoot() }
         let summands = zip(betas, zip(means, factors)).map { $0 - $1.0 * $1.1 }
         guard (factors + summands).allSatisfy(\.isFinite) else {
-            throw Problem("variances that are not variances", at: "variance")
+            throw Problem("expected variances of 0 or more", at: "variance")
         }
         let scaled = try graph.multiply(x, alongChannels(call, graph.floats(factors), of: x))
         return [try graph.add(scaled, alongChannels(call, graph.floats(summands), of: x))]

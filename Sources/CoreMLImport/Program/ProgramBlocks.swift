@@ -34,13 +34,13 @@ extension ProgramContext {
     func count(_ more: Int) throws(Problem) {
         operationCount += more
         guard operationCount <= Self.maximumOperations else {
-            throw Problem("with its loops written out the program has more than \(Self.maximumOperations) operations")
+            throw Problem("with its loops unrolled, the program has more than \(Self.maximumOperations) operations")
         }
     }
 
     private func define(_ operation: MILOperation, _ operands: [ProgramOperand]) throws(Problem) {
         guard operands.count >= operation.outputs.count else {
-            throw Problem("\(operation.outputs.count) outputs, where \(operands.count) are possible")
+            throw Problem("expected at most \(operands.count) outputs, found \(operation.outputs.count)")
         }
         for (output, operand) in zip(operation.outputs, operands) { try define(output.name, operand) }
     }
@@ -68,7 +68,7 @@ extension ProgramContext {
                 && zip(declared, shape).allSatisfy { $0 == nil || $1 == nil || $0 == $1 }
             guard agrees else {
                 throw Problem(
-                    "the output is declared with the shape \(shapeText(declared)), and computed with \(shapeText(shape))"
+                    "the output is declared with shape \(shapeText(declared)), but has shape \(shapeText(shape))"
                 )
             }
             shape = zip(shape, declared).map { $0 ?? $1 }

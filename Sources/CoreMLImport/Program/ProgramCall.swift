@@ -77,7 +77,7 @@ struct ProgramCall {
     /// A constant number. Throws for one that is none.
     func number(_ name: String, default value: Float? = nil) throws(Problem) -> Float {
         guard let number = try floats(name)?.first ?? value else { throw missing(name) }
-        guard number.isFinite else { throw Problem("\(number), where a number is expected", at: name) }
+        guard number.isFinite else { throw Problem("expected a number, found \(number)", at: name) }
         return number
     }
 
@@ -92,7 +92,7 @@ struct ProgramCall {
             return value
         }
         guard case .strings(let strings) = operand, let text = strings.first else {
-            throw Problem("must be a constant text", at: name)
+            throw Problem("must be a constant string", at: name)
         }
         return text
     }
@@ -104,7 +104,7 @@ struct ProgramCall {
         let text = try text(name, default: value)
         guard let choice = choices.first(where: { $0.key.lowercased() == text.lowercased() }) else {
             throw Problem(
-                "\"\(text)\" is not known; \(choices.map { "\"\($0.key)\"" }.joined(separator: ", ")) are", at: name)
+                "unknown \"\(text)\": expected one of \(choices.map { "\"\($0.key)\"" }.joined(separator: ", "))", at: name)
         }
         return choice.value
     }
@@ -139,7 +139,7 @@ struct ProgramCall {
 
     private func operand(_ name: String) throws(Problem) -> ProgramOperand? {
         let operands = try operands(name)
-        guard operands.count <= 1 else { throw Problem("\(operands.count) values, where one is expected", at: name) }
+        guard operands.count <= 1 else { throw Problem("expected one value, found \(operands.count)", at: name) }
         return operands.first
     }
 

@@ -1,4 +1,4 @@
-/// What a name of a program stands for.
+/// The value of a name in a program.
 enum ProgramOperand {
     /// A value that the graph computes.
     case value(Graph.Value)
@@ -47,13 +47,13 @@ final class ProgramContext {
 
     func define(_ name: String, _ operand: ProgramOperand) throws(Problem) {
         guard scopes[scopes.count - 1].updateValue(operand, forKey: name) == nil else {
-            throw Problem("the name \"\(name)\" is given twice")
+            throw Problem("the name \"\(name)\" is defined twice")
         }
     }
 
     func operand(named name: String) throws(Problem) -> ProgramOperand {
         guard let operand = scopes.reversed().lazy.compactMap({ $0[name] }).first else {
-            throw Problem("there is no value \"\(name)\" before it")
+            throw Problem("undefined value \"\(name)\"")
         }
         return operand
     }
@@ -87,11 +87,11 @@ final class ProgramContext {
                 switch try operand(of: value) {
                 case .strings(let more): strings += more
                 case .constant(let constant): integers += try constant.tensor.integers()
-                default: throw Problem("a list of lists")
+                default: throw Problem("lists of lists are not supported")
                 }
             }
             return integers.isEmpty ? .strings(strings) : .integers(integers)
-        case .other: throw Problem("a value that is neither a tensor nor a list")
+        case .other: throw Problem("expected a tensor or a list")
         case .elements(let bytes):
             let (type, shape) = try known(value.type)
             return .constant(ProgramConstant(try BlobTensor(type, shape: shape, bytes: bytes)))
@@ -115,20 +115,20 @@ final class ProgramContext {
             if type == .f16 { value = builder.convert(value, to: .f32) }
             constant.value = value
             return value
-        case .strings: throw Problem("a text, where a tensor is expected")
-        case .integers, .tensors: throw Problem("a list, where a tensor is expected")
+        case .strings: throw Problem("expected a tensor, found a string")
+        case .integers, .tensors: throw Problem("expected a tensor, found a list")
         }
     }
 
     /// Takes bytes off what the constants of one file may take.
     func spend(_ bytes: Int) throws(Problem) {
-        guard bytes <= budget else { throw Problem("the constants take far more memory than the file has") }
+        guard bytes <= budget else { throw Problem("the constants need far more memory than the file has") }
         budget -= bytes
     }
 
     private func known(_ type: MILType) throws(Problem) -> (MILDataType, [Int]) {
         guard let tensor = type.tensor, let shape = tensor.staticShape else {
-            throw Problem("a constant that is not a tensor of a known shape")
+            throw Problem("expected a constant tensor of a known shape")
         }
         return (tensor.element, shape)
     }
@@ -161,7 +161,7 @@ package struct WeightFiles: Sendable {
         }
         guard let bytes = files[path] else {
             throw Problem(
-                "the weight file \"\(path)\" is missing: a .mlmodel cannot hold it; the whole .mlpackage folder is needed"
+                "the weight file \"\(path)\" is missing: serve the whole .mlpackage folder instead of the .mlmodel in it"
             )
         }
         return bytes

@@ -21,8 +21,8 @@ enum ProgramOperations {
         case "read_state", "write_state", "coreml_update_state":
             "state that lasts from one prediction to the next is not supported; export the model without it"
         case let type where type.hasPrefix("random"):
-            "random numbers are not supported: the answers could not be repeated"
-        case "custom_layer", "custom": "custom operations need code that the file does not hold"
+            "random numbers are not supported: predictions would not be reproducible"
+        case "custom_layer", "custom": "custom operations need code that is not in the file"
         default: "is not supported"
         }
     }

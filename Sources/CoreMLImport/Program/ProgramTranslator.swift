@@ -16,7 +16,7 @@ package struct ProgramTranslator {
     private let files: WeightFiles
 
     /// - Parameter opensExtents: whether extents that requests may choose are open. Else the default shapes are served.
-    package init(_ description: ModelDescription, files: WeightFiles, opensExtents: Bool = false) {
+    package init(_ description: InterfaceSpecification, files: WeightFiles, opensExtents: Bool = false) {
         self.files = files
         defaultFunction = description.defaultFunctionName.isEmpty ? "main" : description.defaultFunctionName
         let inputs =
@@ -82,7 +82,7 @@ package struct ProgramTranslator {
     private func add(_ input: MILNamedType, to context: ProgramContext) throws(Problem) {
         if case .state = input.type {
             throw Problem(
-                "state that lasts from one prediction to the next is not possible here; export the model without it")
+                "state that lasts from one prediction to the next is not supported; export the model without it")
         }
         guard let type = input.type.tensor else { throw Problem("only tensors can be inputs") }
         guard let element = Self.elementType(type.element) else {
@@ -94,7 +94,7 @@ package struct ProgramTranslator {
             shape = declared
             if let known, known.count == declared.count { shape = zip(declared, known).map { $0 ?? $1 } }
         } else if known == nil {
-            throw Problem("neither the program nor the description says how many axes it has")
+            throw Problem("neither the program nor the description specifies its rank")
         }
         try context.define(input.name, .value(context.builder.parameter(input.name, type: element, shape: shape)))
     }

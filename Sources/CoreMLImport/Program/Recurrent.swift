@@ -1,4 +1,4 @@
-/// Recurrent layers: what comes in is [sequence, batch, features].
+/// Recurrent layers: inputs are [sequence, batch, features].
 extension ProgramOperations {
     static let recurrent: [String: Translator] = ["lstm": lstm, "gru": gru, "rnn": rnn]
 
@@ -69,11 +69,11 @@ extension ProgramOperations {
             shape[0] == gates * shape[1], let outer = input.staticShape, outer.count == 2, outer[0] == shape[0]
         else {
             throw Problem(
-                "weights of shapes \(shapeText(input.shape)) and \(shapeText(state.shape)) for \(gates) gates")
+                "weights of shapes \(shapeText(input.shape)) and \(shapeText(state.shape)) do not match \(gates) gates")
         }
         let bias = call.isGiven("bias" + suffix) ? try call.float("bias" + suffix) : nil
         if let bias, bias.shape != [shape[0]] {
-            throw Problem("the shape \(shapeText(bias.shape)) for \(shape[0]) rows", at: "bias" + suffix)
+            throw Problem("shape \(shapeText(bias.shape)) does not match \(shape[0]) rows", at: "bias" + suffix)
         }
         return Weights(input: input, state: state, bias: bias, hidden: shape[1])
     }
@@ -86,7 +86,7 @@ extension ProgramOperations {
     private static func sequence(_ call: ProgramCall, _ direction: Direction) throws(Problem) -> Graph.Value {
         let x = try call.float("x")
         guard x.rank == 3 else {
-            throw Problem("a value of shape \(shapeText(x.shape)), where [sequence,batch,features] is needed", at: "x")
+            throw Problem("expected shape [sequence,batch,features], found \(shapeText(x.shape))", at: "x")
         }
         return direction == .reverse ? try call.graph.reverse(x, axes: [0]) : x
     }
@@ -144,7 +144,7 @@ extension ProgramOperations {
     {
         guard let count = x.shape[0], count > 0, count <= maximumSteps else {
             throw Problem(
-                "gates of this kind are computed step by step, which needs a sequence of a known length of at most "
+                "gates of this type are unrolled, which needs a sequence of a known length of at most "
                     + "\(maximumSteps); the shape is \(shapeText(x.shape))")
         }
         var products = try graph.matmul(x, weights.input, transposesRight: true)
@@ -250,7 +250,7 @@ extension ProgramOperations {
 
     private static func gru(_ call: ProgramCall) throws(Problem) -> [Graph.Value] {
         let (graph, direction) = (call.graph, try direction(call))
-        guard direction != .bidirectional else { throw Problem("\"bidirectional\" is not possible", at: "direction") }
+        guard direction != .bidirectional else { throw Problem("\"bidirectional\" is not supported", at: "direction") }
         let x = try sequence(call, direction)
         let part = try weights(call, gates: 3)
         let size = part.hidden
@@ -304,7 +304,7 @@ extension ProgramOperations {
 
     private static func rnn(_ call: ProgramCall) throws(Problem) -> [Graph.Value] {
         let (graph, direction) = (call.graph, try direction(call))
-        guard direction != .bidirectional else { throw Problem("\"bidirectional\" is not possible", at: "direction") }
+        guard direction != .bidirectional else { throw Problem("\"bidirectional\" is not supported", at: "direction") }
         let x = try sequence(call, direction)
         let part = try weights(call, gates: 1)
         let function = try gate(call, "activation", default: "tanh")

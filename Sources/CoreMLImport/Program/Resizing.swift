@@ -21,10 +21,10 @@ extension ProgramOperations {
         },
         "resize": { call throws(Problem) in
             let (x, count) = (try call.value("x"), try call.integer("resized_dims"))
-            guard count > 0, count <= x.rank else { throw Problem("\(count) of \(x.rank) axes", at: "resized_dims") }
+            guard count > 0, count <= x.rank else { throw Problem("\(count) is out of range: the value has \(x.rank) axes", at: "resized_dims") }
             var given = try call.knownIntegers("shape") ?? []
             if given.isEmpty { given = try call.neededShape().map { $0 ?? -1 } }
-            guard given.count >= count else { throw Problem("\(given.count) extents for \(count) axes", at: "shape") }
+            guard given.count >= count else { throw Problem("there are \(given.count) extents for \(count) axes", at: "shape") }
             let sizes = zip(given.suffix(count), x.shape.suffix(count)).map { $0 == 0 ? $1 ?? -1 : $0 }
             let linear = try call.choice(
                 "interpolation_mode", default: "LINEAR", of: ["LINEAR": true, "NEAREST_NEIGHBOR": false])
@@ -36,7 +36,7 @@ extension ProgramOperations {
                 var size = call.graph.convert(shape, to: .i64)
                 if size.shape != [2] {
                     guard size.rank == 1, let length = size.shape[0], length > 2 else {
-                        throw Problem("a size of shape \(shapeText(shape.shape))", at: "shape")
+                        throw Problem("unsupported shape \(shapeText(shape.shape)) of a size", at: "shape")
                     }
                     size = try call.graph.gather(size, call.graph.integers([length - 2, length - 1]), axis: 0)
                 }
@@ -65,7 +65,7 @@ extension ProgramOperations {
         .Value]
     {
         let x = try call.float("x")
-        guard x.rank >= 3 else { throw Problem("a value of shape \(shapeText(x.shape))", at: "x") }
+        guard x.rank >= 3 else { throw Problem("unsupported shape \(shapeText(x.shape))", at: "x") }
         let factors = [
             try call.number("scale_factor_height", default: 1), try call.number("scale_factor_width", default: 1),
         ]
@@ -78,7 +78,7 @@ extension ProgramOperations {
             return [try resized(call, x, sizes: sizes, sampling: sampling, linear: linear)]
         }
         guard x.rank == 4, let name = sampling.engineName(counts: []) else {
-            throw Problem("an image of unknown size cannot be scaled like this")
+            throw Problem("scaling needs an image of known size")
         }
         return [try call.graph.resize(x, factors: factors, linear: linear, sampling: name)]
     }
@@ -99,7 +99,7 @@ extension ProgramOperations {
             return try call.graph.resize(x, height: sizes[0], width: sizes[1], linear: linear, sampling: name)
         }
         guard old.count == sizes.count, old.allSatisfy({ $0 > 0 }) else {
-            throw Problem("an image of unknown size cannot be scaled like this")
+            throw Problem("scaling needs an image of known size")
         }
         var result = x
         for (index, size) in sizes.enumerated() {
@@ -121,7 +121,7 @@ extension ProgramOperations {
         throws(Problem)
         -> Graph.Value
     {
-        guard let extent = x.shape[axis] else { throw Problem("an axis of unknown extent") }
+        guard let extent = x.shape[axis] else { throw Problem("the extent of an axis is unknown") }
         func taken(_ places: [Int]) throws(Problem) -> Graph.Value {
             let indices = try graph.constant(
                 .i32, shape: [places.count], bytes: Bytes(of: places.map { Int32(clamping: $0) }))

@@ -12,7 +12,7 @@ extension ProgramOperations {
         let graph = call.graph
         let x = try call.float("x")
         guard x.rank == 4 else {
-            throw Problem("a value of shape \(shapeText(x.shape)), where four axes are needed", at: "x")
+            throw Problem("expected four axes, found shape \(shapeText(x.shape))", at: "x")
         }
         var boxes: Graph.Value
         var images: Graph.Value?
@@ -20,7 +20,7 @@ extension ProgramOperations {
         if isList {
             boxes = try call.float("boxes")
             guard boxes.rank == 2, boxes.shape[1] == 4 else {
-                throw Problem("the shape \(shapeText(boxes.shape)), where [boxes,4] is needed", at: "boxes")
+                throw Problem("expected shape [boxes,4], found \(shapeText(boxes.shape))", at: "boxes")
             }
             let end = try scalar(graph, extent(graph, boxes, axis: 0))
             images =
@@ -31,7 +31,7 @@ extension ProgramOperations {
         } else {
             let regions = try call.float("roi")
             guard regions.rank == 5, regions.shape[2] == 4 || regions.shape[2] == 5 else {
-                throw Problem("the shape \(shapeText(regions.shape)), where [boxes,1,4 or 5,1,1] is needed", at: "roi")
+                throw Problem("expected shape [boxes,1,4 or 5,1,1], found \(shapeText(regions.shape))", at: "roi")
             }
             boxes = try graph.squeeze(regions, [1, 3, 4])
             if regions.shape[2] == 5 {
@@ -91,7 +91,7 @@ extension ProgramOperations {
         guard matrix.rank == 2, matrix.shape[1] == 6, height > 0, width > 0, height <= 1 << 14, width <= 1 << 14,
             height * width <= 1 << 22
         else {
-            throw Problem("matrices of shape \(shapeText(matrix.shape)) and an output of \(width) by \(height)")
+            throw Problem("unsupported matrices of shape \(shapeText(matrix.shape)), or an output of \(width) by \(height)")
         }
         func line(_ count: Int) -> [Float] {
             (0..<count).map { count == 1 ? -1 : 2 * Float($0) / Float(count - 1) - 1 }
@@ -121,7 +121,7 @@ extension ProgramOperations {
     {
         let graph = call.graph
         guard x.rank == 4, grid.rank == 4, grid.shape[3] == nil || grid.shape[3] == 2 else {
-            throw Problem("an image of shape \(shapeText(x.shape)) at points of shape \(shapeText(grid.shape))")
+            throw Problem("an image of shape \(shapeText(x.shape)) does not match points of shape \(shapeText(grid.shape))")
         }
         let padding: (name: String, alignsCorners: Bool) = try call.choice(
             "padding_mode", default: "constant",

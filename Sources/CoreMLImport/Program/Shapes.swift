@@ -91,7 +91,7 @@ extension ProgramOperations {
                 numbers += try tensor.integers()
             }
             guard numbers.count == references.count else {
-                throw Problem("\(numbers.count) numbers for \(references.count) tensors", at: name)
+                throw Problem("there are \(numbers.count) numbers for \(references.count) tensors", at: name)
             }
             return numbers
         }
@@ -102,7 +102,7 @@ extension ProgramOperations {
             let range = begins[index] < 0 ? begins[index] + reference.rank : begins[index]
             let stop = end < 0 ? end + reference.rank : end
             guard range >= 0, range <= stop, stop <= reference.rank else {
-                throw Problem("axes \(begins[index]) to \(ends[index]) of a value of \(reference.rank) axes")
+                throw Problem("axes \(begins[index]) to \(ends[index]) are out of range: the value has \(reference.rank) axes")
             }
             shape += reference.shape[range..<stop]
             parts.append(
@@ -141,12 +141,12 @@ extension ProgramOperations {
         for value in values { layers.append(try graph.unsqueeze(value, [axis + 1])) }
         let stacked = try graph.concat(layers, axis: axis + 1)
         guard let extent = values[0].shape[axis] else {
-            throw Problem("values of an unknown extent cannot be interleaved")
+            throw Problem("interleaved values need a known extent")
         }
         var target = [Int](repeating: 0, count: axis) + [extent * values.count]
         for place in (axis + 1)..<values[0].rank {
             guard let extent = values[0].shape[place] else {
-                throw Problem("values of an unknown extent cannot be interleaved")
+                throw Problem("interleaved values need a known extent")
             }
             target.append(extent)
         }
@@ -162,7 +162,7 @@ extension ProgramOperations {
         var shape = x.shape
         if let extent = shape[axis] {
             guard extent % count == 0 else {
-                throw Problem("an extent of \(extent) has no \(count) equal parts", at: "num_splits")
+                throw Problem("an extent of \(extent) cannot be divided into \(count) equal parts", at: "num_splits")
             }
             shape[axis] = extent / count
         }
@@ -175,7 +175,7 @@ extension ProgramOperations {
         let x = try call.value("x")
         var axis = try call.integer("axis", default: 1)
         if axis < 0 { axis += x.rank }
-        guard axis >= 0, axis <= x.rank else { throw Problem("\(axis) of a value of \(x.rank) axes", at: "axis") }
+        guard axis >= 0, axis <= x.rank else { throw Problem("\(axis) is out of range: the value has \(x.rank) axes", at: "axis") }
         func product(_ extents: ArraySlice<Int?>) -> Int? {
             let known = extents.compactMap { $0 }
             return known.count == extents.count ? elementCount(known) : nil

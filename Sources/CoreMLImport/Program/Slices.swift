@@ -19,7 +19,7 @@ extension ProgramOperations {
             let (rows, columns) = (try call.requiredIntegers("crop_height"), try call.requiredIntegers("crop_width"))
             guard x.rank >= 2, rows.count == 2, columns.count == 2,
                 (rows + columns).allSatisfy({ $0 >= 0 && $0 <= Int(Int32.max) })
-            else { throw Problem("cropping \(rows) and \(columns) off a value of shape \(shapeText(x.shape))") }
+            else { throw Problem("cannot crop \(rows) and \(columns) from a value of shape \(shapeText(x.shape))") }
             func end(_ amount: Int) -> Int { amount == 0 ? Int(Int32.max) : -amount }
             return [
                 try call.graph.slice(
@@ -49,20 +49,20 @@ extension ProgramOperations {
         func list(_ name: String, default value: Int) throws(Problem) -> [Int] {
             let numbers = try call.integers(name) ?? [Int](repeating: value, count: x.rank)
             guard numbers.count == x.rank else {
-                throw Problem("\(numbers.count) numbers for \(x.rank) axes", at: name)
+                throw Problem("there are \(numbers.count) numbers for \(x.rank) axes", at: name)
             }
             return numbers
         }
         let steps = try list("stride", default: 1)
         let (fromStart, toEnd) = (try list("begin_mask", default: 0), try list("end_mask", default: 0))
         let squeezed = try list("squeeze_mask", default: 0).enumerated().filter { $0.element != 0 }.map(\.offset)
-        guard steps.allSatisfy({ $0 != 0 }) else { throw Problem("a step of 0", at: "stride") }
+        guard steps.allSatisfy({ $0 != 0 }) else { throw Problem("must not be 0", at: "stride") }
         let limit = Int(Int32.max)
         let firsts = steps.map { $0 > 0 ? 0 : limit }
         let lasts = steps.map { $0 > 0 ? limit : -limit }
         if let begin = try call.knownIntegers("begin"), let end = try call.knownIntegers("end") {
             guard begin.count == x.rank, end.count == x.rank else {
-                throw Problem("\(begin.count) begins and \(end.count) ends for \(x.rank) axes")
+                throw Problem("there are \(begin.count) begins and \(end.count) ends for \(x.rank) axes")
             }
             var (starts, ends, strides) = ([Int](), [Int](), [Int]())
             for axis in 0..<x.rank {
@@ -114,7 +114,7 @@ extension ProgramOperations {
         if let begin = try call.knownIntegers("begin"), let size = try call.knownIntegers("size") {
             guard begin.count == x.rank, size.count == x.rank,
                 (begin + size).allSatisfy({ abs($0) <= limit })
-            else { throw Problem("\(begin.count) begins and \(size.count) sizes for \(x.rank) axes") }
+            else { throw Problem("there are \(begin.count) begins and \(size.count) sizes for \(x.rank) axes") }
             let ends = zip(begin, size).map { start, count in
                 count < 0 || (start < 0 && start + count >= 0) ? limit : start + count
             }

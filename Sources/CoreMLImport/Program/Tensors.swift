@@ -15,7 +15,7 @@ extension ProgramOperations {
         "fill": { call throws(Problem) in
             let value = try filler(call)
             if let shape = try call.knownIntegers("shape") {
-                guard shape.allSatisfy({ $0 >= 0 }) else { throw Problem("\(shape) is not a shape", at: "shape") }
+                guard shape.allSatisfy({ $0 >= 0 }) else { throw Problem("invalid shape \(shape)", at: "shape") }
                 return [call.graph.broadcast(value, to: shape)]
             }
             let target = call.graph.convert(try call.value("shape"), to: .i64)
@@ -46,7 +46,7 @@ extension ProgramOperations {
             let known = try call.isGiven("k") ? call.knownIntegers("k")?.first : 1
             if let known, known <= 0 { throw Problem("\(known) elements", at: "k") }
             if let known, let extent = x.shape[axis], known > extent {
-                throw Problem("\(known) elements of \(extent)", at: "k")
+                throw Problem("cannot take \(known) of \(extent) elements", at: "k")
             }
             let count: Graph.Value
             if let known { count = graph.scalar(known, type: .i32) } else { count = try scalar(graph, call.value("k")) }
@@ -91,7 +91,7 @@ extension ProgramOperations {
         -> Graph.Value
     {
         let declared = call.operation.outputs.first?.type.tensor?.element ?? .float32
-        guard let type = ProgramTranslator.elementType(declared) else { throw Problem("an output of type \(declared)") }
+        guard let type = ProgramTranslator.elementType(declared) else { throw Problem("unsupported output of type \(declared)") }
         let given = try call.floats(name)?.first ?? value
         return call.graph.convert(call.graph.float(given), to: type)
     }
@@ -101,7 +101,7 @@ extension ProgramOperations {
         let (x, graph) = (try call.value("x"), call.graph)
         let (lower, upper) = (try call.integer("lower", default: -1), try call.integer("upper", default: -1))
         guard x.rank >= 2 else {
-            throw Problem("a value of shape \(shapeText(x.shape)), which is not a matrix", at: "x")
+            throw Problem("expected a matrix, found shape \(shapeText(x.shape))", at: "x")
         }
         if lower < 0, upper < 0 { return [x] }
         func numbers(axis: Int, rows: Bool) throws(Problem) -> Graph.Value {
@@ -172,7 +172,7 @@ extension ProgramOperations {
         if let amounts = try call.knownIntegers("pad") {
             let count = amounts.count / 2
             guard amounts.count % 2 == 0, count <= x.rank, amounts.allSatisfy({ $0 >= 0 }) else {
-                throw Problem("\(amounts) for a value of \(x.rank) axes", at: "pad")
+                throw Problem("\(amounts) does not match a value of \(x.rank) axes", at: "pad")
             }
             let none = [Int](repeating: 0, count: x.rank - count)
             return [

@@ -136,7 +136,7 @@ package struct ImageFeature: Sendable, Equatable {
         width = try message.integer(1)
         height = try message.integer(2)
         let space = try message.integer(3)
-        guard let known = ColorSpace(rawValue: space) else { throw Problem("the color space \(space) is not known") }
+        guard let known = ColorSpace(rawValue: space) else { throw Problem("unknown color space \(space)") }
         colorSpace = known
         if let sizes = try message.message(21) {
             var list: [Size] = []
@@ -186,7 +186,7 @@ package struct ArrayFeature: Sendable, Equatable {
     init(_ message: Message) throws(Problem) {
         shape = try message.integers(1)
         let type = try message.integer(2)
-        guard let known = DataType(rawValue: type) else { throw Problem("the array data type \(type) is not known") }
+        guard let known = DataType(rawValue: type) else { throw Problem("unknown array data type \(type)") }
         dataType = known
         if let shapes = try message.message(21) {
             var list: [[Int]] = []

@@ -103,7 +103,7 @@ package struct MILTensorType: Sendable {
 
     init(_ message: Message) throws(Problem) {
         let type = try message.integer(1)
-        guard let known = MILDataType(rawValue: type) else { throw Problem("the data type \(type) is not known") }
+        guard let known = MILDataType(rawValue: type) else { throw Problem("unknown data type \(type)") }
         element = known
         guard try message.integer(2) >= 0 else {
             shape = nil
@@ -119,12 +119,12 @@ package struct MILTensorType: Sendable {
                 shape.append(nil)
             } else {
                 let size = try dimension.message(1)?.integer(1) ?? 0
-                guard size >= 0, size <= Int(Int32.max) else { throw Problem("an extent of \(size)") }
+                guard size >= 0, size <= Int(Int32.max) else { throw Problem("unsupported extent \(size)") }
                 shape.append(size)
             }
         }
         guard shape.count <= Self.maximumRank else {
-            throw Problem("a tensor of \(shape.count) axes; \(Self.maximumRank) are possible")
+            throw Problem("a tensor of \(shape.count) axes: the limit is \(Self.maximumRank)")
         }
         self.shape = shape
     }

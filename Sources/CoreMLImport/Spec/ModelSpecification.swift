@@ -1,7 +1,7 @@
 /// What a Core ML file says (Model.proto): its description, and the model as the bytes of one of the types.
 package struct ModelSpecification: Sendable {
     package var version: Int
-    package var description: ModelDescription
+    package var description: InterfaceSpecification
     package var isUpdatable: Bool
     package var type: ModelType
     /// The message of the model's type, unread.
@@ -22,7 +22,7 @@ package struct ModelSpecification: Sendable {
         var reader = message
         depth = reader.depth
         version = 0
-        description = ModelDescription()
+        description = InterfaceSpecification()
         isUpdatable = false
         var found: (type: ModelType, body: Bytes)?
         var unknown: Int?
@@ -30,7 +30,7 @@ package struct ModelSpecification: Sendable {
             switch field.number {
             case 1: version = try field.signed()
             case 2:
-                description = try located("description") { () throws(Problem) in try ModelDescription(field.message()) }
+                description = try located("description") { () throws(Problem) in try InterfaceSpecification(field.message()) }
             case 10: isUpdatable = try field.bool()
             default:
                 if let type = ModelType(rawValue: field.number) {
@@ -45,12 +45,12 @@ package struct ModelSpecification: Sendable {
         }
         guard Self.knownVersions.contains(version) else {
             throw Problem(
-                "specification version \(version) is not known; versions \(Self.knownVersions.lowerBound) "
-                    + "to \(Self.knownVersions.upperBound) (iOS 11 to 26) are")
+                "unknown specification version \(version): expected \(Self.knownVersions.lowerBound) "
+                    + "to \(Self.knownVersions.upperBound) (iOS 11 to 26)")
         }
         guard let found else {
             throw Problem(
-                unknown.map { "models of type \($0) are not known" } ?? "the model has no type: it holds nothing")
+                unknown.map { "unknown model type \($0)" } ?? "the model has no type: it is empty")
         }
         type = found.type
         body = found.body

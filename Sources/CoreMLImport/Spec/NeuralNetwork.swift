@@ -127,7 +127,7 @@ package struct ImageScaler: Sendable, Equatable {
         redBias = try message.float(22)
         grayBias = try message.float(30)
         guard [channelScale, redBias, greenBias, blueBias, grayBias].allSatisfy(\.isFinite) else {
-            throw Problem("the image scaler holds numbers that are not finite")
+            throw Problem("the image scaler has numbers that are not finite")
         }
     }
 

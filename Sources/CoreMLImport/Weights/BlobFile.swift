@@ -18,7 +18,7 @@ package struct BlobFile: Sendable {
         }
         let version = header.elements(UInt32.self)[1]
         guard version == Self.version else {
-            throw Problem("the weight file has version \(version); version \(Self.version) is known")
+            throw Problem("the weight file has version \(version): expected \(Self.version)")
         }
         self.bytes = bytes
     }

@@ -18,7 +18,7 @@ package struct BlobTensor: Sendable {
         self.bytes = bytes
         if bytes.count != size {
             guard element.bits < 8, bytes.count == count else {
-                throw Problem("a constant of shape \(shape) takes \(size) bytes as \(element), and has \(bytes.count)")
+                throw Problem("a constant of shape \(shape) needs \(size) bytes as \(element), found \(bytes.count)")
             }
             self.element = element.isSigned ? .int8 : .uint8
         }
@@ -28,7 +28,7 @@ package struct BlobTensor: Sendable {
     package func codes() throws(Problem) -> [UInt8] {
         let bits = element.bits
         guard bits > 0, bits <= 8 else {
-            throw Problem("elements of type \(element), where integers of 8 bits at most are possible")
+            throw Problem("expected integers of at most 8 bits, found elements of type \(element)")
         }
         if bits == 8 { return bytes.elements() }
         let (count, mask) = (self.count, UInt16(1) << UInt16(bits) &- 1)
@@ -59,7 +59,7 @@ package struct BlobTensor: Sendable {
         case .float16: return bytes.elements(Float16.self).map { Float($0) }
         case .float64: return bytes.elements(Double.self).map { Float($0) }
         case .bfloat16: return bytes.elements(UInt16.self).map { Float(bitPattern: UInt32($0) << 16) }
-        case .string: throw Problem("text, where numbers are expected")
+        case .string: throw Problem("expected numbers, found text")
         default: return try integers().map { Float($0) }
         }
     }
@@ -74,7 +74,7 @@ package struct BlobTensor: Sendable {
         case .int64: return bytes.elements(Int64.self).map { Int($0) }
         case .uint64: return bytes.elements(UInt64.self).map { Int(clamping: $0) }
         case .string, .float16, .float32, .float64, .bfloat16:
-            throw Problem("\(element), where integers are expected")
+            throw Problem("expected integers, found \(element)")
         default:
             let codes = try codes()
             return element.isSigned ? codes.map { Int(Int8(bitPattern: $0)) } : codes.map { Int($0) }

@@ -16,7 +16,7 @@ package enum CompressedWeights {
             var shape = data.shape.map { _ in 1 }
             if tensor.count != 1 {
                 guard data.shape.indices.contains(axis), tensor.count == data.shape[axis] else {
-                    throw Problem("\(tensor.count) \(what) for weights of shape \(data.shape) along axis \(axis)")
+                    throw Problem("\(tensor.count) \(what) do not match weights of shape \(data.shape) along axis \(axis)")
                 }
                 shape[axis] = tensor.count
             }
@@ -51,10 +51,10 @@ package enum CompressedWeights {
         -> BlobTensor
     {
         guard scale.element == .float16 || scale.element == .float32 else {
-            throw Problem("scales of type \(scale.element), where float16 or float32 are possible")
+            throw Problem("expected scales of type float16 or float32, found \(scale.element)")
         }
         if let offset, offset.shape != scale.shape {
-            throw Problem("offsets of shape \(offset.shape) with scales of shape \(scale.shape)")
+            throw Problem("offsets of shape \(offset.shape) do not match scales of shape \(scale.shape)")
         }
         let runs = try BlockRuns(shape: data.shape, groups: scale.shape)
         let scales = try scale.floats()
@@ -96,7 +96,7 @@ package enum CompressedWeights {
         case 16: bits = .uint4
         case 64: bits = .uint6
         case 256: bits = .uint8
-        default: throw Problem("a lookup table of \(table.count) entries")
+        default: throw Problem("unsupported lookup table of \(table.count) entries")
         }
         let codes = try located("indices") { () throws(Problem) in
             try BlobTensor(bits, shape: shape, bytes: indices.bytes)
@@ -112,20 +112,20 @@ package enum CompressedWeights {
     {
         let rank = indices.shape.count
         guard table.shape.count == rank + 2, table.shape[rank] > 0, table.shape[rank + 1] > 0 else {
-            throw Problem("a lookup table of shape \(table.shape) for indices of shape \(indices.shape)")
+            throw Problem("a lookup table of shape \(table.shape) does not match indices of shape \(indices.shape)")
         }
         let (entries, vector) = (table.shape[rank], table.shape[rank + 1])
-        guard vector == 1 || vectorAxis != nil else { throw Problem("a lookup table of vectors, and no vector_axis") }
+        guard vector == 1 || vectorAxis != nil else { throw Problem("a lookup table of vectors needs vector_axis") }
         let axis = rank == 0 ? 0 : try positiveAxis(vectorAxis ?? 0, rank: rank)
         let runs = try BlockRuns(shape: indices.shape, groups: Array(table.shape[..<rank]))
         let codes = try indices.codes()
         if let largest = codes.max(), Int(largest) >= entries {
-            throw Problem("an index of \(largest) into a lookup table of \(entries) entries")
+            throw Problem("index \(largest) is out of range: the lookup table has \(entries) entries")
         }
         var shape = indices.shape
         if vector > 1 { shape[axis] *= vector }
         let width = table.element.bits / 8
-        guard width > 0 else { throw Problem("a lookup table of \(table.element)") }
+        guard width > 0 else { throw Problem("unsupported lookup table of \(table.element)") }
         guard let count = elementCount(shape), let size = checkedProduct(count, width), size <= limit else {
             throw Problem("weights of shape \(shape) are far larger than the file")
         }
@@ -153,7 +153,7 @@ package enum CompressedWeights {
         let bits = try mask.codes()
         let set = bits.reduce(0) { $0 + ($1 != 0 ? 1 : 0) }
         guard set == values.count else {
-            throw Problem("a mask of \(set) set bits for \(values.count) values")
+            throw Problem("a mask of \(set) set bits does not match \(values.count) values")
         }
         var values = values
         if values.element.bits < 8 {
@@ -181,7 +181,7 @@ package enum CompressedWeights {
         let bits = try mask.codes()
         let width = dense.element.bits / 8
         guard bits.count == dense.count, width > 0 else {
-            throw Problem("a mask of shape \(mask.shape) for weights of shape \(dense.shape)")
+            throw Problem("a mask of shape \(mask.shape) does not match weights of shape \(dense.shape)")
         }
         let places = bits.indices.filter { bits[$0] != 0 }
         let bytes = Bytes(count: places.count * width) { target in

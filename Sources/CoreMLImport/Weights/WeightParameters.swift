@@ -13,7 +13,7 @@ package struct WeightParameters {
     init(_ message: Message?, count: Int, channels: Int, perChannel: Int? = nil) throws(Problem) {
         guard let message else { throw Problem("\(count) numbers are missing") }
         let forms = [1, 2, 30, 31].filter { message.has($0) }
-        guard forms.count <= 1 else { throw Problem("the numbers are given in \(forms.count) forms at once") }
+        guard forms.count <= 1 else { throw Problem("the numbers are given in \(forms.count) forms: expected one") }
         switch forms.first {
         case 1:
             type = .f32
@@ -24,14 +24,14 @@ package struct WeightParameters {
         case 30:
             type = .f32
             guard let quantization = try message.message(40) else {
-                throw Problem("there are raw numbers, but nothing says how they are quantized")
+                throw Problem("there are raw numbers without their quantization")
             }
             bytes = try QuantizedWeights(quantization, count: count, channels: channels, perChannel: perChannel)
                 .decode(message.data(30) ?? .empty)
         case 31:
             type = .f32
             guard let quantization = try message.message(40) else {
-                throw Problem("there are 8-bit numbers, but nothing says how they are quantized")
+                throw Problem("there are 8-bit numbers without their quantization")
             }
             bytes = try QuantizedWeights(quantization, count: count, channels: channels, perChannel: perChannel)
                 .decodeSigned(message.data(31) ?? .empty)
@@ -39,7 +39,7 @@ package struct WeightParameters {
         }
         let found = bytes.count / type.width
         guard bytes.count % type.width == 0, found == count else {
-            throw Problem("\(count) numbers are expected, and there are \(found)")
+            throw Problem("expected \(count) numbers, found \(found)")
         }
     }
 
@@ -64,11 +64,11 @@ private struct QuantizedWeights {
     init(_ message: Message, count: Int, channels: Int, perChannel: Int?) throws(Problem) {
         bits = try message.integer(1)
         self.count = count
-        guard (1...8).contains(bits) else { throw Problem("quantized numbers of \(bits) bits; 1 to 8 are known") }
+        guard (1...8).contains(bits) else { throw Problem("quantized numbers of \(bits) bits: expected 1 to 8") }
         if let table = try message.message(102) {
             let values = try table.floats(1)
             guard values.count == 1 << bits else {
-                throw Problem("a table of \(values.count) numbers for \(bits) bits; \(1 << bits) are expected")
+                throw Problem("a table of \(values.count) numbers for \(bits) bits: expected \(1 << bits)")
             }
             scheme = .table(values)
         } else if let linear = try message.message(101) {
@@ -80,7 +80,7 @@ private struct QuantizedWeights {
                 [1, parts].contains(bias.count)
             else {
                 throw Problem(
-                    "\(scale.count) scales and \(bias.count) biases of quantized numbers; 1 or \(channels) are expected"
+                    "\(scale.count) scales and \(bias.count) biases of quantized numbers: expected 1 or \(channels)"
                 )
             }
             if scale.count < parts { scale = Array(repeating: scale[0], count: parts) }
@@ -88,14 +88,14 @@ private struct QuantizedWeights {
             let run = parts == channels && parts != count ? perChannel ?? count / parts : count / Swift.max(1, parts)
             scheme = .linear(scale: scale, bias: bias, run: Swift.max(1, run))
         } else {
-            throw Problem("nothing says what the quantized numbers stand for")
+            throw Problem("the quantization of the numbers is missing")
         }
     }
 
     /// Unsigned numbers, packed without gaps, the highest bit first.
     func decode(_ packed: Bytes) throws(Problem) -> Bytes {
         guard let needed = checkedProduct(count, bits), packed.count == (needed + 7) / 8 else {
-            throw Problem("\(count) numbers of \(bits) bits are expected, and there are \(packed.count) bytes")
+            throw Problem("expected \(count) numbers of \(bits) bits, found \(packed.count) bytes")
         }
         return packed.withUnsafeBytes { source in
             var (pending, held, next) = (0, 0, 0)
@@ -115,8 +115,8 @@ private struct QuantizedWeights {
 
     /// Signed numbers of a byte each.
     func decodeSigned(_ raw: Bytes) throws(Problem) -> Bytes {
-        guard raw.count == count else { throw Problem("\(count) numbers are expected, and there are \(raw.count)") }
-        guard case .linear = scheme else { throw Problem("signed 8-bit numbers have no table") }
+        guard raw.count == count else { throw Problem("expected \(count) numbers, found \(raw.count)") }
+        guard case .linear = scheme else { throw Problem("signed 8-bit numbers cannot have a lookup table") }
         return raw.withUnsafeBytes { source in floats { Int(Int8(bitPattern: source[$0])) } }
     }
 

@@ -29,7 +29,7 @@ package struct MessageReader {
             let length = try varint()
             guard length <= UInt64(bytes.count - position) else {
                 throw Problem(
-                    "damaged or cut off: field \(number) has \(length) bytes, but \(bytes.count - position) are left")
+                    "damaged or truncated: field \(number) has \(length) bytes, but \(bytes.count - position) are left")
             }
             return Field(number: number, content: .length(try take(Int(length), number)), depth: depth)
         case 5: return Field(number: number, content: .fixed32(try take(4, number)), depth: depth)
@@ -40,7 +40,7 @@ package struct MessageReader {
     private mutating func take(_ length: Int, _ number: Int) throws(Problem) -> Bytes {
         guard let slice = bytes[position..<position + length] else {
             throw Problem(
-                "damaged or cut off: field \(number) has \(length) bytes, but \(bytes.count - position) are left")
+                "damaged or truncated: field \(number) has \(length) bytes, but \(bytes.count - position) are left")
         }
         position += length
         return slice
@@ -48,7 +48,7 @@ package struct MessageReader {
 
     private mutating func varint() throws(Problem) -> UInt64 {
         guard let (value, length) = bytes.withUnsafeBytes({ decodeVarint($0, at: position) }) else {
-            throw Problem("damaged or cut off: a number without an end")
+            throw Problem("damaged or truncated: a number does not end")
         }
         position += length
         return value
@@ -152,6 +152,6 @@ package struct Field {
     }
 
     private func wrongType(_ expected: String) -> Problem {
-        Problem("damaged: field \(number) should hold \(expected), and has another wire type")
+        Problem("damaged: field \(number) should hold \(expected), but has another wire type")
     }
 }

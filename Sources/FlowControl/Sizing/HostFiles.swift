@@ -1,6 +1,6 @@
 import Glibc
 
-/// What is read of the host: the texts of files under `/proc` and `/sys`, and the limit of open files. A struct of
+/// Data of the host: the texts of files under `/proc` and `/sys`, and the limit of open files. A struct of
 /// closures, so that tests give texts instead.
 public struct HostFiles: Sendable {
     /// The text of a file; nil if there is none, or it cannot be read.

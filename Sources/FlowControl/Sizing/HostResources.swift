@@ -1,4 +1,4 @@
-/// What this process may use, which is often less than the host has: an engine that starts a thread for each CPU of the host
+/// The resources that this process may use, often less than those of the host: an engine that starts a thread for each CPU of the host
 /// collapses under a quota of two.
 public struct HostResources: Sendable, Hashable {
     /// CPU time per time: 1.5 is three of every four milliseconds on two CPUs. More than 0.

@@ -1,5 +1,5 @@
-/// The numbers that follow from what the process may use, each with its reason: for `ocelli limits`, for the log at the
-/// start, and as defaults of the settings. None is above the documented default (`Ceilings`); a setting may be.
+/// The limits that follow from the resources of the process, each with its reason: for `ocelli limits`, for the log at the
+/// start, and as defaults of the settings. None exceeds the documented default (`Ceilings`), but a setting may.
 public struct Sizing: Sendable, Hashable {
     /// The documented defaults, which are upper bounds of the derived numbers.
     public struct Ceilings: Sendable, Hashable {
@@ -48,7 +48,7 @@ public struct Sizing: Sendable, Hashable {
     /// Open connections.
     public let connections: Derived<Int>
 
-    /// What follows from `resources`.
+    /// The limits for `resources`.
     public init(_ resources: HostResources, ceilings: Ceilings = Ceilings(), given: Given = Given()) {
         let cpus = resources.wholeCPUs
         let memory = resources.memoryBytes.value
@@ -87,7 +87,7 @@ public struct Sizing: Sendable, Hashable {
         connections = Self.connections(resources, memoryText, ceiling: ceilings.connections)
     }
 
-    /// What this process may use, and what follows.
+    /// The limits for this process.
     public init() {
         self.init(HostResources())
     }

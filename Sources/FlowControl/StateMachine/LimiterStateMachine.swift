@@ -1,7 +1,7 @@
 package import SystemSupport
 
-/// The decisions of `InFlightLimiter`, without waiting, locks or a clock: each event comes with the present instant, and
-/// returns what is to be done.
+/// The decisions of `InFlightLimiter`, without waiting, locks or a clock: each event has the current time, and
+/// returns the actions.
 ///
 /// The states follow from three numbers and a phase; each event moves along these edges only:
 ///

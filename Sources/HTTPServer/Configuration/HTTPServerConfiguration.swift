@@ -57,9 +57,9 @@ public struct HTTPServerConfiguration: Sendable {
     /// From the client's FIN on, how often a pending HTTP/1.1 request's connection is probed with 102 (Processing).
     public var probeInterval: Duration = .seconds(1)
 
-    /// Connections at once, in equal shares for the event loops (one each at least). At the limit the ones make
-    /// room that have been answered and only send on, then those idle for longest, then those that have been sending a head
-    /// for longest, then the slowest bodies and the readers that take nothing; if there is none, the rest wait in the
+    /// The maximum number of connections, in equal shares for the event loops (at least one each). At the limit, connections are closed
+    /// in this order: answered ones that only continue to send; those idle for longest; those that have been sending a head
+    /// for longest; the slowest bodies, and readers that read nothing. If there is none, new connections wait in the
     /// kernel's backlog.
     public var maxConnections = 4096
     /// Requests answered on one connection before it is closed.

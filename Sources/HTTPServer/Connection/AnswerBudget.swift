@@ -1,8 +1,8 @@
 import Synchronization
 
-/// The bytes of answers that their clients have not taken yet, over all event loops.
+/// The bytes of answers that clients have not read yet, over all event loops.
 ///
-/// An answer that does not fit is not refused, for it exists already; who has taken nothing for longest is closed instead:
+/// An answer that does not fit is not refused, because it exists already. Instead, the connection that has made no progress for longest is closed:
 /// see `EventLoop.hold`.
 final class AnswerBudget: Sendable {
     private let bound: Atomic<Int>

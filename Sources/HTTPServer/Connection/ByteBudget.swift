@@ -3,9 +3,9 @@ internal import SystemSupport
 
 /// The memory of all bodies together, over all event loops: resident bytes, not announced ones.
 ///
-/// Bodies take room as their bytes arrive. That alone could end with every byte of the budget held by bodies that are not
-/// whole and wait for more. So one body at a time, the first that found no room, may continue into a reserve that holds one
-/// body of the largest size: it can always be completed, is then handled, and gives its bytes back. The bound is strict,
+/// Bodies take memory as their bytes arrive. This alone could fill the budget with bodies that are
+/// incomplete and wait for more. So one body at a time, the first that found no memory, may use a reserve that holds one
+/// body of the maximum size: it can always be completed, is then handled, and releases its memory. The limit is strict,
 /// and one connection always makes progress, provided that a slow sender does not keep the reserve: see
 /// `EventLoop.relieve`.
 ///

@@ -2,7 +2,7 @@ import CSystem
 import HTTPWire
 
 extension EventLoop {
-    /// Receives more of a body: first what came with the head, then from the socket straight to where it stays.
+    /// Receives more of a body: first the bytes that came with the head, then directly from the socket into the buffer of the body.
     func receiveBody(_ connection: Connection) {
         guard let exchange = connection.exchange else { return }
         if exchange.decoder != nil {

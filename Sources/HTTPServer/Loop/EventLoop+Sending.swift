@@ -3,7 +3,7 @@ import Glibc
 import HTTPWire
 
 extension EventLoop {
-    /// Up to this size a body is copied behind its head; beyond, it is sent from where it is.
+    /// Up to this size a body is copied after its head; larger bodies are sent from their own memory.
     static let copied = 16 << 10
     /// Answers of pipelined requests are put together up to about this size.
     static let batch = 64 << 10

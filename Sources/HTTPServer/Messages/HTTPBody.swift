@@ -3,9 +3,9 @@ import Glibc
 
 /// A request's content: one contiguous buffer, into which the socket was read directly.
 ///
-/// What it takes of memory counts against the server's budget for all bodies until the last reference to it is gone: release
-/// of it as soon as it is decoded. That is the bytes received, in whole pages, and not the length that was announced, for
-/// pages that were never written to take no memory; but all of a small buffer, and of one that an earlier body has written to.
+/// Its memory counts against the server's budget for all bodies until the last reference to it is released: release
+/// it as soon as it is decoded. What counts are the received bytes, in whole pages, not the announced length, because
+/// pages that were never written take no memory. Small and reused buffers count as a whole.
 public final class HTTPBody: @unchecked Sendable {
     // Safe to share, though it has mutable parts: only the event loop that receives the body calls the mutating
     // methods below (they are not public), and it stops doing so before it hands the object to another thread; the

@@ -5,7 +5,7 @@ public import SystemSupport
 public struct HTTPRequest: Sendable {
     /// Request line and header fields.
     public let head: RequestHead
-    /// The complete body; empty if there is none. Its memory is kept as long as it is referenced.
+    /// The complete body; empty if there is none. Its memory is held as long as it is referenced.
     public let body: HTTPBody
     /// The client's `X-Request-ID` if it is valid, otherwise a generated one.
     public let requestID: String

@@ -1,11 +1,11 @@
 import CSystem
 import SystemSupport
 
-/// Mapped memory, of which some that bodies no longer need is kept for those that come next.
+/// Mapped memory for bodies. Some of it is kept for later bodies.
 ///
 /// Fresh pages cost a fault each: for a body of half a megabyte that is a tenth of all that a request costs. What is kept is
-/// little, whatever the clients do; the rest goes back to the kernel at once. Of what earlier bodies left in it nothing can be
-/// read: a body shows only the bytes that were written to it.
+/// little, whatever the clients do; the rest is returned to the kernel at once. Data of earlier bodies cannot be
+/// read: a body gives access only to the bytes that were written to it.
 enum MappedBuffers {
     /// Bytes that are kept in all, so that a server at rest holds no more than this.
     private static let most = 4 << 20

@@ -1,8 +1,8 @@
 import CSystem
 import HTTPWire
 
-/// Renders answers into one buffer, which all connections of a loop share: what the socket does not take at once is
-/// copied out of it, which is rare.
+/// Renders answers into one buffer, which all connections of a loop share. Bytes that the socket does not accept at once are
+/// copied, which is rare.
 struct ResponseRenderer {
     /// What is rendered and not yet sent.
     private(set) var bytes: [UInt8] = []

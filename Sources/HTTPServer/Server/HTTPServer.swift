@@ -11,9 +11,9 @@ import SystemSupport
 /// let report = await server.shutdown(within: .seconds(30))
 /// ```
 ///
-/// - It receives requests whole, within limits, and answers them in the order in which they came.
+/// - It receives complete requests, within limits, and answers them in the order of arrival.
 /// - It cancels a handler whose client has disconnected.
-/// - It does not route, compress, or encrypt; it streams no bodies.
+/// - It does not route, compress or encrypt, and does not stream bodies.
 ///
 /// All methods may be called from any thread.
 public final class HTTPServer: Sendable {
@@ -37,7 +37,7 @@ public final class HTTPServer: Sendable {
     private let lameDuck = LameDuckFlag()
     private let state = Guarded(State())
 
-    /// A server that does not listen yet. `observer` receives every request when it is over.
+    /// A server that does not listen yet. `observer` receives every finished request.
     public init(
         configuration: HTTPServerConfiguration, responder: any HTTPResponder, observer: (any HTTPServerObserver)? = nil
     ) {
@@ -49,7 +49,7 @@ public final class HTTPServer: Sendable {
         connectionLimit = ConnectionLimit(configuration.maxConnections, loops: configuration.eventLoops)
     }
 
-    /// Applies other limits, when the memory that the process may use has changed; the rest of the configuration stays.
+    /// Changes the limits after a change of the memory that the process may use. The rest of the configuration does not change.
     /// Accepted requests are answered.
     public func use(maxBodyBytes: Int, maxTotalBodyBytes: Int, maxTotalAnswerBytes: Int, maxConnections: Int) {
         budget.use(total: maxTotalBodyBytes, largest: maxBodyBytes)
@@ -57,10 +57,10 @@ public final class HTTPServer: Sendable {
         connectionLimit.use(maxConnections)
     }
 
-    /// Binds every address and starts to serve. Blocks for as long as binding takes (a host name may ask a resolver).
+    /// Binds every address and starts to serve. Blocks until all are bound (a host name may need a resolver).
     ///
     /// - Returns: the addresses bound, port 0 resolved, e.g. `127.0.0.1:8080` or `unix:/run/ocelli.sock`.
-    /// - Throws: the first address that cannot be listened on; nothing is left bound then.
+    /// - Throws: an error for the first address that cannot be used; no address is bound then.
     public func start() throws(HTTPServerError) -> [String] {
         let first = state.withLock { state in
             defer { state.started = true }
@@ -102,7 +102,7 @@ public final class HTTPServer: Sendable {
     /// Releases the memory that is kept for the next bodies of all servers of this process: for idle times.
     package static func releaseMemory() { MappedBuffers.releaseAll() }
 
-    /// What was counted so far.
+    /// The counters so far.
     public var statistics: HTTPServerStatistics {
         var statistics = HTTPServerStatistics()
         for loop in state.withLock({ $0.loops }) { loop.counters.add(to: &statistics) }
@@ -114,14 +114,14 @@ public final class HTTPServer: Sendable {
         return statistics
     }
 
-    /// Keeps serving, new connections too, but closes each connection after its next answer, so that clients and load balancers
+    /// Continues to serve, including new connections, but closes each connection after its next answer, so that clients and load balancers
     /// move elsewhere before `shutdown(within:)` is called.
     public func beginLameDuck() {
         lameDuck.set()
     }
 
-    /// Stops accepting, closes idle connections, and closes the others after their answers. Handlers that still run when the
-    /// time is up are cancelled, and their connections closed. Returns when all sockets are closed.
+    /// Stops accepting, closes idle connections, and closes the others after their answers. When the time is up, handlers that still run
+    /// are cancelled and their connections closed. Returns when all sockets are closed.
     public func shutdown(within time: Duration) async -> ShutdownReport {
         lameDuck.set()
         let (loops, listeners) = state.withLock { state in
@@ -185,7 +185,7 @@ public final class HTTPServer: Sendable {
     }
 }
 
-/// What a shutdown left undone.
+/// The result of a shutdown.
 public struct ShutdownReport: Sendable, Hashable {
     /// Requests that had begun (their first byte had arrived) and were not answered when the time was up.
     public let lostRequests: Int

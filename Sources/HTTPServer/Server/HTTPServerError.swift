@@ -22,7 +22,7 @@ public enum HTTPServerError: Error, Sendable, Hashable {
 }
 
 extension HTTPServerError: CustomStringConvertible {
-    /// A sentence for the log.
+    /// A message for the log.
     public var description: String {
         switch self {
         case .listen(let address, ENOENT) where !address.hasPrefix("unix:"):
@@ -33,7 +33,7 @@ extension HTTPServerError: CustomStringConvertible {
         case .noListener: "no address to listen on"
         case .listenerFailed(let address, let errno): "the listener on \(address) failed: \(SystemError.text(errno))"
         case .system(let operation, let errno): "\(operation) failed: \(SystemError.text(errno))"
-        case .alreadyStarted: "the server was started before"
+        case .alreadyStarted: "the server was already started"
         case .stopped: "the server was shut down"
         }
     }

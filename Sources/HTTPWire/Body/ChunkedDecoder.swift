@@ -1,5 +1,5 @@
-/// Takes the chunked coding off one request body (RFC 9112 section 7.1), in place: the data is handed on as slices of the
-/// bytes that were fed.
+/// Decodes the chunked coding of a request body (RFC 9112 section 7.1), in place: the data is returned as slices of the
+/// input bytes.
 ///
 /// A state machine of single bytes outside the data, so it stops and continues anywhere, keeps nothing of what it was fed, and
 /// consumes all of it until the body is done. Trailer fields are checked and bounded, and dropped: a sender may not put

@@ -23,7 +23,7 @@ extension MultipartDecoder {
             guard boundary == nil else { throw WireError(.multipartBoundary, "it is given twice") }
             boundary = value
         }
-        guard let boundary else { throw WireError(.multipartBoundary, "there is none in the Content-Type") }
+        guard let boundary else { throw WireError(.multipartBoundary, "the Content-Type has none") }
         guard isValid(boundary) else { throw WireError(.multipartBoundary) }
         return boundary
     }

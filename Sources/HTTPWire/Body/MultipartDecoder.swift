@@ -1,4 +1,4 @@
-/// Decodes a `multipart/form-data` body (RFC 7578, RFC 2046 section 5.1), as it comes or all at once.
+/// Decodes a `multipart/form-data` body (RFC 7578, RFC 2046 section 5.1), incrementally or all at once.
 ///
 /// It copies nothing: a part's data is emitted as ranges of the bytes that were fed. Within one feed the data of a part is
 /// one range, so a body that lies in one buffer is decoded without moving a byte of it.

@@ -28,7 +28,7 @@ struct ParameterList {
         let value = try !rest.isEmpty && rest[0] == ASCII.quote ? quoted() : word()
         while !rest.isEmpty && ASCII.isBlank(rest[0]) { rest.start &+= 1 }
         guard rest.isEmpty || rest[0] == ASCII.semicolon else {
-            throw WireError(reason, "\(ASCII.describe(rest[0])) stands after a parameter")
+            throw WireError(reason, "unexpected \(ASCII.describe(rest[0])) after a parameter")
         }
         return (name, value)
     }

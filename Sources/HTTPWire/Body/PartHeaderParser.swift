@@ -41,7 +41,7 @@ struct PartHeaderParser: Sendable {
         guard name == nil else { throw WireError(.multipartDisposition, "there is more than one") }
         var (type, parameters) = ParameterList.split(value, reason: .multipartDisposition)
         guard type.equals(lowercase: "form-data") else {
-            throw WireError(.multipartDisposition, "its type is another")
+            throw WireError(.multipartDisposition, "its type is not form-data")
         }
         while let (parameter, value) = try parameters.next() {
             if parameter.equals(lowercase: "name") {

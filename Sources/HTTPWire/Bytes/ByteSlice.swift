@@ -1,4 +1,4 @@
-/// A run of bytes inside a buffer that the caller keeps alive: what the parser hands to the checks of one value, with
+/// A range of bytes in a buffer that the caller keeps alive. The parser passes it to the checks of a value, with
 /// no copy. Never stored.
 struct ByteSlice {
     let bytes: UnsafeRawBufferPointer

@@ -1,6 +1,6 @@
-/// What is wrong with the bytes of a client, as the answer, the log and the metrics say it.
+/// An error in the bytes of a client, as reported in the answer, the log and the metrics.
 ///
-/// After any error the framing of what follows is in doubt: answer, close, and take no later byte for a request.
+/// After any error, the framing of later bytes is unknown: answer, close, and do not parse more requests.
 public struct WireError: Error, Sendable, Hashable {
     // One word: a parser keeps the error at which it stopped, and typed throws return it in a register.
     private let content: Content

@@ -1,5 +1,5 @@
-/// The bounds of everything that is read before its length is known. All counts are of bytes unless they say otherwise;
-/// a negative one is 0, and none is taken for more than 2^28.
+/// The limits of everything that is read before its length is known. Counts are in bytes unless noted otherwise;
+/// negative values count as 0, and values above 2^28 as 2^28.
 public struct WireLimits: Sendable, Hashable {
     /// The request line without its CR LF; over it the answer is 414. Default 8,192.
     public var requestLineBytes = 8_192

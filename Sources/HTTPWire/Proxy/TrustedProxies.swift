@@ -1,7 +1,7 @@
-/// The proxies whose word counts for who a client is, and what they say of it: `Forwarded` (RFC 7239) and `X-Forwarded-For`.
+/// The proxies that are trusted to name the client, and the fields in which they do so: `Forwarded` (RFC 7239) and `X-Forwarded-For`.
 ///
-/// Each proxy appends the address that it was asked from. Anybody may have written what stands before, so the fields are read
-/// from their end, as long as those who wrote them are trusted: the client is the last address that is not a trusted proxy.
+/// Each proxy appends the address of its client. Entries before that may be forged, so the fields are read
+/// from the end, as long as the proxies are trusted: the client is the last address that is not a trusted proxy.
 public struct TrustedProxies: Sendable, Hashable {
     private let networks: [IPNetwork]
     private let isUnixTrusted: Bool

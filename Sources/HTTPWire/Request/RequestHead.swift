@@ -1,7 +1,7 @@
 /// The head of one request: request line and field lines, checked.
 ///
-/// One allocation holds a copy of the text and a table of where the fields lie; looking a field up makes the `String` that
-/// is returned and nothing else.
+/// One allocation holds a copy of the text and a table of the positions of the fields; looking up a field allocates the `String` that
+/// is returned, and nothing else.
 public struct RequestHead: Sendable {
     /// The method, a token of at most `WireLimits.methodBytes`; never CONNECT.
     public let method: HTTPMethod

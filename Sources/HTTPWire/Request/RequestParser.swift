@@ -1,8 +1,8 @@
 /// Parses the heads of the requests of one connection, one after the other (RFC 9112 sections 2 to 6).
 ///
-/// It works on the receive buffer in place: the reader of the socket hands over all bytes that are not consumed yet, from
-/// the same start each time, and the parser continues where it stopped. No byte is looked at twice for having come early.
-/// What it answers does not depend on how the bytes were cut into reads.
+/// It works on the receive buffer in place: the reader of the socket passes all bytes that are not consumed yet, from
+/// the same start each time, and the parser continues where it stopped. It does not scan bytes twice.
+/// The result does not depend on how the bytes were divided into reads.
 ///
 /// The order of the checks is the order of the bytes: the first fault is the one that is reported. After a fault the
 /// parser stays at it, so that nothing that follows can be taken for a request.

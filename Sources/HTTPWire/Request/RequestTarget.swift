@@ -1,6 +1,6 @@
-/// What a request asks for (RFC 9112 section 3.2), checked when the request line was parsed.
+/// The target of a request (RFC 9112 section 3.2), checked when the request line was parsed.
 ///
-/// The path is decoded exactly once, after it was split into segments, and what decoding could turn into syntax is
+/// The path is decoded exactly once, after it was split into segments. Encoded characters that decoding would turn into syntax are
 /// refused: `%2F`, `%5C`, `%00` and other control characters, `.` and `..` segments however they are spelt, and bytes that
 /// are not UTF-8. So no two servers in a row can disagree on the resource.
 public struct RequestTarget: Sendable {

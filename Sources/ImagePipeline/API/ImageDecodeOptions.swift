@@ -1,10 +1,10 @@
 /// Options of one request.
 public struct ImageDecodeOptions: Sendable, Hashable {
-    /// Instead of the specification's.
+    /// Overrides the specification's.
     public var cropAndScale: CropAndScale?
-    /// Take the pixels as stored.
+    /// Use the pixels as stored, without applying the orientation.
     public var ignoreOrientation: Bool
-    /// Decode JPEG at its full size rather than at the smallest eighth that covers the target: slower, and equal to Pillow's
+    /// Decode JPEG at its full size instead of the smallest multiple of an eighth that covers the target: slower, but equal to Pillow's
     /// resampling of the full picture.
     public var fullDecode: Bool
 

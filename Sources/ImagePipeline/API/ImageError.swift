@@ -40,11 +40,11 @@ extension ImageError {
         case .corrupt(let detail):
             return "the picture cannot be decoded: \(detail)"
         case .tooLarge(let pixels, let limit, let width, let height):
-            return "the picture has \(width) x \(height) = \(pixels) pixels; at most \(limit) are decoded"
+            return "the picture has \(width) x \(height) = \(pixels) pixels; the limit is \(limit)"
         case .sideTooLong(let limit, let width, let height):
-            return "the picture has \(width) x \(height) pixels; sides of at most \(limit) are decoded"
+            return "the picture has \(width) x \(height) pixels; the limit of each side is \(limit)"
         case .tooMuchMemory(let bytes, let limit, let reason):
-            return "decoding the picture would take \(bytes) bytes of memory (\(reason)); at most \(limit) are used"
+            return "decoding the picture would take \(bytes) bytes of memory (\(reason)); the limit is \(limit)"
         case .tooManyScans(let limit):
             return "the JPEG has more than \(limit) scans"
         case .invalidSpec(let detail):

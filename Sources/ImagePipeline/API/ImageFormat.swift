@@ -7,7 +7,7 @@ public enum ImageFormat: String, Sendable, Hashable, CaseIterable, Codable {
     /// RFC 9649, lossy and lossless, with or without alpha. Of an animation, the first frame.
     case webp
 
-    /// What people call it.
+    /// The usual name.
     public var title: String {
         switch self {
         case .jpeg: "JPEG"
@@ -19,7 +19,7 @@ public enum ImageFormat: String, Sendable, Hashable, CaseIterable, Codable {
     /// Its media type, as registered with IANA.
     public var mediaType: String { "image/" + rawValue }
 
-    /// All of them in a sentence: "JPEG, PNG or WebP".
+    /// All formats as text: "JPEG, PNG or WebP".
     public static let list: String = {
         let titles = allCases.map(\.title)
         return titles.dropLast().joined(separator: ", ") + " or " + (titles.last ?? "")

@@ -12,7 +12,7 @@ public struct ImageSize: Sendable, Hashable, Codable {
     }
 }
 
-/// Where an odd pixel goes when something is put in the middle, and how a fitted side is rounded.
+/// Where an odd pixel goes when something is centred, and how a fitted side is rounded.
 public enum Centering: String, Sendable, Hashable, CaseIterable, Codable {
     /// Half a pixel is rounded to the even number, as torchvision and Pillow's `ImageOps` do.
     case halfEven = "half_even"

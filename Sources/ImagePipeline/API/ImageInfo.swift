@@ -1,12 +1,12 @@
 /// What a picture's header says.
 public struct ImageInfo: Sendable, Hashable, Codable {
-    /// What the bytes are.
+    /// The format.
     public let format: ImageFormat
     /// Columns as stored: before orientation.
     public let width: Int
     /// Rows as stored: before orientation.
     public let height: Int
-    /// The EXIF orientation, 1 to 8; 1 where none is given, or one that is not valid.
+    /// The EXIF orientation, 1 to 8; 1 if it is missing or invalid.
     public let orientation: Int
 
     /// Creates the description of a picture.

@@ -2,11 +2,11 @@
 public struct ImageLimits: Sendable, Hashable {
     /// Stored width times height.
     public var maxPixels: Int
-    /// Memory beyond the compressed bytes. Rows stream through, so that only pictures that must be held whole come near it:
-    /// progressive JPEG (2 bytes a coefficient), interlaced PNG and WebP (4 bytes a pixel that is kept).
+    /// Memory in addition to the compressed bytes. Rows are streamed, so only pictures that must be decoded as a whole come near it:
+    /// progressive JPEG (2 bytes per coefficient), interlaced PNG and WebP (4 bytes per pixel that is kept).
     public var maxBytes: Int
-    /// Scans of a JPEG. Encoders of progressive ones write about ten; each costs a walk over the whole picture. Of a large picture
-    /// fewer are taken: see ``scans(ofPixels:)``.
+    /// The maximum number of scans of a JPEG. Progressive encoders write about ten; each is a pass over the whole picture. For large pictures
+    /// the limit is lower: see ``scans(ofPixels:)``.
     public var maxScans: Int
     /// Decode the available part of truncated or damaged data instead of refusing it.
     public var tolerateTruncation: Bool
@@ -21,8 +21,8 @@ public struct ImageLimits: Sendable, Hashable {
         self.tolerateTruncation = tolerateTruncation
     }
 
-    /// The scans that a picture of so many pixels may have: `maxScans`, but no more work than 20 scans of the largest
-    /// picture would be; at least 20, which every encoder stays under.
+    /// The maximum number of scans of a picture of this size: `maxScans`, but no more work than 20 scans of the largest
+    /// picture; at least 20, which is more than encoders write.
     public func scans(ofPixels pixels: Int) -> Int {
         let (work, overflow) = maxPixels.multipliedReportingOverflow(by: 20)
         return min(maxScans, max(20, overflow ? maxScans : work / max(1, pixels)))

@@ -1,4 +1,4 @@
-/// The tensor that a model takes for a picture, and how a picture is turned into it.
+/// The tensor that a model takes for a picture, and how a picture is converted to it.
 ///
 /// The tensor has `height * width * channels` elements in `layout`; each is `pixel * scale + bias` for a pixel value of 0 to
 /// 255 after resampling (which rounds to whole levels, as in training pipelines that resize 8-bit pictures). For integer
@@ -14,42 +14,42 @@ public struct ImageTensorSpec: Sendable, Hashable, Codable {
     public var layout: TensorLayout
     /// The type of elements.
     public var element: PixelElement
-    /// By channel: red, green, blue whatever the order in the tensor; one value for gray.
+    /// By channel: red, green, blue, in any order of the tensor; one value for gray.
     public var scale: [Float]
-    /// By channel, as `scale`.
+    /// By channel, like `scale`.
     public var bias: [Float]
-    /// Mean and standard deviation instead of `scale` and `bias`, in the arithmetic of training code.
+    /// Mean and standard deviation instead of `scale` and `bias`, computed as in training code.
     public var normalization: PixelNormalization?
-    /// How the picture's shape becomes the tensor's.
+    /// How a picture of another shape is fitted to the tensor.
     public var cropAndScale: CropAndScale
     /// The resampling filter.
     public var resampler: Resampler
-    /// With `centerCrop`: scale the picture so that its shorter side has this many pixels, then cut the tensor's size from
-    /// its middle, as torchvision's `Resize(256)`, `CenterCrop(224)` do. Nil: as much of the picture as the shape allows.
+    /// With `centerCrop`: scale the picture so that its shorter side has this many pixels, then crop the tensor's size from
+    /// the center, like torchvision's `Resize(256)`, `CenterCrop(224)`. Nil: as much of the picture as the shape allows.
     public var resizeShorterSide: Int?
-    /// With `centerCrop`: scale both sides to this size, whatever the picture's shape, then cut the tensor's size from the middle.
+    /// With `centerCrop`: scale both sides to this size, regardless of the picture's shape, then crop the tensor's size from the center.
     public var resizeExactly: ImageSize?
-    /// With `centerCrop`: scale both sides by one factor, by a size, then cut the tensor's from the middle.
+    /// With `centerCrop`: scale both sides by the same factor to a size, then crop the tensor's size from the center.
     public var resizeKeepingShape: ProportionalResize?
-    /// With `centerCrop`: cut the tensor's size from the middle of the picture as it is.
+    /// With `centerCrop`: crop the tensor's size from the center without scaling.
     public var keepsSize: Bool
-    /// Where an odd pixel goes when something is centred: a crop, or what `scaleFit` leaves free.
+    /// Where an odd pixel goes when a crop or the picture of `scaleFit` is centred.
     public var centering: Centering
     /// Where `scaleFit` puts the picture.
     public var alignment: FitAlignment
     /// The colour behind transparent pixels.
     public var background: RGBColor
-    /// The colour of the area that `scaleFit` leaves free, and `centerCrop` if the scaled picture is smaller than the tensor.
+    /// The colour of the margin with `scaleFit`, and with `centerCrop` if the scaled picture is smaller than the tensor.
     public var fill: RGBColor
 
-    /// How many times the pixels that are needed, along each axis, a JPEG has at least after libjpeg made it smaller while
-    /// decoding it. With 3, the default, results hardly differ from those of full decoding: no confidence of the
+    /// The minimum size of a JPEG that libjpeg decodes at reduced size, as a multiple of the needed pixels along each axis.
+    /// With 3, the default, results hardly differ from those of full decoding: no confidence in the
     /// test data moves by more than 0.01. With 1.2 a large picture costs half as much and its pixels change by about a
-    /// level, which touchy models can tell (a SqueezeNet's confidence by 0.11). Infinity always decodes in full.
-    /// From 2 on, a picture whose first rows show that its colours would change (fine patterns of saturated ones) is too.
+    /// level, to which sensitive models react (a SqueezeNet's confidence by 0.11). With infinity, JPEGs are always decoded in full.
+    /// From 2 on, a picture is also decoded in full if its first rows show that its colours would change (fine saturated patterns).
     public var decodeMargin: Double
 
-    /// Creates a specification. Empty `scale` and `bias` stand for ones and zeros. It is judged by `ImagePipeline.init`.
+    /// Creates a specification. Empty `scale` and `bias` mean ones and zeros. `ImagePipeline.init` validates it.
     public init(
         width: Int, height: Int, channelOrder: ChannelOrder = .rgb, layout: TensorLayout = .nhwc,
         element: PixelElement = .uint8, scale: [Float] = [], bias: [Float] = [],
@@ -77,7 +77,7 @@ public struct ImageTensorSpec: Sendable, Hashable, Codable {
         self.decodeMargin = decodeMargin
     }
 
-    /// Values in a pixel: 3 or 1.
+    /// Values per pixel: 3 or 1.
     public var channels: Int { channelOrder.channels }
 
     /// Elements of the tensor; meaningful for a specification that a pipeline has accepted.
@@ -125,14 +125,14 @@ public struct ImageTensorSpec: Sendable, Hashable, Codable {
     }
 }
 
-/// A resize that keeps the picture's shape, as timm's `ResizeKeepRatio`: both sides are rounded, halves to even.
+/// A resize that keeps the aspect ratio, like timm's `ResizeKeepRatio`: both sides are rounded half to even.
 public struct ProportionalResize: Sendable, Hashable, Codable {
-    /// The size that decides.
+    /// The target size.
     public var size: ImageSize
-    /// Whether the picture covers the size; otherwise it lies within it.
+    /// Whether the picture covers the size; otherwise it fits into it.
     public var covers: Bool
 
-    /// A resize by a size.
+    /// A resize to a size.
     public init(_ size: ImageSize, covers: Bool) {
         self.size = size
         self.covers = covers

@@ -1,17 +1,17 @@
-/// Normalization as training code writes it: `(pixel * rescale + offset - mean) / std`.
+/// Normalization as in training code: `(pixel * rescale + offset - mean) / std`.
 ///
-/// Computed as NumPy does it for 8-bit pixels: the product in double precision, everything after it in single precision. So the
+/// Computed like NumPy for 8-bit pixels: the product in double precision, the rest in single precision. Therefore the
 /// values are equal bit for bit to those of Hugging Face's image processors.
 public struct PixelNormalization: Sendable, Hashable, Codable {
-    /// What each level is multiplied by; usually 1/255.
+    /// The factor of each level; usually 1/255.
     public var rescale: Double
     /// Added after that; usually 0.
     public var offset: Double
-    /// By channel: red, green, blue whatever the order in the tensor; one value for gray.
+    /// By channel: red, green, blue, in any order of the tensor; one value for gray.
     public var mean: [Double]
-    /// By channel, as `mean`; not 0.
+    /// By channel, like `mean`; not 0.
     public var std: [Double]
-    /// Divide by `std` once more, as EfficientNet's processor does (`include_top`).
+    /// Divide by `std` a second time, like EfficientNet's processor (`include_top`).
     public var dividesTwice: Bool
 
     /// Creates a normalization.

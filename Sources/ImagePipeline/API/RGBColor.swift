@@ -1,4 +1,4 @@
-/// A colour of 8 bits a channel, without a colour space: the numbers the model sees.
+/// A colour of 8 bits per channel, without a colour space: the numbers that the model sees.
 public struct RGBColor: Sendable, Hashable, Codable {
     /// 0 to 255.
     public var red: UInt8

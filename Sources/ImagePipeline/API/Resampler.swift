@@ -1,4 +1,4 @@
-/// How pixels are computed from others.
+/// A filter for scaling pictures.
 ///
 /// The first six are Pillow's filters of the same names and give Pillow's pixels bit for bit. All but `nearest` are antialiased: when
 /// a picture gets smaller, the filter covers every source pixel that falls into an output pixel. The last two are OpenCV's and

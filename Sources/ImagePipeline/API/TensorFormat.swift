@@ -7,7 +7,7 @@ public enum ChannelOrder: String, Sendable, Hashable, CaseIterable, Codable {
     /// One value: luma (ITU-R BT.601).
     case gray = "GRAY"
 
-    /// Values in a pixel: 3 or 1.
+    /// Values per pixel: 3 or 1.
     public var channels: Int { self == .gray ? 1 : 3 }
 }
 

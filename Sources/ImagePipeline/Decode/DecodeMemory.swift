@@ -1,11 +1,11 @@
 /// How much memory a picture's decoding takes, by its header.
 extension ImagePipeline {
-    /// The bytes that `prepare` holds at its most, besides the picture and the tensor: never less than it does, and more by what the
-    /// part that is needed leaves out. For those who bound the memory of all pictures that are decoded at a time.
+    /// An upper bound of the memory of `prepare`, in addition to the picture and the tensor. It may be too high, by the part of the picture
+    /// that is not needed. Use it to limit the memory of all pictures that are decoded at the same time.
     ///
-    /// Rows stream through, so that most pictures take a few hundred KiB. Held whole are the coefficients of JPEGs in several scans
+    /// Rows are streamed, so most pictures take a few hundred KiB. Held as a whole are the coefficients of JPEGs with several scans
     /// (2 bytes each), interlaced PNGs (up to 4 bytes a pixel) and WebPs (4 bytes a pixel, 8 where they are lossless or have
-    /// transparency). 0 for what `prepare` refuses on sight of the header.
+    /// transparency). 0 for pictures that `prepare` refuses because of their header.
     public func memoryToDecode(_ bytes: UnsafeRawBufferPointer) -> Int {
         let reader = ByteReader(bytes)
         switch FormatSniffer.format(reader) {

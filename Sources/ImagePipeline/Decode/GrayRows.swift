@@ -22,7 +22,7 @@ final class GrayRows: RowSource {
 
     func next() throws(ImageError) -> RowBatch? {
         guard let rows = try source.next() else { return nil }
-        guard rows.count <= Self.batch else { throw .corrupt("more rows at once than there is room for") }
+        guard rows.count <= Self.batch else { throw .corrupt("it has more rows than fit into the buffer") }
         for row in 0..<rows.count {
             RowConversion.gray(rows.base + row * rows.stride, to: room + row * stride, count: width)
         }

@@ -42,13 +42,13 @@ final class JPEGRows: RowSource {
         let size = try decoder.start(
             scale: scale, output: output, maxScans: limits.maxScans, isCancelled: isCancelled)
         guard region.x.upperBound <= size.width, region.y.upperBound <= size.height, !region.x.isEmpty else {
-            throw .corrupt("a JPEG whose size differs from its header")
+            throw .corrupt("the JPEG's size differs from its header")
         }
         let wanted = max(0, region.x.lowerBound - Self.margin)..<min(size.width, region.x.upperBound + Self.margin)
         decodedX = wanted.count < size.width && !decodesAllPixels ? try decoder.crop(wanted) : 0..<size.width
         let skips = !decodesAllPixels
         guard decodedX.lowerBound <= region.x.lowerBound, decodedX.upperBound >= region.x.upperBound else {
-            throw .corrupt("a JPEG whose size differs from its header")
+            throw .corrupt("the JPEG's size differs from its header")
         }
         stride = (decodedX.count * bytesPerPixel + 63) & ~63
         buffer = try rows.reserve(stride * Self.batch + Self.misalignment) + Self.misalignment

@@ -23,7 +23,7 @@ final class PNGRows: RowSource {
         let width = Int(header.width)
         let height = Int(header.height)
         guard region.x.upperBound <= width, region.y.upperBound <= height, !region.x.isEmpty else {
-            throw .corrupt("a PNG whose size differs from its header")
+            throw .corrupt("the PNG's size differs from its header")
         }
         self.decoder = decoder
         self.region = region

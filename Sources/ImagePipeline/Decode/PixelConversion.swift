@@ -1,4 +1,4 @@
-/// From what a decoder with alpha delivers to what is resampled.
+/// Converts the rows of a decoder with alpha to rows for resampling.
 struct PixelConversion {
     /// What comes out: 1 or 4 bytes a pixel.
     let channels: Int

@@ -1,6 +1,6 @@
-/// Row by row conversions of decoded pixels to what is resampled: 1 byte (gray) or 4 bytes (red, green, blue, unused) a pixel.
+/// Conversions of decoded rows to rows for resampling: 1 byte (gray) or 4 bytes (red, green, blue, unused) per pixel.
 ///
-/// All work on rows whose size the caller has made sure of.
+/// The caller must ensure the size of the rows.
 enum RowConversion {
     /// Luma as Pillow's `convert("L")`: ITU-R BT.601 in 16-bit fixed point.
     @inline(__always)

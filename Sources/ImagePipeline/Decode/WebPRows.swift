@@ -34,7 +34,7 @@ final class WebPRows: RowSource {
         guard width == frame?.width ?? canvas.width, height == frame?.height ?? canvas.height,
             place.right <= canvas.width, place.bottom <= canvas.height, region.x.upperBound <= canvas.width,
             region.y.upperBound <= canvas.height, !region.x.isEmpty, !region.y.isEmpty
-        else { throw .corrupt("a WebP whose headers contradict each other") }
+        else { throw .corrupt("the WebP headers contradict each other") }
 
         let fillsCanvas = place.width == canvas.width && place.height == canvas.height
         // What is held: of a frame that leaves some of the canvas free, the canvas; otherwise what the region touches, from an
@@ -115,7 +115,7 @@ final class WebPRows: RowSource {
         case CWEBP_OK: return
         case CWEBP_MORE: throw .truncated("the WebP ends at byte \(count), within its pixels")
         case CWEBP_NO_MEMORY: throw .outOfMemory
-        case CWEBP_UNSUPPORTED: throw .corrupt("WebP: a feature that is not decoded")
+        case CWEBP_UNSUPPORTED: throw .corrupt("WebP: unsupported feature")
         default: throw .corrupt("WebP: the data is damaged")
         }
     }

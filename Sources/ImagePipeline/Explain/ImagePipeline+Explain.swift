@@ -1,5 +1,5 @@
 extension ImagePipeline {
-    /// What `prepare` does to a picture, by its header and a JPEG's first rows; no more is decoded.
+    /// What `prepare` does to a picture. Decodes only its header, and the first rows of a JPEG.
     ///
     /// - Throws: what `prepare` throws for a header.
     public func explain(

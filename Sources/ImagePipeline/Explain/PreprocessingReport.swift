@@ -1,8 +1,8 @@
-/// What is done to a picture before a model sees it, in order: to be laid beside a training pipeline.
+/// The preprocessing of a picture, in order, for comparison with a training pipeline.
 public struct PreprocessingReport: Sendable, Hashable, Codable {
-    /// What the header says.
+    /// The data of the picture's header.
     public let image: ImageInfo
-    /// In the order in which they apply. (Several of them happen at once.)
+    /// The steps, in the order in which they apply. (Some are done in one pass.)
     public let steps: [PreprocessingStep]
 }
 
@@ -23,7 +23,7 @@ public enum PreprocessingValue: Sendable, Hashable, Codable {
     /// One number for each channel or axis.
     case numbers([Double])
 
-    /// Decodes whichever of the three it is.
+    /// Decodes a number, a string or an array of numbers.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         if let number = try? container.decode(Double.self) {

@@ -1,5 +1,5 @@
-/// What becomes of one axis of the oriented picture: a part of it is scaled to `scaledLength` pixels, of which some are
-/// computed and stand somewhere on the tensor's axis.
+/// The mapping of one axis of the oriented picture: a part of it is scaled to `scaledLength` pixels, some of which are
+/// computed and placed on the tensor's axis.
 struct AxisFraming: Hashable {
     /// Pixels of the whole picture along this axis.
     var wholeLength: Int

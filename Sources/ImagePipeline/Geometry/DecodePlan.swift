@@ -1,4 +1,4 @@
-/// Everything that is decided before a pixel is decoded: what of the picture is needed, at which size, and what becomes of it.
+/// The plan that is made before a pixel is decoded: which part of the picture is needed, at which size, and how it is placed.
 struct DecodePlan {
     let orientation: Orientation
     let framing: Framing

@@ -1,4 +1,4 @@
-/// Where the points of a displayed picture stand in the tensor, and the other way round: what turns a model's boxes into the
+/// Maps points of the displayed picture to points of the tensor, and back: it converts a model's boxes to the
 /// picture's.
 ///
 /// Points lie between pixels: 0 is the first pixel's outer edge, the width is the last one's. The picture is the one that is displayed,
@@ -8,7 +8,7 @@ public struct PictureMapping: Sendable, Hashable {
     public struct Axis: Sendable, Hashable {
         /// Tensor pixels per picture pixel; greater than 0.
         public let scale: Double
-        /// Where the picture's edge stands in the tensor, in tensor pixels; negative where it is cut off.
+        /// The position of the picture's edge in the tensor, in tensor pixels; negative if it is cropped.
         public let offset: Double
         /// Pixels of the displayed picture.
         public let length: Int

@@ -4,7 +4,7 @@
     import Musl
 #endif
 
-/// Reads numbers from bytes that anybody may have written: every access is checked, none traps.
+/// Reads numbers from untrusted bytes: every access is checked, none traps.
 struct ByteReader {
     let bytes: UnsafeRawBufferPointer
 

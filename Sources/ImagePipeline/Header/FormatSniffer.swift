@@ -36,14 +36,14 @@ enum FormatSniffer {
 
     private static func picture(_ reader: ByteReader) -> String? {
         let starts: [(StaticString, String)] = [
-            ("GIF87a", "GIF"), ("GIF89a", "GIF"), ("II*\0", "TIFF or a camera's raw file"),
-            ("MM\0*", "TIFF or a camera's raw file"), ("II+\0", "BigTIFF"), ("MM\0+", "BigTIFF"),
+            ("GIF87a", "GIF"), ("GIF89a", "GIF"), ("II*\0", "TIFF or a camera raw file"),
+            ("MM\0*", "TIFF or a camera raw file"), ("II+\0", "BigTIFF"), ("MM\0+", "BigTIFF"),
             ("\0\0\0\u{0C}jP  ", "JPEG 2000"), ("\0\0\0\u{0C}JXL ", "JPEG XL"), ("8BPS", "a Photoshop document"),
             ("qoif", "QOI"), ("\0\0\u{01}\0", "an icon"), ("\0\0\u{02}\0", "a cursor"), ("P5", "PNM"), ("P6", "PNM"),
-            ("BM", "BMP"), ("DDS ", "DDS"), ("icns", "an icon of macOS"), ("gimp xcf", "a GIMP document"),
+            ("BM", "BMP"), ("DDS ", "DDS"), ("icns", "a macOS icon"), ("gimp xcf", "a GIMP document"),
             ("v/1\u{01}", "OpenEXR"), ("#?RADIANCE", "Radiance HDR"), ("SIMPLE  =", "FITS"),
-            ("FUJIFILM", "a camera's raw file"),
-            ("IIU\0", "a camera's raw file"), ("IIRO", "a camera's raw file"), ("AT&TFORM", "DjVu"),
+            ("FUJIFILM", "a camera raw file"),
+            ("IIU\0", "a camera raw file"), ("IIRO", "a camera raw file"), ("AT&TFORM", "DjVu"),
         ]
         for (start, name) in starts where reader.has(start, at: 0) {
             return name
@@ -54,7 +54,7 @@ enum FormatSniffer {
         if first >> 8 == 0x4949BC { return "JPEG XR" }
         if first == 0x8A4D_4E47 || first == 0x8B4A_4E47 { return "MNG or JNG" }
         if first == 0x8950_4E47 {
-            return "a PNG whose line ends were changed on its way: it must be sent as binary data"
+            return "a PNG with converted line endings: send it as binary data"
         }
         if reader.has("DICM", at: 128) { return "DICOM" }
         return nil
@@ -93,7 +93,7 @@ enum FormatSniffer {
         if reader.byte(0) == 0xEF, reader.byte(1) == 0xBB, reader.byte(2) == 0xBF { offset = 3 }
         // What stands in text for bytes that are no text (U+FFFD): the first byte of a JPEG or PNG.
         if reader.byte(0) == 0xEF, reader.byte(1) == 0xBF, reader.byte(2) == 0xBD {
-            return "binary data that was read as text on its way: send the bytes as they are"
+            return "binary data that was converted to text: send the bytes unchanged"
         }
         while offset < 256, let byte = reader.byte(offset), byte == 0x20 || (0x09...0x0D).contains(byte) { offset += 1 }
         var start = ""
@@ -110,12 +110,12 @@ enum FormatSniffer {
         if start.hasPrefix("<svg") { return "SVG" }
         if start.hasPrefix("<?xml") || start.hasPrefix("<!doctype svg") { return "XML or SVG" }
         if start.hasPrefix("<!--") { return "HTML, XML or SVG" }
-        if start.hasPrefix("{\\rtf") { return "a document in rich text format" }
-        if start.hasPrefix("b'\\x") { return "Python's notation of bytes: send the bytes themselves" }
+        if start.hasPrefix("{\\rtf") { return "an RTF document" }
+        if start.hasPrefix("b'\\x") { return "a Python bytes literal: send the bytes themselves" }
         if start.hasPrefix("data:") { return "a data: URL: send the picture's bytes" }
         if start.hasPrefix("http://") || start.hasPrefix("https://") { return "a URL: send the picture's bytes" }
         if start.hasPrefix("{") || start.hasPrefix("[") { return "JSON" }
-        if isFileName(reader) { return "the name of a file: send the file itself (with curl, @ before the name)" }
+        if isFileName(reader) { return "a file name: send the file itself (with curl, put @ before the name)" }
         if start.hasPrefix("--") { return "a multipart body: declare it as multipart/form-data, with its boundary" }
         let isPrintable = start.utf8.allSatisfy { $0 >= 0x20 || (0x09...0x0D).contains($0) }
         return isPrintable && start.utf8.count >= min(24, max(1, reader.count - offset)) ? "text" : nil

@@ -23,19 +23,19 @@ enum JPEGHeader {
             case 0xD8, 0x01, 0xD0...0xD7:
                 continue  // no length follows
             case 0xD9:
-                throw .corrupt("a JPEG that ends before its first scan")
+                throw .corrupt("the JPEG ends before its first scan")
             default:
                 break
             }
             guard let length = reader.big16(offset) else { throw truncated(reader, "in its header") }
-            guard length >= 2 else { throw .corrupt("a JPEG segment of length \(length) at byte \(offset)") }
+            guard length >= 2 else { throw .corrupt("the JPEG has a segment of length \(length) at byte \(offset)") }
             switch marker {
             case 0xC0...0xC3, 0xC5...0xC7, 0xC9...0xCB, 0xCD...0xCF:
                 guard let height = reader.big16(offset + 3), let width = reader.big16(offset + 5) else {
                     throw truncated(reader, "in its header")
                 }
-                guard size == nil else { throw .corrupt("a JPEG with two frame headers") }
-                guard width > 0, height > 0 else { throw .corrupt("a JPEG of \(width) x \(height) pixels") }
+                guard size == nil else { throw .corrupt("the JPEG has two frame headers") }
+                guard width > 0, height > 0 else { throw .corrupt("the JPEG has \(width) x \(height) pixels") }
                 size = (width, height)
                 isProgressive = marker & 3 == 2
                 components = reader.byte(offset + 7).map(Int.init) ?? 0
@@ -47,7 +47,7 @@ enum JPEGHeader {
                 let name = 2 + xmpName.utf8CodeUnitCount
                 xmp = reader.slice(offset + name, length - name)
             case 0xDA:
-                guard let size else { throw .corrupt("a JPEG without a frame header") }
+                guard let size else { throw .corrupt("the JPEG has no frame header") }
                 let info = ImageInfo(
                     format: .jpeg, width: size.width, height: size.height,
                     orientation: orientation(exif) ?? xmp.flatMap(XMP.orientation) ?? 1)

@@ -7,10 +7,10 @@ enum PNGHeader {
         else {
             throw .truncated("the PNG ends at byte \(reader.count), in its header")
         }
-        guard length == 13, reader.has("IHDR", at: 12) else { throw .corrupt("a PNG that does not begin with IHDR") }
+        guard length == 13, reader.has("IHDR", at: 12) else { throw .corrupt("the PNG does not begin with IHDR") }
         let largest = 0x7FFF_FFFF
         guard (1...largest).contains(width), (1...largest).contains(height) else {
-            throw .corrupt("a PNG of \(width) x \(height) pixels")
+            throw .corrupt("the PNG has \(width) x \(height) pixels")
         }
 
         var orientation = PNGOrientation()

@@ -41,12 +41,12 @@ enum WebPHeader {
         guard let size = canvas ?? still else {
             throw reader.count < 30
                 ? .truncated("the WebP ends at byte \(reader.count), in its header")
-                : .corrupt("a WebP without a picture")
+                : .corrupt("the WebP has no picture")
         }
         guard still != nil || frame != nil else {
             throw reader.count < announced + 8
                 ? .truncated("the WebP ends at byte \(reader.count), before its pixels")
-                : .corrupt("a WebP without a picture")
+                : .corrupt("the WebP has no picture")
         }
         let orientation = exif.flatMap(EXIF.orientation) ?? xmp.flatMap(XMP.orientation) ?? 1
         let info = ImageInfo(format: .webp, width: size.width, height: size.height, orientation: orientation)
@@ -63,7 +63,7 @@ enum WebPHeader {
         _ reader: ByteReader, _ width: Int?, _ height: Int?
     ) throws(ImageError) -> (width: Int, height: Int) {
         guard let width, let height else { throw .truncated("the WebP ends at byte \(reader.count), in its header") }
-        guard width > 0, height > 0 else { throw .corrupt("a WebP of \(width) x \(height) pixels") }
+        guard width > 0, height > 0 else { throw .corrupt("the WebP has \(width) x \(height) pixels") }
         return (width, height)
     }
 

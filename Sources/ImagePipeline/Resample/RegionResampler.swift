@@ -1,4 +1,4 @@
-/// Rows of a region in, rows of the scaled picture out, as stored (orientation is applied where they are written).
+/// Converts rows of a region to rows of the scaled picture, as stored (orientation is applied when they are written).
 ///
 /// Values are rounded to whole levels between the two passes, as Pillow does: which one comes first matters, if only for a level.
 struct RegionResampler {

@@ -3,7 +3,7 @@ public enum NPYEncoder {
     /// Encodes a tensor.
     ///
     /// - Parameters:
-    ///   - tensor: elements in row-major order, in this processor's byte order; as many bytes as the shape says.
+    ///   - tensor: elements in row-major order, in this processor's byte order; their number matches the shape.
     ///   - shape: the axes, slowest first; each at least 0.
     ///   - element: the type of the elements.
     /// - Returns: a whole file.

@@ -1,4 +1,4 @@
-/// From a tensor back to pixels: for models that answer with a picture, and to look at what a model was given.
+/// Converts a tensor back to pixels: for models that return a picture, and to show the input of a model.
 ///
 /// Each pixel value is `(value + bias) * scale`, rounded, halves away from zero, and clamped to 0...255. What is not a number
 /// becomes 0.
@@ -13,9 +13,9 @@ public struct PixelReconstruction: Sendable, Hashable {
     public var layout: TensorLayout
     /// The type of elements.
     public var element: PixelElement
-    /// By channel: red, green, blue whatever the order in the tensor; one value for gray.
+    /// By channel: red, green, blue, in any order of the tensor; one value for gray.
     public var scale: [Float]
-    /// By channel, as `scale`.
+    /// By channel, like `scale`.
     public var bias: [Float]
 
     /// Creates a description. Empty `scale` and `bias` stand for ones and zeros.

@@ -1,5 +1,5 @@
-/// Writes rows of pixels, as stored, to where they belong in the tensor: orientation, layout, channel order and element type
-/// are all a matter of addresses and a table.
+/// Writes rows of pixels, as stored, to their places in the tensor: orientation, layout, channel order and element type
+/// are implemented by addresses and a table.
 struct TensorWriter {
     private let tables: ElementTables
     /// Where pixels follow each other in the tensor as they do in the row.

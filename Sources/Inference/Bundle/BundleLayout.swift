@@ -1,6 +1,6 @@
 internal import ModelFacts
 
-/// What a folder without model.json holds, by its names: a model file and what ships beside it.
+/// The contents of a folder without model.json, by file names: a model file and the files that ship with it.
 struct BundleLayout: Sendable {
     /// The model file relative to the folder; "" for a SavedModel, which is the folder itself.
     let model: String

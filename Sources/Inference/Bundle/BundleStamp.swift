@@ -1,9 +1,9 @@
 internal import Glibc
 
-/// What the files of a bundle looked like at one moment: names, identities, sizes and times of change.
+/// The state of the files of a bundle at one moment: names, identities, sizes and modification times.
 ///
-/// Taken before and after a load, two stamps that differ mean that the bundle was being copied meanwhile: what was loaded
-/// may be half of the old and half of the new. One that is current still means that there is nothing new to load.
+/// If the stamps before and after a load differ, the bundle was being copied during the load: the loaded model
+/// may be a mixture of old and new files. If the stamp of a loaded bundle is still current, there is nothing new to load.
 struct BundleStamp: Sendable, Hashable {
     /// The time of change of the inode reveals contents that were replaced while keeping the modification time.
     private struct Entry: Sendable, Hashable {

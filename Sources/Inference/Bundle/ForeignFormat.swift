@@ -11,7 +11,7 @@ package enum ForeignFormat {
     /// blocks.
     static func note(on folder: String) -> String {
         for name in ((try? FolderReader.disk.names(folder)) ?? []).sorted() {
-            if let advice = advice(for: name) { return "; \(name) is not read here (\(advice))" }
+            if let advice = advice(for: name) { return "; \(name) is not supported (\(advice))" }
         }
         return ""
     }
@@ -22,13 +22,13 @@ package enum ForeignFormat {
             [".safetensors", "pytorch_model.bin"],
             "weights without a network: export the model to ONNX, for example `optimum-cli export onnx --model FOLDER OUTPUT`"
         ),
-        ([".ckpt"], "weights of a training: export the model to ONNX or as a SavedModel"),
+        ([".ckpt"], "a training checkpoint: export the model to ONNX or as a SavedModel"),
         ([".h5", ".hdf5", ".keras"], "Keras: export the model as a SavedModel with model.export(\"NAME\")"),
         (
             [".engine", ".plan", ".trt"],
-            "TensorRT, for one kind of GPU: use the ONNX file that it was built from"
+            "TensorRT, for one type of GPU: use the ONNX file that it was built from"
         ),
-        ([".ort"], "ONNX Runtime's own form: use the .onnx file that it was made from"),
+        ([".ort"], "ONNX Runtime's own format: use the .onnx file that it was made from"),
         (
             [".pkl", ".pickle", ".joblib"],
             "a pickled Python object: convert it to Core ML (coremltools.converters.sklearn) or export it to ONNX"

@@ -48,7 +48,7 @@ struct LayerParser {
             // Raw bytes: nothing is done to them, and only their type says how many there are.
             if !object.has("dtype") {
                 problems.add(
-                    object.path(of: "dtype"), "is missing: expected the type of the elements that the bytes are")
+                    object.path(of: "dtype"), "is missing: expected the element type of the bytes")
             }
         case nil where isPartial && isInput: break
         case _ where isInput: layer.linear = linear("quantize")
@@ -105,7 +105,7 @@ struct LayerParser {
         }
         if shape.dimensions.count == 4, let batch = shape.dimensions.first, batch != 1, batch != Shape.dynamic {
             problems.add(
-                "\(object.path(of: "shape"))[0]", "a picture is one: expected 1 or -1 for the batch, found \(batch)")
+                "\(object.path(of: "shape"))[0]", "expected 1 or -1 for the batch of a picture, found \(batch)")
         }
         let order = object.choice("format", ChannelOrder.self)
         if order == nil, !object.has("format"), !isPartial {

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// Where links in a bundle may lead. Otherwise a link to `/etc/passwd` named `labels.txt` would be served.
+/// Where links in a bundle may point. Without a limit, a link to `/etc/passwd` named `labels.txt` would be served.
 public enum LinkPolicy: Sendable, Equatable {
     /// Anywhere.
     case anywhere

@@ -25,7 +25,7 @@ struct ManifestParser {
         let isPlaceholder = root.bool("placeholder") == true
         if isPlaceholder {
             problems.add(
-                "placeholder", "is true: this bundle is a placeholder, without a model of its own to be served")
+                "placeholder", "is true: this bundle is a placeholder without a model")
         }
         // What only training needs is known and left alone.
         _ = root.value("train")
@@ -164,7 +164,7 @@ struct ManifestParser {
             }
             let layer = LayerParser(object: object, isInput: isInput, labels: labels, isPartial: isPartial).parse()
             if !layer.name.isEmpty, !names.insert(layer.name).inserted {
-                problems.add(object.path(of: "name"), "\"\(layer.name)\" is the name of another layer too")
+                problems.add(object.path(of: "name"), "\"\(layer.name)\" is also the name of another layer")
             }
             layers.append(layer)
         }

@@ -99,8 +99,8 @@ package struct ModelBundle: Sendable {
             }
             guard isFolder else {
                 let reason =
-                    "\(path) is not a model file"
-                    + (ForeignFormat.advice(for: path).map { " that is read here (\($0))" } ?? "")
+                    "\(path) is not a supported model file"
+                    + (ForeignFormat.advice(for: path).map { " (\($0))" } ?? "")
                     + ": expected \(Self.fileExtensions.joined(separator: ", "))"
                 throw .invalidBundle(name: name, problems: [BundleProblem(path: "", reason: reason)])
             }

@@ -169,7 +169,7 @@ extension ModelPlanner {
         let isProbabilities = feature.name == facts.description.predictedProbabilitiesName
         let tensor = !facts.isEvaluated && (isLabel || isProbabilities) ? facts.classifier?.output : feature.name
         guard let index = file.outputIndex(named: tensor ?? feature.name) else {
-            problems.add("description.output \"\(feature.name)\"", "the model does not give it")
+            problems.add("description.output \"\(feature.name)\"", "the model does not produce it")
             return nil
         }
         let port = file.outputs[index]
@@ -210,7 +210,7 @@ extension ModelPlanner {
             else {
                 problems.add(
                     "description.output \"\(feature.name)\"",
-                    "a picture cannot be made of a tensor of shape \(port.shape)")
+                    "a tensor of shape \(port.shape) cannot be converted to a picture")
                 return nil
             }
             (kind, word) = (.image(picture, width: width, height: height), .image)

@@ -1,6 +1,6 @@
 internal import ImagePipeline
 
-/// Matches what a bundle says with what its model file has: every layer finds its tensor, and types and shapes agree, or
+/// Matches the description of a bundle with its model file: every layer finds its tensor, and types and shapes agree, or
 /// there is a problem that says how they differ.
 struct ModelPlanner {
     let file: any ModelFile
@@ -255,7 +255,7 @@ struct ModelPlanner {
     func plan() -> ModelPlan {
         refuseStrings()
         // An empty file is a valid one to some readers.
-        if file.outputs.isEmpty { problems.add("", "the model file has no outputs: is it empty, or cut off?") }
+        if file.outputs.isEmpty { problems.add("", "the model file has no outputs: is it empty or truncated?") }
         return ModelPlan(
             inputs: file.inputs.enumerated().map { index, port in
                 InputPlan(description: plain(port, index, "input"), index: index, kind: .array(nil))

@@ -28,7 +28,7 @@ package enum NPYReader {
             let extents = value(of: "shape", in: header)
         else { return problem("has a header without descr, fortran_order and shape: \(header.prefix(80))") }
         guard order.hasPrefix("False") else {
-            return problem("is in Fortran's order: save it with numpy.ascontiguousarray")
+            return problem("is in Fortran order: save it with numpy.ascontiguousarray")
         }
         let word = String(name.filter { !"'\" ".contains($0) })
         guard let type = types[word] else {

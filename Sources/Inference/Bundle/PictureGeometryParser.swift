@@ -34,12 +34,12 @@ struct PictureGeometryParser {
         if let key = given.first, image.cropAndScale != .centerCrop {
             problems.add(
                 object.path(of: key),
-                "is for \"crop_and_scale\": \"center\"; with \"\(image.cropAndScale.rawValue)\" nothing is cut off")
+                "is for \"crop_and_scale\": \"center\"; with \"\(image.cropAndScale.rawValue)\" nothing is cropped")
         }
         if object.has("fit_alignment"), image.cropAndScale != .scaleFit {
             problems.add(
                 object.path(of: "fit_alignment"),
-                "is for \"crop_and_scale\": \"fit\"; with \"\(image.cropAndScale.rawValue)\" nothing is left free")
+                "is for \"crop_and_scale\": \"fit\"; with \"\(image.cropAndScale.rawValue)\" there is no margin")
         }
     }
 
@@ -68,7 +68,7 @@ struct PictureGeometryParser {
         guard side <= Double(ImageTensorSpec.maximumSide) else {
             problems.add(
                 object.path(of: "crop_pct"),
-                "\(share) asks for a side of more than \(ImageTensorSpec.maximumSide) pixels")
+                "\(share) needs a side of more than \(ImageTensorSpec.maximumSide) pixels")
             return
         }
         image.resizeShorterSide = Int(side)

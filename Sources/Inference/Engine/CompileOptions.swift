@@ -12,11 +12,11 @@ public struct CompileOptions: Sendable, Hashable {
     public var precision = InferencePrecision.float32
     /// The cache of compiled models; nil for none.
     public var cacheDirectory: String?
-    /// Whether callers may choose the extents of open axes, which are then checked; the engine keeps the model for that.
+    /// Whether callers may choose the extents of open axes. They are then checked, for which the engine keeps the model.
     public var checksShapes = true
     /// Whether the engine measures each layer.
     public var profiling = false
-    /// New shapes by the index of the input, whose axes may be dynamic; inputs that are not named keep theirs.
+    /// New shapes by index of the input; their axes may be dynamic. Inputs that are not listed keep their shapes.
     public var inputShapes: [Int: Shape] = [:]
 
     /// The defaults.

@@ -34,7 +34,7 @@ extension CompiledModel {
 
 /// Memory of the engine for one input.
 ///
-/// The owner writes into it, sets it as the input of a request, and leaves it alone until that request has completed.
+/// The owner writes into it, sets it as the input of a request, and must not use it until that request has completed.
 public protocol EngineTensor: AnyObject, Sendable {
     /// The type of the elements.
     var elementType: ElementType { get }

@@ -6,13 +6,13 @@ public enum CompiledModelCache {
     /// The beginning of the name of a compiled model that is not whole yet.
     static let unfinished = ".export-"
 
-    /// What was removed.
+    /// The result of ``prune(_:to:)``.
     public struct Pruned: Sendable, Hashable {
-        /// Files, and the bytes that they had.
+        /// The number of removed files, and their size in bytes.
         public var files = 0, bytes = 0
     }
 
-    /// Whether a folder holds compiled models that can be read. Blocks.
+    /// Whether a folder contains readable compiled models. Blocks.
     public static func hasModels(_ folder: String) -> Bool {
         ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).contains { name in
             name.hasSuffix(".blob") && access(folder + "/" + name, R_OK) == 0
@@ -21,11 +21,11 @@ public enum CompiledModelCache {
 
     /// Removes compiled models, least recently used first, until the rest fits.
     ///
-    /// Only compiled models (`*.blob`) are touched, and those that were left half written an hour ago or earlier. What a loaded model reads
-    /// of its file stays until it is unloaded. Blocks.
+    /// Removes only compiled models (`*.blob`), and incomplete ones that are at least an hour old. Data that a loaded model reads
+    /// from its file remains until the model is unloaded. Blocks.
     /// - Parameters:
-    ///   - folder: the cache's folder; one that is not there is empty.
-    ///   - limit: the bytes that may stay.
+    ///   - folder: the folder of the cache; a missing folder counts as empty.
+    ///   - limit: the maximum number of bytes that remain.
     @discardableResult
     public static func prune(_ folder: String, to limit: Int) -> Pruned {
         var files: [(path: String, size: Int, used: Int)] = []
@@ -53,12 +53,12 @@ public enum CompiledModelCache {
         return pruned
     }
 
-    /// Why a model that was compiled a moment ago is not in the cache; nil if it is, or where nothing speaks against it (not every
-    /// model is compiled into a file). The engine itself says nothing, and leaves nothing of what it could not write whole. Blocks.
+    /// Why a model that was just compiled is not in the cache; nil if it is, or if there is no known obstacle (not every
+    /// model is compiled into a file). The engine does not report this, and removes files that it could not write completely. Blocks.
     /// - Parameters:
     ///   - folder: the cache's folder.
     ///   - seconds: how long ago the load of the model began.
-    ///   - bytes: of the model's files: what is compiled is about as large, or up to four times where its weights are of 8 bits.
+    ///   - bytes: the size of the model's files. The compiled model has about the same size, or up to four times for 8-bit weights.
     public static func obstacle(_ folder: String, seconds: Int, bytes: Int) -> String? {
         let since = time(nil) - seconds - 2
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []

@@ -1,6 +1,6 @@
 internal import JSON
 
-/// What a model file says of itself.
+/// The metadata in a model file.
 struct ModelAbout: Sendable {
     var details = "", version = "", author = "", license = ""
     /// Other pairs, as the file has them.

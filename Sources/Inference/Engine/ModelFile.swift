@@ -10,7 +10,7 @@ public protocol ModelFile: Sendable {
     /// The index of the output of a name.
     func outputIndex(named name: String) -> Int?
 
-    /// How its 8-bit weights are computed with; nil if it has none with zero points, or they were not to be rewritten.
+    /// The rewrite of its 8-bit weights; nil if it has none with zero points, or if they must not be rewritten.
     var integerWeights: IntegerWeights? { get }
 
     /// Compiles the model; to be called once. Blocks: for seconds where a large model is not in the cache.
@@ -26,10 +26,10 @@ extension ModelFile {
 public struct ModelSource: Sendable, Hashable {
     /// The file, or for TensorFlow the SavedModel's folder.
     public let path: String
-    /// Whether the engine may rewrite 8-bit weights so that it computes with them in integers with the same sums.
+    /// Whether the engine may rewrite 8-bit weights so that it computes in integers, with the same sums.
     public var allowsIntegerWeights = false
-    /// The folder of compiled models, which is also for files that the engine needs while the model is loaded; nil: none are kept, and
-    /// such files go to the folder for temporary files.
+    /// The folder of compiled models, also used for files that the engine needs while the model is loaded. If nil, nothing is cached, and
+    /// such files are written to the folder for temporary files.
     public var cacheFolder: String?
 
     /// A model at a path.

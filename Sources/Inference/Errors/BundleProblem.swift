@@ -1,6 +1,6 @@
-/// A problem of a bundle, with its place.
+/// A problem of a bundle, with its location.
 public struct BundleProblem: Sendable, Hashable, CustomStringConvertible {
-    /// Where: a JSON path (`inputs[0].shape`), a file of the bundle, or "" for the bundle as a whole.
+    /// The location: a JSON path (`inputs[0].shape`), a file of the bundle, or "" for the whole bundle.
     public let path: String
     /// The problem: what was expected and what was found.
     public let reason: String

@@ -7,8 +7,8 @@ extension FactPlanner {
     func whyNoPicture() -> String {
         let text = inputs.map { "\"\($0.name)\" \($0.shape)" }.joined(separator: ", ")
         return inputs.count == 1
-            ? "how its input is made of one picture: \(text)"
-            : "how its \(inputs.count) inputs are made of one picture: \(text)"
+            ? "how its input is made from one picture: \(text)"
+            : "how its \(inputs.count) inputs are made from one picture: \(text)"
     }
 
     /// The one input, if its shape is a picture's: channels first or last, and the two other axes larger or open.
@@ -84,7 +84,7 @@ extension FactPlanner {
             elementType: picture.port.elementType, shape: Shape([height, width, picture.channels]))
         normalize(&image, &layer, sheet, picture, &provenance, &missing)
         for fact in sheet.unsupported {
-            missing.add("unsupported", "how to do without what \(fact.source) asks for: \(fact.value)")
+            missing.add("unsupported", "a replacement for what \(fact.source) asks for: \(fact.value)")
         }
         for entry in missing.entries { provenance.leaveOpen(entry.key, entry.sentence) }
         guard missing.entries.isEmpty else { return nil }
@@ -103,7 +103,7 @@ extension FactPlanner {
         func mismatch(_ found: FactSize) {
             missing.add(
                 "crop_and_scale",
-                "what is right: \(fact.source) makes pictures of \(found.height)x\(found.width), the model file takes \(height)x\(width)"
+                "which size is right: \(fact.source) makes pictures of \(found.height)x\(found.width), the model file takes \(height)x\(width)"
             )
         }
         let input = FactSize(height: height, width: width)

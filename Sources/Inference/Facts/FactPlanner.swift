@@ -2,8 +2,8 @@ internal import ImagePipeline
 internal import JSON
 internal import ModelFacts
 
-/// Turns what a model file and its neighbours say into what a model.json would say, once the file's tensors are known. Nothing is
-/// guessed: what is missing is listed, and the model is then served as tensors.
+/// Converts the metadata of a model file, and of the files next to it, to the contents of a model.json, when the file's tensors are known. Nothing is
+/// guessed: missing values are listed, and the model is then served as tensors.
 struct FactPlanner {
     let facts: GatheredFacts
     let inputs: [TensorPort]
@@ -111,7 +111,7 @@ struct FactPlanner {
     /// Lists of names, the likeliest first.
     func labels(_ sheet: FactSheet) -> [Fact<[String]>] {
         [sheet.labels].compactMap { $0 }
-            + facts.labelFiles.map { Fact($0.labels, source: $0.file, key: "one name a line") }
+            + facts.labelFiles.map { Fact($0.labels, source: $0.file, key: "one name per line") }
             + [sheet.placeholderLabels].compactMap { $0 }
     }
 }

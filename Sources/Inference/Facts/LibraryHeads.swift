@@ -17,7 +17,7 @@ extension HeadReading {
         if let named = sheet.outputs.first(where: { $0.valueLabels != nil }), let names = named.valueLabels {
             labels = Fact(
                 names, source: named.file.isEmpty ? ports.file : "\(named.file) of \(ports.file)",
-                key: "one name a line")
+                key: "one name per line")
         }
         var reading = HeadReading(
             .boxes(ObservationOutput.Boxes(BoxDecoding(layout: .tfliteDetection))),
@@ -195,7 +195,7 @@ extension HeadReading {
         else {
             throw HeadProblem(
                 reason:
-                    "how its outputs are read: \(head.source) says \"\(head.value.rawValue)\", and \(ports.text) does not have 5 numbers more than there are classes"
+                    "how its outputs are read: \(head.source) says \"\(head.value.rawValue)\", and \(ports.text) does not have 5 values more than there are classes"
             )
         }
         return HeadReading(

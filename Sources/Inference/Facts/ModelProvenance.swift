@@ -2,23 +2,23 @@
 public struct ModelProvenance: Sendable, Hashable {
     /// One value.
     public struct Line: Sendable, Hashable {
-        /// What model.json calls it, where it has a name there: `normalize.mean`, `labels`.
+        /// Its key in model.json, if it has one: `normalize.mean`, `labels`.
         public let name: String
         /// The value, as JSON text.
         public let value: String
         /// The file, or the part of one.
         public let source: String
-        /// The key there, or whose default it is.
+        /// The key in that file, or the origin of the default.
         public let key: String
     }
 
     /// Every value, in the order of model.json.
     public var lines: [Line] = []
-    /// The missing values, each as a sentence that says how to set it; empty for a model that can classify.
+    /// The missing values, each as a message that says how to set it; empty for a model that can classify.
     public private(set) var missing: [String] = []
-    /// For each of those, model.json's key: `format`, `normalize`; `unsupported` for what cannot be done.
+    /// For each of these, the key in model.json: `format`, `normalize`; `unsupported` for unsupported preprocessing.
     public private(set) var undecidedKeys: [String] = []
-    /// Sources that disagree, and files that could not be read, each as a sentence.
+    /// Sources that disagree, and unreadable files, each as a message.
     public var remarks: [String] = []
 
     /// Nothing is known.
@@ -48,7 +48,7 @@ public struct ModelProvenance: Sendable, Hashable {
     public var explanation: String? {
         missing.isEmpty
             ? nil
-            : "it has no model.json, and nothing beside it says " + missing.joined(separator: "; ")
+            : "it has no model.json, and its files do not specify " + missing.joined(separator: "; ")
                 + " (`ocelli init` writes a model.json to fill in)"
     }
 }

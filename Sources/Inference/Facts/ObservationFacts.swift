@@ -2,8 +2,8 @@ internal import JSON
 internal import ModelFacts
 internal import Observations
 
-/// What a model's exporter says of its outputs, where the tensors' shapes agree with it: boxes, with masks and keypoints; a mask; an
-/// embedding. What does not fit is served as tensors, with the reason.
+/// The exporter's description of a model's outputs, if the shapes of the tensors match it: boxes, with masks and keypoints; a mask; an
+/// embedding. Otherwise the outputs are served as tensors, with the reason.
 struct ObservationFacts {
     let output: ObservationOutput
     let labels: Fact<[String]>?
@@ -41,7 +41,7 @@ struct ObservationFacts {
         }
         guard let reading else { return .nothing }
         guard outputs.allSatisfy({ !$0.name.isEmpty }) else {
-            return .unread("what its outputs are called: they have no names")
+            return .unread("the names of its outputs: they have none")
         }
         return .observation(ObservationFacts(reading, sheet))
     }

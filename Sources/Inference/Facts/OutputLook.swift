@@ -1,4 +1,4 @@
-/// What the values of a model's outputs are like in a few runs on noise: enough to tell probabilities from logits where the file does not.
+/// The values of a model's outputs in a few runs on noise, which distinguish probabilities from logits if the file does not.
 package struct OutputLook: Sendable, Hashable, Codable {
     /// One output with a number for each class, as the file gives it: nothing is dequantized.
     package struct Values: Sendable, Hashable, Codable {
@@ -44,7 +44,7 @@ extension OutputLook.Values {
 
     /// In words: `values from -7.1 to 3, so logits`.
     var words: String {
-        guard areNumbers else { return "values that are not numbers" }
+        guard areNumbers else { return "values that are not numbers (NaN)" }
         func rounded(_ value: Double) -> String { "\((value * 100).rounded() / 100)" }
         let range = "values from \(rounded(least)) to \(rounded(greatest))"
         switch kind {

@@ -1,7 +1,7 @@
 internal import ModelFacts
 internal import Observations
 
-/// Ultralytics' exports: one form for each task; those of YOLOv5, which name none, by their shapes.
+/// Ultralytics' exports: one form per task. Exports of YOLOv5, which do not name the task, are recognized by their shapes.
 extension HeadReading {
     /// One table of rows, with prototypes of masks where it segments.
     private struct Table {

@@ -2,7 +2,7 @@ internal import FoundationEssentials
 
 /// An encoded picture: the bytes of a JPEG, PNG or WebP file. It is decoded when a model needs it.
 ///
-/// The bytes may stay where they are (a network buffer, say): a closure lends them out for the time of a call.
+/// The bytes may stay in their place, such as a network buffer: a closure lends them for the time of a call.
 public struct EncodedImage: Sendable {
     /// The number of bytes of the file.
     public let byteCount: Int
@@ -15,7 +15,7 @@ public struct EncodedImage: Sendable {
     }
 
     /// A picture in a file, of at most 1 GiB; reads it. Blocks.
-    /// - Throws: ``InferenceError/invalidInput(name:reason:)`` where the file cannot be read.
+    /// - Throws: ``InferenceError/invalidInput(name:reason:)`` if the file cannot be read.
     public init(contentsOf path: String) throws(InferenceError) {
         switch BundleFile.read(path, most: 1 << 30) {
         case .success(let data): self.init(Array(data))
@@ -23,7 +23,7 @@ public struct EncodedImage: Sendable {
         }
     }
 
-    /// A picture whose bytes another owner keeps.
+    /// A picture whose bytes belong to another owner.
     /// - Parameters:
     ///   - byteCount: the number of bytes.
     ///   - lend: calls its argument once, with the bytes, before it returns; called from any thread, maybe several times.

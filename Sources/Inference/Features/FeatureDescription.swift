@@ -21,7 +21,7 @@ public struct FeatureDescription: Sendable {
     public let labels: [String]?
     /// The activation that is applied to the scores of an output: `softmax` or `sigmoid`; nil for none.
     public internal(set) var activation: String?
-    /// Whether a prediction may leave the input out.
+    /// Whether a prediction may omit the input.
     public private(set) var isOptional = false
     /// Whether a dictionary's keys are integers.
     public private(set) var hasIntegerKeys = false
@@ -86,7 +86,7 @@ public struct FeatureDescription: Sendable {
         return opened
     }
 
-    /// Whether clients may give any number of items, of which one prediction runs one: the model file says so, or its bundle.
+    /// Whether the model file or the bundle has an open batch axis: clients may send any number of items, and each prediction runs one.
     public var isBatchOpen: Bool {
         (opensBatch || fileShape.dimensions.first == Shape.dynamic) && shape.dimensions.first == 1
     }
@@ -115,11 +115,11 @@ extension FeatureDescription {
             }
             let isSame = Set(ranges).count == 1
             return ranges.first == "0 to 255" && isSame
-                ? "pixels 0 to 255 as they are"
+                ? "pixels 0 to 255 unchanged"
                 : "pixels 0 to 255 become \(isSame ? ranges.prefix(1).joined() : ranges.joined(separator: ", "))"
         }
         guard labels != nil else { return activation }
-        return activation.map { "\($0) of what the model gives" } ?? "scores as the model gives them"
+        return activation.map { "\($0) of the model's output" } ?? "scores as the model returns them"
     }
 
     /// Three digits after the point.
@@ -131,7 +131,7 @@ extension FeatureDescription {
 
 /// The metadata, inputs and outputs of a model (Core ML's `MLModelDescription`).
 public struct ModelDescription: Sendable {
-    /// The bundle's own name and metadata; empty if it has none.
+    /// The name and metadata of the bundle; empty if it has none.
     public let name: String, details: String, identifier: String, version: String, author: String, license: String
     /// The format of the model file: `tflite`, `tensorflow`, `onnx`, `openvino` or `paddle`.
     public let backend: String
@@ -145,7 +145,7 @@ public struct ModelDescription: Sendable {
         return input
     }
 
-    /// What `classify` returns: the labels of the first labelled output, or those of classes by embedding; nil for neither.
+    /// The labels that `classify` returns: those of the first labelled output, or of the classes of an embedding; nil if there are none.
     public var classLabels: [String]? { classificationOutput?.labels ?? embeddingLabels }
     /// The labels of the classes that an embedding is compared with.
     var embeddingLabels: [String]?

@@ -10,7 +10,7 @@ public protocol FeatureProvider: Sendable {
 public struct DictionaryFeatureProvider: FeatureProvider, ExpressibleByDictionaryLiteral {
     private var values: [(name: String, value: FeatureValue)]
 
-    /// The values of the pairs, in order. Of several with one name the first counts.
+    /// The values of the pairs, in order. If a name occurs several times, the first value is used.
     public init(_ pairs: [(name: String, value: FeatureValue)]) {
         values = pairs
     }

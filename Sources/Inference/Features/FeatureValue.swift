@@ -1,4 +1,4 @@
-/// One value that goes into a model or comes out of it, under Core ML's names.
+/// One input or output value of a model, with Core ML's names.
 public enum FeatureValue: Sendable {
     /// A picture, as encoded file bytes.
     case image(EncodedImage)
@@ -15,7 +15,7 @@ public enum FeatureValue: Sendable {
     /// Numbers by label, in the order of the model's labels: what a labelled output becomes.
     case dictionary([LabeledValue])
 
-    /// What the value is, for error messages.
+    /// A description of the kind of value, for error messages.
     public var kind: String {
         switch self {
         case .image: "an image"

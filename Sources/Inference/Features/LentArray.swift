@@ -1,4 +1,4 @@
-/// A tensor whose bytes another owner keeps (a network buffer, say): it is copied once, into the engine's memory.
+/// A tensor whose bytes belong to another owner, such as a network buffer: it is copied once, into the engine's memory.
 public struct LentArray: Sendable {
     /// The type of the elements; never ``ElementType/string``.
     public let elementType: ElementType
@@ -11,7 +11,7 @@ public struct LentArray: Sendable {
     /// A tensor whose bytes are lent out on demand: row-major, in the machine's byte order, at any alignment.
     /// - Parameter lend: calls its argument once, with `byteCount` bytes, before it returns; called from any thread, maybe
     ///   several times.
-    /// - Throws: ``InferenceError/invalidInput(name:reason:)`` when the bytes are not just those that the shape needs.
+    /// - Throws: ``InferenceError/invalidInput(name:reason:)`` if the number of bytes does not match the shape.
     public init(
         elementType: ElementType, shape: Shape, byteCount: Int,
         lend: @escaping @Sendable ((UnsafeRawBufferPointer) -> Void) -> Void
@@ -22,7 +22,7 @@ public struct LentArray: Sendable {
         else {
             throw .invalidInput(
                 name: "array",
-                reason: "\(byteCount) bytes cannot be a tensor of shape \(shape) of \(elementType.rawValue)")
+                reason: "\(byteCount) bytes do not fit a tensor of shape \(shape) of \(elementType.rawValue)")
         }
         self.elementType = elementType
         self.shape = shape
@@ -31,7 +31,7 @@ public struct LentArray: Sendable {
     }
 
     /// A tensor of the elements of an array, which must have the size that `elementType` says.
-    /// - Throws: ``InferenceError/invalidInput(name:reason:)`` when they are not just those that the shape needs.
+    /// - Throws: ``InferenceError/invalidInput(name:reason:)`` if the number of elements does not match the shape.
     public init<Element: BitwiseCopyable & Sendable>(
         elementType: ElementType, shape: Shape, elements: [Element]
     ) throws(InferenceError) {
@@ -45,7 +45,7 @@ public struct LentArray: Sendable {
     /// The number of elements.
     public var count: Int { elementType.byteCount == 0 ? 0 : byteCount / elementType.byteCount }
 
-    /// Calls `body` with the bytes; the pointer is valid only meanwhile. A lender that breaks its promise lends nothing.
+    /// Calls `body` with the bytes; the pointer is valid only during the call. If the owner lends another number of bytes, `body` gets none.
     public func withUnsafeBytes(_ body: (UnsafeRawBufferPointer) -> Void) {
         lend { bytes in
             if bytes.count == byteCount { body(bytes) }

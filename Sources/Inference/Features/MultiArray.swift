@@ -8,7 +8,7 @@ public struct MultiArray: Sendable, Hashable {
     public private(set) var bytes: [UInt8]
 
     /// A tensor of the given bytes.
-    /// - Throws: ``InferenceError/invalidInput(name:reason:)`` when the bytes are not just those that the shape needs.
+    /// - Throws: ``InferenceError/invalidInput(name:reason:)`` if the number of bytes does not match the shape.
     public init(elementType: ElementType, shape: Shape, bytes: [UInt8]) throws(InferenceError) {
         guard let count = shape.elementCount, elementType.byteCount > 0,
             case let (expected, overflow) = count.multipliedReportingOverflow(by: elementType.byteCount), !overflow,
@@ -16,7 +16,7 @@ public struct MultiArray: Sendable, Hashable {
         else {
             throw .invalidInput(
                 name: "array",
-                reason: "\(bytes.count) bytes cannot be a tensor of shape \(shape) of \(elementType.rawValue)")
+                reason: "\(bytes.count) bytes do not fit a tensor of shape \(shape) of \(elementType.rawValue)")
         }
         self.elementType = elementType
         self.shape = shape
@@ -24,7 +24,7 @@ public struct MultiArray: Sendable, Hashable {
     }
 
     /// A tensor of 32-bit floats.
-    /// - Throws: ``InferenceError/invalidInput(name:reason:)`` when their number is not the shape's.
+    /// - Throws: ``InferenceError/invalidInput(name:reason:)`` if their number does not match the shape.
     public init(shape: Shape, floats: [Float]) throws(InferenceError) {
         try self.init(elementType: .float32, shape: shape, bytes: floats.withUnsafeBytes { [UInt8]($0) })
     }

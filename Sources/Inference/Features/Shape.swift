@@ -36,7 +36,7 @@ public struct Shape: Sendable, Hashable, ExpressibleByArrayLiteral, CustomString
         Array(dimensions.drop { $0 == 1 || $0 == Self.dynamic })
     }
 
-    /// As the field writes it: `[1,224,224,3]`, with `-1` for a dynamic axis.
+    /// The usual notation: `[1,224,224,3]`, with `-1` for a dynamic axis.
     public var description: String {
         "[" + dimensions.map(String.init).joined(separator: ",") + "]"
     }

@@ -1,7 +1,7 @@
 internal import FoundationEssentials
 internal import Glibc
 
-/// Reads the small files of a bundle: what is large is the engine's.
+/// Reads the small files of a bundle; the engine reads large ones.
 package enum BundleFile {
     /// The largest `model.json`, and the largest file of labels, in bytes.
     static let largestManifest = 16 << 20, largestLabels = 64 << 20

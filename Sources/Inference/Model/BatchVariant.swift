@@ -1,7 +1,7 @@
-/// A model compiled once more with its batch axis open, so that several items can go through the engine in one inference.
+/// A model compiled a second time with an open batch axis, so that one inference can run several items.
 ///
-/// Small models gain by it: what an inference costs beside its arithmetic is paid once for all items. Models whose
-/// activations no longer fit in the processor's caches lose, which is why a bundle has to ask for it.
+/// Small models benefit: the overhead of an inference is shared by all items. Models whose
+/// activations then exceed the processor's caches become slower, so it is an option of the bundle.
 struct BatchVariant: Sendable {
     let compiled: any CompiledModel
     /// The most items of one inference.
@@ -27,7 +27,7 @@ struct BatchVariant: Sendable {
             var shape = input.description.shape
             guard shape.isStatic, shape.dimensions.first == 1, input.description.elementType != .string else {
                 throw problem(
-                    "is \(limit), but input \"\(input.description.name)\" of shape \(shape) has no batch axis to be opened"
+                    "is \(limit), but input \"\(input.description.name)\" of shape \(shape) has no batch axis that can be opened"
                 )
             }
             shape.dimensions[0] = Shape.dynamic
@@ -36,7 +36,7 @@ struct BatchVariant: Sendable {
         do throws(EngineError) {
             compiled = try engine.read(configuration.source(bundle.source)).compile(options)
         } catch {
-            throw problem("is \(limit), but the model cannot be given an open batch axis: \(error.message)")
+            throw problem("is \(limit), but the model does not support an open batch axis: \(error.message)")
         }
         for output in plan.outputs {
             let single = output.description.shape.elementCount
@@ -97,8 +97,8 @@ struct BatchItemOutputs: EngineOutputs {
         }
         guard let result else {
             throw EngineError(
-                kind: .failure, operation: "give output \(index) of a batch of \(count)",
-                detail: "it is of another size")
+                kind: .failure, operation: "split output \(index) of a batch of \(count)",
+                detail: "it has an unexpected size")
         }
         return result
     }

@@ -3,11 +3,11 @@ internal import ImagePipeline
 internal import Synchronization
 package import SystemSupport
 
-/// The memory of all pictures that are decoded at a time, over all models: each model's own limit of requests in flight says
-/// nothing of how many models there are, nor of how many processors decode for them.
+/// The memory of all pictures that are decoded at the same time, over all models. The limit of requests in flight of each model
+/// does not consider the number of models or of processors that decode for them.
 ///
 /// First come, first served: no picture overtakes a waiting one, so that small ones do not delay a large one. A picture that is larger than
-/// everything is decoded alone.
+/// the whole budget is decoded alone.
 package final class DecodeBudget: Sendable {
     /// Of this process.
     package static let shared = DecodeBudget()

@@ -20,7 +20,7 @@ enum FeatureBytes {
         default:
             throw .unsupported(
                 model: plan.description.name,
-                reason: "is a dictionary of any keys, which is not a tensor: it is for predict")
+                reason: "is a dictionary with arbitrary keys, not a tensor: use predict")
         }
     }
 }

@@ -1,12 +1,12 @@
-/// What loading a model was like.
+/// The result of loading a model: times, warnings, and how it runs.
 public struct LoadReport: Sendable, Hashable {
     /// Nanoseconds for reading the bundle and the model file, for compiling it, and for warming it up.
     public var read: UInt64 = 0, compile: UInt64 = 0, warmUp: UInt64 = 0
-    /// Nanoseconds for loading it in a separate process before, where ``wasTried``.
+    /// Nanoseconds for loading it in a separate process before, if ``wasTried``.
     public var trial: UInt64 = 0
-    /// Whether it was loaded in a separate process before: not where the model was known, or is trusted.
+    /// Whether it was loaded in a separate process before. This is skipped for models that are known or trusted.
     public var wasTried = false
-    /// Why such a process could not be started; nil if it could, or none was wanted.
+    /// Why such a process could not be started; nil if it could, or was not needed.
     public var trialProblem: String?
     /// Nanoseconds of the very first prediction, which is part of the warm-up; nil if there was none.
     public var firstPrediction: UInt64?
@@ -14,17 +14,17 @@ public struct LoadReport: Sendable, Hashable {
     public var isCached = false
     /// Bytes of the bundle's files.
     public var fileBytes = 0
-    /// What looks like a mistake in the model file, or can give wrong scores on this machine, though it is served as written.
+    /// Warnings about likely mistakes in the model file, and about wrong scores on this machine. The model is served unchanged.
     public var advice: [String] = []
-    /// What is done to pixels and scores, by input and output.
+    /// The transforms of pixels and scores, by input and output.
     public var treatment: [String] = []
-    /// Where what is known of a model without model.json was read; nil if there is a model.json.
+    /// The sources of the description of a model without model.json; nil if there is a model.json.
     public var provenance: ModelProvenance?
     /// The devices that it runs on.
     public var device = ""
-    /// How it runs there, in the engine's words.
+    /// How it runs there, as reported by the engine.
     public var execution = ExecutionProperties()
-    /// How its 8-bit weights are computed with; nil if it has none with zero points, or they were not to be rewritten.
+    /// The rewrite of its 8-bit weights; nil if it has none with zero points, or if they must not be rewritten.
     public var integerWeights: IntegerWeights?
 
     /// A load that has not happened yet.

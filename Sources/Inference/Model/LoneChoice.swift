@@ -1,7 +1,7 @@
-/// Chooses how lone predictions run, by what they have taken either way: as all others do, or on the variant with more threads.
+/// Chooses how lone predictions run, by measured times: like all others, or on the variant with more threads.
 ///
-/// More threads do not help where other programs use the processors, and for small models; and each takes processor time. So the
-/// variant must win a tenth, and it is found out again and again whether it does.
+/// More threads do not help if other programs use the processors, or for small models; and each takes processor time. So the
+/// variant must be a tenth faster, which is measured repeatedly.
 package struct LoneChoice: Sendable {
     /// A mean in which the last eight or so count most, in nanoseconds.
     private struct Mean: Sendable {

@@ -1,6 +1,6 @@
-/// Whether a model is compiled once more for lone predictions: those that nothing else runs beside.
+/// Whether a model is compiled a second time for lone predictions: those that run while no other prediction runs.
 ///
-/// Each prediction has one stream of the engine, whose threads are few, so that many run in parallel; a lone one would leave
+/// Each prediction uses one stream of the engine, with few threads, so that many run in parallel. A lone prediction would leave
 /// the other processors idle.
 public enum LonePolicy: Sendable, Hashable {
     /// Lone predictions run as all others do.

@@ -55,9 +55,9 @@ struct LoneVariant: Sendable {
     }
 }
 
-/// What is known of a model's variant for lone predictions.
+/// A report on a model's variant for lone predictions.
 public struct LoneReport: Sendable, Hashable {
-    /// Whether it is there: it is compiled when lone predictions come.
+    /// The state of the variant, which is compiled when there are lone predictions.
     public enum State: Sendable, Hashable {
         case notCompiled
         case compiling
@@ -75,15 +75,15 @@ public struct LoneReport: Sendable, Hashable {
         }
     }
 
-    /// Whether it is there.
+    /// The state.
     public var state = State.notCompiled
     /// Worker threads of the engine.
     public var threads = 0
-    /// Nanoseconds that reading, compiling and warming up took.
+    /// Nanoseconds for reading, compiling and warming up.
     public var load: UInt64 = 0
     /// Whether it came from the cache of compiled models.
     public var isCached = false
-    /// Bytes by which the process grew meanwhile: those of other work too. Nil if that is not known.
+    /// Bytes by which the process grew during the load, including memory of other work. Nil if unknown.
     public var residentBytes: Int?
     /// Predictions that it has run.
     public var predictions: UInt64 = 0

@@ -3,9 +3,9 @@ internal import ImagePipeline
 internal import Synchronization
 internal import SystemSupport
 
-/// Several items in one inference of the engine, where the bundle asks for it (`runtime.batch`).
+/// Several items in one inference of the engine, if the bundle sets `runtime.batch`.
 extension Model {
-    /// The most items that one inference takes; 1 where items run one by one.
+    /// The maximum number of items of one inference; 1 if items run one by one.
     public var batchLimit: Int { batch?.limit ?? 1 }
 
     /// How a batch is divided: into as many parts as the engine works on in parallel, none larger than the limit.

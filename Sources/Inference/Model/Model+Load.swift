@@ -2,15 +2,15 @@ internal import FlowControl
 internal import SystemSupport
 
 extension Model {
-    /// Loads a bundle or a bare model file: reads, checks, compiles and warms it up.
+    /// Loads a bundle or a model file: reads, checks, compiles and warms it up.
     ///
     /// The work is done on a thread that may block; the calling task only waits.
     /// - Parameters:
     ///   - path: a bundle's folder (with `model.json`), or a model file.
-    ///   - name: the name that it is served under; nil takes it from the path.
-    ///   - configuration: what the bundle's own `runtime` does not say.
-    ///   - version: the version that it is, where that is known from elsewhere (a numbered folder); nil takes the bundle's.
-    /// - Throws: ``InferenceError/invalidBundle(name:problems:)`` with everything that is wrong, or an engine error.
+    ///   - name: the name of the model; nil takes it from the path.
+    ///   - configuration: how to load and run it; `runtime` of the bundle takes precedence.
+    ///   - version: the version, if it is not that of the bundle (for example, of a numbered folder); nil takes the bundle's.
+    /// - Throws: ``InferenceError/invalidBundle(name:problems:)`` with every problem, or an engine error.
     public static func load(
         contentsOf path: String, name: String? = nil, configuration: ModelConfiguration = ModelConfiguration(),
         version: String? = nil

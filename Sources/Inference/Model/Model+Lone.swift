@@ -2,7 +2,7 @@ internal import FlowControl
 internal import Synchronization
 package import SystemSupport
 
-/// Lone predictions: those that nothing else runs beside when they enter the engine.
+/// Lone predictions: those that enter the engine while no other prediction runs.
 extension Model {
     /// The state of the variant for lone predictions; nil for a model without one.
     public var loneReport: LoneReport? { lone.report }

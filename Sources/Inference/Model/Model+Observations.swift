@@ -2,7 +2,7 @@ package import FlowControl
 internal import ImagePipeline
 
 extension Model {
-    /// What it can be asked to find in pictures, beside classes.
+    /// The tasks of a model other than classification.
     package var tasks: [ObservationTask] { observations.map(\.output.task) }
 
     /// The routes that it answers, and what is missing for others, for those who asked for something else.
@@ -19,7 +19,7 @@ extension Model {
     /// Finds in one picture what a request asks for.
     /// - Parameters:
     ///   - image: the encoded picture.
-    ///   - slot: a slot that the caller already holds; nil takes one for the time of the call.
+    ///   - slot: a slot that the caller already holds; nil takes a slot for the call.
     /// - Throws: `unsupported` where the model does not do that; ``InferenceError`` as for predictions.
     package func observations(
         of image: EncodedImage, request: ObservationRequest, options: PredictionOptions = PredictionOptions(),

@@ -2,7 +2,7 @@ internal import FlowControl
 public import ImagePipeline
 internal import SystemSupport
 
-/// What a model would see of a picture.
+/// What a model sees of a picture.
 public struct PreprocessedImage: Sendable {
     /// The preprocessing steps.
     public let report: PreprocessingReport
@@ -18,7 +18,7 @@ public struct PreprocessedImage: Sendable {
         }
     }
 
-    /// The tensor as a picture: normalization undone, everything else as the model sees it.
+    /// The tensor as a picture: as the model sees it, but without normalization.
     public func png() throws(ImageError) -> [UInt8] {
         try tensor.lent { (raw) throws(ImageError) in try PixelReconstruction(undoing: spec).png(raw) }
     }
@@ -31,10 +31,10 @@ extension Model {
         return pipeline.spec
     }
 
-    /// Prepares a picture as a prediction would, and gives the tensor instead of running the model. To compare with the
+    /// Prepares a picture as for a prediction, and returns the tensor instead of running the model. Use it to compare with the
     /// pipeline that the model was trained with.
     ///
-    /// Takes no slot. Bound by the CPU, on the calling thread.
+    /// Takes no slot. Computes on the calling thread.
     public func preprocess(
         _ image: EncodedImage, options: PredictionOptions = PredictionOptions()
     ) throws(InferenceError) -> PreprocessedImage {

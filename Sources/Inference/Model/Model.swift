@@ -6,8 +6,8 @@ internal import SystemSupport
 
 /// A model that is loaded and ready (Core ML's `MLModel`).
 ///
-/// Not an actor: an actor would serialise predictions. Any number of tasks may call it at once; ``limiter`` bounds how many
-/// of them hold memory, and the engine's infer requests bound how many run.
+/// Not an actor, because an actor would serialize predictions. Any number of tasks may call it at once; ``limiter`` limits how many
+/// of them hold memory, and the engine's infer requests limit how many run.
 ///
 /// ```swift
 /// let model = try await Model.load(contentsOf: "models/digits", configuration: ModelConfiguration())
@@ -18,7 +18,7 @@ public final class Model: Sendable {
     public let description: ModelDescription
     /// The configuration that it was loaded with.
     public let configuration: ModelConfiguration
-    /// Hands out the slots of this model.
+    /// Manages the slots of this model.
     public let limiter: InFlightLimiter
     /// The report of its load.
     public var loadReport: LoadReport { load.withLock { $0 } }
@@ -30,7 +30,7 @@ public final class Model: Sendable {
     let counted = Mutex(ModelStatistics())
     /// The number of infer requests: predictions that can be in the engine at the same time.
     public var instances: Int { requests.count }
-    /// What `model.json` has for clients under `options`.
+    /// The value of `options` in `model.json`, for clients.
     public let options: JSONValue?
     /// The sources of the model's description; nil if it has a model.json.
     public let provenance: ModelProvenance?
@@ -128,11 +128,11 @@ public final class Model: Sendable {
 
     /// Runs the model once.
     ///
-    /// Waits for a slot, prepares the inputs, and runs the engine; cancelling the task stops whichever it is at.
+    /// Waits for a slot, prepares the inputs, and runs the engine. Cancelling the task stops any of these steps.
     /// - Parameters:
     ///   - features: a value for each input, by name.
-    ///   - slot: a slot that the caller already holds; nil takes one for the time of the call.
-    /// - Throws: ``InferenceError`` for inputs that do not fit, refusals, cancellation and engine failures.
+    ///   - slot: a slot that the caller already holds; nil takes a slot for the call.
+    /// - Throws: ``InferenceError`` for invalid inputs, refusals, cancellation and engine failures.
     public func prediction(
         from features: some FeatureProvider, options: PredictionOptions = PredictionOptions(), slot: Slot? = nil
     ) async throws(InferenceError) -> Prediction {
@@ -207,7 +207,7 @@ public final class Model: Sendable {
     ///   - image: the encoded picture.
     ///   - top: how many classes to return, 1 or more.
     ///   - threshold: the minimum confidence of a class in the result.
-    ///   - slot: a slot that the caller already holds; nil takes one for the time of the call.
+    ///   - slot: a slot that the caller already holds; nil takes a slot for the call.
     public func classification(
         of image: EncodedImage, top: Int, threshold: Float = 0, options: PredictionOptions = PredictionOptions(),
         slot: Slot? = nil

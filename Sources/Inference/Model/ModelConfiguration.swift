@@ -5,32 +5,32 @@ public import ImagePipeline
 public struct ModelConfiguration: Sendable, Equatable {
     /// The engine's device, hint, precision, threads, streams and cache.
     public var compile = CompileOptions()
-    /// Whether 8-bit weights with zero points may be rewritten so that the engine computes with them in integers. Only used on
+    /// Whether 8-bit weights with zero points may be rewritten so that the engine computes in integers. Only used on
     /// the device CPU.
     public var integerWeights = true
     /// Infer requests: parallel predictions inside the engine; nil uses the engine's recommendation.
     public var instances: Int?
-    /// Predictions that may hold decoded inputs and outputs at the same time; nil is one and a half times the infer requests,
+    /// The maximum number of predictions that hold decoded inputs and outputs at the same time; nil is one and a half times the infer requests,
     /// so that the engine has work while the next pictures are decoded.
     public var maxInFlight: Int?
-    /// Predictions that may wait for a slot.
+    /// The maximum number of predictions that wait for a slot.
     public var queueCapacity = 256
     /// The maximum wait for a slot.
     public var maxWait = Duration.seconds(30)
     /// What happens when all slots are taken.
     public var overloadPolicy = OverloadPolicy.defer
-    /// Under overload, the time within which a prediction must be expected to end to be admitted; zero bounds the queue by its
-    /// capacity and `maxWait` alone. See `LimiterConfiguration.overloadTarget`.
+    /// Under overload, a prediction is admitted only if it is expected to end within this time. Zero: the queue is limited only by its
+    /// capacity and `maxWait`. See `LimiterConfiguration.overloadTarget`.
     public var overloadTarget = Duration.zero
     /// Limits of pictures.
     public var imageLimits = ImageLimits()
     /// The time without requests after which a lazy model is unloaded; zero: never.
     public var idleUnload = Duration.zero
-    /// Where the links of a bundle may lead.
+    /// Where the links of a bundle may point.
     public var links = LinkPolicy.anywhere
     /// Loads models in a separate process first, because some files crash the process that reads them; nil loads them directly.
     public var trial: LoadTrial?
-    /// Whether lone predictions run on a variant with more threads, which is compiled when it is first useful.
+    /// Whether lone predictions run on a variant with more threads, which is compiled when it becomes useful.
     public var lone = LonePolicy.never
     /// The engine; nil takes the built-in one.
     public var engine: (any Engine)? {

@@ -7,7 +7,7 @@ public struct ModelStatistics: Sendable, Hashable {
         /// Total nanoseconds.
         public var nanoseconds: UInt64 = 0
 
-        /// Never.
+        /// No events.
         public init() {}
 
         mutating func add(_ time: UInt64) {
@@ -16,27 +16,27 @@ public struct ModelStatistics: Sendable, Hashable {
         }
     }
 
-    /// Successful predictions, and others (refused, cancelled, failed), from the call to its end.
+    /// Successful predictions, and all others (refused, cancelled, failed), each from the start to the end of the call.
     public var success = Total(), failure = Total()
-    /// The stages of the successful ones: waiting, filling the inputs, the engine, reading the outputs.
+    /// The stages of successful predictions: waiting, filling the inputs, the engine, reading the outputs.
     public var queue = Total(), input = Total(), inference = Total(), output = Total()
-    /// The engine's inferences by their number of items, in the order of their first use.
+    /// The inferences of the engine by number of items, in the order of first use.
     public private(set) var batches: [Batch] = []
     /// When the last prediction ended, in nanoseconds of CLOCK_MONOTONIC; 0 for never.
     public var lastEnded: UInt64 = 0
 
     /// Inferences of one size.
     public struct Batch: Sendable, Hashable {
-        /// The items of each: 1 for a prediction by itself.
+        /// The number of items of each; 1 for a single prediction.
         public let size: Int
-        /// Filling the inputs of all items, the engine, reading the outputs of all items; counted by inferences.
+        /// Filling the inputs of all items, the engine, and reading the outputs of all items; the counts are inferences.
         public var input = Total(), inference = Total(), output = Total()
     }
 
     /// The inferences of all sizes.
     public var executions: UInt64 { batches.reduce(0) { $0 &+ $1.inference.count } }
 
-    /// Nothing yet.
+    /// No predictions.
     public init() {}
 
     /// One inference of some items has given an answer. Times in nanoseconds.

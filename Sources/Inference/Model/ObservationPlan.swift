@@ -30,7 +30,7 @@ struct ObservationPlan: Sendable {
         guard needed.count == 1, let input = needed.first, case .image(let pipeline) = input.kind else {
             problems.add(
                 "\(output.path).type",
-                "is \"\(output.task.outputType)\", which is about a picture: expected one input, of type \"image\"")
+                "is \"\(output.task.outputType)\", which needs exactly one input, of type \"image\"")
             return nil
         }
         self.output = output

@@ -4,7 +4,7 @@ internal import JSON
 internal import Observations
 internal import SystemSupport
 
-/// Reads what one request asks for out of a model's outputs, and lays it over the picture.
+/// Reads the results of a request from a model's outputs, and maps them to the picture.
 struct ObservationReader: Sendable {
     private let plan: ObservationPlan
     private let request: ObservationRequest

@@ -1,7 +1,7 @@
 package import ImagePipeline
 package import Observations
 
-/// What one request asks for, beside the bundle's own description.
+/// The options of a request, in addition to the bundle's description.
 package struct ObservationRequest: Sendable {
     package var task: ObservationTask
     /// The least confidence; nil is the bundle's.

@@ -26,7 +26,7 @@ public struct StageTimes: Sendable, Hashable {
     public var decode: UInt64 = 0
     /// In the engine.
     public var inference: UInt64 = 0
-    /// From the model's tensors to boxes, masks, points; nothing for classes and plain tensors.
+    /// Converting the model's tensors to boxes, masks or points; 0 for classes and plain tensors.
     public var postprocess: UInt64 = 0
     /// The engine's threads if it ran on the variant for lone predictions; nil otherwise.
     public var loneThreads: Int?
@@ -73,7 +73,7 @@ public struct Classification: Sendable, Hashable {
 
 /// The classes of one picture.
 public struct ClassificationResult: Sendable {
-    /// The classes, most confident first; equals in the order of their indexes.
+    /// The classes, most confident first; equal ones in the order of their indices.
     public let classifications: [Classification]
     /// The picture.
     public let image: ImageInfo

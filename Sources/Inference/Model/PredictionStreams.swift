@@ -1,12 +1,12 @@
-/// Predictions over a sequence of inputs, in the three kinds that Core ML's Combine operators have.
+/// Predictions over a sequence of inputs, in three variants, like Core ML's Combine operators.
 ///
-/// Each is handed on as soon as it, and those before it, are there: what comes next from the source is not waited for. Nor is
+/// Each result is returned as soon as it and those before it are complete, without waiting for the next element of the source. Nor is
 /// the source read further than `concurrency` elements ahead of the code that iterates over the results. A stream that is dropped,
 /// or whose iterating task is cancelled, stops the work.
 extension AsyncSequence where Self: Sendable, Element: FeatureProvider {
-    /// A result for each element, in order: a failure is an element like any other. Failures of the source end the
-    /// sequence without a further element.
-    /// - Parameter concurrency: how many elements are worked on, or wait to be taken, at once; at least 1.
+    /// A result for each element, in order; failures are elements too. A failure of the source ends the
+    /// sequence without another element.
+    /// - Parameter concurrency: how many elements are processed, or wait to be read, at the same time; at least 1.
     public func predictionResults(
         model: Model, options: PredictionOptions = PredictionOptions(), concurrency: Int = 2
     ) -> AsyncStream<Result<Prediction, InferenceError>> {
@@ -15,7 +15,7 @@ extension AsyncSequence where Self: Sendable, Element: FeatureProvider {
         return AsyncStream { await PredictionFlow.next(of: results) }
     }
 
-    /// A prediction for each element that the model could work on, in order; failures are dropped. Failures of the source end
+    /// A prediction for each element, in order, without those that failed. A failure of the source ends
     /// the sequence.
     public func predictions(
         droppingFailures model: Model, options: PredictionOptions = PredictionOptions(), concurrency: Int = 2
@@ -30,7 +30,7 @@ extension AsyncSequence where Self: Sendable, Element: FeatureProvider {
         }
     }
 
-    /// A prediction for each element, in order; the first failure, of the model or of the source, ends the sequence and is
+    /// A prediction for each element, in order. The first failure, of the model or of the source, ends the sequence and is
     /// thrown.
     public func predictions(
         model: Model, options: PredictionOptions = PredictionOptions(), concurrency: Int = 2

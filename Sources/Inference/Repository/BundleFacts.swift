@@ -1,7 +1,7 @@
 internal import CoreMLImport
 internal import ModelFacts
 
-/// What the repository has to know of a bundle that it has not loaded: when it wants to be loaded, and what it says it is.
+/// The data of a bundle that is not loaded: when to load it, and its version.
 struct BundleFacts: Sendable {
     /// `runtime.load`.
     private(set) var load: LoadPolicy?

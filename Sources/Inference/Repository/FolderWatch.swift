@@ -1,7 +1,7 @@
-/// Decides, from looks at the models' folders that are taken regularly, what has changed and come to rest.
+/// Decides, by regular scans of the model folders, which entries have changed and are stable again.
 ///
-/// An entry that is being copied looks different each time. One that differs from what was last acted upon, and looks the
-/// same as it did the time before, is acted upon. Entries are known by their paths; a stamp is what one looks like.
+/// An entry that is being copied is different in each scan. An entry that differs from its last loaded state, and is the
+/// same as in the previous scan, is loaded. Entries are identified by their paths; a stamp describes the state of an entry.
 package struct FolderWatch<Stamp: Equatable & Sendable>: Sendable {
     /// What a look has shown.
     package struct Change: Sendable, Hashable {

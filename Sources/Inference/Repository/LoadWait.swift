@@ -2,7 +2,7 @@ internal import FlowControl
 internal import Synchronization
 internal import SystemSupport
 
-/// One who waits for a ``PendingLoad``: until it is there, the deadline has come, or the waiting task is cancelled.
+/// A waiter for a ``PendingLoad``: it waits until the load is complete, the deadline has passed, or the waiting task is cancelled.
 final class LoadWait<Value: Sendable>: Sendable {
     enum Ending {
         case value(Value), deadline, cancelled

@@ -3,8 +3,8 @@ internal import Synchronization
 // Which model a request means that names none.
 
 extension ModelRepository {
-    /// The model of `classify` without a name: the settled one, or the first by name of the image classifiers that are ready.
-    /// If none is ready, the first that is being loaded or would be loaded by a request, which waits for it. Nil if there is
+    /// The model of `classify` without a name: the one that was chosen, or the first by name of the image classifiers that are ready.
+    /// If none is ready, the first that is loading or that a request would load; the request waits for it. Nil if there is
     /// none.
     public var defaultClassifier: String? {
         if let settled = settledDefault.withLock({ $0 }), isDefault(settled) { return settled }

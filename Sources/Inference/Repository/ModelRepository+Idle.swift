@@ -3,8 +3,8 @@ internal import Synchronization
 package import SystemSupport
 
 extension ModelRepository {
-    /// Unloads lazy models that have been idle for longer than they are kept; the next request loads them again. Releases
-    /// unused variants for lone predictions. To be called regularly.
+    /// Unloads lazy models whose idle time exceeds the limit; the next request loads them again. Releases
+    /// unused variants for lone predictions. Call it regularly.
     public func unloadIdle() {
         for item in allVersions {
             if item.isIdle, item.unload() {

@@ -10,8 +10,8 @@ extension ModelRepository {
         }
     }
 
-    /// Reloads a model while the old one serves, and switches when it is ready; the old one finishes its requests. A model that
-    /// was unloaded is served again, with all its versions.
+    /// Reloads a model while the old one serves, and switches when the new one is ready; the old one finishes its requests. A model that
+    /// was unloaded is loaded again, with all its versions.
     public func reload(_ name: String) async throws(InferenceError) {
         // Not the one that answers: where the highest has failed, it is the one to be tried again.
         let highest = try highest(of: name)
@@ -19,9 +19,9 @@ extension ModelRepository {
         _ = try await load(highest, again: true, bringsBack: true)
     }
 
-    /// Reloads every version that is loaded, or should be, beside the old one; see ``reload(_:)``. One of which neither
-    /// files nor configuration have changed since it was loaded stays as it is; one whose last load failed is tried again.
-    /// What was unloaded on request stays so, and so do models whose files cannot be read now.
+    /// Reloads every version that is loaded, or should be, while the old one serves; see ``reload(_:)``. Versions whose files
+    /// and configuration have not changed are not reloaded; versions whose last load failed are loaded again.
+    /// Models that were unloaded on request stay unloaded; models whose files cannot be read stay as they are.
     public func reloadAll() async { await reload { _ in true } }
 
     /// The same for the versions at some places; those that are already loaded are not reported.

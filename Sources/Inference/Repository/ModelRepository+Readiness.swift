@@ -13,10 +13,10 @@ extension ModelRepository {
         public let state: ModelState?
     }
 
-    /// The models that must be ready and are not, by name.
+    /// The models that must be ready but are not, by name.
     ///
-    /// A lazy model that has not failed is ready: the first request loads it. A model that a client has unloaded is not waited
-    /// for, unless the condition names it.
+    /// A lazy model that has not failed counts as ready: the first request loads it. A model that a client has unloaded does not
+    /// count, unless the condition names it.
     public func missing(for condition: ReadyCondition) -> [Missing] {
         items.withLock { items in
             func highest(_ name: String) -> ModelVersion? {

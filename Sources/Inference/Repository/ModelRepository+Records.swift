@@ -17,7 +17,7 @@ extension ModelRepository {
     }
 
     /// The versions of one model, ascending.
-    /// - Parameter version: leaves this one alone.
+    /// - Parameter version: return this version only; nil for all.
     /// - Throws: ``InferenceError/modelNotFound(name:known:)`` or ``InferenceError/versionNotFound(name:version:known:)``.
     public func records(of name: String, version: String? = nil) throws(InferenceError) -> [ModelRecord] {
         let records = records.filter { $0.name == name }

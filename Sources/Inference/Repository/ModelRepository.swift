@@ -48,11 +48,11 @@ public final class ModelRepository: Sendable {
 
     /// A repository of the models in some folders; nothing is read before ``discover()``.
     /// - Parameters:
-    ///   - folders: where models are looked for; of two models with one name the first folder's counts.
-    ///   - named: models with their own name, which win over those of the folders.
-    ///   - configuration: how models are loaded that do not say it themselves.
-    ///   - defaultPolicy: when models are loaded that do not say it themselves.
-    ///   - loadsAtOnce: loads that run at a time; the others wait.
+    ///   - folders: the model folders; if two models have the same name, the one in the first folder is used.
+    ///   - named: named models, which take precedence over those of the folders.
+    ///   - configuration: how to load models, unless their bundle specifies it.
+    ///   - defaultPolicy: when to load models, unless their bundle specifies it.
+    ///   - loadsAtOnce: the maximum number of parallel loads; others wait.
     ///   - onEvent: called for loads, failures and unloads, from any thread.
     public convenience init(
         folders: [String], named: [NamedModel] = [], configuration: ModelConfiguration,

@@ -46,7 +46,7 @@ struct RepositoryScanner: Sendable {
     private static func problem(ofName name: String) -> String? {
         let isUnnameable = name.utf8.contains { $0 < 0x20 || $0 == 0x7F || $0 == UInt8(ascii: "\\") }
         return isUnnameable
-            ? "its name has a control character or a backslash, which no request can send: rename it" : nil
+            ? "its name has a control character or a backslash, which a request cannot contain: rename it" : nil
     }
 
     /// A folder with model.json is one bundle. With other bundles in it, which would not be served, that file was put in the
@@ -59,7 +59,7 @@ struct RepositoryScanner: Sendable {
         guard !bundles.isEmpty else { return }
         throw RepositoryError(
             folder: folder,
-            problem: "holds model.json beside the bundles \(bundles.prefix(5).joined(separator: ", "))"
+            problem: "contains a model.json next to the bundles \(bundles.prefix(5).joined(separator: ", "))"
                 + "\(bundles.count > 5 ? ", ..." : ""): put the model that it describes into its own folder")
     }
 
@@ -208,7 +208,7 @@ struct RepositoryScanner: Sendable {
             if Self.isWeights(entry, of: found, in: folder) { return nil }
             if let problem = Self.problem(ofName: entry) { return "\(entry) (\(problem))" }
             if let other = found.first(where: { $0.name == ModelBundle.servedName(of: entry) }) {
-                return "\(entry) (\(other.path) has its name)"
+                return "\(entry) (its name is used by \(other.path))"
             }
             return switch try? files.kind(path) {
             // Names that are not UTF-8 are repaired when they are read, and then name nothing.

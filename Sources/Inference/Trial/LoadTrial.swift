@@ -3,9 +3,9 @@ internal import Synchronization
 
 /// Loads models in a separate process before they are loaded into this one.
 ///
-/// Engines read files of many formats in C++, and some files that no training ever wrote make them crash, run for ever, or
-/// ask for all memory there is. A model that has not been loaded here before is therefore first loaded where that does
-/// no harm; files that passed are remembered as long as they stay what they are.
+/// Engines read files of many formats in C++, and some damaged files make them crash, run forever, or
+/// use all memory. Therefore a model that has not been loaded here before is first loaded where this does
+/// no harm. For files that passed, the result is cached until they change.
 public final class LoadTrial: Sendable {
     /// The outcome of a trial.
     public enum Outcome: Sendable {

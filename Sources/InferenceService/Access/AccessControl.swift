@@ -38,7 +38,7 @@ package struct AccessControl: Sendable {
         guard classes.contains(wanted) else {
             throw ServiceError(
                 .forbidden,
-                "the token does not grant access to this: it needs the class \"\(wanted.rawValue)\"")
+                "the token does not grant access to this route: it needs the class \"\(wanted.rawValue)\"")
         }
     }
 

@@ -17,7 +17,7 @@ package struct ListenerRoutes: Sendable {
         let names = AccessClass.allCases.filter(classes.contains).map(\.rawValue).joined(separator: ", ")
         throw ServiceError(
             .notFound,
-            "\(head.target.path.prefix(200)) is not served at this address, which has the routes of \(names) only (listen)",
+            "\(head.target.path.prefix(200)) is not served at this address, which serves only the routes of \(names) (listen)",
             label: "not_on_listener")
     }
 }

@@ -3,7 +3,7 @@ internal import Glibc
 internal import JSON
 internal import SystemSupport
 
-/// Bearer tokens, and what each of them opens. The file's text:
+/// Bearer tokens, and the routes that each grants. The format of the file:
 ///
 /// ```
 /// # who it is for

@@ -21,7 +21,7 @@ enum BodyAdvice {
         }
         guard hasFields(request.body) else { return error }
         return error.suffixed(
-            ". Fields of a form are not read: send the picture's bytes as the body, or a file in multipart/form-data")
+            ". Form fields are not accepted: send the picture's bytes as the body, or a file in multipart/form-data")
     }
 
     /// Whether a body is `name=value`, as forms without files and Python's `data={...}` have it.

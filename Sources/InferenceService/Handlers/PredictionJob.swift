@@ -6,7 +6,7 @@ internal import JSON
 package import Settings
 package import SystemSupport
 
-/// What every request that runs a model has: what it asks of which model, since when, and how its answer begins and ends.
+/// The common data of requests that run a model: the model, the options, the start time, and the beginning and end of the answer.
 protocol PredictionJob: Sendable {
     var model: Model { get }
     /// The name that the model is served under.

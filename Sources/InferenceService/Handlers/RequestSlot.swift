@@ -2,7 +2,7 @@ internal import FlowControl
 internal import Inference
 internal import SystemSupport
 
-/// A slot of a model, taken for one prediction. What becomes of those who wait for one is counted here, for every route.
+/// A slot of a model, taken for one prediction. Counts the outcomes of waiting for a slot, for every route.
 struct RequestSlot: Sendable {
     private let slot: Slot
     /// Nanoseconds that were waited for it.

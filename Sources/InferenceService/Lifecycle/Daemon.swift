@@ -57,7 +57,7 @@ package enum Daemon {
         let plan = ServicePlan(settings: settings, environment: environment)
         guard !plan.folders.isEmpty || !settings.model.isEmpty else {
             throw StartupError(
-                "no models: set --models DIR (the models that come with Ocelli are not beside this binary)"
+                "no models: set --models DIR (the models that come with Ocelli are missing)"
             )
         }
         let metrics = ServiceMetrics()
@@ -87,7 +87,7 @@ package enum Daemon {
         if !listening.replaced.isEmpty {
             log.notice(
                 "listening on the sockets passed by the service manager, instead of "
-                    + "\(listening.replaced.joined(separator: ", ")); name \"systemd\" in `listen` to use both")
+                    + "\(listening.replaced.joined(separator: ", ")); add \"systemd\" to `listen` to use both")
         }
         let server = HTTPServer(
             configuration: plan.serverConfiguration(listening, trustedProxies: proxies), responder: service,

@@ -2,12 +2,12 @@ internal import FlowControl
 internal import HTTPServer
 internal import Settings
 
-/// The end of the daemon: nothing that was accepted is lost.
+/// The shutdown of the daemon: accepted requests are not lost.
 ///
-/// 1. `/readyz` says 503, and every answer says `Connection: close`; for `drain_delay` new connections are still taken, so
-///    that balancers notice before anybody is refused.
-/// 2. Nothing new is accepted; what is under way has `drain_timeout` to finish.
-/// 3. What has not finished is cancelled, counted and logged; the exit status then is 3, else 0.
+/// 1. `/readyz` answers 503, and every answer has `Connection: close`; for `drain_delay` new connections are still accepted, so
+///    that load balancers notice before clients are refused.
+/// 2. No new requests are accepted; requests in progress have `drain_timeout` to finish.
+/// 3. Unfinished requests are cancelled, counted and logged; the exit status is then 3, otherwise 0.
 struct Drain {
     let server: HTTPServer
     let service: Service

@@ -1,6 +1,6 @@
 internal import Settings
 
-/// The time between SIGTERM and SIGKILL, where it is stated: a manifest sets OCELLI_GRACE beside its
+/// The time between SIGTERM and SIGKILL, if it is known: a manifest sets OCELLI_GRACE in addition to its
 /// `terminationGracePeriodSeconds`.
 enum GracePeriod {
     /// The variable.

@@ -1,6 +1,6 @@
 package import SystemSupport
 
-/// Decides when memory that is kept for the next requests goes back to the kernel: once in each time of rest, when that has
+/// Decides when memory that is kept for later requests is returned to the kernel: once per idle period, when it has
 /// lasted for a while.
 package struct IdleMemory: Sendable {
     /// How long nothing was done.

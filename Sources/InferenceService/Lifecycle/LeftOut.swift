@@ -16,6 +16,6 @@ enum LeftOut {
         let entries = repository.leftOut
         guard !entries.isEmpty else { return nil }
         let rest = entries.count > most ? "; and \(entries.count - most) more" : ""
-        return "not models, and left out: " + entries.prefix(most).joined(separator: "; ") + rest
+        return "ignored, because they are not models: " + entries.prefix(most).joined(separator: "; ") + rest
     }
 }

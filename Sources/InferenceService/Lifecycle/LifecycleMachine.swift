@@ -1,4 +1,4 @@
-/// What the daemon does next, decided from what happens: a pure state machine, without clock, I/O or tasks.
+/// Decides the next action of the daemon after each event: a pure state machine, without clock, I/O or tasks.
 ///
 /// ```
 /// starting ──▶ serving ⇄ reloading          any of them ──terminate──▶ draining ──▶ ended

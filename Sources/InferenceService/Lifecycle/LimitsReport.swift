@@ -1,7 +1,7 @@
 internal import FlowControl
 package import Settings
 
-/// The numbers that the daemon works with, each with where it comes from: `ocelli limits`, and the log at start.
+/// The limits of the daemon, each with its reason: for `ocelli limits`, and the log at start.
 package struct LimitsReport: Sendable {
     /// One number.
     package struct Row: Sendable {

@@ -4,7 +4,7 @@ internal import Inference
 internal import Settings
 internal import Synchronization
 
-/// The limits in force, which follow what the process may use: a control group can be changed while the daemon runs (a pod is
+/// The limits in effect, which follow the resources of the process: a control group can change while the daemon runs (a pod is
 /// resized in place).
 package final class LimitsWatch: Sendable {
     /// How often the control group is read. SIGHUP reads it too.

@@ -2,11 +2,11 @@ package import HTTPServer
 internal import HTTPWire
 internal import Settings
 
-/// Where the daemon listens, and what is served there: on what `listen` says, or on the sockets that a service manager has passed.
+/// The addresses on which the daemon listens, and their routes: those of `listen`, or the sockets that a service manager has passed.
 ///
-/// Passed sockets take the place of `listen` unless `listen` itself names them: an administrator who activates the daemon by a socket
-/// has said there where it is to be reached, and its address could not be bound a second time. So the packaged
-/// configuration serves with ocelli.socket and without it.
+/// Passed sockets replace `listen` unless `listen` itself names them: an administrator who uses socket activation
+/// sets the address in the socket unit, and it could not be bound a second time. So the packaged
+/// configuration works with and without ocelli.socket.
 package struct ListenPlan: Sendable, Hashable {
     /// What to listen on.
     package let listeners: [ListenerConfiguration]

@@ -31,7 +31,7 @@ enum ModelEvents {
             log.warning("model \(name) version \(version): \(text)")
         case .unchanged(let name, let version): log.info("model \(name) version \(version) is unchanged")
         case .leftAsItIs(let name, let version, let why):
-            log.warning("model \(name) version \(version) is left as it is: \(why)")
+            log.warning("model \(name) version \(version) was not reloaded: \(why)")
         case .heldBack(let name, let version):
             log.notice(
                 "model \(name) version \(version) stays unloaded, as requested: POST /v2/repository/models/\(name)/load brings "
@@ -64,7 +64,7 @@ enum ModelEvents {
                 "model \(model): lone requests use \(variant.threads) threads: compiled for them in \(time) ms "
                     + "(\(variant.isCached ? "from the cache of compiled models" : "not cached"))")
         case .notCompiled:
-            log.info("model \(model): released what was compiled for lone requests: there have been none")
+            log.info("model \(model): released the variant for lone requests: there were none")
         case .failed(let reason):
             log.warning("model \(model): lone requests run like all others: \(reason)")
         case .compiling: break

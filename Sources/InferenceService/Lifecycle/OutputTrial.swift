@@ -1,7 +1,7 @@
 internal import FoundationEssentials
 package import Settings
 
-/// Runs a model on noise in a process of its own, within the limits of a load trial: for what only its values tell.
+/// Runs a model on noise in a separate process, within the limits of a load trial, for facts that only its output values show.
 package struct OutputTrial: Sendable {
     private let child: ChildTrial?
 

@@ -3,8 +3,8 @@ package import Settings
 
 /// What SIGHUP does: reloads the configuration, the tokens and the models.
 ///
-/// Everything that can be wrong with the configuration is found before anything is changed; then the settings are swapped
-/// whole, and the models are loaded beside those that serve.
+/// All problems of the configuration are found before anything is changed; then the settings are replaced
+/// as a whole, and the models are loaded while the old ones serve.
 package struct Reloader: Sendable {
     let source: @Sendable () throws -> Settings
     let environment: [String: String]

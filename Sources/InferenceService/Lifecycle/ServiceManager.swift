@@ -2,11 +2,11 @@ internal import FlowControl
 internal import Glibc
 internal import SystemSupport
 
-/// Tells the service manager how the daemon does: sd_notify(3), without its library.
+/// Notifies the service manager of the daemon's state: sd_notify(3), without its library.
 ///
-/// Messages are datagrams of `NAME=value` lines to the socket that `$NOTIFY_SOCKET` names. Where there is none, nothing is
-/// sent; where sending fails, the daemon continues: it serves with and without a service manager. Nor does it wait for long
-/// where the receiver does not read, whose queue in the kernel holds only so many.
+/// Messages are datagrams of `NAME=value` lines to the socket in `$NOTIFY_SOCKET`. If it is not set, nothing is
+/// sent; if sending fails, the daemon continues: it works with and without a service manager. It does not wait long
+/// if the receiver does not read its queue.
 struct ServiceManager: Sendable {
     /// The socket's path, or nil; a leading `@` stands for the abstract namespace.
     private let socketPath: String?

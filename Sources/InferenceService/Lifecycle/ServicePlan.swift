@@ -8,7 +8,7 @@ package import Inference
 package import Settings
 internal import SystemSupport
 
-/// Settings turned into what each part is configured with, and the reasons for what was derived.
+/// Converts the settings to the configuration of each part, with the reasons for derived values.
 package struct ServicePlan {
     package let settings: Settings
     /// What this process may use, and what follows from it; what is configured is the ceiling of each number.

@@ -37,8 +37,8 @@ struct StartupSummary {
         if wanted + Self.ownThreads > allowed.value {
             log.warning(
                 "\(eagerModels) models are loaded at start and take about \(wanted) threads, more than the limit "
-                    + "(\(allowed.reason)): raise the limit (TasksMax in the unit), set streams to 1, or load models when they "
-                    + "are asked for (load, idle_unload)")
+                    + "(\(allowed.reason)): raise the limit (TasksMax in the unit), set streams to 1, or load models on "
+                    + "demand (load, idle_unload)")
         }
         if let folder = plan.unusableCache {
             log.warning(
@@ -49,7 +49,7 @@ struct StartupSummary {
                 plan.cacheDirectory.map {
                     plan.isCacheWritable
                         ? "compiled models are cached in \($0)"
-                        : "compiled models are taken from \($0), which cannot be written to: others are compiled at every start"
+                        : "compiled models are read from \($0), which is not writable: other models are compiled at every start"
                 }
                     ?? "compiled models are not cached: set cache_dir"
             )

@@ -36,7 +36,7 @@ struct MetricsPage {
     // MARK: Build
 
     private func writeBuild(to text: inout MetricsText) {
-        text.family("ocelli_build_info", .gauge, "The version, in the labels: always 1.")
+        text.family("ocelli_build_info", .gauge, "Always 1; the labels have the version.")
         text.sample(
             "ocelli_build_info", [("version", OcelliVersion.number), ("arch", Self.architecture)], 1)
         text.single(
@@ -74,7 +74,7 @@ struct MetricsPage {
         let known = metrics.models.all { $0[.pictures] > 0 }
         text.family(
             "ocelli_model_load_seconds", .summary,
-            "Successful loads of a model, and their time; cached: the compiled model was in the cache.")
+            "Successful loads of a model, and their time; cached: whether the compiled model was in the cache.")
         for (name, model) in known {
             for cached in [true, false] {
                 let labels: [MetricsText.Label] = [("model", name), ("cached", cached ? "true" : "false")]
@@ -87,7 +87,7 @@ struct MetricsPage {
         perModel("ocelli_model_load_failures_total", "Failed loads of a model.", .loadFailures, known, &text)
         perModel("ocelli_model_unloads_total", "Unloads of a model.", .unloads, known, &text)
         perModel(
-            "ocelli_pictures_total", "Predictions that gave an answer; each picture, or item, of a batch counts.",
+            "ocelli_pictures_total", "Successful predictions; each picture or item of a batch counts.",
             .pictures, known, &text)
         perModel(
             "ocelli_detections_total", "Detections, segments and keypoints that were found in pictures.", .detections,
@@ -121,9 +121,9 @@ struct MetricsPage {
             for state in states { text.sample(name, state.labels, value(state.limiter)) }
         }
         gauge("ocelli_in_flight", "Requests of a model that hold a slot.") { $0.inFlight }
-        gauge("ocelli_in_flight_limit", "Maximum of requests of a model that hold a slot.") { $0.limit }
+        gauge("ocelli_in_flight_limit", "Maximum number of requests of a model that hold a slot.") { $0.limit }
         gauge("ocelli_queue_depth", "Requests of a model that wait for a slot.") { $0.waiting }
-        gauge("ocelli_queue_limit", "Maximum of requests of a model that wait.") { $0.queueCapacity }
+        gauge("ocelli_queue_limit", "Maximum number of requests of a model that wait.") { $0.queueCapacity }
         text.family(
             "ocelli_predicted_wait_seconds", .gauge, "Predicted wait of a new request for a slot.")
         for state in states {
@@ -145,7 +145,7 @@ struct MetricsPage {
     private func writeDecoding(to text: inout MetricsText) {
         text.single(
             "ocelli_decode_bytes", .gauge,
-            "Memory of pictures that are being decoded, in bytes; small ones do not count.", decoding.used)
+            "Memory of pictures that are being decoded, in bytes; small pictures do not count.", decoding.used)
         text.single(
             "ocelli_decode_bytes_limit", .gauge, "Maximum memory of pictures that are being decoded.", decoding.total)
         text.single(
@@ -157,7 +157,7 @@ struct MetricsPage {
         text.family(
             "ocelli_stage_duration_seconds", .histogram,
             "Time of each stage of a prediction: recv (first to last byte of the request), queue, decode, infer, "
-                + "postprocess (boxes, masks and points; only where there are such), encode, and total.")
+                + "postprocess (boxes, masks and points), encode, and total.")
         for (name, model) in metrics.models.all(where: { $0[.pictures] > 0 }) {
             for stage in Stage.allCases {
                 text.histogram(
@@ -181,15 +181,15 @@ struct MetricsPage {
             }
         }
         text.family(
-            "ocelli_http_request_duration_seconds", .histogram, "From a request's first byte to its answer's last.")
+            "ocelli_http_request_duration_seconds", .histogram, "Time from the first byte of a request to the last byte of its answer.")
         for (route, metric) in routes {
             text.histogram("ocelli_http_request_duration_seconds", [("route", route)], metric.duration)
         }
-        text.family("ocelli_http_received_bytes_total", .counter, "Bytes of requests' bodies.")
+        text.family("ocelli_http_received_bytes_total", .counter, "Bytes of request bodies.")
         for (route, metric) in routes {
             text.sample("ocelli_http_received_bytes_total", [("route", route)], metric.bytesReceived)
         }
-        text.family("ocelli_http_sent_bytes_total", .counter, "Bytes of answers' bodies.")
+        text.family("ocelli_http_sent_bytes_total", .counter, "Bytes of answer bodies.")
         for (route, metric) in routes {
             text.sample("ocelli_http_sent_bytes_total", [("route", route)], metric.bytesSent)
         }
@@ -218,7 +218,7 @@ struct MetricsPage {
         text.single("ocelli_connections_open", .gauge, "Open connections.", server.openConnections)
         text.single(
             "ocelli_connections_idle", .gauge, "Open connections that wait for a request.", server.idleConnections)
-        text.single("ocelli_connections_limit", .gauge, "Maximum of open connections.", server.connectionsLimit)
+        text.single("ocelli_connections_limit", .gauge, "Maximum number of open connections.", server.connectionsLimit)
         text.single(
             "ocelli_connections_accepted_total", .counter, "Connections accepted.", server.acceptedConnections)
         text.single(
@@ -237,7 +237,7 @@ struct MetricsPage {
             server.slowReaders)
         text.single("ocelli_handlers_running", .gauge, "Requests that are being handled.", server.runningHandlers)
         text.single("ocelli_body_bytes", .gauge, "Bytes of bodies in memory.", server.bodyBytes)
-        text.single("ocelli_body_bytes_limit", .gauge, "Maximum of bytes of bodies in memory.", server.bodyBytesLimit)
+        text.single("ocelli_body_bytes_limit", .gauge, "Maximum number of bytes of bodies in memory.", server.bodyBytesLimit)
         text.single(
             "ocelli_bodies_waiting", .gauge, "Connections that are not read because bodies are at their limit.",
             server.bodiesWaiting)
@@ -248,7 +248,7 @@ struct MetricsPage {
             "ocelli_answer_bytes", .gauge, "Bytes of answers that clients have not read yet.", server.answerBytes
         )
         text.single(
-            "ocelli_answer_bytes_limit", .gauge, "Maximum of bytes of answers that clients have not read yet.",
+            "ocelli_answer_bytes_limit", .gauge, "Maximum number of bytes of answers that clients have not read yet.",
             server.answerBytesLimit)
         text.single(
             "ocelli_answers_shed_total", .counter, "Connections closed because answers were at their limit.",
@@ -260,7 +260,7 @@ struct MetricsPage {
     private func writeLife(to text: inout MetricsText) {
         text.single("ocelli_draining", .gauge, "1 while the daemon is draining.", Int(metrics[.draining]))
         text.single(
-            "ocelli_drain_lost_requests_total", .counter, "Requests that were not answered before the drain's end.",
+            "ocelli_drain_lost_requests_total", .counter, "Requests that were not answered before the end of the drain.",
             Int(metrics[.drainLost]))
         text.family("ocelli_reloads_total", .counter, "Reloads of configuration and models (SIGHUP), by result.")
         text.sample("ocelli_reloads_total", [("result", "ok")], metrics[.reloadsSucceeded])
@@ -288,7 +288,7 @@ struct MetricsPage {
             "process_resident_memory_bytes", .gauge, "Resident memory of the process.", process.residentBytes)
         text.single("process_virtual_memory_bytes", .gauge, "Address space of the process.", process.virtualBytes)
         text.single("process_open_fds", .gauge, "Open file descriptors.", process.openDescriptors)
-        text.single("process_max_fds", .gauge, "Maximum of open file descriptors.", process.mostDescriptors)
+        text.single("process_max_fds", .gauge, "Maximum number of open file descriptors.", process.mostDescriptors)
         text.single("process_threads", .gauge, "Threads of the process.", process.threads)
         text.family("process_start_time_seconds", .gauge, "When the process was started, since 1970.")
         text.sample("process_start_time_seconds", text: Units.decimal(process.startSeconds, places: 2))

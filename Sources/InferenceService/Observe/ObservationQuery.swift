@@ -36,7 +36,7 @@ struct ObservationQuery: Sendable {
             case "classes":
                 let classes = ObservationRequest.classes(in: value)
                 guard (1...1_000).contains(classes.count) else {
-                    throw parameter.mistake("labels or numbers of 1 to 1000 classes, with commas between them")
+                    throw parameter.mistake("labels or numbers of 1 to 1000 classes, separated by commas")
                 }
                 request.classes = classes
             case "crop": crop = try Self.choice(parameter)

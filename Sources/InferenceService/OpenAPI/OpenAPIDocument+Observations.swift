@@ -42,17 +42,17 @@ extension OpenAPIDocument {
 
     static let observationParameters: String = """
         "least": {"name": "threshold", "in": "query", "schema": {"type": "number", "minimum": 0, "maximum": 1},
-          "description": "The least confidence of what is reported; without it, as the bundle says."},
+          "description": "The minimum confidence of a result. Default: the bundle's."},
         "iou": {"name": "iou", "in": "query", "schema": {"type": "number", "minimum": 0, "maximum": 1},
-          "description": "The overlap from which the less confident of two boxes is dropped; without it, as the bundle says."},
+          "description": "The overlap from which the less confident of two boxes is dropped. Default: the bundle's."},
         "most": {"name": "top", "in": "query", "schema": {"type": "integer", "minimum": 1},
-          "description": "The most detections, or classes of a mask, that are reported."},
+          "description": "The maximum number of detections, or of classes of a mask."},
         "classes": {"name": "classes", "in": "query", "schema": {"type": "string"},
-          "description": "Labels or numbers of the classes that are reported, with commas between them."},
+          "description": "Report only these classes: labels or numbers, separated by commas."},
         "mask": {"name": "mask", "in": "query", "schema": {"type": "string", "enum": ["png", "rle", "none"]},
-          "description": "How masks are written; png is for segment only."},
+          "description": "How masks are encoded; png is for segment only."},
         "encoding": {"name": "encoding", "in": "query", "schema": {"type": "string", "enum": ["float", "base64"]},
-          "description": "How an embedding is written: numbers, or base64 of 32-bit floats, the low byte first."}
+          "description": "How an embedding is encoded: numbers, or base64 of little-endian 32-bit floats."}
         """
 
     static let observationSchemas: String = """

@@ -8,7 +8,7 @@ extension OpenAPIDocument {
           "responses": {"200": \(answer("health", "It is ready.")), \(error)}}},
         \(model("/v2/models/{name}", "model", parameters("name"))),
         \(model("/v2/models/{name}/versions/{version}", "version", parameters("name", "version"))),
-        "/v2/models/stats": {"get": {\(tag), "operationId": "statistics", "summary": "What every loaded model has done",
+        "/v2/models/stats": {"get": {\(tag), "operationId": "statistics", "summary": "Statistics of every loaded model",
           "responses": {"200": \(answer("statistics", "The statistics.")), \(error)}}},
         "/v2/repository/index": {"post": {\(tag), "operationId": "repository_index", "summary": "Every model and its state",
           "requestBody": {"required": false, "content": {"application/json": {"schema": {"type": "object", "properties": {
@@ -23,28 +23,28 @@ extension OpenAPIDocument {
     private static func model(_ path: String, _ name: String, _ parameters: String) -> String {
         """
         "\(path)": {"parameters": \(parameters),
-          "get": {\(tag), "operationId": "\(name)_metadata", "summary": "What a model takes and gives",
+          "get": {\(tag), "operationId": "\(name)_metadata", "summary": "Inputs and outputs of a model",
             "responses": {"200": \(answer("model_metadata", "The model.")), \(error)}}},
         "\(path)/ready": {"parameters": \(parameters),
           "get": {\(tag), "operationId": "\(name)_ready", "summary": "Whether a model is ready",
             "responses": {"200": \(answer("model_ready", "It is ready.")), \(error)}}},
         "\(path)/config": {"parameters": \(parameters),
-          "get": {\(tag), "operationId": "\(name)_configuration", "summary": "What a model takes and gives, as Triton's ModelConfig",
+          "get": {\(tag), "operationId": "\(name)_configuration", "summary": "Inputs and outputs of a model, as Triton's ModelConfig",
             "responses": {"200": \(answer("model_configuration", "The model.")), \(error)}}},
         "\(path)/stats": {"parameters": \(parameters),
-          "get": {\(tag), "operationId": "\(name)_statistics", "summary": "What a model has done since it was loaded",
+          "get": {\(tag), "operationId": "\(name)_statistics", "summary": "Statistics of a model since it was loaded",
             "responses": {"200": \(answer("statistics", "The statistics.")), \(error)}}},
         "\(path)/infer": {"parameters": \(parameters),
           "post": {\(tag), "operationId": "\(name)_infer", "summary": "Run a model on tensors or encoded pictures",
             "parameters": [{"name": "Inference-Header-Content-Length", "in": "header",
               "schema": {"type": "integer", "minimum": 0},
-              "description": "Bytes of JSON at the body's beginning, where binary data follows them."}],
+              "description": "Length of the JSON at the start of the body, if binary data follows it."}],
             "requestBody": {"required": true, "content": {
               "application/json": {"schema": {"$ref": "#/components/schemas/infer_request"}},
               "application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}},
             "responses": {"200": {"description": "The outputs.",
               "headers": {"Inference-Header-Content-Length": {"schema": {"type": "integer"},
-                "description": "Bytes of JSON, where binary data follows them."}},
+                "description": "Length of the JSON, if binary data follows it."}},
               "content": {
                 "application/json": {"schema": {"$ref": "#/components/schemas/infer_response"}},
                 "application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}}, \(error)}}}

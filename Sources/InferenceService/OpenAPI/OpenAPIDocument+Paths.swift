@@ -11,7 +11,7 @@ extension OpenAPIDocument {
           "summary": "Counters, gauges and histograms for Prometheus",
           "responses": {"200": {"description": "Prometheus text 0.0.4.",
             "content": {"text/plain": {"schema": {"type": "string"}}}}, \(error)}}},
-        "/": {"get": {"tags": ["operations"], "operationId": "page", "summary": "A page to try a picture by hand",
+        "/": {"get": {"tags": ["operations"], "operationId": "page", "summary": "A page to try pictures by hand",
           "responses": {"200": {"description": "The page.", "content": {"text/html": {"schema": {"type": "string"}}}},
             \(error)}}},
         "/openapi.json": {"get": {"tags": ["operations"], "operationId": "openapi", "summary": "This document",

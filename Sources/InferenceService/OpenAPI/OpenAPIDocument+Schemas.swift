@@ -9,7 +9,7 @@ extension OpenAPIDocument {
         "error": {"type": "object", "required": ["error", "code", "request_id"], "properties": {
           "error": {"type": "string"}, "code": {"$ref": "#/components/schemas/error_code"},
           "request_id": {"type": "string"}}},
-        "error_code": {"type": "string", "description": "What is wrong; docs/http-api.md says what to do about each.",
+        "error_code": {"type": "string", "description": "The kind of error; docs/http-api.md lists them.",
           "enum": [\(ErrorCode.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ", "))]},
         "status": {"type": "object", "required": ["status"], "properties": {"status": {"type": "string"}}},
         "class": {"type": "object", "required": ["index", "label", "confidence"], "properties": {
@@ -63,7 +63,7 @@ extension OpenAPIDocument {
         "model": {"type": "object", "required": ["name", "version", "state", "versions"], "properties": {
           "name": {"type": "string"}, "version": {"type": "string"}, "state": {"$ref": "#/components/schemas/state"},
           "reason": {"type": "string"},
-          "stale": {"type": "string", "description": "Why a ready model is not what its files now say: its last load failed."},
+          "stale": {"type": "string", "description": "Why a ready model does not match its files: its last load failed."},
           "versions": {"type": "array", "items": {"type": "object", "required": ["version", "state"], "properties": {
             "version": {"type": "string"}, "state": {"$ref": "#/components/schemas/state"},
             "reason": {"type": "string"}, "stale": {"type": "string"}}}},
@@ -73,12 +73,12 @@ extension OpenAPIDocument {
           "labels": {"type": "integer"}, "tasks": {"type": "array", "items": {"type": "string"}}, "device": {"type": "string"}, "load_ms": {"type": "number"},
           "execution": {"type": "object", "properties": {"precision": {"type": "string"}, "hint": {"type": "string"},
             "threads": {"type": "integer"}, "streams": {"type": "integer"},
-            "lone": {"type": "object", "description": "The variant for requests that nothing else runs beside.",
+            "lone": {"type": "object", "description": "The variant for requests that run alone.",
               "required": ["state", "threads"], "properties": {
               "state": {"type": "string", "enum": ["not_compiled", "compiling", "ready", "failed"]},
               "reason": {"type": "string"}, "threads": {"type": "integer"}, "load_ms": {"type": "number"},
               "cached": {"type": "boolean"}, "memory_bytes": {"type": "integer"}, "predictions": {"type": "integer"}}}}},
-          "integer_weights": {"type": "object", "description": "How 8-bit weights with zero points are computed with.",
+          "integer_weights": {"type": "object", "description": "How 8-bit weights with zero points are computed.",
             "properties": {"convolutions": {"type": "integer"}, "in_integers": {"type": "integer"},
               "depthwise_convolutions": {"type": "integer"}, "depthwise_in_integers": {"type": "integer"},
               "copied_channels": {"type": "integer"}, "reason": {"type": "string"}}},
@@ -136,8 +136,8 @@ extension OpenAPIDocument {
               "binary_data": {"type": "boolean"}, "classification": {"type": "integer", "minimum": 0}}}}}}}},
         "infer_parameters": {"type": "object", "properties": {
           "binary_data_output": {"type": "boolean"},
-          "priority": {"type": "integer", "minimum": 0, "description": "Taken, and equal for all."},
-          "timeout": {"type": "integer", "minimum": 0, "description": "Microseconds; 0 for none."}}},
+          "priority": {"type": "integer", "minimum": 0, "description": "Accepted, without effect."},
+          "timeout": {"type": "integer", "minimum": 0, "description": "Microseconds; 0: no timeout."}}},
         "tensor_data": {"type": "array", "description": "Flat or nested, in row-major order.", "items": {}},
         "infer_response": {"type": "object", "required": ["model_name", "outputs"], "properties": {
           "model_name": {"type": "string"}, "model_version": {"type": "string"}, "id": {"type": "string"},

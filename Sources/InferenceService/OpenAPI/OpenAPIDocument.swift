@@ -11,7 +11,7 @@ package enum OpenAPIDocument {
         "openapi": "3.0.3",
         "info": {
           "title": "Ocelli", "version": "\(OcelliVersion.number)",
-          "description": "Serves image classifiers and other tensor models over HTTP/1.1.",
+          "description": "Serves image models over HTTP/1.1.",
           "license": {"name": "Apache-2.0", "url": "https://www.apache.org/licenses/LICENSE-2.0"}
         },
         "servers": [{"url": "/"}],
@@ -46,13 +46,13 @@ package enum OpenAPIDocument {
         "threshold": {"name": "threshold", "in": "query", "schema": {"type": "number", "minimum": 0, "maximum": 1},
           "description": "The minimum confidence of a class in the answer."},
         "crop": {"name": "crop", "in": "query", "schema": {"type": "string", "enum": ["center", "fit", "fill"]},
-          "description": "How pictures of another shape are fitted; without it, as the bundle says."},
+          "description": "How pictures of another shape are fitted. Default: the bundle's."},
         "orientation": {"name": "orientation", "in": "query",
           "schema": {"type": "string", "enum": ["apply", "ignore"]},
           "description": "Whether the EXIF orientation is applied."},
         "explain": {"name": "explain", "in": "query",
           "schema": {"type": "string", "enum": ["preprocess", "png", "npy"]},
-          "description": "Answers with what the model would see, instead of labels."},
+          "description": "Return what the model sees instead of labels."},
         "timeout": {"name": "timeout_ms", "in": "query", "schema": {"type": "integer", "minimum": 1},
           "description": "How long the request may take, in milliseconds."},
         \(observationParameters)

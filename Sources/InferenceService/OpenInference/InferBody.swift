@@ -95,8 +95,8 @@ struct InferBodyReader {
         guard hasInputs else { throw .value("\"inputs\" is missing: expected an array of tensors") }
         guard next == body.count else {
             throw .value(
-                "expected \(next - headerLength) bytes of binary data behind the JSON, as the inputs' binary_data_size "
-                    + "say, found \(body.count - headerLength)")
+                "expected \(next - headerLength) bytes of binary data after the JSON, as the binary_data_size of the inputs "
+                    + "says, found \(body.count - headerLength)")
         }
         let missing = model.inputs.filter { input in
             !input.isOptional && !request.inputs.contains { $0.name == input.name }
@@ -124,7 +124,7 @@ struct InferBodyReader {
             case "sequence_id":
                 let kind = try scanner.kind()
                 if kind == .number, try scanner.number().mantissa == 0 { return }
-                throw .value("parameter \"sequence_id\": sequences of requests are not served")
+                throw .value("parameter \"sequence_id\": sequences of requests are not supported")
             default: try scanner.skip()
             }
         }
@@ -181,7 +181,7 @@ struct InferBodyReader {
     }
 
     static var noSharedMemory: JSONError {
-        .value("shared memory is not served: send the tensor as binary data")
+        .value("shared memory is not supported: send the tensor as binary data")
     }
 
     // MARK: Inputs

@@ -75,7 +75,7 @@ struct InferHandler: Sendable {
             length <= body.count
         else {
             throw .badRequest(
-                "Inference-Header-Content-Length: expected the bytes of JSON, 0 to \(body.count) (the whole body), "
+                "Inference-Header-Content-Length: expected the length of the JSON, 0 to \(body.count) (the whole body), "
                     + "found \"\(values.joined(separator: ", ").prefix(40))\"")
         }
         return length

@@ -42,12 +42,12 @@ struct InferTensor {
         guard type.isInJSON else {
             throw mistake("\(type.datatype) as binary data", "JSON, which does not support that type")
         }
-        guard let count = shape.elementCount else { throw mistake("a shape of fewer elements", "\(shape)") }
+        guard let count = shape.elementCount else { throw mistake("a shape with fewer elements", "\(shape)") }
         let reader = TensorReader(name: description.name, elementType: type, count: count)
         let (elements, extents, found) = try reader.read(&scanner)
         guard found == count else { throw mistake("\(count) elements (shape \(shape))", "\(found)") }
         guard extents.count <= 1 || extents == shape.dimensions else {
-            throw mistake("data that is flat or nested as \(shape)", "it nested as \(Shape(extents))")
+            throw mistake("flat data, or data nested as \(shape)", "data nested as \(Shape(extents))")
         }
         do throws(InferenceError) {
             return .tensor(try elements.tensor(type, shape: shape))
@@ -100,7 +100,7 @@ struct InferTensor {
     /// The number of pictures, or of strings, that the shape announces. Known before any is read: a body of 20 MB holds millions of
     /// empty ones.
     private func elementCount() throws(JSONError) -> Int {
-        guard let count = shape.elementCount else { throw mistake("a shape of fewer elements", "\(shape)") }
+        guard let count = shape.elementCount else { throw mistake("a shape with fewer elements", "\(shape)") }
         guard count > 0 else { throw mistake("at least one \(element)", "none") }
         guard count <= mostPictures else { throw mistake("a batch of at most \(mostPictures)", "\(count)") }
         return count
@@ -119,7 +119,7 @@ struct InferTensor {
             let text = try elements(body, range).first.flatMap { range in
                 body.withUnsafeBytes { String(validating: $0[range], as: UTF8.self) }
             }
-            guard let text else { throw mistake("a string of UTF-8", "other bytes") }
+            guard let text else { throw mistake("a UTF-8 string", "other bytes") }
             return .text(text)
         }
         let type = description.elementType

@@ -117,7 +117,7 @@ struct InputValueReader {
                 "\(expected) number\(expected == 1 ? "" : "s") (shape \(input.shape))", "\(count)\(nesting)")
         }
         guard isFlat || trimmed(extents) == trimmed(input.shape.dimensions) else {
-            throw mistake("\(expected) numbers, flat or nested as \(input.shape)", "them nested as \(Shape(extents))")
+            throw mistake("\(expected) numbers, flat or nested as \(input.shape)", "numbers nested as \(Shape(extents))")
         }
         return input.shape
     }
@@ -148,7 +148,7 @@ struct InputValueReader {
             found.insert(1, at: 0)
         }
         guard found.count == expected.count, zip(expected, found).allSatisfy({ $0 == Shape.dynamic || $0 == $1 }) else {
-            throw mistake("numbers nested as \(input.shape) (-1: any number)", "them nested as \(Shape(extents))")
+            throw mistake("numbers nested as \(input.shape) (-1: any number)", "numbers nested as \(Shape(extents))")
         }
         return Shape(found)
     }

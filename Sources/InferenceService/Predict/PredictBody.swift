@@ -70,7 +70,7 @@ struct PredictBody {
             }
             guard (single == nil) != (several == nil) else {
                 throw .value(
-                    "expected one of \"inputs\" and \"items\", found \(single == nil ? "neither" : "both")")
+                    "expected either \"inputs\" or \"items\", found \(single == nil ? "neither" : "both")")
             }
             if let several, several.isEmpty {
                 throw .value("\"items\" is empty")

@@ -64,7 +64,7 @@ package struct TensorReader {
                 return try scanner.number().integer(UInt8.self, in: text).flatMap { $0 <= 1 ? $0 : nil }
             }
         case .string:
-            throw .value("input \"\(name)\": tensors of strings cannot be served")
+            throw .value("input \"\(name)\": string tensors are not supported")
         }
     }
 

@@ -31,7 +31,7 @@ package enum StepDoubts {
             let trouble = result.firstTrouble.map { "; the first: \($0)" } ?? ""
             doubts.append(
                 Doubt(
-                    .errors, "\(result.refused) answers were errors and \(result.failed) requests had none\(trouble)"))
+                    .errors, "\(result.refused) answers were errors and \(result.failed) requests were not answered\(trouble)"))
         }
         if case .open(let rate) = result.plan.loop { doubts += openLoop(result, rate: rate) }
         if result.generatorCPU > toleratedCPU {
@@ -51,7 +51,7 @@ package enum StepDoubts {
             doubts.append(
                 Doubt(
                     .rate,
-                    "the rate could not be held: of \(result.due) requests that were due \(result.sent) were sent in time"
+                    "the rate could not be held: only \(result.sent) of \(result.due) requests were sent in time"
                 ))
         }
         let refused = result.refused + result.failed - (result.failures[.unanswered] ?? 0)
@@ -60,7 +60,7 @@ package enum StepDoubts {
                 Doubt(
                     .overload,
                     "the server did not keep up (\(decimal(result.successRate)) answers a second of \(decimal(rate))): its "
-                        + "queue grew as long as the load lasted, and latency with it"))
+                        + "queue and the latency grew until the end"))
         }
         if result.waitedForConnection > result.due / 100 {
             doubts.append(

@@ -43,7 +43,7 @@ extension BenchReport {
             \(rows.joined(separator: "\n"))
             </tbody>
             </table></div>
-            <p>\(isOpenLoop ? "Latency counts from when each request was due, whether it could be sent then or not." : "A closed loop: each connection waits for its answer before it asks again.")
+            <p>\(isOpenLoop ? "Latency counts from when each request was due, whether it could be sent then or not." : "A closed loop: each connection waits for its answer before it sends again.")
             \(files.isEmpty ? "" : "Pictures: \(files.joined(separator: ", ")).")</p>
             \(doubts.isEmpty ? "" : "<h2>Warnings</h2>\n<ul>\n\(doubts.joined(separator: "\n"))\n</ul>")
             </body>

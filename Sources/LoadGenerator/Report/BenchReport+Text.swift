@@ -21,7 +21,7 @@ extension BenchReport {
         lines.append(
             isOpenLoop
                 ? "Latency counts from when each request was due, whether it could be sent then or not."
-                : "A closed loop: each connection waits for its answer before it asks again, so that a slow moment is met by "
+                : "A closed loop: each connection waits for its answer before it sends again, so slow moments get "
                     + "fewer requests than users would send (--rate, --sweep: an open loop).")
         for warning in warnings { lines.append("Warning: \(warning)") }
         return lines.joined(separator: "\n")

@@ -62,7 +62,7 @@ package struct BenchReport: Sendable {
         if isLocal, let most = steps.map(\.generatorCPU).max(), most > 0.1 * processors {
             warnings.append(
                 "the server is on this machine: the generator took \(Int((most / processors * 100).rounded()))% of the "
-                    + "processors that they share, so that a server alone would do better")
+                    + "processors, which a server on a machine of its own would have")
         }
         return warnings
     }

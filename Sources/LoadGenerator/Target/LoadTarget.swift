@@ -70,7 +70,7 @@ package struct LoadTarget: Sendable, Hashable {
             host = authority[..<colon]
             port = try Self.port(authority[authority.index(after: colon)...], of: text)
         }
-        guard !host.isEmpty else { throw LoadError("\"\(text)\": there is no host") }
+        guard !host.isEmpty else { throw LoadError("\"\(text)\": the host is missing") }
         place = .tcp(host: String(host), port: port)
         self.authority = String(authority)
         let path = rest[end...].prefix { $0 != "#" }

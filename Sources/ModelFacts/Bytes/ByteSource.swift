@@ -31,14 +31,14 @@ package struct ByteSource {
         at start: Int, count wanted: Int, most: Int = 1 << 20
     ) throws(FactError) -> ArraySlice<UInt8> {
         guard start >= 0, wanted >= 0, start <= count, wanted <= count - start else {
-            throw FactError("ends at byte \(count), where byte \(start) and \(wanted) more are referred to")
+            throw FactError("ends at byte \(count), but it refers to \(wanted) bytes at byte \(start)")
         }
         guard wanted <= most else {
-            throw FactError("has a part of \(wanted) bytes at byte \(start): at most \(most) are read")
+            throw FactError("has a part of \(wanted) bytes at byte \(start): the limit is \(most)")
         }
         if start < windowStart || start + wanted > windowStart + window.count {
             fetches += 1
-            guard fetches <= Self.mostFetches else { throw FactError("refers to itself too often to be read") }
+            guard fetches <= Self.mostFetches else { throw FactError("contains too many references") }
             let end = min(count, start + max(wanted, Self.windowBytes))
             window = fetch(start..<end)
             windowStart = start

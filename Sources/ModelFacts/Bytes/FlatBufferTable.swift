@@ -86,7 +86,7 @@ struct FlatBuffer {
         let start = try follow(place)
         let count = Int(try source.integer(UInt32.self, at: try check(start, 4)))
         guard count <= most else {
-            throw FactError("has a list of \(count) elements at byte \(start): at most \(most) are read")
+            throw FactError("has a list of \(count) elements at byte \(start): the limit is \(most)")
         }
         _ = try check(start + 4, count * elementBytes)
         return (start + 4, count)

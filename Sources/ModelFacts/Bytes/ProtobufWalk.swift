@@ -57,7 +57,7 @@ struct ProtobufWalk {
         var value: UInt64 = 0
         var shift: UInt64 = 0
         while true {
-            guard position < end, shift < 70 else { throw FactError("has a number without an end at byte \(start)") }
+            guard position < end, shift < 70 else { throw FactError("has an unterminated number at byte \(start)") }
             let byte = try source.integer(UInt8.self, at: position)
             position += 1
             if shift < 64 { value |= UInt64(byte & 0x7F) << shift }

@@ -35,7 +35,7 @@ struct ZipDirectory {
         let size = Int(try source.integer(UInt32.self, at: place + 12))
         let offset = Int(try source.integer(UInt32.self, at: place + 16))
         guard count <= Self.mostEntries else {
-            throw FactError("ends in a zip archive of \(count) files: at most \(Self.mostEntries) are read")
+            throw FactError("ends in a zip archive of \(count) files: the limit is \(Self.mostEntries)")
         }
         // The directory stands right before its end record; its own offset counts from the archive's beginning, wherever that is.
         guard size <= place else {
@@ -71,7 +71,7 @@ struct ZipDirectory {
         guard !entry.isEncrypted else { throw FactError("has \"\(entry.name)\" encrypted in its zip archive") }
         guard entry.size <= most, entry.compressedSize <= most else {
             throw FactError(
-                "has \"\(entry.name)\" of \(max(entry.size, entry.compressedSize)) bytes in its zip archive: at most \(most) are read"
+                "has \"\(entry.name)\" of \(max(entry.size, entry.compressedSize)) bytes in its zip archive: the limit is \(most)"
             )
         }
         let (header, overflow) = entry.headerOffset.addingReportingOverflow(shift)
@@ -94,12 +94,12 @@ struct ZipDirectory {
             }
             guard size == entry.size else {
                 throw FactError(
-                    "has \"\(entry.name)\" in its zip archive, which does not unpack to the \(entry.size) bytes it says"
+                    "has \"\(entry.name)\" in its zip archive, which does not unpack to the declared \(entry.size) bytes"
                 )
             }
             unpacked.removeLast()
             return unpacked
-        default: throw FactError("has \"\(entry.name)\" packed by method \(entry.method), which is not read")
+        default: throw FactError("has \"\(entry.name)\" packed by the unsupported method \(entry.method)")
         }
     }
 }

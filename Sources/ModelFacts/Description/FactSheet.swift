@@ -103,6 +103,6 @@ package struct Disagreement: Sendable, Hashable {
 
     /// A sentence that says all of it.
     package var sentence: String {
-        "\(subject): \(winner) says \(winning), \(loser) says \(losing); \(winner) counts"
+        "\(subject): \(winner) says \(winning), \(loser) says \(losing); \(winner) wins"
     }
 }

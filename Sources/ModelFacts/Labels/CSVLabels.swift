@@ -14,7 +14,7 @@ enum CSVLabels {
             rows.append(row)
         }
         let width = rows[0].count
-        guard width <= 64 else { throw FactError("line 1: has \(width) values: at most 64 are read") }
+        guard width <= 64 else { throw FactError("line 1: has \(width) values: the limit is 64") }
         if let odd = rows.firstIndex(where: { $0.count != width }) {
             throw FactError("line \(odd + 1): expected \(width) values, as in the first line")
         }

@@ -36,7 +36,7 @@ package enum LabelFile {
     /// - Parameter name: the file's, whose ending tells the form.
     package static func read(_ bytes: [UInt8], name: String) throws(FactError) -> [String] {
         guard bytes.count <= mostBytes else {
-            throw FactError("has \(bytes.count) bytes: at most \(mostBytes) are read")
+            throw FactError("has \(bytes.count) bytes: the limit is \(mostBytes)")
         }
         let lower = name.lowercased()
         if lower.hasSuffix(".json") { return try json(bytes) }
@@ -49,7 +49,7 @@ package enum LabelFile {
         while lines.last?.trimmed == "" { lines.removeLast() }
         guard !lines.isEmpty else { throw FactError("has no names") }
         guard lines.count <= LabelTable.mostLabels else {
-            throw FactError("has \(lines.count) names: at most \(LabelTable.mostLabels) are read")
+            throw FactError("has \(lines.count) names: the limit is \(LabelTable.mostLabels)")
         }
         if lower.hasSuffix(".csv") { return try CSVLabels.read(lines, delimiter: CSVLine.delimiter(of: lines[0])) }
         if lower.hasSuffix(".tsv") { return try CSVLabels.read(lines, delimiter: 0x09) }

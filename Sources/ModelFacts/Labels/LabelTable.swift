@@ -52,7 +52,7 @@ enum LabelTable {
     }
 
     private static func tooMany(_ count: Int) -> FactError {
-        FactError("has \(count) names: at most \(mostLabels) are read")
+        FactError("has \(count) names: the limit is \(mostLabels)")
     }
 
     /// By number, or to numbers (`label2id`). A value that is a list has its last name in it: Keras' `{"0": ["n01440764", "tench"]}`.

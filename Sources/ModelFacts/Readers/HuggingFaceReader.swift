@@ -121,7 +121,7 @@ private struct PreprocessorReading {
         guard defaults != nil || node.has("size") || node.has("image_mean") || node.has("do_resize") else {
             // A text or audio processor's file.
             if let type {
-                refuse(&sheet, "image_processor_type", "\"\(type)\" is not an image processor whose steps are known")
+                refuse(&sheet, "image_processor_type", "\"\(type)\" is an unknown image processor")
             }
             return
         }
@@ -131,7 +131,7 @@ private struct PreprocessorReading {
         unknownClass(&sheet)
         let flips = node.flag("do_flip_channel_order") ?? node.flag("do_flip_channels") ?? defaults?.flips ?? false
         let key = ["do_flip_channel_order", "do_flip_channels"].first(where: node.has)
-        let unsaid = defaults?.flips == true ? origin : "RGB, as all other processors"
+        let unsaid = defaults?.flips == true ? origin : "RGB, as in all other processors"
         sheet.order = Fact(flips ? .bgr : .rgb, source: node.source, key: key.map(node.at) ?? unsaid)
         if let divisor = node.number("size_divisor"), divisor > 1 {
             refuse(&sheet, "size_divisor", "\"size_divisor\": a size that depends on the picture is not supported")
@@ -171,13 +171,13 @@ private struct PreprocessorReading {
         ] where !isSaid {
             refuse(
                 &sheet, key,
-                "the defaults of \"\(name)\" are not known, and the file does not say \"\(key)\"")
+                "the defaults of \"\(name)\" are unknown, and the file does not specify \"\(key)\"")
         }
         if sheet.unsupported.isEmpty, sheet.framing != nil {
             sheet.problems.append(
                 FactProblem(
                     source: node.source,
-                    reason: "\"\(name)\" is not known here: its keys are taken in their usual meaning"))
+                    reason: "unknown \"\(name)\": its keys are read with their usual meaning"))
         }
     }
 
@@ -274,7 +274,7 @@ private struct PreprocessorReading {
             case nil:
                 refuse(
                     &sheet, "size",
-                    "a number alone is both sides or the shorter one, by the processor's class, which \(type.map { "\"\($0)\" does not tell" } ?? "is not named")"
+                    "a number alone is both sides or the shorter one, depending on the processor's class, which \(type.map { "\"\($0)\" does not determine" } ?? "is not named")"
                 )
                 return nil
             }
@@ -334,7 +334,7 @@ private struct PreprocessorReading {
             code = node.value("resample") == nil ? defaults?.resample : node.integer("resample", in: 0...5)
         }
         guard let code, let filter = PictureFilter(pillow: code) else {
-            if node.has("resample") { node.note("resample", "expected Pillow's number of a filter, 0 to 5") }
+            if node.has("resample") { node.note("resample", "expected the number of a Pillow filter, 0 to 5") }
             return
         }
         sheet.filter = fact(filter, "resample")

@@ -97,7 +97,7 @@ struct ModelInfo {
         sheet.normalization = Fact(
             form, source: source, key: key("scale_values"),
             parts: [
-                .scale: "Model API's levels from 0 to 255, of which mean and std are parts", .mean: key("mean_values"),
+                .scale: "Model API's levels from 0 to 255, the units of mean and std", .mean: key("mean_values"),
                 .std: key("scale_values"),
             ])
     }

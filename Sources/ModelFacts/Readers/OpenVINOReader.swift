@@ -73,7 +73,7 @@ package enum OpenVINOReader {
     }
 
     private static func walk(_ text: [UInt8]) throws(FactError) -> Found {
-        guard text.count <= mostBytes else { throw FactError("has \(text.count) bytes: at most \(mostBytes) are read") }
+        guard text.count <= mostBytes else { throw FactError("has \(text.count) bytes: the limit is \(mostBytes)") }
         var walk = XMLWalk(text)
         var found = Found()
         var path: [String] = []

@@ -46,7 +46,7 @@ package enum RoboflowReader {
             sheet.problems.append(
                 FactProblem(
                     source: node.source,
-                    reason: "has no \"auto-orient\": Roboflow leaves pictures as they lie, here they are turned by EXIF"
+                    reason: "has no \"auto-orient\": Roboflow ignores the EXIF orientation, Ocelli applies it"
                 ))
         }
         resize(&sheet, steps)
@@ -80,7 +80,7 @@ package enum RoboflowReader {
                 FactProblem(
                     source: source,
                     reason:
-                        "\(key): Roboflow cuts the scaled side to a whole number, here it is rounded: a line of the margin may differ"
+                        "\(key): Roboflow truncates the scaled side to a whole number, Ocelli rounds it: one line of the margin may differ"
                 ))
         } else {
             sheet.unsupported.append(

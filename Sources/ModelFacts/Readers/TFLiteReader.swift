@@ -205,7 +205,7 @@ private struct MetadataReading {
             sheet.normalization = Fact(
                 form, source: source, key: "NormalizationOptions",
                 parts: [
-                    .scale: "NormalizationOptions, which are of levels from 0 to 255",
+                    .scale: "NormalizationOptions, for levels from 0 to 255",
                     .mean: "NormalizationOptions.mean", .std: "NormalizationOptions.std",
                 ])
         }

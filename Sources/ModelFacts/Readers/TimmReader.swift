@@ -107,7 +107,7 @@ package enum TimmReader {
         {
             sheet.filter = fact(filter, "interpolation")
         } else {
-            node.note("interpolation", "expected the name of a filter of Pillow's, found \"\(name)\"")
+            node.note("interpolation", "expected the name of a Pillow filter, found \"\(name)\"")
         }
         var form = PictureNormalization()
         form.mean = mean
@@ -118,7 +118,7 @@ package enum TimmReader {
         sheet.normalization = Fact(
             form, source: node.source, key: key("mean"),
             parts: [.scale: "timm's ToTensor", .mean: key("mean"), .std: key("std")])
-        sheet.order = Fact(.rgb, source: node.source, key: "RGB, as all of timm's")
+        sheet.order = Fact(.rgb, source: node.source, key: "RGB, as in all timm models")
     }
 
     /// `[channels, height, width]`.

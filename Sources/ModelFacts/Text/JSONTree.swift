@@ -31,7 +31,7 @@ enum JSONTree {
         left -= 1
         guard left >= 0 else { throw .syntax("has more than \(mostValues) values") }
         guard depth <= JSONScanner.mostDepth else {
-            throw .syntax("is nested too deeply: at most \(JSONScanner.mostDepth) levels are read")
+            throw .syntax("is nested too deeply: the limit is \(JSONScanner.mostDepth) levels")
         }
         switch try scanner.kind() {
         case .null:

@@ -25,7 +25,7 @@ struct XMLWalk {
             } else if starts("<![CDATA[") {
                 try skip(past: "]]>", "CDATA")
             } else if starts("<!") {
-                throw FactError("has a document type at byte \(start), which is not read")
+                throw FactError("has a document type at byte \(start), which is not supported")
             } else {
                 return try tag()
             }
@@ -45,7 +45,7 @@ struct XMLWalk {
             }
             position += 1
         }
-        throw FactError("has \(what) without an end at byte \(start)")
+        throw FactError("has \(what) that does not end, at byte \(start)")
     }
 
     private static func isName(_ byte: UInt8) -> Bool {
@@ -81,7 +81,7 @@ struct XMLWalk {
         while true {
             space()
             if take("/") {
-                guard take(">") else { throw FactError("has a tag without an end at byte \(start)") }
+                guard take(">") else { throw FactError("has an unterminated tag at byte \(start)") }
                 return .open(name: name, attributes: attributes, isEmpty: true)
             }
             if take(">") {
@@ -89,7 +89,7 @@ struct XMLWalk {
             }
             let key = self.name()
             guard !key.isEmpty, attributes.count < 1_000 else {
-                throw FactError("has a tag without an end at byte \(start)")
+                throw FactError("has an unterminated tag at byte \(start)")
             }
             space()
             guard take("=") else { throw FactError("has an attribute without a value at byte \(position)") }
@@ -101,7 +101,7 @@ struct XMLWalk {
             let quote = text[position]
             position += 1
             guard let end = text[position...].firstIndex(of: quote) else {
-                throw FactError("has an attribute without an end at byte \(position)")
+                throw FactError("has an unterminated attribute at byte \(position)")
             }
             attributes[key] = Self.resolve(text[position..<end])
             position = end + 1

@@ -18,7 +18,7 @@ struct YAMLSubset {
 
     static func read(_ bytes: [UInt8]) throws(FactError) -> JSONValue {
         guard bytes.count <= mostBytes else {
-            throw FactError("has \(bytes.count) bytes: at most \(mostBytes) are read")
+            throw FactError("has \(bytes.count) bytes: the limit is \(mostBytes)")
         }
         var reader = YAMLSubset(lines: try lines(bytes))
         guard let first = reader.lines.first else { return .object([:]) }
@@ -43,12 +43,12 @@ struct YAMLSubset {
             if text.first == 0x09 { throw FactError("line \(number): is indented with a tab") }
             if indent == 0, text.starts(with: "---".utf8) || text.starts(with: "...".utf8) {
                 guard text.count == 3, lines.isEmpty || text.first == UInt8(ascii: ".") else {
-                    throw FactError("line \(number): a second document begins: one is read")
+                    throw FactError("line \(number): a second document begins: only one is supported")
                 }
                 continue
             }
             if indent == 0, text.first == UInt8(ascii: "%") {
-                throw FactError("line \(number): directives are not read")
+                throw FactError("line \(number): directives are not supported")
             }
             lines.append(Line(number: number, indent: indent, text: String(decoding: text, as: UTF8.self)))
         }
@@ -74,7 +74,7 @@ struct YAMLSubset {
         while let line, line.indent == indent, Self.isItem(line.text) {
             let rest = String(line.text.dropFirst(line.text == "-" ? 1 : 2)).trimmed
             if Self.keyEnd(rest) != nil, !rest.hasPrefix("{"), !rest.hasPrefix("[") {
-                throw mistake("mappings in a list are not read")
+                throw mistake("mappings in a list are not supported")
             }
             elements.append(try value(rest, indent: indent, depth: depth, inSequence: true))
         }
@@ -98,7 +98,7 @@ struct YAMLSubset {
         guard let first = key.utf8.first else { throw mistake("a key is empty") }
         if first == UInt8(ascii: "'") || first == UInt8(ascii: "\"") { return try quoted(key) }
         if "&*!?|>@`{[".utf8.contains(first) {
-            throw mistake("a key begins with \"\(key.prefix(1))\", which is not read")
+            throw mistake("a key begins with \"\(key.prefix(1))\", which is not supported")
         }
         return key
     }
@@ -141,7 +141,7 @@ struct YAMLSubset {
             let what =
                 ["&": "anchors", "*": "aliases", "!": "tags"][rest.prefix(1)]
                 ?? "values that begin with \"\(rest.prefix(1))\""
-            throw mistake("\(what) are not read")
+            throw mistake("\(what) are not supported")
         }
         let start = index
         var text = rest
@@ -264,7 +264,7 @@ struct YAMLSubset {
         let bytes = Array(text.utf8)
         let after = String(decoding: bytes[(end + 1)...], as: UTF8.self).trimmed
         guard after.isEmpty || after.hasPrefix("#") else {
-            throw mistake("expected nothing behind the quoted text, found \"\(after.prefix(20))\"")
+            throw mistake("expected nothing after the quoted text, found \"\(after.prefix(20))\"")
         }
         let body = Array(bytes[1..<end])
         if bytes[0] == UInt8(ascii: "\"") { return try Escapes.resolve(body) }

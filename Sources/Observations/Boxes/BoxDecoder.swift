@@ -81,7 +81,7 @@ package struct BoxDecoder: Sendable {
         let count = boxes.count(width: width, height: height)
         guard count == rows else {
             throw .unexpected(
-                role: "boxes", expected: "\(count.map(String.init) ?? "a sensible number of") rows, as the priors are",
+                role: "boxes", expected: "\(count.map(String.init) ?? "a supported number of") rows, as many as priors",
                 found: "\(rows)")
         }
         return boxes.pixels(width: width, height: height)
@@ -169,7 +169,7 @@ package struct BoxDecoder: Sendable {
             func plane(_ field: HeadPlan.Field) throws(ObservationError) -> Plane {
                 guard let plane = field.plane(in: tensors, rows: level.rows) else {
                     throw .unexpected(
-                        role: field.role, expected: "the shape that was planned for",
+                        role: field.role, expected: "the planned shape",
                         found: "\(tensors[field.role]?.map(\.shape) ?? [])")
                 }
                 return plane

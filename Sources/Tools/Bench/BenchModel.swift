@@ -57,7 +57,7 @@ struct BenchModel: Sendable {
             guard model.isImageClassifier || !model.tasks.isEmpty else {
                 throw .unsupported(
                     model: name,
-                    reason: "neither classifies pictures nor finds things in them (one image input; an output with "
+                    reason: "cannot be measured with pictures (expected one image input, and an output with "
                         + "labels, or of type boxes, mask, keypoints or embedding)")
             }
             return model

@@ -95,7 +95,7 @@ struct CeilingLoads: Sendable {
         round.requests = result.successes
         guard result.failed == 0, result.refused == 0 else {
             throw StartupError(
-                "through the socket, \(result.refused) answers were errors and \(result.failed) requests had none: "
+                "through the socket, \(result.refused) answers were errors and \(result.failed) requests were not answered: "
                     + (result.firstTrouble ?? "no reason was given"))
         }
         return round

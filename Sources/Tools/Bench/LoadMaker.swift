@@ -54,7 +54,7 @@ package struct LoadMaker: Sendable {
             RequestBytes(target: target, body: $0, keepAlive: request.keepAlive, fields: fields)
         }
         let loadBefore = ProcessFigures.loadAverage
-        progress("looking for the server...")
+        progress("connecting to the server...")
         let address = try ServerAddress(of: target)
         let plan = ServicePlan(settings: settings, environment: [:])
         var report = BenchReport(

@@ -52,7 +52,7 @@ package enum BundleCheck {
                 if let image = feature.image {
                     line +=
                         ", \(image.width)x\(image.height) \(image.channelOrder.rawValue) \(image.layout.rawValue), "
-                        + "fitted by \(image.cropAndScale.rawValue)"
+                        + "crop_and_scale \(image.cropAndScale.rawValue)"
                 }
                 if let labels = feature.labels { line += ", \(labels.count) labels" }
                 if let treatment = feature.treatment { line += ", \(treatment)" }
@@ -69,7 +69,7 @@ package enum BundleCheck {
                     + (weights.reason.map { ": \($0)" } ?? ""))
         }
         if let provenance = model.provenance { lines += ProvenanceAnswer.lines(provenance) }
-        lines += model.loadReport.advice.map { "  look at this: \($0)" }
+        lines += model.loadReport.advice.map { "  warning: \($0)" }
         // What `ocelli init` has marked, as long as the marks are there.
         if let data = FileManager.default.contents(atPath: path + "/model.json"), let json = try? JSONValue.parse(data)
         {

@@ -39,7 +39,7 @@ package struct BundleDraft {
             switch look(facts.modelPath, size.height, size.width) {
             case .seen(let values): facts.take(values)
             case .impossible(let reason):
-                failure = ["activation: nothing in the file says it, and a warm-up was not possible: \(reason)"]
+                failure = ["activation: the file does not specify it, and a run on noise failed: \(reason)"]
             }
         }
         folder = facts.folder
@@ -95,7 +95,7 @@ package struct BundleDraft {
             $0.1 == nil
         }
         decisions =
-            (open.isEmpty ? [] : ["\(open.map(\.0).joined(separator: ", ")): what the model is, and whose"]) + notes
+            (open.isEmpty ? [] : ["\(open.map(\.0).joined(separator: ", ")): describe the model and its origin"]) + notes
         remarks = facts.provenance.remarks + failure
     }
 

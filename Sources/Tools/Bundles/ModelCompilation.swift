@@ -26,7 +26,7 @@ package enum ModelCompilation {
             throw StartupError(
                 settings.cacheDirectory.isEmpty
                     ? "cache_dir is empty: give the folder for compiled models with --cache-dir DIR"
-                    : "compiled models cannot be kept: the folder \(plan.cacheDirectory ?? plan.unusableCache ?? "of cache_dir") cannot "
+                    : "cannot store compiled models: the folder \(plan.cacheDirectory ?? plan.unusableCache ?? "of cache_dir") cannot "
                         + "be created or written to (cache_dir)")
         }
         var entries = (places.isEmpty ? plan.named : places).flatMap { ModelRepository.entries(of: $0) }

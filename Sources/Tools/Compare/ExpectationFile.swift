@@ -56,7 +56,7 @@ struct ExpectationFile {
         }
         let lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).map(String.init)
         guard lines.count <= Self.mostRows else {
-            throw StartupError("has \(lines.count) lines: at most \(Self.mostRows) are read")
+            throw StartupError("has \(lines.count) lines: the limit is \(Self.mostRows)")
         }
         let first = lines.first { !$0.allSatisfy(\.isWhitespace) } ?? ""
         let isJSON = first.first { !$0.isWhitespace } == "{"

@@ -55,7 +55,7 @@ package enum LocalObservation {
         wanted.top = request.top
         wanted.classes = request.classes.map { ObservationRequest.classes(in: $0) }
         guard wanted.classes?.isEmpty != true else {
-            throw StartupError("--classes: expected labels or numbers, with commas between them")
+            throw StartupError("--classes: expected labels or numbers, separated by commas")
         }
         let writer = ObservationWriter(classes: wanted.classes, most: wanted.top)
         if let refusal = model.refusal(of: wanted) { throw StartupError(refusal.message) }

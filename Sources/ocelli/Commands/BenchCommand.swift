@@ -13,9 +13,10 @@ enum BenchCommand: Command {
         Usage: ocelli bench [MODEL] [PICTURE...] [--seconds S] [--concurrency N] [--json] [SETTINGS]
                ocelli bench URL [PICTURE...] [--rate R | --sweep RATES] [--connections N] [OPTIONS]
 
-        Without a URL: the ceilings. Measures the engine alone, decoding alone, both together as in the daemon, and the same
-        through a socket (POST /v1/classify on loopback, or /v1/detect, /v1/segment, ... for models of these tasks), in turn
-        and in one process. Reports how close the last is to the one before it, and how much processor time Ocelli adds.
+        Without a URL, measures the ceilings of this machine, in turn and in one process: the engine alone, decoding alone,
+        both together as in the daemon, and the same through a socket (POST /v1/classify on loopback, or /v1/detect,
+        /v1/segment, ... for models of these tasks). Reports how close the last is to the one before it, and how much
+        processor time Ocelli adds.
 
         MODEL is a bundle's folder, a model file, or with --model a name. Default: the model that comes with Ocelli.
         Pictures are sent in turn. Default: a drawn digit.
@@ -28,10 +29,10 @@ enum BenchCommand: Command {
           --concurrency N   Parallel requests and connections. Default: 8.
           --json            The report as one JSON object.
 
-        With a URL (http://HOST:PORT[/PATH], HOST:PORT, unix:SOCKET or http://unix:SOCKET:/PATH; without a path
-        \(LoadTarget.defaultPath)): a load test. With a rate, requests are sent when they are due, whatever the server does
-        (an open loop), and latency is measured from then. Without a rate, each connection waits for its answer (a closed
-        loop).
+        With a URL (http://HOST:PORT[/PATH], HOST:PORT, unix:SOCKET or http://unix:SOCKET:/PATH; the default path is
+        \(LoadTarget.defaultPath)), runs a load test. With a rate, requests are sent on schedule, even if the server does not
+        keep up (an open loop), and latency is measured from the scheduled time. Without a rate, each connection waits for
+        its answer before it sends again (a closed loop).
 
           ocelli bench localhost:8080 cat.jpg --rate 50
           ocelli bench http://10.0.0.5:8080 *.jpg --sweep 20..200 --html latency.html
@@ -39,13 +40,13 @@ enum BenchCommand: Command {
           --rate R          Requests a second.
           --sweep RATES     Several rates in turn: 50,100,200, or 20..200 (eight), or 20..200/4; auto: around the rate of a
                             closed loop.
-          --connections N   Connections, 1 to 4096: a closed loop uses all (default 8), an open one as many as it needs
-                            (default 256).
+          --connections N   Connections, 1 to 4096: a closed loop uses all of them (default 8), an open loop as many as it
+                            needs up to this number (default 256).
           --seconds S       How long each load lasts. Default: 10s.
           --warm-up S       Unmeasured time before each load. Default: 1s.
           --timeout S       Maximum time of a request. Default: 30s.
           --no-keepalive    A new connection for each request.
-          --get             Send GET without a picture.
+          --get             Send GET requests without a picture.
           --header FIELD    Add a field to each request, such as "Authorization: Bearer TOKEN". May be repeated.
           --json FILE       Write the report as JSON; "-" writes it to standard output instead of the text.
           --html FILE       Write a page with a chart of latency against load, and the table.

@@ -5,14 +5,14 @@ internal import Tools
 /// `ocelli check`: whether bundles can be served.
 enum CheckCommand: Command {
     static let name = "check"
-    static let summary = "Check bundles and report everything that is wrong, with its place."
+    static let summary = "Check bundles and report every mistake with its location."
     static let help = """
         Usage: ocelli check BUNDLE... [SETTINGS]
                ocelli check BUNDLE --against FILE [--at-least SHARE] [SETTINGS]
 
         Loads each bundle (a folder with model.json) or model file as the daemon would, runs it once, and prints its
-        inputs and outputs, or everything that is wrong with it, with the JSON path. Checks each bundle of a folder of
-        bundles. Exits with 1 if any cannot be served.
+        inputs and outputs, or every mistake with its JSON path. For a folder of bundles, checks each bundle. Exits with 1
+        if a bundle cannot be served.
 
           ocelli check models/digits
           ocelli check models
@@ -20,11 +20,11 @@ enum CheckCommand: Command {
 
           --against FILE    Compare answers with JSON lines or CSV: `picture`, `label` (or `index`), and optionally
                             `confidence` and `tensor`, a .npy file with the original's tensor of the picture; in JSON also
-                            `probabilities`, an array of all classes or an object by label. CSV without a heading is
-                            picture, label, and then a confidence or a tensor. A row with a tensor needs no label. Paths
-                            are relative to FILE. Reports how many agree, the worst, and where a tensor differs from the
-                            original's. Exits with 1 if a row could not be compared.
-          --at-least SHARE  With --against: exit with 1 only if fewer agree, 0 to 1. Rows that failed do not agree.
+                            `probabilities`, an array of all classes or an object by label. CSV without a heading
+                            has the columns picture, label, and optionally a confidence or a tensor. A row with a tensor
+                            needs no label. Paths are relative to FILE. Reports how many answers agree, the worst one,
+                            and where a tensor differs from the original's. Exits with 1 if a row could not be compared.
+          --at-least SHARE  With --against: exit with 1 only if a smaller share agrees, 0 to 1. Failed rows do not agree.
         """
 
     static let flags = ["--against", "--at-least"] + SettingsFlags.names

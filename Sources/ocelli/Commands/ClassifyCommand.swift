@@ -24,13 +24,13 @@ enum ClassifyCommand: Command {
           --crop MODE       How pictures are fitted: center, fit or fill. Default: the bundle's.
           --explain DIR     Also write to DIR what the model sees of each picture: the tensor as PNG and as NPY
                             (numpy.load), and the list of steps as JSON.
-          --try BUNDLE      For a bundle, folder or model file that does not specify how pictures are prepared: print one
-                            line for each usual way, with the top classes, to see which is right.
+          --try BUNDLE      For a bundle, folder or model file that does not specify its preprocessing: print the top
+                            classes for each common kind of preprocessing, one line each.
           --json            Print one JSON object per file and line, in the form of the HTTP answer.
 
           --jsonl           Classify a list of pictures from the file LIST or standard input: each line is a path or
-                            {"path": ...}. The answers, errors too, are lines of JSON in the same order.
-          --resume FILE     With --jsonl: append the answers to FILE, and continue after those that it has.
+                            {"path": ...}. Prints answers and errors as lines of JSON, in the same order.
+          --resume FILE     With --jsonl: append the answers to FILE, and skip the pictures that are already in it.
 
           find photos -name '*.jpg' | ocelli classify --jsonl --resume answers.jsonl
 

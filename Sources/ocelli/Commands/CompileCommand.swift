@@ -9,15 +9,16 @@ enum CompileCommand: Command {
     static let help = """
         Usage: ocelli compile [--cache-dir DIR] [MODEL]... [SETTINGS]
 
-        Tries each model in a separate process, compiles it, runs it once, and keeps the compiled model in cache_dir. A daemon
-        with the same cache_dir and settings loads it from there. MODEL is a bundle, a model file, a folder of them, or a
-        folder of numbered versions. Default: the models that `ocelli serve` would serve. Exits with 1 if any cannot be served.
+        Tries each model in a separate process, compiles it, runs it once, and stores the compiled model in cache_dir. A
+        daemon with the same cache_dir and settings loads it from there. MODEL is a bundle, a model file, a folder of them,
+        or a folder of numbered versions. Default: the models that `ocelli serve` would serve. Exits with 1 if a model cannot
+        be served.
 
           ocelli compile --cache-dir /var/cache/ocelli models
           ocelli compile --cache-dir /cache --config /etc/ocelli/ocelli.json5
 
-        A compiled model is for the processor and the version of Ocelli that made it. Others do not use it, and compile the
-        model at start.
+        A compiled model can be used only on the same processor and by the same version of Ocelli. Otherwise the daemon
+        compiles the model at start.
         """
 
     static let flags = SettingsFlags.names

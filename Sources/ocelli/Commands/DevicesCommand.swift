@@ -16,7 +16,7 @@ enum DevicesCommand: Command {
 
     static func run(_ arguments: [String]) async throws -> Int32 {
         if let extra = arguments.first {
-            throw UsageError("\"\(extra)\" is not expected here: `ocelli devices` takes nothing")
+            throw UsageError("\"\(extra)\" is not expected here: `ocelli devices` takes no arguments")
         }
         Terminal.print(try DeviceList.text())
         return 0

@@ -46,8 +46,8 @@ enum HelpCommand: Command {
         }
         return text + """
 
-            `ocelli help COMMAND` explains a command. The exit status is 0 for success, 1 for a failure, which standard
-            error explains, and 2 for a wrong command line or configuration.
+            `ocelli help COMMAND` explains a command. The exit status is 0 for success, 1 for a failure (standard
+            error gives the reason), and 2 for a wrong command line or configuration.
 
             Examples:
 

@@ -13,12 +13,12 @@ enum InitCommand: Command {
         folder, and writes model.json next to it. Names, types and shapes are those of the file. Preprocessing and labels
         are read from the files that come with the model (preprocessor_config.json, config.json, metadata.yaml, label
         files) and from its own metadata; a comment on each line names the source. Values without a source are guesses,
-        marked with "$decide": check each, then run `ocelli check FOLDER`. If the file does not show
-        whether its output is probabilities or logits, the model runs a few times on noise, in a separate process with the
-        limits `load_trial_timeout` and `load_trial_memory`, and the values decide.
+        marked with "$decide": check each, then run `ocelli check FOLDER`. If the file does not show whether its output
+        is probabilities or logits, the command runs the model a few times on noise, in a separate process with the limits
+        `load_trial_timeout` and `load_trial_memory`, and decides by the values.
 
-        A Core ML file (.mlmodel, .mlpackage) is served without model.json. For a neural network or an ML Program this
-        writes a folder of its name with the OpenVINO model that Ocelli makes of it, the labels, and model.json.
+        A Core ML file (.mlmodel, .mlpackage) does not need model.json. For a neural network or an ML Program, this command
+        writes a folder of the same name with the translated OpenVINO model, the labels, and model.json.
 
           --stdout   Print model.json instead of writing it.
           --force    Overwrite an existing model.json.
@@ -33,7 +33,7 @@ enum InitCommand: Command {
         while let argument = reader.next() {
             switch argument {
             case .word(let word) where file == nil: file = word
-            case .word(let word): throw UsageError("\"\(word)\" is not expected here: one model file at a time")
+            case .word(let word): throw UsageError("\"\(word)\" is not expected here: expected one model file")
             case .flag("--stdout", nil): prints = true
             case .flag("--force", nil): overwrites = true
             case .flag(let flag, _): throw reader.unknown(flag)
@@ -68,7 +68,7 @@ enum InitCommand: Command {
         for remark in draft.remarks { Terminal.print("  \(remark)") }
         let ofPictures = [".format:", ".normalize:", ".crop_and_scale:"]
         if draft.decisions.contains(where: { decision in ofPictures.contains(where: decision.contains) }) {
-            Terminal.print("to compare the usual ways with a picture: ocelli classify --try \(draft.folder) PICTURE")
+            Terminal.print("to compare common kinds of preprocessing: ocelli classify --try \(draft.folder) PICTURE")
         }
         Terminal.print("then: ocelli check \(draft.folder)")
         return 0

@@ -68,7 +68,7 @@ enum QuantizeCommand: Command {
             }
         }
         guard !request.model.isEmpty else {
-            throw UsageError("no model is given; `ocelli help quantize` shows how")
+            throw UsageError("no model given; `ocelli help quantize` shows how")
         }
         guard !request.pictures.isEmpty, !request.output.isEmpty else {
             throw UsageError("--pictures DIR and -o BUNDLE are needed; `ocelli help quantize` shows how")

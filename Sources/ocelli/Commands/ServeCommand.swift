@@ -23,8 +23,8 @@ enum ServeCommand: Command {
           -c, --config FILE
                 A JSON5 file with any of the settings below; `ocelli help config` prints one with comments.
 
-        Every setting below is also a variable (OCELLI_LISTEN) and a key of the file (listen). Flags win over
-        variables, variables over the file.
+        Every setting below is also an environment variable (OCELLI_LISTEN) and a key of the file (listen).
+        Flags override variables, variables override the file.
         \(ConfigurationText.flags)
         """
     }

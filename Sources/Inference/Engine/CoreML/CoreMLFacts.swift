@@ -2,7 +2,7 @@ internal import CoreMLImport
 
 /// What a Core ML file says beyond its tensors.
 struct CoreMLFacts: Sendable {
-    let description: CoreMLImport.ModelDescription
+    let description: InterfaceSpecification
     /// What is applied to pictures, by input.
     var scalers: [String: ImageScaler] = [:]
     /// The classes, and the name of the output with their scores.

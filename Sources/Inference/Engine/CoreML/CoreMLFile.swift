@@ -37,7 +37,7 @@ struct CoreMLFile {
     }
 
     /// What the file says at its beginning; nil if it is unknown. Reads a part of the file: blocks.
-    static func description(ofFileAt path: String) -> CoreMLImport.ModelDescription? {
+    static func description(ofFileAt path: String) -> InterfaceSpecification? {
         guard let file = path.hasSuffix(".mlpackage") ? try? modelFile(ofPackage: path) : path else { return nil }
         let descriptor = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { return nil }
@@ -132,7 +132,7 @@ struct CoreMLFile {
         let size = Int(status.st_size)
         guard let memory = mmap(nil, max(1, size), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0),
             memory != MAP_FAILED
-        else { throw Problem("has \(size) bytes, more than there is memory") }
+        else { throw Problem("has \(size) bytes, more than the available memory") }
         do throws(Problem) {
             try fill(memory, size, from: descriptor)
         } catch {
@@ -153,7 +153,7 @@ struct CoreMLFile {
             let count = Glibc.read(descriptor, memory + done, size - done)
             if count < 0, errno == EINTR { continue }
             guard count >= 0 else { throw Problem("cannot be read: \(FileFailure(code: errno).reason)") }
-            guard count > 0 else { throw Problem("is being changed: it has fewer bytes than a moment ago") }
+            guard count > 0 else { throw Problem("became shorter while it was read") }
             done += count
         }
     }

@@ -11,7 +11,7 @@ struct CoreMLStepsFile: CoreMLModelFile {
     private let graphs: [CoreMLGraphFile]
 
     init(
-        _ steps: ModelSteps, graphs: [CoreMLGraphFile], description: CoreMLImport.ModelDescription
+        _ steps: ModelSteps, graphs: [CoreMLGraphFile], description: InterfaceSpecification
     ) throws(ImportError) {
         self.steps = steps
         self.graphs = graphs

@@ -6,7 +6,7 @@ internal import FoundationEssentials
 struct CoreMLStepsModel: CompiledModel {
     let steps: ModelSteps
     let graphs: [GraphModel]
-    let description: CoreMLImport.ModelDescription
+    let description: InterfaceSpecification
     let inputs: [TensorPort]
     let outputs: [TensorPort]
     let classifier: (labels: ClassLabelList, output: String)?

@@ -3,8 +3,8 @@ internal import Glibc
 
 /// The constants of a large model in a file without a name, mapped into memory.
 ///
-/// The engine reads each constant once or twice while it compiles, and then has what it made of it. Memory that is mapped from a
-/// file can be given back whenever it is not needed, and comes back where it is needed after all; the engine's own could not.
+/// The engine reads each constant once or twice while it compiles, and then keeps its own form. Memory that is mapped from a
+/// file can be released when it is not needed, and is read again if it is needed later; this is not possible with the engine's own memory.
 ///
 /// `@unchecked Sendable`: the members never change, and the memory is only read.
 final class ConstantsFile: @unchecked Sendable {

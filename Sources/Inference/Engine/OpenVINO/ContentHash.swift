@@ -1,7 +1,7 @@
 internal import Glibc
 
-/// A checksum of 128 bits over bytes, to find again what was made of the same bytes. It is fast, and no defence against someone who makes
-/// files that collide.
+/// A checksum of 128 bits, to recognize the same bytes later. It is fast, but does not protect against files that are constructed
+/// to collide.
 package struct ContentHash: Sendable, Hashable {
     /// Of nothing.
     package init() {}

@@ -2,7 +2,7 @@ internal import COpenVINO
 internal import FoundationEssentials
 internal import Glibc
 
-/// A compiled model in the cache: what the engine exported, and behind it what is known of the model, so that its file need not be
+/// A compiled model in the cache: the engine's export, followed by the metadata of the model, so that its file need not be
 /// read.
 ///
 /// `KEY-COMPILATION.blob`: the engine's bytes, a ``Description`` in JSON, a ``ContentHash`` of the key and the JSON in 32 digits, the JSON's

@@ -1,8 +1,8 @@
 internal import COpenVINO
 internal import Synchronization
 
-/// A model file that was compiled before, on this machine or one like it: what is known of it stands in the cache beside what was
-/// compiled. The file itself is read only where that is not enough.
+/// A model file that was compiled before, on this machine or one like it: the cache has its metadata and the compiled
+/// model. The file itself is read only if this is not enough.
 package final class ExportedModelFile: ModelFile {
     private let engine: OpenVINOEngine
     private let key: ExportKey

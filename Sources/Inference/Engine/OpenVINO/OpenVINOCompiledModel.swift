@@ -54,7 +54,7 @@ final class OpenVINOCompiledModel: CompiledModel {
 
     func makeRequest() throws(EngineError) -> any InferRequest {
         try OpenVINORequest(
-            .make("make an infer request", memory: handle.memory, free: ov_infer_request_free) {
+            .make("create an infer request", memory: handle.memory, free: ov_infer_request_free) {
                 ov_compiled_model_create_infer_request(handle.pointer, &$0)
             }, canStopEarly: !isDynamic)
     }

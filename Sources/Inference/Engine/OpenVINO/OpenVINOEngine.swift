@@ -6,8 +6,8 @@ internal import SystemSupport
 
 /// Runs models with OpenVINO, through its C API.
 ///
-/// Sendable: one `ov_core_t`, which OpenVINO lets any thread use. Reading and compiling block; they belong on a thread
-/// that may wait.
+/// Sendable: it has one `ov_core_t`, which any thread may use. Reading and compiling block; call them on a thread
+/// that may block.
 public final class OpenVINOEngine: Engine {
     private let core: OpenVINOHandle
     /// The engine's build number.
@@ -36,7 +36,7 @@ public final class OpenVINOEngine: Engine {
         guard access(".", X_OK) == 0 || errno != EACCES else {
             throw EngineError(
                 kind: .failure, operation: "start",
-                detail: "this user may not enter the current folder: change to another one first, such as cd /")
+                detail: "this user cannot enter the current folder: change to another folder first, such as cd /")
         }
         core = try .make("start", free: ov_core_free) { ov_core_create(&$0) }
         var version = ov_version_t()
@@ -45,7 +45,7 @@ public final class OpenVINOEngine: Engine {
         self.version = version.buildNumber.map { "OpenVINO " + String(cString: $0) } ?? "OpenVINO"
     }
 
-    /// The devices that OpenVINO finds; its plugins for them are loaded to ask their names.
+    /// The devices that OpenVINO finds. Loads their plugins to read the names.
     public func availableDevices() throws(EngineError) -> [ComputeDevice] {
         var list = ov_available_devices_t()
         try checked("list its devices") { ov_core_get_available_devices(core.pointer, &list) }
@@ -63,8 +63,8 @@ public final class OpenVINOEngine: Engine {
         return devices
     }
 
-    /// Reads a model file of any format that OpenVINO has a reader for, or one of Core ML's. Where the cache has it compiled, what is known
-    /// of it is read from there.
+    /// Reads a model file in any format that OpenVINO reads, or a Core ML file. If the cache has the compiled model, its metadata is
+    /// read from the cache.
     public func read(_ source: ModelSource) throws(EngineError) -> any ModelFile {
         if CoreMLFile.isCoreML(source.path) { return try CoreMLReader(engine: self).read(source) }
         if let reason = Self.foreignContent(source.path) {

@@ -43,9 +43,9 @@ final class OpenVINORequest: InferRequest, @unchecked Sendable {
 
     func setInput(_ index: Int, to tensor: any EngineTensor) throws(EngineError) {
         guard let tensor = tensor as? OpenVINOTensor else {
-            throw EngineError(kind: .failure, operation: "take an input", detail: "the tensor is another engine's")
+            throw EngineError(kind: .failure, operation: "use an input", detail: "the tensor belongs to another engine")
         }
-        try checked("take input \(index) of shape \(tensor.shape)") {
+        try checked("set input \(index) of shape \(tensor.shape)") {
             ov_infer_request_set_input_tensor_by_index(handle.pointer, index, tensor.handle.pointer)
         }
     }
@@ -93,7 +93,7 @@ final class OpenVINORequest: InferRequest, @unchecked Sendable {
         var size = 0
         try checked("read the size of output \(index)") { ov_tensor_get_byte_size(tensor.pointer, &size) }
         var data: UnsafeMutableRawPointer?
-        try checked("reach the memory of output \(index)") { ov_tensor_data(tensor.pointer, &data) }
+        try checked("access the memory of output \(index)") { ov_tensor_data(tensor.pointer, &data) }
         return body(hasAxes ? Shape(shape) : [], UnsafeRawBufferPointer(start: data, count: data == nil ? 0 : size))
     }
 

@@ -46,7 +46,7 @@ final class OpenVINOShapes: Sendable {
             partials.append(partial)
         }
         let text = indexes.compactMap { shapes[$0]?.description }.joined(separator: ", ")
-        try checked("give the model's inputs the shape \(text)", kind: .invalidModel) {
+        try checked("reshape the model's inputs to \(text)", kind: .invalidModel) {
             ov_model_reshape_by_port_indexes(model.pointer, indexes, partials, indexes.count)
         }
     }

@@ -1,6 +1,6 @@
 internal import COpenVINO
 
-/// Memory of OpenVINO for one tensor, aligned as the engine likes it.
+/// Memory of OpenVINO for one tensor, with the engine's preferred alignment.
 ///
 /// Sendable: the handle and the pointer never change; who may touch the memory when is the rule of ``EngineTensor``.
 final class OpenVINOTensor: EngineTensor, @unchecked Sendable {
@@ -14,14 +14,14 @@ final class OpenVINOTensor: EngineTensor, @unchecked Sendable {
             case let (size, overflow) = count.multipliedReportingOverflow(by: elementType.byteCount), !overflow
         else {
             throw EngineError(
-                kind: .failure, operation: "make a tensor of shape \(shape) of \(elementType.rawValue)",
-                detail: "its size is not known")
+                kind: .failure, operation: "create a tensor of shape \(shape) of \(elementType.rawValue)",
+                detail: "its size is unknown")
         }
-        let handle = try OpenVINOHandle.make("make a tensor of shape \(shape)", free: ov_tensor_free) { pointer in
+        let handle = try OpenVINOHandle.make("create a tensor of shape \(shape)", free: ov_tensor_free) { pointer in
             shape.withOpenVINO { ov_tensor_create(elementType.openVINO, $0, &pointer) }
         }
         var data: UnsafeMutableRawPointer?
-        try checked("reach a tensor's memory") { ov_tensor_data(handle.pointer, &data) }
+        try checked("access a tensor's memory") { ov_tensor_data(handle.pointer, &data) }
         self.handle = handle
         self.elementType = elementType
         self.shape = shape

@@ -2,11 +2,11 @@ internal import FlowControl
 internal import Synchronization
 internal import SystemSupport
 
-/// A compiled model's claim to threads of OpenVINO.
+/// The reservation of OpenVINO threads for a compiled model.
 ///
-/// OpenVINO never ends its threads: those of a model that was released go to the next one of the same kind. Where it can start some of a
-/// new model's threads and not the others it ends the process (std::terminate). So it is only asked to compile a model where there are
-/// threads of a released one, or where as many as are needed can be started.
+/// OpenVINO never ends its threads: a later model reuses those of a released one. If it can start only some of a
+/// new model's threads, it terminates the process (std::terminate). Therefore a model is compiled only if there are
+/// threads of a released one, or if all threads that it needs can be started.
 final class OpenVINOThreads: Sendable {
     /// Models of one kind can have each other's threads.
     private struct Kind: Hashable {

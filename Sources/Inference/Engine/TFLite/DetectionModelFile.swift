@@ -1,8 +1,8 @@
 internal import Observations
 internal import Synchronization
 
-/// A detector whose last operator the engine does not know: the engine runs the file without it, and what it does is done here. To
-/// everyone else the model has the outputs that its file says.
+/// A detector whose last operator the engine does not support: the engine runs the file without it, and this code computes it. For
+/// callers, the model has the outputs of its file.
 package struct DetectionModelFile: ModelFile {
     package let base: any ModelFile
     let detection: DetectionOperator
@@ -25,7 +25,7 @@ package struct DetectionModelFile: ModelFile {
             let last = base.outputs.count - 2 + index
             guard let found = base.outputIndex(named: name) ?? (last >= 0 ? last : nil) else {
                 throw EngineError(
-                    kind: .invalidModel, operation: "find what \(DetectionOperator.name) takes",
+                    kind: .invalidModel, operation: "find the inputs of \(DetectionOperator.name)",
                     detail: "there is no tensor \"\(name)\"")
             }
             taken.append(found)
@@ -44,7 +44,7 @@ package struct DetectionModelFile: ModelFile {
             decoder = try BoxDecoder(detection.decoding, shapes: shapes, width: 1, height: 1, classes: nil)
         } catch {
             throw EngineError(
-                kind: .invalidModel, operation: "do the work of \(DetectionOperator.name)", detail: error.message)
+                kind: .invalidModel, operation: "compute \(DetectionOperator.name)", detail: error.message)
         }
         return DetectionModel(
             base: try base.compile(options), outputs: outputs, detection: detection, decoder: decoder, taken: taken,
@@ -122,7 +122,7 @@ private final class DetectionRequest: InferRequest {
                 return try body(tensors[0], tensors[1])
             } catch {
                 throw EngineError(
-                    kind: .failure, operation: "do the work of \(DetectionOperator.name)", detail: error.message)
+                    kind: .failure, operation: "compute \(DetectionOperator.name)", detail: error.message)
             }
         }
         let outcome: Result<[[Float]], EngineError> = try base.withOutput(next) { shape, raw in

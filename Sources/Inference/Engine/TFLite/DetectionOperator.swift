@@ -1,6 +1,6 @@
 package import Observations
 
-/// TFLite_Detection_PostProcess, the custom operator at the end of TensorFlow Lite's detectors: what a file says of it, and the file
+/// TFLite_Detection_PostProcess, the custom operator at the end of TensorFlow Lite's detectors: its description in a file, and the file
 /// without it. OpenVINO has no translator for it.
 ///
 /// Source: TensorFlow Lite's schema.fbs (field numbers), and the operator's documented options.

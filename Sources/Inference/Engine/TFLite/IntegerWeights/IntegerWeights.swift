@@ -5,7 +5,7 @@ public struct IntegerWeights: Sendable, Hashable, Codable {
     public let convolutions: Int, inIntegers: Int
     /// The same of depthwise convolutions.
     public let depthwiseConvolutions: Int, depthwiseInIntegers: Int
-    /// Channels that are duplicated for it.
+    /// The number of duplicated channels.
     public let copiedChannels: Int
     /// Why all of them are computed in floats; nil if they are not.
     public let reason: String?

@@ -1,5 +1,5 @@
-/// What a model says of its inputs and outputs (Model.proto: ModelDescription).
-package struct ModelDescription: Sendable {
+/// The inputs, outputs and metadata of a Core ML model (Model.proto: ModelDescription).
+package struct InterfaceSpecification: Sendable {
     package var inputs: [FeatureSpecification] = []
     package var outputs: [FeatureSpecification] = []
     /// State that lasts from one prediction to the next (iOS 18).
