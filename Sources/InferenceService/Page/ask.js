@@ -69,7 +69,7 @@ async function ask() {
   if (!$("model").value || (!isForm && !picture)) return;
   const mine = ++turn;
   $("say").className = "quiet";
-  $("say").textContent = "Looking…";
+  $("say").textContent = "Waiting for the answer…";
   try {
     const { response, answer } = await call(address(), isForm
       ? { method: "POST", body: JSON.stringify(facts()), headers: { ...headers(), "Content-Type": "application/json" } }

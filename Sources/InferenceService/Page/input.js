@@ -37,11 +37,11 @@ $("facts").oninput = showLine;
 function take(blob, called, several) {
   picture = blob;
   name = called || "picture." + (blob.type.split("/")[1] || "jpg");
-  $("others").textContent = several > 1 ? "The first of " + several + " files: one is asked about at a time." : "";
+  $("others").textContent = several > 1 ? "The first of " + several + " files: only one is sent at a time." : "";
   const shown = $("preview");
   if (shown.src) URL.revokeObjectURL(shown.src);
   shown.src = URL.createObjectURL(blob);
-  shown.alt = "The picture that was asked about: " + name;
+  shown.alt = "The picture that was sent: " + name;
   shown.hidden = $("seen").hidden = false;
   forget();
   ask();
