@@ -204,7 +204,7 @@ import Testing
         (#"{"name": "points", "type": "keypoints", "points": 0}"#, "points: ", "1 to 4096"),
         (
             #"{"name": "points", "type": "keypoints", "points": 5, "skeleton": [[0, 1], [0, 9]]}"#, "skeleton[1]: ",
-            "two places"
+            "two indices"
         ),
         (#"{"name": "points", "type": "keypoints", "points": 5, "refine": "half"}"#, "refine: ", "\"quarter\""),
         (
@@ -268,9 +268,9 @@ import Testing
         (safetensors(offsets: "[0, 28]"), "28 bytes"),
         (safetensors(dtype: "I8"), "F32, F16, BF16 or F64"),
         (safetensors(dtype: "F64"), "expected 64"),
-        (safetensors(values: [1, 0, 0, 0, 0, 0, 0, 0]), "vector without length"),
-        (safetensors(values: [1, 0, 0, 0, .nan, 0, 0, 0]), "vector without length"),
-        (safetensors(values: [1, 0, 0, 0, .infinity, 0, 0, 0]), "vector without length"),
+        (safetensors(values: [1, 0, 0, 0, 0, 0, 0, 0]), "zero or not finite"),
+        (safetensors(values: [1, 0, 0, 0, .nan, 0, 0, 0]), "zero or not finite"),
+        (safetensors(values: [1, 0, 0, 0, .infinity, 0, 0, 0]), "zero or not finite"),
         (safetensors(metadata: #", "__metadata__": {"labels": "a\nb", "scale": "-1"}"#), "scale is not greater than 0"),
         (
             safetensors(metadata: #", "__metadata__": {"labels": "a\nb", "scale": "1e400"}"#),

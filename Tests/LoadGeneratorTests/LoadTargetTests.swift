@@ -24,7 +24,7 @@ import Testing
         ("https://a/", "only http"), ("ftp://a/", "only http"), ("http://", "expected http://HOST"),
         ("http://a:0/", "port from 1"), ("http://a:99999/", "port from 1"), ("http://u@a/", "without a user"),
         ("http://a/b c", "no spaces"), ("http://a/\r\nX: y", "no spaces"), ("http://[::1/", "ends with"),
-        ("unix:", "1 to 107"), ("http://:80/", "no host"),
+        ("unix:", "1 to 107"), ("http://:80/", "host is missing"),
     ])
     func wrongTargetsAreNamed(_ text: String, _ words: String) {
         #expect {

@@ -93,7 +93,7 @@ import Testing
         let merged = FactSheet.merged([first, other])
         #expect(merged.labels == first.labels && merged.normalization == first.normalization)
         #expect(merged.disagreements.map(\.subject) == [kind.saysLabels ? "labels" : "normalization"])
-        #expect(merged.disagreements.first?.sentence.hasSuffix("a counts") == true, "\(merged.disagreements)")
+        #expect(merged.disagreements.first?.sentence.hasSuffix("a wins") == true, "\(merged.disagreements)")
         guard kind.saysLabels else { return }
         for neighbour in Self.kinds where neighbour.saysLabels && neighbour.name != kind.name {
             #expect(
