@@ -63,7 +63,7 @@ struct BadInputTests {
             mentions: ["--data-binary"], from: d)
         for arguments in [["--data-binary", "seven.png"], ["-F", "image=examples/Seven.PNG"]] {
             let name = try Curl.run(classify, arguments)
-            try expect(name, 415, "unsupported_media_type", mentions: ["the name of a file", "@ before"], from: d)
+            try expect(name, 415, "unsupported_media_type", mentions: ["a file name", "@ before"], from: d)
             #expect(!name.error.contains("--data-binary"), "that is what was used: \(name.error)")
         }
         let json = try Curl.run(classify, ["--json", "{\"image\": \"iVBORw0KGgo=\"}"])
@@ -76,9 +76,9 @@ struct BadInputTests {
             from: d)
         #expect(!fields.error.contains("--data-binary"), "\(fields.error)")
         let text = Data(String(decoding: picture, as: UTF8.self).utf8)
-        try expect(post(text), 415, "unsupported_media_type", mentions: ["read as text"], from: d)
+        try expect(post(text), 415, "unsupported_media_type", mentions: ["converted to text"], from: d)
         try expect(
-            post(Data("b'\\x89PNG\\r\\n'".utf8)), 415, "unsupported_media_type", mentions: ["Python's notation"],
+            post(Data("b'\\x89PNG\\r\\n'".utf8)), 415, "unsupported_media_type", mentions: ["a Python bytes literal"],
             from: d)
         // TensorFlow Serving's form is the path of a model of that name.
         let serving = try Curl.run(daemon.url + "/v1/models/digits:predict", ["--json", "{}"])

@@ -531,7 +531,7 @@ struct CoreMLTests {
         func reason(_ name: String) -> String {
             models.first { $0["name"] as? String == name }?["reason"] as? String ?? ""
         }
-        #expect(reason("cut").contains("cut off"), "\(models)")
+        #expect(reason("cut").contains("truncated"), "\(models)")
         #expect(reason("empty").contains("Manifest.json"))
         #expect(reason("outside").contains("leaves the package"))
         #expect(reason("nowhere").contains("the root model \"b\" has no path"), "\(reason("nowhere"))")
