@@ -49,7 +49,8 @@ import Testing
         #expect(
             reported.map { $0.prefix { $0 != " " } } == ["face", "m.onnx", "misspelt", "net.pt", "other.bin", "two"],
             "weights belong to their models")
-        #expect(reported.first { $0.hasPrefix("m.onnx (its name is used by ") }?.hasSuffix("/m)") == true, "\(reported)")
+        #expect(
+            reported.first { $0.hasPrefix("m.onnx (its name is used by ") }?.hasSuffix("/m)") == true, "\(reported)")
         #expect(reported.contains { $0.hasPrefix("net.pt (PyTorch: export ") && $0.contains("torch.onnx.export") })
         #expect(reported.contains { $0.hasPrefix("face (") && $0.contains("model.safetensors is not supported") })
     }

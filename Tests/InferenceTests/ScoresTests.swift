@@ -56,7 +56,8 @@ import Testing
         let (model, _) = try await load([0, 0.5, 1])
         #expect(
             model.loadReport.treatment == [
-                "input \"image\": pixels 0 to 255 become -1 to 1", "output \"scores\": scores as the model returns them",
+                "input \"image\": pixels 0 to 255 become -1 to 1",
+                "output \"scores\": scores as the model returns them",
             ])
         let imageNet = "{\"mean\": [0.485, 0.456, 0.406], \"std\": [0.229, 0.224, 0.225]}"
         let (other, _) = try await load([0, 0.5, 1], normalize: imageNet)

@@ -116,7 +116,10 @@ import Testing
         ("[1 2]", "line 1, column 4: expected \",\" or \"]\", found \"2]\""),
         ("{\"a\" 1}", "line 1, column 6: expected \":\", found \"1}\""),
         ("hello", "line 1, column 1: expected a value (text must be in quotes), found \"hello\""),
-        ("{\n  listen: localhost\n}", "line 2, column 11: expected a value (text must be in quotes), found \"localhost\""),
+        (
+            "{\n  listen: localhost\n}",
+            "line 2, column 11: expected a value (text must be in quotes), found \"localhost\""
+        ),
         ("[-x]", "line 1, column 2: expected a value (text must be in quotes), found \"-x]\""),
         ("[1] x", "line 1, column 5: expected nothing more, found \"x\""),
         ("/* a", "line 1, column 1: expected the comment's end, found \"/* a\""),

@@ -114,7 +114,9 @@ extension GraphBuilder {
         guard lists.allSatisfy({ $0.count == count && $0.allSatisfy { $0 >= 0 && $0 <= 1 << 24 } }),
             (strides + dilations).allSatisfy({ $0 > 0 })
         else {
-            throw Problem("unsupported strides \(strides), dilations \(dilations), padding \(begin) and \(end) of a deconvolution")
+            throw Problem(
+                "unsupported strides \(strides), dilations \(dilations), padding \(begin) and \(end) of a deconvolution"
+            )
         }
         var shape: [Int?] = [value.shape[0], outputs]
         for axis in 0..<count {
@@ -185,7 +187,9 @@ extension GraphBuilder {
     package func matmul(
         _ left: Graph.Value, _ right: Graph.Value, transposesLeft: Bool = false, transposesRight: Bool = false
     ) throws(Problem) -> Graph.Value {
-        guard left.rank > 0, right.rank > 0 else { throw Problem("a matrix product needs operands with axes, found single numbers") }
+        guard left.rank > 0, right.rank > 0 else {
+            throw Problem("a matrix product needs operands with axes, found single numbers")
+        }
         func matrix(_ shape: [Int?], transposed: Bool) -> (rows: Int?, columns: Int?) {
             let (rows, columns) = (shape[shape.count - 2], shape[shape.count - 1])
             return transposed ? (columns, rows) : (rows, columns)

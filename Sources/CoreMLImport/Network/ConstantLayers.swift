@@ -53,7 +53,9 @@ enum ConstantLayers {
         func known(_ value: Graph.Value) -> Float? { graph.numbers(of: value)?.first.map { Float($0) } }
         if let from = known(start), let to = known(end), let by = known(step) {
             let steps = ((to - from) / by).rounded(.up)
-            guard steps > 0, steps <= Float(1 << 24) else { throw Problem("unsupported range from \(from) to \(to) by \(by)") }
+            guard steps > 0, steps <= Float(1 << 24) else {
+                throw Problem("unsupported range from \(from) to \(to) by \(by)")
+            }
             count = Int(steps)
         }
         return [

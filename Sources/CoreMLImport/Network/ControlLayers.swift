@@ -157,7 +157,8 @@ extension NetworkTranslation {
         let layer = Layer(graph: graph, parameters: .empty, inputs: [yes, no], outputCount: 1)
         let (values, isFolded) = try layer.alike()
         guard values[0].shape == values[1].shape else {
-            throw Problem("the sides of the branch produce the shapes \(shapeText(yes.shape)) and \(shapeText(no.shape))")
+            throw Problem(
+                "the sides of the branch produce the shapes \(shapeText(yes.shape)) and \(shapeText(no.shape))")
         }
         return Blob(try graph.select(holds, values[0], values[1]), isFolded: isFolded)
     }

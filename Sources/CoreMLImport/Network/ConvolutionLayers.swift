@@ -17,7 +17,9 @@ enum ConvolutionLayers {
             strides: strides, dilations: dilations, padding: try padding(layer, valid: 50, same: 51))
         var result: Graph.Value
         if try layer.parameters.bool(60) {
-            guard outputs % groups == 0 else { throw Problem("\(outputs) output channels do not divide into \(groups) groups") }
+            guard outputs % groups == 0 else {
+                throw Problem("\(outputs) output channels do not divide into \(groups) groups")
+            }
             let weights = try layer.constant(
                 90, "weights", shape: [kernelChannels, outputs / groups] + kernel, channels: outputs / groups,
                 perChannel: kernel[0] * kernel[1])
@@ -112,7 +114,9 @@ enum ConvolutionLayers {
     private static func convolution3D(_ layer: Layer) throws(Problem) -> [Blob] {
         try layer.expectInputs(1...1)
         let value = try layer.array()
-        guard value.rank == 5 else { throw Problem("expected an input with five axes, found shape \(shapeText(value.shape))") }
+        guard value.rank == 5 else {
+            throw Problem("expected an input with five axes, found shape \(shapeText(value.shape))")
+        }
         let outputs = try layer.size(1, "outputChannels")
         let inputs = try layer.size(2, "inputChannels")
         let groups = try layer.size(10, "nGroups", default: 1)

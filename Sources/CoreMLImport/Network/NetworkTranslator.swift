@@ -334,7 +334,8 @@ struct NetworkTranslation {
             let value = try layer.spatial().value
             if let channels = value.shape[1], channels != image.colorSpace.channels {
                 throw Problem(
-                    "an image of \(image.colorSpace.channels) channels is declared, but the network produces \(channels)")
+                    "an image of \(image.colorSpace.channels) channels is declared, but the network produces \(channels)"
+                )
             }
             if image.colorSpace == .grayscaleFloat16 { return value }
             return graph.unary(

@@ -136,7 +136,9 @@ enum PoolingLayers {
     private static func pooling3D(_ layer: Layer) throws(Problem) -> [Blob] {
         try layer.expectInputs(1...1)
         let value = try layer.array()
-        guard value.rank == 5 else { throw Problem("expected an input with five axes, found shape \(shapeText(value.shape))") }
+        guard value.rank == 5 else {
+            throw Problem("expected an input with five axes, found shape \(shapeText(value.shape))")
+        }
         var (kernel, strides): ([Int], [Int]) = ([], [])
         for axis in 0..<3 {
             kernel.append(try layer.size(2 + axis, "kernel size", default: 3))
@@ -157,7 +159,9 @@ enum PoolingLayers {
     private static func globalPooling3D(_ layer: Layer) throws(Problem) -> [Blob] {
         try layer.expectInputs(1...1)
         let value = try layer.array()
-        guard value.rank == 5 else { throw Problem("expected an input with five axes, found shape \(shapeText(value.shape))") }
+        guard value.rank == 5 else {
+            throw Problem("expected an input with five axes, found shape \(shapeText(value.shape))")
+        }
         let type = try layer.parameters.integer(1) == 0 ? "ReduceMax" : "ReduceMean"
         return [Blob(try layer.graph.reduce(type, value, axes: [2, 3, 4], keepsAxes: true))]
     }

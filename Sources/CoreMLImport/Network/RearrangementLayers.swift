@@ -33,7 +33,9 @@ enum RearrangementLayers {
     {
         let place = try positiveAxis(axis, rank: value.rank)
         // As many as the layer names: one of a few bytes must not ask for millions.
-        guard count == layer.outputCount else { throw Problem("there are \(count) parts for \(layer.outputCount) outputs") }
+        guard count == layer.outputCount else {
+            throw Problem("there are \(count) parts for \(layer.outputCount) outputs")
+        }
         guard let extent = value.shape[place], count > 0, extent % count == 0 else {
             throw Problem("cannot divide axis \(axis) of \(shapeText(value.shape)) into \(count) equal parts")
         }
@@ -100,7 +102,9 @@ enum RearrangementLayers {
 
     private static func sequenceRepeat(_ layer: Layer) throws(Problem) -> [Blob] {
         let (blob, count) = (try layer.input(), try layer.size(1, "nRepetitions", default: 1))
-        guard blob.rank == 5 else { throw Problem("expected an input with five axes, found shape \(shapeText(blob.shape))") }
+        guard blob.rank == 5 else {
+            throw Problem("expected an input with five axes, found shape \(shapeText(blob.shape))")
+        }
         let repeats = [count] + Array(repeating: 1, count: blob.value.rank - 1)
         return [Blob(try layer.graph.tile(blob.value, repeats), isFolded: blob.isFolded)]
     }

@@ -73,7 +73,9 @@ enum ShapeLayers {
         let value = try layer.array()
         let given = try layer.parameters.integer(1)
         // Everything before the axis, and everything from it on; the axis may be the end.
-        guard given >= -value.rank, given <= value.rank else { throw Problem("axis \(given) is out of range: the value has \(value.rank) axes") }
+        guard given >= -value.rank, given <= value.rank else {
+            throw Problem("axis \(given) is out of range: the value has \(value.rank) axes")
+        }
         let axis = given < 0 ? given + value.rank : given
         let (before, after) = (value.shape[..<axis].compactMap { $0 }, value.shape[axis...].compactMap { $0 })
         if before.count == axis, let rows = elementCount(before) {

@@ -136,7 +136,8 @@ extension ProgramOperations {
             let (first, second) = unified(graph, try call.program.value(of: one), try call.program.value(of: other))
             guard first.shape == second.shape else {
                 throw Problem(
-                    "the blocks of the condition produce the shapes \(shapeText(first.shape)) and \(shapeText(second.shape))")
+                    "the blocks of the condition produce the shapes \(shapeText(first.shape)) and \(shapeText(second.shape))"
+                )
             }
             chosen.append(.value(try graph.select(holds, first, second)))
         }
@@ -161,7 +162,9 @@ struct TensorList {
     }
 
     func read(_ index: Int, _ program: ProgramContext) throws(Problem) -> [ProgramOperand] {
-        guard elements.indices.contains(index) else { throw Problem("index \(index) is out of range: the list has \(elements.count) elements") }
+        guard elements.indices.contains(index) else {
+            throw Problem("index \(index) is out of range: the list has \(elements.count) elements")
+        }
         if let element = elements[index] { return [element] }
         guard let shape, let count = elementCount(shape), count <= 1 << 24 else {
             throw Problem("element \(index) of the list was never written")
@@ -173,7 +176,9 @@ struct TensorList {
 
     /// Lists grow as they are written.
     mutating func write(_ element: ProgramOperand, at index: Int) throws(Problem) {
-        guard index >= 0, index < Self.maximumLength else { throw Problem("index \(index) is out of range", at: "index") }
+        guard index >= 0, index < Self.maximumLength else {
+            throw Problem("index \(index) is out of range", at: "index")
+        }
         while elements.count <= index { elements.append(nil) }
         elements[index] = element
     }

@@ -37,7 +37,8 @@ extension ProgramOperations {
             var indices = try call.value("indices")
             guard indices.rank <= 1, updates.rank == data.rank else {
                 throw Problem(
-                    "indices of shape \(shapeText(indices.shape)) do not match updates of shape \(shapeText(updates.shape))")
+                    "indices of shape \(shapeText(indices.shape)) do not match updates of shape \(shapeText(updates.shape))"
+                )
             }
             // The same index for every place beside the axis.
             let list = (0..<data.rank).map { $0 == axis ? -1 : 1 }
@@ -70,7 +71,8 @@ extension ProgramOperations {
         guard let last = indices.shape.last, let depth = last, batch >= 0, batch < indices.rank, depth > 0,
             depth <= x.rank - batch
         else {
-            throw Problem("indices of shape \(shapeText(indices.shape)) do not match a value of shape \(shapeText(x.shape))")
+            throw Problem(
+                "indices of shape \(shapeText(indices.shape)) do not match a value of shape \(shapeText(x.shape))")
         }
         return depth
     }

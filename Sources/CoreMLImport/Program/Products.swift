@@ -49,7 +49,9 @@ extension ProgramOperations {
         }
         var shape: [Int?] = []
         for label in sides[1] {
-            guard let extent = extents[label] else { throw Problem("no input has the label \"\(label)\"", at: "equation") }
+            guard let extent = extents[label] else {
+                throw Problem("no input has the label \"\(label)\"", at: "equation")
+            }
             shape.append(extent)
         }
         return [graph.operation("Einsum", 7, inputs, ["equation": .text(equation)], shape: shape)]

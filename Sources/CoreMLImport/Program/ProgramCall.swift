@@ -104,7 +104,8 @@ struct ProgramCall {
         let text = try text(name, default: value)
         guard let choice = choices.first(where: { $0.key.lowercased() == text.lowercased() }) else {
             throw Problem(
-                "unknown \"\(text)\": expected one of \(choices.map { "\"\($0.key)\"" }.joined(separator: ", "))", at: name)
+                "unknown \"\(text)\": expected one of \(choices.map { "\"\($0.key)\"" }.joined(separator: ", "))",
+                at: name)
         }
         return choice.value
     }

@@ -21,10 +21,14 @@ extension ProgramOperations {
         },
         "resize": { call throws(Problem) in
             let (x, count) = (try call.value("x"), try call.integer("resized_dims"))
-            guard count > 0, count <= x.rank else { throw Problem("\(count) is out of range: the value has \(x.rank) axes", at: "resized_dims") }
+            guard count > 0, count <= x.rank else {
+                throw Problem("\(count) is out of range: the value has \(x.rank) axes", at: "resized_dims")
+            }
             var given = try call.knownIntegers("shape") ?? []
             if given.isEmpty { given = try call.neededShape().map { $0 ?? -1 } }
-            guard given.count >= count else { throw Problem("there are \(given.count) extents for \(count) axes", at: "shape") }
+            guard given.count >= count else {
+                throw Problem("there are \(given.count) extents for \(count) axes", at: "shape")
+            }
             let sizes = zip(given.suffix(count), x.shape.suffix(count)).map { $0 == 0 ? $1 ?? -1 : $0 }
             let linear = try call.choice(
                 "interpolation_mode", default: "LINEAR", of: ["LINEAR": true, "NEAREST_NEIGHBOR": false])

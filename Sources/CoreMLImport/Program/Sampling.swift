@@ -91,7 +91,8 @@ extension ProgramOperations {
         guard matrix.rank == 2, matrix.shape[1] == 6, height > 0, width > 0, height <= 1 << 14, width <= 1 << 14,
             height * width <= 1 << 22
         else {
-            throw Problem("unsupported matrices of shape \(shapeText(matrix.shape)), or an output of \(width) by \(height)")
+            throw Problem(
+                "unsupported matrices of shape \(shapeText(matrix.shape)), or an output of \(width) by \(height)")
         }
         func line(_ count: Int) -> [Float] {
             (0..<count).map { count == 1 ? -1 : 2 * Float($0) / Float(count - 1) - 1 }
@@ -121,7 +122,8 @@ extension ProgramOperations {
     {
         let graph = call.graph
         guard x.rank == 4, grid.rank == 4, grid.shape[3] == nil || grid.shape[3] == 2 else {
-            throw Problem("an image of shape \(shapeText(x.shape)) does not match points of shape \(shapeText(grid.shape))")
+            throw Problem(
+                "an image of shape \(shapeText(x.shape)) does not match points of shape \(shapeText(grid.shape))")
         }
         let padding: (name: String, alignsCorners: Bool) = try call.choice(
             "padding_mode", default: "constant",

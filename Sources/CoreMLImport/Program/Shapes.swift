@@ -102,7 +102,8 @@ extension ProgramOperations {
             let range = begins[index] < 0 ? begins[index] + reference.rank : begins[index]
             let stop = end < 0 ? end + reference.rank : end
             guard range >= 0, range <= stop, stop <= reference.rank else {
-                throw Problem("axes \(begins[index]) to \(ends[index]) are out of range: the value has \(reference.rank) axes")
+                throw Problem(
+                    "axes \(begins[index]) to \(ends[index]) are out of range: the value has \(reference.rank) axes")
             }
             shape += reference.shape[range..<stop]
             parts.append(
@@ -175,7 +176,9 @@ extension ProgramOperations {
         let x = try call.value("x")
         var axis = try call.integer("axis", default: 1)
         if axis < 0 { axis += x.rank }
-        guard axis >= 0, axis <= x.rank else { throw Problem("\(axis) is out of range: the value has \(x.rank) axes", at: "axis") }
+        guard axis >= 0, axis <= x.rank else {
+            throw Problem("\(axis) is out of range: the value has \(x.rank) axes", at: "axis")
+        }
         func product(_ extents: ArraySlice<Int?>) -> Int? {
             let known = extents.compactMap { $0 }
             return known.count == extents.count ? elementCount(known) : nil

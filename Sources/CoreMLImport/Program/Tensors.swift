@@ -91,7 +91,9 @@ extension ProgramOperations {
         -> Graph.Value
     {
         let declared = call.operation.outputs.first?.type.tensor?.element ?? .float32
-        guard let type = ProgramTranslator.elementType(declared) else { throw Problem("unsupported output of type \(declared)") }
+        guard let type = ProgramTranslator.elementType(declared) else {
+            throw Problem("unsupported output of type \(declared)")
+        }
         let given = try call.floats(name)?.first ?? value
         return call.graph.convert(call.graph.float(given), to: type)
     }

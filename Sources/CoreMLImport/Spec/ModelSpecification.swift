@@ -30,7 +30,9 @@ package struct ModelSpecification: Sendable {
             switch field.number {
             case 1: version = try field.signed()
             case 2:
-                description = try located("description") { () throws(Problem) in try InterfaceSpecification(field.message()) }
+                description = try located("description") { () throws(Problem) in
+                    try InterfaceSpecification(field.message())
+                }
             case 10: isUpdatable = try field.bool()
             default:
                 if let type = ModelType(rawValue: field.number) {

@@ -16,7 +16,8 @@ package enum CompressedWeights {
             var shape = data.shape.map { _ in 1 }
             if tensor.count != 1 {
                 guard data.shape.indices.contains(axis), tensor.count == data.shape[axis] else {
-                    throw Problem("\(tensor.count) \(what) do not match weights of shape \(data.shape) along axis \(axis)")
+                    throw Problem(
+                        "\(tensor.count) \(what) do not match weights of shape \(data.shape) along axis \(axis)")
                 }
                 shape[axis] = tensor.count
             }

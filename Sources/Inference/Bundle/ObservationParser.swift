@@ -260,7 +260,8 @@ struct ObservationParser {
         let classes = EmbeddingClasses(
             vectors: vectors.values, dimension: vectors.columns, scale: Float(scale ?? vectors.scale ?? 100))
         if classes == nil {
-            problems.add(path, "\"\(file)\" has a vector that is zero or not finite, or the scale is not greater than 0")
+            problems.add(
+                path, "\"\(file)\" has a vector that is zero or not finite, or the scale is not greater than 0")
         }
         if output.labels == nil { output.labels = vectors.labels }
         if let labels = output.labels, labels.count != vectors.rows {

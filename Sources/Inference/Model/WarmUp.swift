@@ -26,7 +26,8 @@ struct WarmUp: Sendable {
     ) -> [[UInt8]] {
         guard let first = pictures.first else { return [] }
         guard plan.inputs.count == 1, let input = plan.inputs.first, case .image(let pipeline) = input.kind else {
-            problems.add(first.path, "is for models with one image input: remove \"image\", and this model runs on zeros")
+            problems.add(
+                first.path, "is for models with one image input: remove \"image\", and this model runs on zeros")
             return []
         }
         var tensors: [[UInt8]] = []

@@ -181,7 +181,8 @@ struct MetricsPage {
             }
         }
         text.family(
-            "ocelli_http_request_duration_seconds", .histogram, "Time from the first byte of a request to the last byte of its answer.")
+            "ocelli_http_request_duration_seconds", .histogram,
+            "Time from the first byte of a request to the last byte of its answer.")
         for (route, metric) in routes {
             text.histogram("ocelli_http_request_duration_seconds", [("route", route)], metric.duration)
         }
@@ -237,7 +238,8 @@ struct MetricsPage {
             server.slowReaders)
         text.single("ocelli_handlers_running", .gauge, "Requests that are being handled.", server.runningHandlers)
         text.single("ocelli_body_bytes", .gauge, "Bytes of bodies in memory.", server.bodyBytes)
-        text.single("ocelli_body_bytes_limit", .gauge, "Maximum number of bytes of bodies in memory.", server.bodyBytesLimit)
+        text.single(
+            "ocelli_body_bytes_limit", .gauge, "Maximum number of bytes of bodies in memory.", server.bodyBytesLimit)
         text.single(
             "ocelli_bodies_waiting", .gauge, "Connections that are not read because bodies are at their limit.",
             server.bodiesWaiting)
@@ -260,7 +262,8 @@ struct MetricsPage {
     private func writeLife(to text: inout MetricsText) {
         text.single("ocelli_draining", .gauge, "1 while the daemon is draining.", Int(metrics[.draining]))
         text.single(
-            "ocelli_drain_lost_requests_total", .counter, "Requests that were not answered before the end of the drain.",
+            "ocelli_drain_lost_requests_total", .counter,
+            "Requests that were not answered before the end of the drain.",
             Int(metrics[.drainLost]))
         text.family("ocelli_reloads_total", .counter, "Reloads of configuration and models (SIGHUP), by result.")
         text.sample("ocelli_reloads_total", [("result", "ok")], metrics[.reloadsSucceeded])

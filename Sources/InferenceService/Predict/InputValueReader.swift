@@ -117,7 +117,8 @@ struct InputValueReader {
                 "\(expected) number\(expected == 1 ? "" : "s") (shape \(input.shape))", "\(count)\(nesting)")
         }
         guard isFlat || trimmed(extents) == trimmed(input.shape.dimensions) else {
-            throw mistake("\(expected) numbers, flat or nested as \(input.shape)", "numbers nested as \(Shape(extents))")
+            throw mistake(
+                "\(expected) numbers, flat or nested as \(input.shape)", "numbers nested as \(Shape(extents))")
         }
         return input.shape
     }

@@ -31,7 +31,8 @@ package enum StepDoubts {
             let trouble = result.firstTrouble.map { "; the first: \($0)" } ?? ""
             doubts.append(
                 Doubt(
-                    .errors, "\(result.refused) answers were errors and \(result.failed) requests were not answered\(trouble)"))
+                    .errors,
+                    "\(result.refused) answers were errors and \(result.failed) requests were not answered\(trouble)"))
         }
         if case .open(let rate) = result.plan.loop { doubts += openLoop(result, rate: rate) }
         if result.generatorCPU > toleratedCPU {

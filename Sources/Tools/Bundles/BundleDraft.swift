@@ -95,7 +95,8 @@ package struct BundleDraft {
             $0.1 == nil
         }
         decisions =
-            (open.isEmpty ? [] : ["\(open.map(\.0).joined(separator: ", ")): describe the model and its origin"]) + notes
+            (open.isEmpty ? [] : ["\(open.map(\.0).joined(separator: ", ")): describe the model and its origin"])
+            + notes
         remarks = facts.provenance.remarks + failure
     }
 

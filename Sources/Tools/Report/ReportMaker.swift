@@ -116,7 +116,8 @@ package struct ReportMaker: Sendable {
             try await ModelAtPath.load(report.path, configuration).layerProfiles(runs: 20), top: request.layers)
         report.warnings = doubts.warnings
         if !report.cached.isCached {
-            report.warnings.append("the engine did not use the compiled model from the cache: the line \"cached\" is not valid")
+            report.warnings.append(
+                "the engine did not use the compiled model from the cache: the line \"cached\" is not valid")
         }
         return report
     }
