@@ -9,16 +9,28 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct SystemTests {
     @Test func aThreadRunsUnderItsNameWithSignalsBlocked() async throws {
         let seen = Guarded<(name: String, blocks: Bool)?>(nil)
-        try SystemThread.start("ocelli-test-thread") {
-            let name = Self.text(of: "/proc/thread-self/comm")
-            var mask = sigset_t()
-            pthread_sigmask(SIG_SETMASK, nil, &mask)
-            let blocks = sigismember(&mask, SIGTERM) == 1 && sigismember(&mask, SIGHUP) == 1
-            seen.withLock { $0 = (name, blocks) }
+        try Self.withoutBlockedSignals {
+            try SystemThread.start("ocelli-test-thread") {
+                let name = Self.text(of: "/proc/thread-self/comm")
+                var mask = sigset_t()
+                pthread_sigmask(SIG_SETMASK, nil, &mask)
+                let blocks = sigismember(&mask, SIGTERM) == 1 && sigismember(&mask, SIGHUP) == 1
+                seen.withLock { $0 = (name, blocks) }
+            }
         }
         while !Task.isCancelled, seen.withLock({ $0 == nil }) { try await Task.sleep(for: .milliseconds(1)) }
         #expect(seen.withLock { $0?.name } == "ocelli-test-thr\n")
         #expect(seen.withLock { $0?.blocks } == true)
+    }
+
+    /// Swift's pool blocks signals in its threads, and new threads inherit what is blocked.
+    private static func withoutBlockedSignals(_ body: () throws -> Void) rethrows {
+        var none = sigset_t()
+        var before = sigset_t()
+        sigemptyset(&none)
+        pthread_sigmask(SIG_SETMASK, &none, &before)
+        defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
+        try body()
     }
 
     @Test func oneAtATimeIsBehindALock() async throws {
