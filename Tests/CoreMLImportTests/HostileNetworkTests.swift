@@ -208,6 +208,12 @@ import Testing
             ])
     }
 
+    /// An array without axes, and a squeeze that removes none.
+    @Test func anArrayWithoutAxesIsSqueezed() {
+        #expect(problems(model([layer(1120, [])], extents: [])) == [])
+        #expect(problems(model([layer(1120, number(2, 1))], extents: [])) == [])
+    }
+
     /// A few bytes can ask for gigabytes: of the engine as it compiles, where the values follow from constants, or as it runs.
     @Test func valuesThatNoMemoryHoldsAreRefused() throws {
         func extents(_ number: Int, _ extents: UInt64...) -> [UInt8] { field(number, extents.flatMap { varint($0) }) }

@@ -59,7 +59,7 @@ enum ShapeLayers {
         var axes = try layer.parameters.integers(1)
         if try layer.parameters.bool(2) { axes = value.shape.indices.filter { value.shape[$0] == 1 } }
         // There are no blobs without an axis.
-        if axes.count == value.rank { axes.removeLast() }
+        if !axes.isEmpty, axes.count == value.rank { axes.removeLast() }
         return [Blob(try layer.graph.squeeze(value, axes))]
     }
 
