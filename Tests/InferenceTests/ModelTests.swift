@@ -250,9 +250,11 @@ import Testing
     @Test(.timeLimit(.minutes(1)))
     func aReleasedStreamStopsTheWork() async throws {
         let (model, _) = try await load(FakeEngine())
+        let isReached = AsyncStream.makeStream(of: Void.self)
         let isCancelled = AsyncStream.makeStream(of: Void.self)
         let source = Source(input: try input, count: 1_000) { index in
             guard index == 2 else { return }
+            isReached.continuation.yield()
             // Waits until the task is cancelled, as a sleeping source does.
             try? await Task.sleep(for: .seconds(3_600))
             isCancelled.continuation.yield()
@@ -260,6 +262,8 @@ import Testing
         do {
             var iterator = source.predictions(droppingFailures: model).makeAsyncIterator()
             #expect(await iterator.next() != nil)
+            // Released before that, the source would never be asked for this element.
+            for await _ in isReached.stream { break }
         }
         for await _ in isCancelled.stream { break }
         // The same where the task is cancelled that iterates.
