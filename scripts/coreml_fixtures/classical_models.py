@@ -213,6 +213,17 @@ def support_vectors():
           [({"x": row}, {"y": alpha @ np.exp(-gamma * ((sparse - row) ** 2).sum(axis=1)) - rho}) for row in q])
 
 
+def neighbors_file(neighbors_count):
+    """A classifier by the square of Euclid's distance in three dimensions, without samples and labels."""
+    spec = classifier_model(3, ["x"], 3)
+    knn = spec.kNearestNeighborsClassifier
+    knn.numberOfNeighbors.defaultValue = neighbors_count
+    knn.nearestNeighborsIndex.numberOfDimensions = 3
+    knn.nearestNeighborsIndex.linearIndex.SetInParent()
+    knn.nearestNeighborsIndex.squaredEuclideanDistance.SetInParent()
+    return spec, knn
+
+
 def nearest_neighbors():
     q = queries()
     x, y = data(rows=40, classes=3)
@@ -221,12 +232,7 @@ def nearest_neighbors():
         spec = convert(model, "features", "class")
         write(f"knn_{algorithm}", spec, ["kNearestNeighborsClassifier"], "scikit-learn KNeighborsClassifier",
               [({"features": row}, {"class": p}) for row, p in zip(q, model.predict(q))])
-    spec = classifier_model(3, ["x"], 3)
-    knn = spec.kNearestNeighborsClassifier
-    knn.numberOfNeighbors.defaultValue = 4
-    knn.nearestNeighborsIndex.numberOfDimensions = 3
-    knn.nearestNeighborsIndex.linearIndex.SetInParent()
-    knn.nearestNeighborsIndex.squaredEuclideanDistance.SetInParent()
+    spec, knn = neighbors_file(4)
     knn.inverseDistanceWeighting.SetInParent()
     names = np.array(["cedar", "ash", "birch"])[y]
     for row in x:
@@ -241,12 +247,7 @@ def nearest_neighbors():
           [({"x": row}, {"label": p, "probabilities": dict(zip(model.classes_, s))})
            for row, p, s in zip(q, model.predict(q), model.predict_proba(q))])
     # As updatable models come: no samples, and a label for all that is not known.
-    spec = classifier_model(3, ["x"], 3)
-    knn = spec.kNearestNeighborsClassifier
-    knn.numberOfNeighbors.defaultValue = 3
-    knn.nearestNeighborsIndex.numberOfDimensions = 3
-    knn.nearestNeighborsIndex.linearIndex.SetInParent()
-    knn.nearestNeighborsIndex.squaredEuclideanDistance.SetInParent()
+    spec, knn = neighbors_file(3)
     knn.uniformWeighting.SetInParent()
     knn.stringClassLabels.SetInParent()
     knn.defaultStringLabel = "unknown"

@@ -12,7 +12,7 @@ struct BundleFacts: Sendable {
     private(set) var classifiesPictures = false
     /// What it finds in pictures, beside classes.
     private(set) var tasks: [ObservationTask] = []
-    /// Whether it takes a picture and what it finds there is not known before it is loaded: there is no model.json that says so.
+    /// True if only loading the model shows whether it takes a picture and what it finds there: it has no model.json.
     private(set) var isUndetermined = false
     /// What the files were like; nil if the bundle could not be read.
     private var stamp: BundleStamp?

@@ -85,7 +85,7 @@ public final class OpenVINOEngine: Engine {
         return try DetectionModelFile(file, detection: detection)
     }
 
-    /// What a file holds that is no model, and what to do about it.
+    /// Content that is not a model (a web page, an archive, a Git LFS pointer), and what to do about it; nil if it may be one.
     private static func foreignContent(_ path: String) -> String? {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         // The engine reports a file that cannot be read.
