@@ -155,7 +155,8 @@ let package = Package(
             exclude: ["Fixtures"],
             swiftSettings: strict),
         .testTarget(
-            name: "ToolsTests", dependencies: ["Tools"], swiftSettings: waiting, linkerSettings: findEngine),
+            name: "ToolsTests", dependencies: ["Tools", "TestSupport"], swiftSettings: waiting,
+            linkerSettings: findEngine),
         .testTarget(name: "SettingsTests", dependencies: ["Settings", "TestSupport"], swiftSettings: waiting),
         .testTarget(name: "JSONTests", dependencies: ["JSON", "TestSupport"], swiftSettings: waiting),
         .testTarget(
