@@ -56,7 +56,11 @@ import Testing
             ("/v1/models", .read), ("/v1/models/m", .read), ("/v1/classify", .infer), ("/v1/models/m/classify", .infer),
             ("/v1/models/m/predict", .infer), ("/v1/detect", .infer), ("/v1/models/m/embed", .infer), ("/v2", .read),
             ("/v2/health/live", .read), ("/v2/health/ready", .read), ("/v2/models/m", .read),
-            ("/v2/models/m/infer", .infer), ("/v2/models/stats", .read), ("/v2/repository/index", .admin),
+            ("/v2/models/m/infer", .infer), ("/v2/models/m/versions/1/infer", .infer), ("/v2/models/m/ready", .read),
+            ("/v2/models/m/config", .read), ("/v2/models/m/stats", .read), ("/v2/models/stats", .read),
+            // What a model is called gives no right, and takes none away.
+            ("/v2/models/repository", .read), ("/v1/models/repository/predict", .infer),
+            ("/v2/repository/index", .admin),
             ("/v2/repository/models/m/load", .admin), ("/v2/repository/models/m/unload", .admin),
         ] as [(String, AccessClass?)])
     func everyRouteHasItsClass(_ path: String, _ expected: AccessClass?) throws {

@@ -19,54 +19,124 @@ import Testing
         if let wait = error.retryAfter { #expect(wait >= 1, sourceLocation: sourceLocation) }
     }
 
-    @Test func ofPictures() {
-        check(ServiceError(ImageError.unsupportedFormat(looksLike: "GIF")), 415, "unsupported_media_type")
-        check(ServiceError(ImageError.empty), 400, "invalid_image")
-        check(ServiceError(ImageError.truncated("at byte 7")), 400, "invalid_image")
-        check(ServiceError(ImageError.corrupt("bad")), 400, "invalid_image")
-        check(ServiceError(ImageError.tooManyScans(limit: 100)), 400, "invalid_image")
-        check(ServiceError(ImageError.sideTooLong(limit: 65_535, width: 65_536, height: 1)), 413, "image_too_large")
-        check(ServiceError(ImageError.tooLarge(pixels: 9, limit: 4, width: 3, height: 3)), 413, "image_too_large")
-        #expect(
-            ServiceError(ImageError.tooLarge(pixels: 9, limit: 4, width: 3, height: 3)).message
-                == "the picture has 3 x 3 = 9 pixels; the limit is 4 (max_pixels)")
-        check(ServiceError(ImageError.tooMuchMemory(bytes: 9, limit: 4, reason: "x")), 413, "image_too_large")
-        check(ServiceError(ImageError.invalidSpec("x")), 500, "internal")
-        check(ServiceError(ImageError.wrongSize(expected: 1, got: 2)), 500, "internal")
-        check(ServiceError(ImageError.outOfMemory), 500, "internal")
+    /// The cases of an error, without their values: the compiler asks for a new case here, and a test for its line in the table.
+    private enum PictureCase: CaseIterable {
+        case unsupportedFormat, empty, truncated, corrupt, tooLarge, sideTooLong, tooMuchMemory, tooManyScans
+        case invalidSpec, wrongSize, outOfMemory, cancelled
+
+        init(_ error: ImageError) {
+            switch error {
+            case .unsupportedFormat: self = .unsupportedFormat
+            case .empty: self = .empty
+            case .truncated: self = .truncated
+            case .corrupt: self = .corrupt
+            case .tooLarge: self = .tooLarge
+            case .sideTooLong: self = .sideTooLong
+            case .tooMuchMemory: self = .tooMuchMemory
+            case .tooManyScans: self = .tooManyScans
+            case .invalidSpec: self = .invalidSpec
+            case .wrongSize: self = .wrongSize
+            case .outOfMemory: self = .outOfMemory
+            case .cancelled: self = .cancelled
+            }
+        }
     }
 
-    @Test func ofAdmission() {
+    @Test func everyErrorOfPicturesHasItsStatusAndCode() {
+        let tooLarge = ImageError.tooLarge(pixels: 9, limit: 4, width: 3, height: 3)
+        let all: [(ImageError, Int, String)] = [
+            (.unsupportedFormat(looksLike: "GIF"), 415, "unsupported_media_type"),
+            (.empty, 400, "invalid_image"), (.truncated("at byte 7"), 400, "invalid_image"),
+            (.corrupt("bad"), 400, "invalid_image"), (.tooManyScans(limit: 100), 400, "invalid_image"),
+            (.sideTooLong(limit: 65_535, width: 65_536, height: 1), 413, "image_too_large"),
+            (tooLarge, 413, "image_too_large"),
+            (.tooMuchMemory(bytes: 9, limit: 4, reason: "x"), 413, "image_too_large"),
+            (.invalidSpec("x"), 500, "internal"), (.wrongSize(expected: 1, got: 2), 500, "internal"),
+            (.outOfMemory, 500, "internal"), (.cancelled, 503, "shutting_down"),
+        ]
+        for (error, status, code) in all { check(ServiceError(error), status, code, retries: status == 503) }
+        #expect(Set(all.map { PictureCase($0.0) }) == Set(PictureCase.allCases))
+        #expect(
+            ServiceError(tooLarge).message == "the picture has 3 x 3 = 9 pixels; the limit is 4 (max_pixels)")
+    }
+
+    /// As above, of admission.
+    private enum AdmissionCase: CaseIterable {
+        case queueFull, overloaded, waitTimedOut, deadlineExceeded, deadlineUnreachable, displaced, draining, cancelled
+
+        init(_ error: AdmissionError) {
+            switch error {
+            case .queueFull: self = .queueFull
+            case .overloaded: self = .overloaded
+            case .waitTimedOut: self = .waitTimedOut
+            case .deadlineExceeded: self = .deadlineExceeded
+            case .deadlineUnreachable: self = .deadlineUnreachable
+            case .displaced: self = .displaced
+            case .draining: self = .draining
+            case .cancelled: self = .cancelled
+            }
+        }
+    }
+
+    @Test func everyErrorOfAdmissionHasItsStatusAndCode() {
         let wait = Duration.milliseconds(1500)
-        check(ServiceError(AdmissionError.queueFull(predictedWait: wait)), 503, "overloaded", retries: true)
-        check(ServiceError(AdmissionError.displaced(predictedWait: wait)), 503, "overloaded", retries: true)
-        check(ServiceError(AdmissionError.waitTimedOut(wait)), 503, "overloaded", retries: true)
-        check(ServiceError(AdmissionError.deadlineUnreachable(predictedWait: wait)), 503, "overloaded", retries: true)
-        check(ServiceError(AdmissionError.deadlineExceeded), 504, "deadline_exceeded")
-        check(ServiceError(AdmissionError.draining), 503, "shutting_down", retries: true)
-        // Rounded up: a client that comes back a moment too early is refused again.
-        #expect(ServiceError(AdmissionError.queueFull(predictedWait: wait)).retryAfter == 2)
+        // With the seconds after which to come back, rounded up: a client that comes back a moment too early is refused again.
+        let all: [(AdmissionError, Int, String, Int?)] = [
+            (.queueFull(predictedWait: wait), 503, "overloaded", 2),
+            (.displaced(predictedWait: wait), 503, "overloaded", 2),
+            (.overloaded(predictedWait: wait, retryAfter: .seconds(7)), 503, "overloaded", 7),
+            (.waitTimedOut(wait), 503, "overloaded", 1),
+            (.deadlineUnreachable(predictedWait: wait), 503, "overloaded", 2),
+            (.deadlineExceeded, 504, "deadline_exceeded", nil), (.draining, 503, "shutting_down", 5),
+            (.cancelled, 503, "shutting_down", 1),
+        ]
+        for (error, status, code, retry) in all {
+            check(ServiceError(error), status, code, retries: retry != nil)
+            #expect(ServiceError(error).retryAfter == retry, "\(error)")
+        }
+        #expect(Set(all.map { AdmissionCase($0.0) }) == Set(AdmissionCase.allCases))
         #expect(ServiceError(AdmissionError.queueFull(predictedWait: .zero)).retryAfter == 1)
     }
 
-    @Test func ofModels() {
-        check(ServiceError(InferenceError.invalidInput(name: "x", reason: "y")), 400, "invalid_input")
-        check(ServiceError(InferenceError.unsupported(model: "m", reason: "y")), 400, "invalid_input")
-        check(ServiceError(InferenceError.modelNotFound(name: "m", known: [])), 404, "model_not_found")
-        check(
-            ServiceError(InferenceError.versionNotFound(name: "m", version: "2", known: ["1"])), 404,
-            "version_not_found")
-        check(ServiceError(InferenceError.modelNotReady(name: "m", reason: "y")), 503, "model_not_ready", retries: true)
-        check(
-            ServiceError(InferenceError.invalidBundle(name: "m", problems: [])), 503, "model_not_ready", retries: true)
-        check(ServiceError(InferenceError.image(.empty)), 400, "invalid_image")
-        check(ServiceError(InferenceError.refused(.deadlineExceeded)), 504, "deadline_exceeded")
-        for stage in InferenceError.Stage.allCases {
-            check(ServiceError(InferenceError.deadlineExceeded(stage: stage)), 504, "deadline_exceeded")
-            check(ServiceError(InferenceError.cancelled(stage: stage)), 503, "shutting_down", retries: true)
+    /// As above, of models.
+    private enum ModelCase: CaseIterable {
+        case invalidInput, unsupported, modelNotFound, versionNotFound, modelNotReady, invalidBundle, engine, image
+        case refused, deadlineExceeded, cancelled
+
+        init(_ error: InferenceError) {
+            switch error {
+            case .invalidInput: self = .invalidInput
+            case .unsupported: self = .unsupported
+            case .modelNotFound: self = .modelNotFound
+            case .versionNotFound: self = .versionNotFound
+            case .modelNotReady: self = .modelNotReady
+            case .invalidBundle: self = .invalidBundle
+            case .engine: self = .engine
+            case .image: self = .image
+            case .refused: self = .refused
+            case .deadlineExceeded: self = .deadlineExceeded
+            case .cancelled: self = .cancelled
+            }
         }
-        let engine = EngineError(kind: .failure, operation: "run", detail: "it broke")
-        check(ServiceError(InferenceError.engine(engine)), 500, "internal")
+    }
+
+    @Test func everyErrorOfModelsHasItsStatusAndCode() {
+        var all: [(InferenceError, Int, String)] = [
+            (.invalidInput(name: "x", reason: "y"), 400, "invalid_input"),
+            (.unsupported(model: "m", reason: "y"), 400, "invalid_input"),
+            (.modelNotFound(name: "m", known: []), 404, "model_not_found"),
+            (.versionNotFound(name: "m", version: "2", known: ["1"]), 404, "version_not_found"),
+            (.modelNotReady(name: "m", reason: "y"), 503, "model_not_ready"),
+            (.invalidBundle(name: "m", problems: []), 503, "model_not_ready"),
+            (.image(.empty), 400, "invalid_image"), (.refused(.deadlineExceeded), 504, "deadline_exceeded"),
+            (.engine(EngineError(kind: .failure, operation: "run", detail: "it broke")), 500, "internal"),
+        ]
+        for stage in InferenceError.Stage.allCases {
+            all.append((.deadlineExceeded(stage: stage), 504, "deadline_exceeded"))
+            all.append((.cancelled(stage: stage), 503, "shutting_down"))
+        }
+        for (error, status, code) in all { check(ServiceError(error), status, code, retries: status == 503) }
+        #expect(Set(all.map { ModelCase($0.0) }) == Set(ModelCase.allCases))
     }
 
     @Test func itsJSONIsTheOneForm() {
