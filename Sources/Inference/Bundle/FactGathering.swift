@@ -75,22 +75,26 @@ package struct GatheredFacts: Sendable {
     }
 
     private mutating func embedded(_ path: String, _ name: String) {
-        if path.hasSuffix(".onnx") {
-            if let source = source(path, name) { sheets.append(ONNXReader.read(source, name: name)) }
-        } else if path.hasSuffix(".tflite") {
-            if let source = source(path, name) { sheets.append(TFLiteReader.read(source, name: name)) }
-        } else if ModelBundle.isSavedModel(path) {
+        if ModelBundle.isSavedModel(path) {
             let file = "saved_model.pb"
             if let source = source(path + "/" + file, file) {
                 sheets.append(TensorFlowReader.savedModel(source, name: file))
             }
-        } else if path.hasSuffix(".pb") {
+            return
+        }
+        switch ModelFormat(file: path) {
+        case .onnx:
+            if let source = source(path, name) { sheets.append(ONNXReader.read(source, name: name)) }
+        case .tflite:
+            if let source = source(path, name) { sheets.append(TFLiteReader.read(source, name: name)) }
+        case .tensorflow:
             if let source = source(path, name) { sheets.append(TensorFlowReader.frozenGraph(source, name: name)) }
-        } else if path.hasSuffix(".xml") {
+        case .openvino:
             switch BundleFile.read(path, most: OpenVINOReader.mostBytes) {
             case .success(let data): sheets.append(OpenVINOReader.read([UInt8](data), name: name))
             case .failure(let problem): note(name, problem.reason)
             }
+        case .paddle, .coreml, nil: break
         }
     }
 

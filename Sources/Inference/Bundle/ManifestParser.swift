@@ -61,14 +61,14 @@ struct ManifestParser {
         manifest.quantized = model.bool("quantized") ?? false
         manifest.type = model.string("type") ?? ""
         _ = model.value("class")
-        if let backend = model.choice("backend", ModelManifest.Backend.self) {
+        if let backend = model.choice("backend", ModelFormat.self) {
             manifest.backend = backend
         } else if !model.has("backend"), !manifest.file.isEmpty {
             // Older TensorIO bundles have no backend: it follows from the file's name.
             if let backend = Self.backend(of: manifest.file) {
                 manifest.backend = backend
             } else {
-                let names = ModelManifest.Backend.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ", ")
+                let names = ModelFormat.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ", ")
                 problems.add(
                     model.path(of: "backend"),
                     "is missing, and does not follow from \"\(manifest.file)\": expected one of \(names)")
@@ -86,17 +86,9 @@ struct ManifestParser {
     }
 
     /// The backend that a model file's name stands for; TensorFlow's SavedModels are folders, whose names have no extension.
-    private static func backend(of file: String) -> ModelManifest.Backend? {
+    private static func backend(of file: String) -> ModelFormat? {
         guard let dot = file.lastIndex(of: "."), dot > file.startIndex else { return .tensorflow }
-        switch file[file.index(after: dot)...].lowercased() {
-        case "tflite", "lite": return .tflite
-        case "onnx": return .onnx
-        case "xml": return .openvino
-        case "pdmodel": return .paddle
-        case "pb": return .tensorflow
-        case "mlmodel", "mlpackage": return .coreml
-        default: return nil
-        }
+        return ModelBundle.isModelFolder(file) ? .coreml : ModelFormat(file: file)
     }
 
     private func parseRuntime(_ object: ManifestObject) -> ModelRuntime {
@@ -141,7 +133,7 @@ struct ManifestParser {
     }
 
     private func layers(
-        of root: ManifestObject, key: String, isInput: Bool, backend: ModelManifest.Backend
+        of root: ManifestObject, key: String, isInput: Bool, backend: ModelFormat
     ) -> (layers: [ModelManifest.Layer], observations: [ObservationOutput]) {
         // A Core ML file describes itself: model.json says what is to be otherwise.
         let isPartial = backend == .coreml

@@ -19,15 +19,15 @@ package struct ModelBundle: Sendable {
     let stamp: BundleStamp
 
     /// The extensions of folders that are bundles by name (TensorIO's), and of bare model files.
-    package static let folderExtensions = [".tiobundle", ".tfbundle", ".mlpackage", ".mlmodelc"]
-    package static let fileExtensions = [".onnx", ".tflite", ".xml", ".pdmodel", ".pb", ".mlmodel"]
+    package static let folderExtensions = [".tiobundle", ".tfbundle"] + ModelFormat.folderEndings
+    package static let fileExtensions = ModelFormat.allCases.flatMap(\.fileEndings)
 
     /// Whether a file is a model by its name.
-    static func isModelFile(_ path: String) -> Bool { fileExtensions.contains { path.hasSuffix($0) } }
+    package static func isModelFile(_ path: String) -> Bool { ModelFormat(file: path) != nil }
 
     /// Whether a folder is a model file in the form of a folder, by its name: a Core ML package, or a compiled model.
     static func isModelFolder(_ path: String) -> Bool {
-        path.hasSuffix(".mlpackage") || path.hasSuffix(".mlmodelc")
+        ModelFormat.folderEndings.contains { path.hasEnding($0) }
     }
 
     /// Whether a folder is a downloaded model: a model file with metadata, in itself or in files next to it. Blocks.
@@ -44,20 +44,10 @@ package struct ModelBundle: Sendable {
         FileManager.default.fileExists(atPath: folder + "/saved_model.pb")
     }
 
-    /// The `backend` of model.json for a model file, by its name; a SavedModel's folder has none of the extensions.
-    package static func backend(of file: String) -> String {
-        for (suffix, backend) in [
-            (".onnx", "onnx"), (".tflite", "tflite"), (".xml", "openvino"), (".pdmodel", "paddle"),
-            (".mlmodel", "coreml"), (".mlpackage", "coreml"), (".mlmodelc", "coreml"),
-        ]
-        where file.hasSuffix(suffix) { return backend }
-        return "tensorflow"
-    }
-
     /// The name that a folder or file is served under.
     package static func servedName(of path: String) -> String {
         let last = path.split(separator: "/").last.map(String.init) ?? path
-        for suffix in folderExtensions + fileExtensions where last.hasSuffix(suffix) && last.count > suffix.count {
+        for suffix in folderExtensions + fileExtensions where last.hasEnding(suffix) && last.count > suffix.count {
             return String(last.dropLast(suffix.count))
         }
         return last
@@ -92,7 +82,7 @@ package struct ModelBundle: Sendable {
                 source = ModelSource(path: model)
                 // Core ML files describe themselves, to their own importer.
                 facts =
-                    Self.backend(of: model) == "coreml"
+                    ModelFormat(path: model) == .coreml
                     ? nil : GatheredFacts(model: model, folder: isFolder ? path : nil, layout: layout)
                 self.stamp = stamp
                 return

@@ -7,7 +7,7 @@ package struct ModelManifest: Sendable {
     package var name = "", details = "", identifier = "", version = "1", author = "", license = ""
     /// The model file's name inside the bundle.
     package var file = ""
-    package var backend = Backend.tflite
+    package var backend = ModelFormat.tflite
     package var quantized = false
     package var type = ""
     package var inputs: [Layer] = []
@@ -21,11 +21,6 @@ package struct ModelManifest: Sendable {
     package var classifiesPictures: Bool {
         guard inputs.count == 1, case .image = inputs[0].kind else { return false }
         return outputs.contains { $0.labels != nil } || observations.contains(where: \.classifies)
-    }
-
-    /// The formats that model files can have.
-    package enum Backend: String, Sendable, CaseIterable {
-        case tflite, tensorflow, onnx, openvino, paddle, coreml
     }
 
     /// One input or output.

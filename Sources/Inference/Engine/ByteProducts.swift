@@ -28,18 +28,18 @@ package enum ByteProducts {
     /// How many layers of a model are computed with 8-bit integers; 0 where its file cannot be read, and for formats whose files are turned
     /// into floats. Blocks.
     package static func layers(of path: String) -> Int {
-        if path.hasSuffix(".tflite") || path.hasSuffix(".lite") {
-            return TFLiteFile.bytes(path).flatMap { TFLiteGraph($0) }?.integerLayers ?? 0
-        }
-        if path.hasSuffix(".xml") {
-            guard case .success(let text) = BundleFile.read(path, most: OpenVINOReader.mostBytes) else { return 0 }
-            return OpenVINOReader.integerLayers([UInt8](text))
-        }
         func source(_ path: String) -> ByteSource? {
             (try? OpenFile(path)).map { file in ByteSource(count: file.size) { file.bytes($0) } }
         }
-        if path.hasSuffix(".onnx") { return source(path).map(ONNXReader.integerLayers) ?? 0 }
-        return source(path + "/saved_model.pb").map(TensorFlowReader.integerLayers) ?? 0
+        switch ModelFormat(file: path) {
+        case .tflite: return TFLiteFile.bytes(path).flatMap { TFLiteGraph($0) }?.integerLayers ?? 0
+        case .openvino:
+            guard case .success(let text) = BundleFile.read(path, most: OpenVINOReader.mostBytes) else { return 0 }
+            return OpenVINOReader.integerLayers([UInt8](text))
+        case .onnx: return source(path).map(ONNXReader.integerLayers) ?? 0
+        case .paddle, .tensorflow, .coreml, nil:
+            return source(path + "/saved_model.pb").map(TensorFlowReader.integerLayers) ?? 0
+        }
     }
 
     /// The sentence for the log and `ocelli check`; nil for a model without such layers.

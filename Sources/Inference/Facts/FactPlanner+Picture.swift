@@ -25,7 +25,7 @@ extension FactPlanner {
             return PicturePort(port: port, layout: .nhwc, height: extents[0], width: extents[1], channels: extents[2])
         }
         // Every axis open, as Hugging Face's exporters write it: PyTorch's order, in ONNX and IR files.
-        if extents.allSatisfy({ $0 == Shape.dynamic }), file.hasSuffix(".onnx") || file.hasSuffix(".xml") {
+        if extents.allSatisfy({ $0 == Shape.dynamic }), [.onnx, .openvino].contains(ModelFormat(file: file)) {
             return PicturePort(port: port, layout: .nchw, height: -1, width: -1, channels: 3)
         }
         return nil

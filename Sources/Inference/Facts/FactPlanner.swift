@@ -74,7 +74,7 @@ struct FactPlanner {
         manifest.author = sheet.author?.value ?? ""
         manifest.license = sheet.license?.value ?? ""
         manifest.file = file
-        manifest.backend = ModelManifest.Backend(rawValue: ModelBundle.backend(of: file)) ?? .tensorflow
+        manifest.backend = ModelFormat(path: file)
 
         let input = inputLayer(picture, sheet, &provenance)
         let outputs: [ModelManifest.Layer]

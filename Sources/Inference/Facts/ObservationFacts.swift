@@ -103,9 +103,9 @@ struct OutputPorts {
         self.file = file
     }
 
-    var isTFLite: Bool { file.hasSuffix(".tflite") || file.hasSuffix(".lite") }
+    var isTFLite: Bool { ModelFormat(file: file) == .tflite }
     /// Whether it is a SavedModel, or a frozen graph.
-    var isTensorFlow: Bool { ModelBundle.backend(of: file) == "tensorflow" }
+    var isTensorFlow: Bool { ModelFormat(path: file) == .tensorflow }
 
     /// Those with the given number of axes.
     func ranked(_ rank: Int) -> [TensorPort] { all.filter { $0.shape.dimensions.count == rank } }

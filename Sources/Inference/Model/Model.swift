@@ -67,7 +67,7 @@ public final class Model: Sendable {
             version: version ?? manifest?.version ?? "1",
             author: manifest.flatMap { $0.author.isEmpty ? nil : $0.author } ?? plan.about?.author ?? "",
             license: manifest.flatMap { $0.license.isEmpty ? nil : $0.license } ?? plan.about?.license ?? "",
-            backend: manifest?.backend.rawValue ?? ModelBundle.backend(of: bundle.source.path),
+            backend: (manifest?.backend ?? ModelFormat(path: bundle.source.path)).rawValue,
             inputs: plan.inputs.map { batch == nil ? $0.description : $0.description.openingBatch },
             outputs: plan.outputs.map { batch == nil ? $0.description : $0.description.openingBatch })
         description.embeddingLabels = observations.first(where: \.output.classifies)?.output.labels

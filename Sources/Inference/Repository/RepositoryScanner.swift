@@ -142,7 +142,7 @@ struct RepositoryScanner: Sendable {
                     ? [Found(name: name, version: nil, path: path, folder: folder)] : []
             case .folder: break
             }
-            if try isBundle(path) || ModelBundle.folderExtensions.contains(where: { entry.hasSuffix($0) }) {
+            if try isBundle(path) || ModelBundle.folderExtensions.contains(where: { entry.hasEnding($0) }) {
                 return [Found(name: name, version: nil, path: path, folder: folder)]
             }
             let names = try files.names(path)
@@ -185,16 +185,13 @@ struct RepositoryScanner: Sendable {
     /// Whether a file holds the weights of a bare model file beside it.
     private static func isWeights(_ entry: String, of found: [Found], in folder: String) -> Bool {
         found.contains { model in
-            guard let kind = weights.first(where: { model.path.hasSuffix($0.graph) }) else { return false }
-            let stem = model.path.dropLast(kind.graph.count)
-            return kind.endings.contains { folder + "/" + entry == stem + $0 }
+            guard let format = ModelFormat(file: model.path), let dot = model.path.lastIndex(of: ".") else {
+                return false
+            }
+            let stem = model.path[..<dot], path = folder + "/" + entry
+            return path.hasPrefix(stem) && format.weightEndings.contains(path.dropFirst(stem.count).lowercased())
         }
     }
-
-    private static let weights: [(graph: String, endings: [String])] = [
-        (".xml", [".bin", ".mapping"]), (".pdmodel", [".pdiparams", ".pdiparams.info"]),
-        (".onnx", [".onnx.data", ".onnx_data"]),
-    ]
 
     /// What a folder holds and ``scan(_:)`` passes over, each with the reason; hidden names are left out. Reads the folder:
     /// blocks.

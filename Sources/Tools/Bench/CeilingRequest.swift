@@ -24,6 +24,6 @@ package struct CeilingRequest: Sendable {
     package static func isModel(_ path: String) -> Bool {
         var isFolder = false
         guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else { return false }
-        return isFolder || ModelBundle.fileExtensions.contains { path.hasSuffix($0) }
+        return isFolder || ModelBundle.isModelFile(path)
     }
 }

@@ -78,7 +78,7 @@ package struct BundleDraft {
               "license": \(DraftText.quoted(facts.license ?? "")),
               "model": {
                 "file": \(DraftText.quoted(facts.file)),
-                "backend": \(DraftText.quoted(ModelBundle.backend(of: facts.file))),
+                "backend": \(DraftText.quoted(ModelFormat(path: facts.file).rawValue)),
                 "quantized": \(isQuantized),
                 "modes": ["predict"]
               },
@@ -118,7 +118,7 @@ package struct BundleDraft {
                 ? "" : ": name the model file in it, \(files.map { path + "/" + $0 }.joined(separator: ", "))"
             throw StartupError("\(name) is a folder, not a TensorFlow SavedModel\(hint)")
         }
-        guard ModelBundle.fileExtensions.contains(where: { path.hasSuffix($0) }) else {
+        guard ModelBundle.isModelFile(path) else {
             throw StartupError(
                 "\(name) is not a supported model file"
                     + (ForeignFormat.advice(for: path).map { " (\($0))" } ?? "")
@@ -132,7 +132,7 @@ package struct BundleDraft {
         // Parts of a SavedModel.
         let parts = ["saved_model.pb", "fingerprint.pb", "keras_metadata.pb"]
         return names.sorted().filter { name in
-            name != file && !parts.contains(name) && ModelBundle.fileExtensions.contains { name.hasSuffix($0) }
+            name != file && !parts.contains(name) && ModelBundle.isModelFile(name)
         }
     }
 

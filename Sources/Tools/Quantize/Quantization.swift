@@ -248,9 +248,7 @@ package struct Quantization: Sendable {
             let names = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
             return names.reduce(0) { $0 + bytes(path + "/" + $1) }
         }
-        for (graph, weights) in [(".xml", ".bin"), (".pdmodel", ".pdiparams")] where path.hasSuffix(graph) {
-            return bytes(path) + bytes(path.dropLast(graph.count) + weights)
-        }
-        return bytes(path)
+        guard let format = ModelFormat(file: path), let dot = path.lastIndex(of: ".") else { return bytes(path) }
+        return bytes(path) + format.weightEndings.reduce(0) { $0 + bytes(path[..<dot] + $1) }
     }
 }

@@ -68,7 +68,7 @@ struct QuantizationSource: Sendable {
         } else {
             try link(full, own + "/" + last)
             // What lies beside a bare file with its name is its own: weights, labels.
-            let stem = last.hasSuffix(".pb") ? last : String(last.prefix { $0 != "." })
+            let stem = ModelFormat(file: last) == .tensorflow ? last : String(last.prefix { $0 != "." })
             let parent = full.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(separator: "/")
             for entry in (try? files.contentsOfDirectory(atPath: parent.isEmpty ? "/" : parent)) ?? []
             where entry != last && entry.hasPrefix(stem + ".") {

@@ -14,23 +14,23 @@ struct CoreMLFile {
 
     /// Whether a path is one of Core ML's by its name.
     static func isCoreML(_ path: String) -> Bool {
-        [".mlmodel", ".mlpackage", ".mlmodelc"].contains { path.hasSuffix($0) }
+        ModelFormat(path: path) == .coreml
     }
 
     /// Reads what is at a path. Blocks.
     /// - Throws: what is wrong with the file, or with the folder.
     init(path: String) throws(ImportError) {
         do throws(Problem) {
-            guard !path.hasSuffix(".mlmodelc") else {
+            guard !path.hasEnding(ModelFormat.compiled) else {
                 throw Problem(
                     "is a compiled model (.mlmodelc), which only Apple's systems can read: serve the .mlmodel or .mlpackage "
                         + "that it was compiled from")
             }
-            let file = path.hasSuffix(".mlpackage") ? try Self.modelFile(ofPackage: path) : path
-            let place = path.hasSuffix(".mlpackage") ? String(file.dropFirst(path.count + 1)) : ""
+            let file = path.hasEnding(ModelFormat.package) ? try Self.modelFile(ofPackage: path) : path
+            let place = path.hasEnding(ModelFormat.package) ? String(file.dropFirst(path.count + 1)) : ""
             let bytes = try located(place) { () throws(Problem) in try Self.read(file) }
             specification = try ModelSpecification(bytes)
-            weights = path.hasSuffix(".mlpackage") ? try Self.filesBeside(file) : [:]
+            weights = path.hasEnding(ModelFormat.package) ? try Self.filesBeside(file) : [:]
         } catch {
             throw ImportError([error])
         }
@@ -38,7 +38,9 @@ struct CoreMLFile {
 
     /// What the file says at its beginning; nil if it is unknown. Reads a part of the file: blocks.
     static func description(ofFileAt path: String) -> InterfaceSpecification? {
-        guard let file = path.hasSuffix(".mlpackage") ? try? modelFile(ofPackage: path) : path else { return nil }
+        guard let file = path.hasEnding(ModelFormat.package) ? try? modelFile(ofPackage: path) : path else {
+            return nil
+        }
         let descriptor = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }

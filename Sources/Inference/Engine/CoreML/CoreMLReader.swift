@@ -14,7 +14,7 @@ struct CoreMLReader {
     func read(_ source: ModelSource) throws(EngineError) -> any ModelFile {
         do throws(ImportError) {
             let file = try CoreMLFile(path: source.path)
-            let folders = [source.cacheFolder, TFLiteFile.temporary].compactMap(\.self)
+            let folders = [source.cacheFolder, TemporaryFolder.place].compactMap(\.self)
             let steps = try ModelSteps(file.specification)
             let description = file.specification.description
             guard steps.steps.count == 1, let only = steps.graphs.first else {

@@ -25,7 +25,7 @@ package struct ExportKey: Sendable, Hashable {
         var refersToOthers = false
         for file in files {
             hash.add(file.name)
-            let isONNX = file.path.hasSuffix(".onnx")
+            let isONNX = ModelFormat(file: file.path) == .onnx
             let wasRead = hash.add(file: file.path) { piece in
                 if isONNX, Self.namesExternalData(piece) { refersToOthers = true }
             }
@@ -46,10 +46,10 @@ package struct ExportKey: Sendable, Hashable {
         guard stat(path, &status) == 0 else { return nil }
         if status.st_mode & S_IFMT == S_IFDIR { return files(in: path) }
         guard status.st_mode & S_IFMT == S_IFREG, let dot = path.lastIndex(of: ".") else { return nil }
-        switch path[dot...] {
-        case ".tflite", ".lite", ".onnx": return [("", path)]
-        case ".xml": return [("xml", path), ("bin", path[..<dot] + ".bin")]
-        default: return nil
+        switch ModelFormat(file: path) {
+        case .tflite, .onnx: return [("", path)]
+        case .openvino: return [("xml", path), ("bin", path[..<dot] + ".bin")]
+        case .paddle, .tensorflow, .coreml, nil: return nil
         }
     }
 

@@ -182,11 +182,13 @@ public final class OpenVINOEngine: Engine {
     private func read(
         _ path: String, integerWeights: IntegerWeights? = nil, export: ExportKey?
     ) throws(EngineError) -> OpenVINOModelFile {
-        try OpenVINOModelFile(
-            core: core, path: path,
-            model: .make("read the model file", kind: .invalidModel, free: ov_model_free) {
+        let model = try EngineName.with(path) { (path) throws(EngineError) in
+            try OpenVINOHandle.make("read the model file", kind: .invalidModel, free: ov_model_free) {
                 ov_core_read_model(core.pointer, path, nil, &$0)
-            }, integerWeights: integerWeights, export: export)
+            }
+        }
+        return try OpenVINOModelFile(
+            core: core, path: path, model: model, integerWeights: integerWeights, export: export)
     }
 
     /// Reads a model in OpenVINO's intermediate representation from memory.

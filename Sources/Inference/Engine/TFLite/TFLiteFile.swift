@@ -9,7 +9,7 @@ enum TFLiteFile {
     /// The bytes of a TensorFlow Lite file; nil for other files, and for very large ones. Blocks.
     static func bytes(_ path: String) -> [UInt8]? {
         var status = stat()
-        guard path.hasSuffix(".tflite") || path.hasSuffix(".lite"), stat(path, &status) == 0,
+        guard ModelFormat(file: path) == .tflite, stat(path, &status) == 0,
             status.st_mode & S_IFMT == S_IFREG, status.st_size <= largest,
             let data = FileManager.default.contents(atPath: path)
         else { return nil }
@@ -25,29 +25,18 @@ enum TFLiteFile {
         }
     }
 
-    /// Where temporary files go.
-    static var temporary: String { getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp" }
-
     /// Calls `body` with the path of a file with these bytes, which is gone when it returns.
     static func withTemporaryFile<R>(
         _ bytes: [UInt8], _ body: (String) throws(EngineError) -> R
     ) throws(EngineError) -> R {
-        var template = Array((temporary + "/ocelli-XXXXXX").utf8CString)
-        guard mkdtemp(&template) != nil else {
-            throw EngineError(
-                kind: .failure, operation: "write a temporary file", detail: String(cString: strerror(errno)))
+        try TemporaryFolder.with { (folder) throws(EngineError) in
+            let path = folder + "/model.tflite"
+            do {
+                try Data(bytes).write(to: URL(filePath: path))
+            } catch {
+                throw EngineError(kind: .failure, operation: "write a temporary file", detail: "\(error)")
+            }
+            return try body(path)
         }
-        let folder = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        let path = folder + "/model.tflite"
-        defer {
-            unlink(path)
-            rmdir(folder)
-        }
-        do {
-            try Data(bytes).write(to: URL(filePath: path))
-        } catch {
-            throw EngineError(kind: .failure, operation: "write a temporary file", detail: "\(error)")
-        }
-        return try body(path)
     }
 }

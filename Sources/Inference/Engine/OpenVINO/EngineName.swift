@@ -1,0 +1,56 @@
+internal import FoundationEssentials
+internal import Glibc
+
+/// Names under which the engine finds model files: it goes by the ending, in lower case, and knows one for each format.
+enum EngineName {
+    /// Calls `body` with a path of the file that the engine takes: its own, or that of a link, which is gone when it returns.
+    static func with<R>(_ path: String, _ body: (String) throws(EngineError) -> R) throws(EngineError) -> R {
+        // The engine looks into files for ONNX; a folder has no ending.
+        guard let format = ModelFormat(file: path), format != .onnx, let ending = format.fileEndings.first,
+            !path.hasSuffix(ending), !isFolder(path), let dot = path.lastIndex(of: ".")
+        else { return try body(path) }
+        return try TemporaryFolder.with { (folder) throws(EngineError) in
+            do {
+                let files = FileManager.default, current = files.currentDirectoryPath
+                let target = path.hasPrefix("/") ? path : current + "/" + path
+                try files.createSymbolicLink(atPath: folder + "/model" + ending, withDestinationPath: target)
+                for ending in format.weightEndings {
+                    // Beside model.XML there may be model.bin, or model.BIN.
+                    for name in [ending, ending.uppercased()] {
+                        let weights = String(path[..<dot]) + name, link = folder + "/model" + ending
+                        guard files.fileExists(atPath: weights) else { continue }
+                        let target = weights.hasPrefix("/") ? weights : current + "/" + weights
+                        try files.createSymbolicLink(atPath: link, withDestinationPath: target)
+                        break
+                    }
+                }
+            } catch {
+                throw EngineError(
+                    kind: .failure, operation: "make a link with an ending that the engine knows", detail: "\(error)")
+            }
+            return try body(folder + "/model" + ending)
+        }
+    }
+
+    private static func isFolder(_ path: String) -> Bool {
+        var status = stat()
+        return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+    }
+}
+
+/// A folder that lasts as long as a call.
+enum TemporaryFolder {
+    /// Where temporary files go.
+    static var place: String { getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp" }
+
+    static func with<R>(_ body: (String) throws(EngineError) -> R) throws(EngineError) -> R {
+        var template = Array((place + "/ocelli-XXXXXX").utf8CString)
+        guard mkdtemp(&template) != nil else {
+            throw EngineError(
+                kind: .failure, operation: "write a temporary file", detail: String(cString: strerror(errno)))
+        }
+        let folder = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        return try body(folder)
+    }
+}

@@ -1,0 +1,54 @@
+/// The format of a model file, which the ending of its name tells. Upper and lower case are the same.
+package enum ModelFormat: String, Sendable, CaseIterable {
+    case onnx, tflite, openvino, paddle, tensorflow, coreml
+
+    /// The endings of model files. The first of a format is the one that the engine knows.
+    package var fileEndings: [String] {
+        switch self {
+        case .onnx: [".onnx"]
+        case .tflite: [".tflite", ".lite"]
+        case .openvino: [".xml"]
+        case .paddle: [".pdmodel"]
+        case .tensorflow: [".pb"]
+        case .coreml: [".mlmodel"]
+        }
+    }
+
+    /// Core ML's packages, and its compiled models: model files in the form of a folder.
+    static let package = ".mlpackage", compiled = ".mlmodelc"
+
+    /// The endings of folders that are model files.
+    static let folderEndings = [package, compiled]
+
+    /// What the weights of a file end in, which lie beside it under its name.
+    package var weightEndings: [String] {
+        switch self {
+        case .onnx: [".onnx.data", ".onnx_data"]
+        case .openvino: [".bin", ".mapping"]
+        case .paddle: [".pdiparams", ".pdiparams.info"]
+        case .tflite, .tensorflow, .coreml: []
+        }
+    }
+
+    /// The format of a file, by its name; nil for names that no model file has.
+    package init?(file name: some StringProtocol) {
+        let format = Self.allCases.first { format in format.fileEndings.contains { name.hasEnding($0) } }
+        guard let format else { return nil }
+        self = format
+    }
+
+    /// The format of a file or of a folder. A SavedModel is a folder of any name.
+    package init(path: some StringProtocol) {
+        self = Self.folderEndings.contains { path.hasEnding($0) } ? .coreml : Self(file: path) ?? .tensorflow
+    }
+}
+
+extension StringProtocol {
+    /// Whether it ends in an ASCII text of lower case, in whatever case.
+    package func hasEnding(_ ending: String) -> Bool {
+        utf8.count >= ending.utf8.count
+            && utf8.suffix(ending.utf8.count).elementsEqual(ending.utf8) { byte, lower in
+                (byte >= UInt8(ascii: "A") && byte <= UInt8(ascii: "Z") ? byte | 0x20 : byte) == lower
+            }
+    }
+}

@@ -1,0 +1,75 @@
+import Foundation
+import Inference
+import TestSupport
+import Testing
+
+/// The formats of model files, by the endings of their names: the same in every place that looks at a name.
+@Suite struct ModelFormatTests {
+    @Test(
+        arguments: [
+            ("m.onnx", ModelFormat.onnx), ("m.tflite", .tflite), ("m.lite", .tflite), ("m.xml", .openvino),
+            ("m.pdmodel", .paddle), ("m.pb", .tensorflow), ("m.mlmodel", .coreml), ("a.b/m.v2.ONNX", .onnx),
+            ("M.TFLite", .tflite), ("M.LITE", .tflite), ("M.XML", .openvino), ("M.MLMODEL", .coreml),
+        ] as [(String, ModelFormat)])
+    func theEndingTellsTheFormatInAnyCase(_ name: String, _ expected: ModelFormat) {
+        #expect(ModelFormat(file: name) == expected)
+        #expect(ModelFormat(path: name) == expected)
+        #expect(ModelBundle.isModelFile(name))
+        let last = name.split(separator: "/").last ?? ""
+        #expect(ModelBundle.servedName(of: name) == last.split(separator: ".").dropLast().joined(separator: "."))
+    }
+
+    @Test(arguments: ["onnx", "m.onnx2", "m.txt", "", "m.onnx/", "m.mlpackage", "m.ｌite", "saved_model"])
+    func otherNamesAreNoModelFiles(_ name: String) {
+        #expect(ModelFormat(file: name) == nil)
+        #expect(!ModelBundle.isModelFile(name))
+    }
+
+    /// Core ML's packages and compiled models are folders, and a SavedModel is a folder of any name.
+    @Test(
+        arguments: [
+            ("m.mlpackage", ModelFormat.coreml), ("M.MLPackage", .coreml), ("m.mlmodelc", .coreml), ("m", .tensorflow),
+        ] as [(String, ModelFormat)])
+    func aFolderHasAFormatToo(_ name: String, _ expected: ModelFormat) { #expect(ModelFormat(path: name) == expected) }
+
+    /// One name in six spellings, as bundles without a model.json, and the weights that lie beside one.
+    @Test func filesOfEverySpellingAreFoundInAFolder() throws {
+        let folder = try TemporaryFolder()
+        try folder.write([
+            "a.ONNX": "", "b.Tflite": "", "c.lite": "", "d.XML": "", "d.BIN": "", "e.pb": "", "f.MlModel": "",
+            "g.TIOBUNDLE/model.json": Bundles.manifest(), "g.TIOBUNDLE/m.onnx": "", "h/1/m.LITE": "",
+        ])
+        let (repository, _) = try Bundles.repository(folder)
+        #expect(repository.names == ["a", "b", "c", "d", "e", "f", "g", "h"])
+        #expect(repository.leftOut == [])
+    }
+
+    /// The engine goes by endings in lower case: it finds the others, and the weights beside them, by links.
+    @Test(arguments: [
+        ("integer-weights/mobilenet.tflite", ["lite", "TFLITE", "Lite"]), ("quantized/qdq.xml", ["XML", "Xml"]),
+    ])
+    func theEngineReadsFilesOfEverySpelling(_ fixture: String, _ endings: [String]) throws {
+        let original = SharedData.packageRoot.appendingPathComponent("Tests/Fixtures/" + fixture)
+        let weights = original.deletingPathExtension().appendingPathExtension("bin")
+        let files = FileManager.default, engine = try DefaultEngine.shared()
+        for ending in endings {
+            let folder = try TemporaryFolder()
+            let copy = folder.url.appendingPathComponent("m." + ending)
+            try files.copyItem(at: original, to: copy)
+            if files.fileExists(atPath: weights.path) {
+                let bin = ending == "XML" ? "BIN" : "bin"
+                try files.copyItem(at: weights, to: folder.url.appendingPathComponent("m." + bin))
+            }
+            // As the file is, and as it is rewritten to compute in integers.
+            for isRewritten in [false, true] {
+                func ports(_ path: String) throws -> [[TensorPort]] {
+                    var source = ModelSource(path: path)
+                    source.allowsIntegerWeights = isRewritten
+                    let file = try engine.read(source)
+                    return [file.inputs, file.outputs]
+                }
+                #expect(try ports(copy.path) == ports(original.path), "\(ending), \(isRewritten)")
+            }
+        }
+    }
+}
