@@ -97,9 +97,10 @@ let package = Package(
                 "Observations", "Settings", "SystemSupport",
             ],
             // One binary: the page is part of it.
-            resources: ["index.html", "ask.js", "drawing.js", "input.js", "models.js"].map {
-                .embedInCode("Page/\($0)")
-            },
+            resources: [
+                "Page/index.html", "Page/ask.js", "Page/drawing.js", "Page/input.js", "Page/models.js",
+                "OpenAPI/openapi.json",
+            ].map { .embedInCode($0) },
             swiftSettings: strict),
         // What the command does beside serving: bench, report, check, init, classify, devices.
         .target(

@@ -17,59 +17,11 @@ struct HTTPDocumentTests {
 
     // MARK: Tables
 
-    /// One route of each kind. A new case does not compile here until it has its entry.
-    private static func kind(_ route: Route) -> Int {
-        switch route {
-        case .page: 0
-        case .health: 1
-        case .readiness: 2
-        case .metrics: 3
-        case .models: 4
-        case .model: 5
-        case .classify: 6
-        case .predict: 7
-        case .observe: 8
-        case .openAPI: 9
-        case .openInference(let route):
-            switch route {
-            case .server: 10
-            case .live: 11
-            case .ready: 12
-            case .model: 13
-            case .modelReady: 14
-            case .infer: 15
-            case .statistics: 16
-            case .index: 17
-            case .load: 18
-            case .unload: 19
-            case .modelConfiguration: 20
-            }
-        }
-    }
-
-    /// All routes, with `{name}` and `{version}` where a model and a version are named.
-    private static let routes: Set<Route> = {
-        let name = "{name}", version = "{version}"
-        var routes: Set<Route> = [
-            .page, .health, .readiness, .metrics, .models, .openAPI, .classify(model: nil, version: nil),
-            .openInference(.server), .openInference(.live), .openInference(.ready), .openInference(.index),
-            .openInference(.load(name: name)), .openInference(.unload(name: name)),
-            .openInference(.statistics(name: nil, version: nil)),
-        ]
-        for version in [nil, version] {
-            routes.formUnion([
-                .model(name: name, version: version), .classify(model: name, version: version),
-                .predict(model: name, version: version), .openInference(.model(name: name, version: version)),
-                .openInference(.modelReady(name: name, version: version)),
-                .openInference(.modelConfiguration(name: name, version: version)),
-                .openInference(.infer(name: name, version: version)),
-                .openInference(.statistics(name: name, version: version)),
-            ])
-            for task in ObservationTask.allCases { routes.insert(.observe(task, model: name, version: version)) }
-        }
-        for task in ObservationTask.allCases { routes.insert(.observe(task, model: nil, version: nil)) }
-        return routes
-    }()
+    /// The methods of each path of the table of routes.
+    private static let methods = Dictionary(
+        uniqueKeysWithValues: Service.routes.resources.flatMap { resource in
+            resource.templates.map { ($0.text, resource.methods.map(\.method.rawValue)) }
+        })
 
     /// The cells of the rows of tables, without the heads.
     private var rows: [[String]] {
@@ -84,23 +36,14 @@ struct HTTPDocumentTests {
     }
 
     @Test func everyRouteHasItsMethodsInATable() {
-        var found: Set<Route> = []
+        var found: [String: [String]] = [:]
         for row in rows where row.count >= 2 {
             let methods = row[1].split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
-            for path in Self.code(in: row[0]) where path.hasPrefix("/") {
-                guard let route = Route(path: path) else {
-                    Issue.record("\(path) is not a route")
-                    continue
-                }
-                // The row that refers to a table further down names no methods.
-                guard !methods.isEmpty else { continue }
-                found.insert(route)
-                let expected = route.methods.map(\.rawValue).filter { $0 != "HEAD" }
-                #expect(methods == expected, "\(path)")
-            }
+            // The row that refers to a table further down names no methods.
+            guard !methods.isEmpty else { continue }
+            for path in Self.code(in: row[0]) where path.hasPrefix("/") { found[path] = methods }
         }
-        #expect(found == Self.routes)
-        #expect(Set(Self.routes.map(Self.kind)) == Set(0...20))
+        #expect(found == Self.methods)
     }
 
     @Test func everyErrorCodeHasItsStatusInTheTable() {
@@ -163,14 +106,16 @@ struct HTTPDocumentTests {
     private static let shown: Set<ErrorCode> = [.overloaded, .deadlineExceeded, .shuttingDown, .internal]
 
     @Test func everyRouteAndEveryErrorHasAnExample() {
-        var kinds: Set<Int> = [], codes: Set<String> = []
+        var labels: Set<String> = [], codes: Set<String> = []
         for example in examples {
             codes.insert(example.code)
             guard let start = example.command.range(of: "localhost:8080") else { continue }
             let path = example.command[start.upperBound...].prefix { !"? '\"".contains($0) }
-            if example.code.isEmpty, let route = Route(path: String(path)) { kinds.insert(Self.kind(route)) }
+            if example.code.isEmpty, let match = Service.routes.match(String(path)) {
+                labels.insert(match.resource.label)
+            }
         }
-        #expect(kinds == Set(0...20))
+        #expect(labels == Set(Service.routes.resources.map(\.label)))
         for code in ErrorCode.allCases {
             let isShown = document.contains("\"code\": \"\(code.rawValue)\"")
             #expect(Self.shown.contains(code) ? isShown : codes.contains(code.rawValue), "\(code)")

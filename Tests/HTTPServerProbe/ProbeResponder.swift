@@ -29,9 +29,9 @@ final class ProbeResponder: HTTPResponder {
 
     func admit(_ head: RequestHead, requestID: String, listener: Int) -> BodyAdmission {
         switch head.target.path {
-        case "/healthz": .refuse(health)
-        case "/refuse": .refuse(text(.contentTooLarge, "refused\n"))
-        case "/allocations": .refuse(text(.ok, "\(malloc_counter_allocations())\n"))
+        case "/healthz": .answer(health)
+        case "/refuse": .answer(text(.contentTooLarge, "refused\n"))
+        case "/allocations": .answer(text(.ok, "\(malloc_counter_allocations())\n"))
         default: .accept(maxBytes: .max) { [self] request in await respond(to: request) }
         }
     }

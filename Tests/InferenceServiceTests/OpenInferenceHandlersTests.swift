@@ -54,7 +54,7 @@ import Testing
         func answer(_ line: String, _ body: [UInt8] = [], fields: String = "") async throws -> Reply {
             let head = try Requests.head("\(line) HTTP/1.1\nHost: x\(fields)")
             switch service.admit(head, requestID: "r", listener: 0) {
-            case .refuse(let response): return Reply(response)
+            case .answer(let response): return Reply(response)
             case .accept(_, let handler):
                 let request = HTTPRequest(
                     head: head, body: HTTPBody(body), requestID: "r", remote: "127.0.0.1:4242", headReceived: .now,

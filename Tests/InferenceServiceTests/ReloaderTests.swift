@@ -90,7 +90,7 @@ import Testing
         func admission(_ head: String) throws -> Int {
             switch service.admit(try Requests.head(head), requestID: "r", listener: 0) {
             case .accept(let most, _): most
-            case .refuse(let response): response.status.code
+            case .answer(let response): response.status.code
             }
         }
     }

@@ -1,3 +1,4 @@
+import HTTPWire
 import InferenceService
 import Testing
 
@@ -11,7 +12,7 @@ import Testing
     ])
     func noPathIsTooOdd(_ path: String) {
         // What matters is that it comes back at all.
-        let label = Route(path: path)?.label ?? ""
+        let label = Service.routes.match(path)?.resource.label ?? ""
         #expect(label.isEmpty || label.hasPrefix("/"))
     }
 
@@ -25,16 +26,48 @@ import Testing
         ("/v2/repository/models/m/unload", [.admin]),
     ])
     func listenersServeClassesOfRoutes(_ path: String, classes: [AccessClass]) throws {
-        #expect(try #require(Route(path: path)).listenerClasses == Set(classes))
+        let resource = try #require(Service.routes.match(path)).resource
+        for method in resource.methods { #expect(resource.listenerClasses(of: method) == Set(classes)) }
     }
 
-    @Test func pathsAreRecognised() {
-        #expect(Route(path: "/") == .page)
-        #expect(Route(path: "/v2") == .openInference(.server))
-        #expect(Route(path: "/v1/models/m") == .model(name: "m", version: nil))
-        #expect(Route(path: "/v1/models/m/versions/2/classify") == .classify(model: "m", version: "2"))
-        #expect(Route(path: "") == nil)
-        #expect(Route(path: "*") == nil)
+    @Test(
+        arguments: [
+            ("/", "/", "", nil), ("/v2", "/v2", "", nil), ("/v2/", "/v2", "", nil),
+            ("/v1/classify", "/v1/classify", "", nil), ("/v1/models", "/v1/models", "", nil),
+            ("/v1/models/m", "/v1/models/{name}", "m", nil),
+            ("/v1/models/m/versions/2", "/v1/models/{name}", "m", "2"),
+            ("/v1/models/m/versions/2/classify", "/v1/classify", "m", "2"),
+            ("/v1/models/m/embed", "/v1/embed", "m", nil),
+            ("/v1/models/a b/predict", "/v1/models/{name}/predict", "a b", nil),
+            ("/v2/models/stats", "/v2/models/{name}/stats", "", nil),
+            ("/v2/models/m/stats", "/v2/models/{name}/stats", "m", nil),
+            ("/v2/models/stats/versions/1/infer", "/v2/models/{name}/infer", "stats", "1"),
+        ] as [(String, String, String, String?)])
+    func aPath_namesItsResourceModelAndVersion(_ path: String, _ label: String, _ name: String, _ version: String?)
+        throws
+    {
+        let match = try #require(Service.routes.match(path))
+        #expect(match.resource.label == label)
+        #expect(match.name == name)
+        #expect(match.version == version)
+    }
+
+    @Test(arguments: [
+        "", "*", "/v1", "/v3", "/v1/models/", "/v1/models//classify", "/v1/models/m/versions", "/v1/models/m/versions/",
+        "/v1/models/m/versions//classify", "/v2/models", "/v2/models//infer", "/v2/repository/models//load",
+        "/v1/classify/",
+        "/v1/models/m/versions/1/classify/x", "/v1/models/m/classify/x", "v1/classify",
+    ])
+    func aPathWithoutAResource_isNotFound(_ path: String) {
+        #expect(Service.routes.match(path)?.resource.label == nil)
+    }
+
+    @Test func methods_areThoseOfTheRow() throws {
+        let models = try #require(Service.routes.match("/v1/models")).resource
+        #expect(models.allowed == [.get, .head])
+        #expect(models.method(.head)?.operation == "models")
+        #expect(models.method(.post)?.operation == nil)
+        #expect(try #require(Service.routes.match("/v1/classify")).resource.allowed == [.post])
     }
 
     /// What a path without a resource was meant for, as people and clients of other servers write it.
@@ -58,16 +91,16 @@ import Testing
             ("/v1/classify/a/b/c/d/e/f/g/h", nil),
         ] as [(String, String?)])
     func theNearestIsOffered(_ path: String, _ expected: String?) {
-        #expect(NearestRoute.path(near: path) == expected)
+        #expect(Service.nearest.path(near: path) == expected)
     }
 
     @Test func whatIsOfferedIsThere() {
         for path in ["/classify", "/v1/modles/a b/classify", "/v2/models/x/sats", "/models/%41/versions/1/embedd"] {
-            let found = NearestRoute.path(near: path)
-            #expect(found.flatMap { Route(path: $0) } != nil, "\(path): \(found ?? "nothing")")
+            let found = Service.nearest.path(near: path)
+            #expect(found.flatMap { Service.routes.match($0)?.resource.label } != nil, "\(path): \(found ?? "nothing")")
         }
         let long = "/v1/models/" + String(repeating: "x", count: 300) + "/clasify"
-        #expect(NearestRoute.path(near: long) == nil)
-        #expect(NearestRoute.path(near: String(repeating: "/", count: 8000)) == nil)
+        #expect(Service.nearest.path(near: long) == nil)
+        #expect(Service.nearest.path(near: String(repeating: "/", count: 8000)) == nil)
     }
 }

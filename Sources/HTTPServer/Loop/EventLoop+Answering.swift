@@ -13,7 +13,7 @@ extension EventLoop {
         connection.firstByte = 0
         let traits = RequestTraits(head)
         switch context.responder.admit(head, requestID: requestID, listener: connection.listener) {
-        case .refuse(let response):
+        case .answer(let response):
             connection.machine.headRefused(
                 traits, maxBody: UInt64(clamping: context.budget.limits.largest), buffered: buffered > 0)
             connection.skipped =

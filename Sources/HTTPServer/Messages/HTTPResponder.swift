@@ -9,12 +9,10 @@ public enum BodyAdmission: Sendable {
     /// Receive the body, of at most this many bytes, and call the handler with the request. What `admit` has decided is in the
     /// handler, so that nothing is decided twice.
     case accept(maxBytes: Int, handler: RequestHandler)
-    /// Answer now. The body, if there is one, is not kept: a short one is skipped, a longer one ends the connection,
-    /// and one that waits for 100 (Continue) is never sent.
-    ///
-    /// Not for errors only: a route whose answer is at hand (`/healthz`) is answered this way at the cost of two
-    /// system calls, without a task.
-    case refuse(HTTPResponse)
+    /// Answer now, an error or an answer that is at hand (`/healthz`): the cost is two system calls, without a task. The body, if there
+    /// is one, is not kept: a short one is skipped, a longer one ends the connection, and one that waits for 100 (Continue) is never
+    /// sent.
+    case answer(HTTPResponse)
 }
 
 /// The application, as the server sees it.

@@ -8,29 +8,16 @@ package struct ListenerRoutes: Sendable {
     /// Every listener has all routes.
     package static let all = ListenerRoutes(classes: [])
 
-    /// Refuses a request for a route that its listener does not have.
-    /// - Parameter listener: its place in the setting `listen`.
-    func check(_ route: Route, of head: RequestHead, listener: Int) throws(ServiceError) {
-        guard listener < classes.count, let classes = classes[listener],
-            !route.listenerClasses.isSubset(of: classes)
-        else { return }
+    /// Refuses a request for a method that its listener does not have.
+    /// - Parameters:
+    ///   - wanted: the classes that a listener must have to serve it.
+    ///   - listener: its place in the setting `listen`.
+    func check(_ wanted: Set<AccessClass>, of head: RequestHead, listener: Int) throws(ServiceError) {
+        guard listener < classes.count, let classes = classes[listener], !wanted.isSubset(of: classes) else { return }
         let names = AccessClass.allCases.filter(classes.contains).map(\.rawValue).joined(separator: ", ")
         throw ServiceError(
             .notFound,
             "\(head.target.path.prefix(200)) is not served at this address, which serves only the routes of \(names) (listen)",
             label: "not_on_listener")
-    }
-}
-
-extension Route {
-    /// The classes that a listener must have to serve the route. What balancers and kubelets probe is served at every address; the
-    /// page asks for predictions and for descriptions.
-    package var listenerClasses: Set<AccessClass> {
-        switch self {
-        case .health, .readiness: []
-        case .openInference(.live), .openInference(.ready), .openInference(.modelReady): []
-        case .page: [.infer, .read]
-        default: accessClass.map { [$0] } ?? []
-        }
     }
 }

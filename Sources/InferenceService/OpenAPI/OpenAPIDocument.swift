@@ -1,84 +1,97 @@
+internal import FoundationEssentials
+internal import HTTPWire
+internal import ImagePipeline
+internal import JSON
 internal import SystemSupport
 
 /// The description of every route in the form of OpenAPI 3.0: what `GET /openapi.json` answers.
 ///
-/// It is text, written by hand: a generator would be longer. Tests check it with a real validator, and real answers
-/// against it.
+/// Operations and schemas are in openapi.json beside this file, which the build embeds. The paths are those of the table of routes; a
+/// few lists that the program has are filled in. Tests check the result with a real validator, and real answers against it.
 package enum OpenAPIDocument {
-    /// The document.
-    package static let json: String = """
-        {
-        "openapi": "3.0.3",
-        "info": {
-          "title": "Ocelli", "version": "\(OcelliVersion.number)",
-          "description": "Serves image models over HTTP/1.1.",
-          "license": {"name": "Apache-2.0", "url": "https://www.apache.org/licenses/LICENSE-2.0"}
-        },
-        "servers": [{"url": "/"}],
-        "security": [{}, {"token": []}],
-        "tags": [
-          {"name": "classify"}, {"name": "predict"}, {"name": "observe"}, {"name": "models"}, {"name": "operations"},
-          {"name": "Open Inference Protocol v2"}
-        ],
-        "paths": {
-        \(operations),
-        \(predictions),
-        \(observations),
-        \(openInference)
-        },
-        "components": {
-        "securitySchemes": {"token": {"type": "http", "scheme": "bearer", "description": "Where tokens_file is set."}},
-        "parameters": \(parameterList),
-        "responses": \(responses),
-        "schemas": \(schemas)
+    /// The document as JSON text.
+    package static func text<Handler>(_ table: RouteTable<Handler>) throws(ServiceError) -> String {
+        do {
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+            let data = try encoder.encode(try document(table))
+            return String(decoding: data, as: UTF8.self)
+        } catch {
+            throw ServiceError(.internal, "the OpenAPI document cannot be made: \(error)")
         }
-        }
-        """
-
-    static let parameterList: String = """
-        {
-        "name": {"name": "name", "in": "path", "required": true, "schema": {"type": "string", "minLength": 1},
-          "description": "The model's name."},
-        "version": {"name": "version", "in": "path", "required": true, "schema": {"type": "string", "minLength": 1},
-          "description": "The model's version."},
-        "top": {"name": "top", "in": "query", "schema": {"type": "integer", "minimum": 1},
-          "description": "How many classes the answer contains."},
-        "threshold": {"name": "threshold", "in": "query", "schema": {"type": "number", "minimum": 0, "maximum": 1},
-          "description": "The minimum confidence of a class in the answer."},
-        "crop": {"name": "crop", "in": "query", "schema": {"type": "string", "enum": ["center", "fit", "fill"]},
-          "description": "How pictures of another shape are fitted. Default: the bundle's."},
-        "orientation": {"name": "orientation", "in": "query",
-          "schema": {"type": "string", "enum": ["apply", "ignore"]},
-          "description": "Whether the EXIF orientation is applied."},
-        "explain": {"name": "explain", "in": "query",
-          "schema": {"type": "string", "enum": ["preprocess", "png", "npy"]},
-          "description": "Return what the model sees instead of labels."},
-        "timeout": {"name": "timeout_ms", "in": "query", "schema": {"type": "integer", "minimum": 1},
-          "description": "How long the request may take, in milliseconds."},
-        \(observationParameters)
-        }
-        """
-
-    static let responses: String = """
-        {
-        "error": {"description": "An error.",
-          "headers": {"X-Request-ID": {"schema": {"type": "string"}}},
-          "content": {"application/json": {"schema": {"$ref": "#/components/schemas/error"}}}}
-        }
-        """
-
-    /// A response of JSON of a schema.
-    static func answer(_ schema: String, _ description: String) -> String {
-        """
-        {"description": "\(description)",
-            "content": {"application/json": {"schema": {"$ref": "#/components/schemas/\(schema)"}}}}
-        """
     }
 
-    /// The parameters of those names.
-    static func parameters(_ names: String...) -> String {
-        "[" + names.map { "{\"$ref\": \"#/components/parameters/\($0)\"}" }.joined(separator: ", ") + "]"
+    private static func document<Handler>(_ table: RouteTable<Handler>) throws -> JSONValue {
+        var document = try JSONValue.parse(Data(PackageResources.openapi_json))
+        let operations = document["operations"]
+        var paths: [String: JSONValue] = [:]
+        for resource in table.resources {
+            for (index, template) in resource.templates.enumerated() {
+                var item: [String: JSONValue] = template.isFixed ? [:] : ["parameters": parameters(template)]
+                for method in resource.methods {
+                    item[method.method.rawValue.lowercased()] = operation(
+                        operations[method.operation], index, template)
+                }
+                paths[template.text] = .object(item)
+            }
+        }
+        document["operations"] = .null
+        document["paths"] = .object(paths)
+        document["info"]["version"] = .string(OcelliVersion.number)
+        document["components"]["schemas"]["error_code"]["enum"] = .array(
+            ErrorCode.allCases.map { .string($0.rawValue) })
+        document["components"]["schemas"]["image"]["properties"]["format"]["enum"] = .array(
+            ImageFormat.allCases.map { .string($0.rawValue) })
+        return document
     }
 
-    static let error: String = "\"default\": {\"$ref\": \"#/components/responses/error\"}"
+    private static func parameters(_ template: PathTemplate) -> JSONValue {
+        .array(
+            template.parts.compactMap { part in
+                switch part {
+                case .word: nil
+                case .name: .object(["$ref": .string("#/components/parameters/name")])
+                case .version: .object(["$ref": .string("#/components/parameters/version")])
+                }
+            })
+    }
+
+    /// An operation at one of its paths: with the identifier for that path, the model's place in the summary, the media types of
+    /// pictures for `image/*`, and the answer that every operation may give.
+    private static func operation(_ described: JSONValue, _ index: Int, _ template: PathTemplate) -> JSONValue {
+        var operation = described
+        if case .array(let ids) = described["ids"], ids.indices.contains(index) {
+            operation["operationId"] = ids[index]
+        }
+        operation["ids"] = .null
+        if case .string(let summary) = described["summary"] {
+            let model =
+                template.parts.contains(.version)
+                ? "one version of a model" : template.parts.contains(.name) ? "a model" : "the default model"
+            operation["summary"] = .string(summary.replacing("{model}", with: model))
+        }
+        if case .object(var content) = described["requestBody"]["content"],
+            let picture = content.removeValue(forKey: "image/*")
+        {
+            for format in ImageFormat.allCases { content[format.mediaType] = picture }
+            operation["requestBody"]["content"] = .object(content)
+        }
+        operation["responses"]["default"] = .object(["$ref": .string("#/components/responses/error")])
+        return operation
+    }
+}
+
+extension JSONValue {
+    /// A member of an object; null if the value is no object or has no such member. Setting null removes it.
+    fileprivate subscript(_ name: String) -> JSONValue {
+        get {
+            guard case .object(let members) = self else { return .null }
+            return members[name] ?? .null
+        }
+        set {
+            guard case .object(var members) = self else { return }
+            members[name] = newValue == .null ? nil : newValue
+            self = .object(members)
+        }
+    }
 }

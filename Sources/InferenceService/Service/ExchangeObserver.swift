@@ -12,7 +12,7 @@ final class ExchangeObserver: HTTPServerObserver {
 
     func exchangeEnded(_ record: ExchangeRecord) {
         // The service's answers say their route; where there was none, the path tells.
-        let route = record.tag.isEmpty ? Route(path: record.path)?.label ?? "none" : record.tag
+        let route = record.tag.isEmpty ? Service.routes.match(record.path)?.resource.label ?? "none" : record.tag
         metrics.ended(record, route: route)
         accessLog.write(record, route: route)
     }

@@ -1,0 +1,9 @@
+/// What a request wants to do: tokens open classes of routes, and not single routes.
+package enum AccessClass: String, Sendable, CaseIterable {
+    /// Predictions.
+    case infer
+    /// Models, metrics, descriptions.
+    case read
+    /// Loading and unloading models.
+    case admin
+}

@@ -1,0 +1,59 @@
+/// The form of a path: `/v1/models/{name}/versions/{version}/classify`.
+package struct PathTemplate: Sendable, Hashable, ExpressibleByStringLiteral {
+    /// A part of a path, between two slashes.
+    package enum Part: Sendable, Hashable {
+        case word(String)
+        /// A model's name: any text but none.
+        case name
+        /// A version of it: any text but none.
+        case version
+    }
+
+    /// The template as it is written in the table and in the OpenAPI document.
+    package let text: String
+    /// Its parts, from the first slash on.
+    package let parts: [Part]
+
+    package init(stringLiteral text: String) { self.init(text) }
+
+    package init(_ text: String) {
+        self.text = text
+        parts = text.split(separator: "/", omittingEmptySubsequences: false).dropFirst().map { part in
+            switch part {
+            case "{name}": .name
+            case "{version}": .version
+            default: .word(String(part))
+            }
+        }
+    }
+
+    /// It has neither a name nor a version.
+    package var isFixed: Bool { !parts.contains(.name) && !parts.contains(.version) }
+
+    /// The name and the version that a path of this form has; nil if it has another form.
+    /// - Parameter path: the parts of the path, as many as the template has.
+    func names(in path: [Substring]) -> (name: String, version: String?)? {
+        var name = "", version: String?
+        for (part, text) in zip(parts, path) {
+            switch part {
+            case .word(let word): guard text == word else { return nil }
+            case .name:
+                guard !text.isEmpty else { return nil }
+                name = String(text)
+            case .version:
+                guard !text.isEmpty else { return nil }
+                version = String(text)
+            }
+        }
+        return (name, version)
+    }
+
+    /// The three paths of a task: of the default model, of a model, and of one version of it.
+    static func task(_ name: String) -> [PathTemplate] { [PathTemplate("/v1/\(name)")] + model("/v1/models", name) }
+
+    /// The two paths of what a model has: of the model, and of one version of it.
+    static func model(_ prefix: String, _ name: String? = nil) -> [PathTemplate] {
+        let end = name.map { "/\($0)" } ?? ""
+        return [PathTemplate("\(prefix)/{name}\(end)"), PathTemplate("\(prefix)/{name}/versions/{version}\(end)")]
+    }
+}

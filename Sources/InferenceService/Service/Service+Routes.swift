@@ -1,0 +1,264 @@
+internal import FlowControl
+internal import HTTPServer
+internal import HTTPWire
+internal import Inference
+internal import Settings
+
+/// The table of routes, and what each decides when a request's head has come, by the settings of now: its answer has them, the query
+/// and the model, so that it never sees half of one configuration and half of another. A wrong query, a model that does not exist and a
+/// model whose queue is full are refused here, before the body is sent. What balancers ask is answered here, on the event loop: requests
+/// under way do not delay it, and a task would cost as much again.
+extension Service {
+    /// A request for a resource.
+    package struct Call: Sendable {
+        let service: Service
+        let match: Table.Match
+        let head: RequestHead
+        let live: LiveSettings
+    }
+
+    /// Decides a request. In a structure, because the compiler fails on functions with a typed error as generic arguments.
+    package struct Handler: Sendable {
+        let decide: @Sendable (Call) throws(ServiceError) -> BodyAdmission
+    }
+
+    package typealias Table = RouteTable<Handler>
+
+    /// Every resource, in the order in which documents list them.
+    package static let routes = Table([
+        .init(PathTemplate.task("classify"), .post(.infer, "classify", classify)),
+        .init(PathTemplate.model("/v1/models", "predict"), .post(.infer, "predict", predict)),
+        observation(.detect), observation(.segment), observation(.keypoints), observation(.embed),
+        .init(["/v1/models"], .get(.read, "models", models)),
+        .init(PathTemplate.model("/v1/models"), .get(.read, "model", model)),
+        .init(["/v2"], aliases: ["/v2/"], .get(.read, "server_metadata", serverMetadata)),
+        .init(["/v2/health/live"], isProbe: true, .get(.read, "server_live", serverLive)),
+        .init(["/v2/health/ready"], isProbe: true, .get(.read, "server_ready", serverReady)),
+        .init(PathTemplate.model("/v2/models"), .get(.read, "model_metadata", modelMetadata)),
+        .init(PathTemplate.model("/v2/models", "ready"), isProbe: true, .get(.read, "model_ready", modelReady)),
+        .init(
+            PathTemplate.model("/v2/models", "config"), .get(.read, "model_configuration", modelConfiguration)),
+        .init(PathTemplate.model("/v2/models", "infer"), .post(.infer, "model_infer", infer)),
+        .init(
+            PathTemplate.model("/v2/models", "stats") + ["/v2/models/stats"],
+            .get(.read, "model_statistics", statistics)),
+        .init(["/v2/repository/index"], .post(.admin, "repository_index", repositoryIndex)),
+        .init(["/v2/repository/models/{name}/load"], .post(.admin, "repository_load", load)),
+        // Unloading a model is nothing to guess.
+        .init(
+            ["/v2/repository/models/{name}/unload"], isSuggested: false,
+            .post(.admin, "repository_unload", unload)),
+        .init(["/healthz"], isProbe: true, .get(nil, "health", health)),
+        .init(["/readyz"], isProbe: true, .get(nil, "readiness", readiness)),
+        .init(["/metrics"], .get(.read, "metrics", metrics)),
+        .init(["/"], .get(nil, "page", page)),
+        .init(["/openapi.json"], .get(.read, "openapi", openAPI)),
+    ])
+
+    /// Suggestions for paths without a resource.
+    package static let nearest = NearestRoute(routes)
+
+    private static func observation(_ task: ObservationTask) -> Table.Resource {
+        .init(
+            PathTemplate.task(task.rawValue),
+            .post(.infer, task.rawValue) { (call) throws(ServiceError) in try observe(task, call) })
+    }
+
+    // MARK: Operations
+
+    private static let healthy = json("{\"status\":\"ok\"}")
+    private static let ready = json("{\"status\":\"ready\"}")
+
+    private static func json(_ text: String) -> HTTPResponse {
+        HTTPResponse(status: .ok, fields: [("Content-Type", "application/json")], body: Array(text.utf8))
+    }
+
+    /// Answers at once.
+    private static func answer(_ call: Call, _ response: HTTPResponse) -> BodyAdmission {
+        var response = response
+        response.tag = call.match.resource.label
+        return .answer(response)
+    }
+
+    private static func health(_ call: Call) -> BodyAdmission { answer(call, healthy) }
+
+    private static func readiness(_ call: Call) throws(ServiceError) -> BodyAdmission {
+        try call.service.checkReadiness(call.live.settings)
+        return answer(call, ready)
+    }
+
+    private static func page(_ call: Call) -> BodyAdmission { call.service.accept(call) { _ in Page.response } }
+
+    private static func openAPI(_ call: Call) -> BodyAdmission {
+        call.service.accept(call) { (_) throws(ServiceError) in json(try OpenAPIDocument.text(routes)) }
+    }
+
+    private static func metrics(_ call: Call) -> BodyAdmission {
+        call.service.accept(call) { _ in call.service.metricsPage(call.live.settings) }
+    }
+
+    // MARK: Models and predictions
+
+    private static func models(_ call: Call) -> BodyAdmission {
+        call.service.accept(call) { _ in modelsHandler(call).list() }
+    }
+
+    private static func model(_ call: Call) -> BodyAdmission {
+        call.service.accept(call) { (_) throws(ServiceError) in
+            try modelsHandler(call).describe(call.match.name, version: call.match.version)
+        }
+    }
+
+    private static func modelsHandler(_ call: Call) -> ModelsHandler {
+        ModelsHandler(
+            repository: call.service.repository,
+            defaultModel: { try? call.service.repository.defaultName(call.live.settings) })
+    }
+
+    private static func classify(_ call: Call) throws(ServiceError) -> BodyAdmission {
+        let settings = call.live.settings
+        let query = try ClassifyQuery(call.head.target, settings: settings)
+        let choice = try choose(call) { (repository) throws(ServiceError) in try repository.defaultName(settings) }
+        return call.service.accept(call) { (request) async throws(ServiceError) in
+            try await ClassifyHandler(
+                repository: call.service.repository, settings: settings, metrics: call.service.metrics
+            )
+            .respond(to: request, query, choice)
+        }
+    }
+
+    private static func predict(_ call: Call) throws(ServiceError) -> BodyAdmission {
+        let settings = call.live.settings
+        let query = try ClassifyQuery(call.head.target, settings: settings)
+        let choice = try choose(call)
+        return call.service.accept(call) { (request) async throws(ServiceError) in
+            try await PredictHandler(
+                repository: call.service.repository, settings: settings, metrics: call.service.metrics
+            )
+            .respond(to: request, query, choice)
+        }
+    }
+
+    /// Boxes, a mask, keypoints or an embedding.
+    private static func observe(_ task: ObservationTask, _ call: Call) throws(ServiceError) -> BodyAdmission {
+        let settings = call.live.settings
+        let query = try ObservationQuery(call.head.target, task: task, settings: settings)
+        let choice = try choose(call) { (repository) throws(ServiceError) in
+            try repository.defaultName(for: task, settings)
+        }
+        return call.service.accept(call) { (request) async throws(ServiceError) in
+            try await ObservationHandler(
+                repository: call.service.repository, settings: settings, metrics: call.service.metrics
+            )
+            .respond(to: request, query, choice)
+        }
+    }
+
+    /// The model of a request, if there is one of that name and its queue has room.
+    /// - Parameter fallback: the name of the model where the path has none.
+    private static func choose(
+        _ call: Call,
+        default fallback: (ModelRepository) throws(ServiceError) -> String = { _ in "" }
+    ) throws(ServiceError) -> ModelChoice {
+        let isNamed = !call.match.name.isEmpty
+        let name = if isNamed { call.match.name } else { try fallback(call.service.repository) }
+        let ready: Model?
+        do throws(InferenceError) {
+            ready = try call.service.repository.readyModel(named: name, version: call.match.version)
+        } catch {
+            throw ServiceError(error)
+        }
+        if let refusal = ready?.limiter.announce() { throw ServiceError(refusal) }
+        return ModelChoice(name: name, version: call.match.version, ready: ready, isNamed: isNamed)
+    }
+
+    // MARK: Open Inference Protocol
+
+    private static func metadata(_ call: Call) -> MetadataHandler {
+        MetadataHandler(repository: call.service.repository, settings: call.live.settings)
+    }
+
+    private static func serverMetadata(_ call: Call) -> BodyAdmission {
+        call.service.accept(call) { _ in metadata(call).server() }
+    }
+
+    private static func serverLive(_ call: Call) -> BodyAdmission { answer(call, MetadataHandler.live()) }
+
+    private static func serverReady(_ call: Call) throws(ServiceError) -> BodyAdmission {
+        try call.service.checkReadiness(call.live.settings)
+        return answer(call, MetadataHandler.ready())
+    }
+
+    private static func modelMetadata(_ call: Call) -> BodyAdmission {
+        call.service.accept(call) { (_) async throws(ServiceError) in
+            try await metadata(call).model(call.match.name, version: call.match.version)
+        }
+    }
+
+    private static func modelReady(_ call: Call) -> BodyAdmission {
+        call.service.accept(call) { (_) throws(ServiceError) in
+            try metadata(call).modelReady(call.match.name, version: call.match.version)
+        }
+    }
+
+    private static func modelConfiguration(_ call: Call) -> BodyAdmission {
+        call.service.accept(call) { (_) async throws(ServiceError) in
+            try await metadata(call).configuration(call.match.name, version: call.match.version)
+        }
+    }
+
+    private static func infer(_ call: Call) throws(ServiceError) -> BodyAdmission {
+        let choice = try choose(call)
+        return call.service.accept(call) { (request) async throws(ServiceError) in
+            try await InferHandler(
+                repository: call.service.repository, settings: call.live.settings, metrics: call.service.metrics
+            )
+            .respond(to: request, choice)
+        }
+    }
+
+    private static func statistics(_ call: Call) -> BodyAdmission {
+        let handler = StatisticsHandler(repository: call.service.repository)
+        let name = call.match.name.isEmpty ? nil : call.match.name
+        return call.service.accept(call) { (_) throws(ServiceError) in
+            try handler.respond(name, version: call.match.version)
+        }
+    }
+
+    private static func repositoryIndex(_ call: Call) -> BodyAdmission {
+        let control = RepositoryHandler(repository: call.service.repository)
+        return call.service.accept(call) { (request) throws(ServiceError) in try control.index(request) }
+    }
+
+    private static func load(_ call: Call) -> BodyAdmission {
+        let control = RepositoryHandler(repository: call.service.repository)
+        return call.service.accept(call) { (request) async throws(ServiceError) in
+            try RepositoryControl.check(request, settings: call.live.settings)
+            return try await control.load(call.match.name, request)
+        }
+    }
+
+    private static func unload(_ call: Call) -> BodyAdmission {
+        let control = RepositoryHandler(repository: call.service.repository)
+        return call.service.accept(call) { (request) throws(ServiceError) in
+            try RepositoryControl.check(request, settings: call.live.settings)
+            return try control.unload(call.match.name, request)
+        }
+    }
+}
+
+extension RouteTable.Method where Handler == Service.Handler {
+    fileprivate static func get(
+        _ access: AccessClass?, _ operation: String,
+        _ decide: @escaping @Sendable (Service.Call) throws(ServiceError) -> BodyAdmission
+    ) -> Self {
+        .init(method: .get, access: access, operation: operation, handler: .init(decide: decide))
+    }
+
+    fileprivate static func post(
+        _ access: AccessClass?, _ operation: String,
+        _ decide: @escaping @Sendable (Service.Call) throws(ServiceError) -> BodyAdmission
+    ) -> Self {
+        .init(method: .post, access: access, operation: operation, handler: .init(decide: decide))
+    }
+}
