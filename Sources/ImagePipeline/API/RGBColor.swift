@@ -18,9 +18,4 @@ public struct RGBColor: Sendable, Hashable, Codable {
     public static let white = RGBColor(red: 255, green: 255, blue: 255)
     /// 0, 0, 0.
     public static let black = RGBColor(red: 0, green: 0, blue: 0)
-
-    /// What the colour is in gray, as pixels are converted.
-    package var luma: UInt8 {
-        RowConversion.luma(UInt32(red), UInt32(green), UInt32(blue))
-    }
 }

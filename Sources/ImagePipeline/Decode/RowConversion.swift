@@ -95,3 +95,8 @@ enum RowConversion {
         }
     }
 }
+
+extension RGBColor {
+    /// The colour in gray, as pixels are converted.
+    package var luma: UInt8 { RowConversion.luma(UInt32(red), UInt32(green), UInt32(blue)) }
+}

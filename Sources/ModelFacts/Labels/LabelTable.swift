@@ -90,3 +90,16 @@ enum LabelTable {
         return labels.compactMap { $0 }
     }
 }
+
+extension FactNode {
+    /// Names by class: `{"0": "cat", …}` with every number from 0 on, `{"cat": 0, …}`, or an array.
+    func labels(_ key: String) -> [String]? {
+        guard let value = value(key) else { return nil }
+        do throws(FactError) {
+            return try LabelTable.read(value)
+        } catch {
+            note(key, error.reason)
+            return nil
+        }
+    }
+}

@@ -119,15 +119,4 @@ final class FactNode {
             return sides.count == 2 ? FactSize(height: sides[0], width: sides[1]) : nil
         }
     }
-
-    /// Names by class: `{"0": "cat", …}` with every number from 0 on, `{"cat": 0, …}`, or an array.
-    func labels(_ key: String) -> [String]? {
-        guard let value = value(key) else { return nil }
-        do throws(FactError) {
-            return try LabelTable.read(value)
-        } catch {
-            note(key, error.reason)
-            return nil
-        }
-    }
 }

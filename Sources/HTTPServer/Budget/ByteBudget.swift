@@ -37,10 +37,10 @@ package final class ByteBudget: Sendable {
     private let largest: Atomic<Int>
     private let state = Guarded(State())
     private let halfTaken = Atomic<Bool>(false)
-    private let listeners = Guarded<[Listener]>([])
+    private let subscribers = Guarded<[Subscriber]>([])
 
     /// What is called when there is too little, and when there is room again.
-    private struct Listener: Sendable {
+    private struct Subscriber: Sendable {
         let shortage: @Sendable () -> Void
         let release: @Sendable () -> Void
     }
@@ -73,7 +73,7 @@ package final class ByteBudget: Sendable {
             state.releases += 1
             return true
         }
-        if wake { listeners.withLock { $0 }.forEach { $0.release() } }
+        if wake { subscribers.withLock { $0 }.forEach { $0.release() } }
     }
 
     /// Bytes in use.
@@ -105,7 +105,7 @@ package final class ByteBudget: Sendable {
         length <= small ? .small : hasBegun ? .large : .beginning
     }
 
-    /// Takes `bytes` for a body. False: there is no room now; the listeners are called when there is, unless the body does not
+    /// Takes `bytes` for a body. False: there is no room now; the subscribers are called when there is, unless the body does not
     /// need the bytes (`isOptional`).
     package func take(
         _ bytes: Int, for claim: Claim, isOptional: Bool = false, body: ObjectIdentifier
@@ -136,7 +136,7 @@ package final class ByteBudget: Sendable {
             defer { state.isShort = true }
             return (false, !state.isShort)
         }
-        if isNew { listeners.withLock { $0 }.forEach { $0.shortage() } }
+        if isNew { subscribers.withLock { $0 }.forEach { $0.shortage() } }
         return taken
     }
 
@@ -197,7 +197,7 @@ package final class ByteBudget: Sendable {
     package func listen(
         shortage: @escaping @Sendable () -> Void = {}, release: @escaping @Sendable () -> Void
     ) {
-        listeners.withLock { $0.append(Listener(shortage: shortage, release: release)) }
+        subscribers.withLock { $0.append(Subscriber(shortage: shortage, release: release)) }
     }
 
     /// With the lock held.
@@ -219,6 +219,6 @@ package final class ByteBudget: Sendable {
             state.releases += 1
             return true
         }
-        if wake { listeners.withLock { $0 }.forEach { $0.release() } }
+        if wake { subscribers.withLock { $0 }.forEach { $0.release() } }
     }
 }
