@@ -60,6 +60,43 @@ struct PageTests {
         daemon.stop()
     }
 
+    /// The example of the page is the one of examples/.
+    @Test func theExampleIsAFileOfTheProject() throws {
+        let daemon = try Daemon()
+        let picture = try Data(contentsOf: BadInputTests.seven)
+        #expect(
+            try Curl.run(daemon.url + "/").text.contains("data:image/png;base64,\(picture.base64EncodedString())\""))
+        daemon.stop()
+    }
+
+    /// A picture without labels is predicted with; labels without a picture make no classifier. On a screen of 360 pixels.
+    @Test(.enabled(if: chromium != nil, "Chromium is not installed (apt install chromium)"))
+    func eachModelIsOfferedForWhatItDoes() throws {
+        let digits = SharedData.packageRoot.appendingPathComponent("models/digits")
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-page-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let array = #"{"name": "image", "type": "array", "shape": [1, 1, 64, 64]}"#
+        for (name, edit) in [
+            ("digits", { (_: inout [String: Any]) in }),
+            ("pixels", { $0["outputs"] = [["name": "probabilities", "type": "array", "shape": [1, 10]]] }),
+            ("numbers", { $0["inputs"] = [try? JSONSerialization.jsonObject(with: Data(array.utf8))] }),
+        ] {
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+            let copy = folder.appendingPathComponent(name), manifest = copy.appendingPathComponent("model.json")
+            try FileManager.default.copyItem(at: digits, to: copy)
+            var json = try #require(
+                try JSONSerialization.jsonObject(with: Data(contentsOf: manifest)) as? [String: Any])
+            edit(&json)
+            try JSONSerialization.data(withJSONObject: json).write(to: manifest)
+        }
+        let daemon = try Daemon(["--models", folder.path, "--default-model", "digits"])
+        let result = try Shell.run(
+            SharedData.packageRoot.appendingPathComponent("Tests/Tools/browse").path,
+            [try #require(Self.chromium), daemon.url + "/", "--models"])
+        #expect(result.status == 0, "\(result.text)\(result.errors)\(daemon.log)")
+        daemon.stop()
+    }
+
     /// Chooses a picture, draws one with the keyboard, runs the line that is shown, and looks at names and errors.
     @Test(.enabled(if: chromium != nil, "Chromium is not installed (apt install chromium)"))
     func aBrowserCanUseIt() throws {

@@ -2,6 +2,7 @@
 // What is asked, and what the answer says.
 const $ = (id) => document.getElementById(id);
 let picture = null, name = "picture.jpg", turn = 0;
+const refusals = new Map();
 
 // A reload of the page keeps the token, and the end of the tab forgets it. Storage may be turned off.
 function stored(value) {
@@ -27,7 +28,11 @@ async function call(path, options) {
   } catch {
     throw new Error("The answer, HTTP " + response.status + ", is not JSON: does a proxy in between answer for Ocelli?");
   }
-  if (response.status === 401) $("access").hidden = false;
+  // Said beside the field, each route's reason once: a token may open some routes and not others.
+  const route = path.split("?")[0], isRefused = answer.code === "unauthorized" || answer.code === "forbidden";
+  if (isRefused) refusals.set(route, answer.error); else refusals.delete(route);
+  $("refused").textContent = [...new Set(refusals.values())].join("; ");
+  if (isRefused) $("access").hidden = false;
   if (!response.ok) throw new Error(answer.error + " (" + answer.code + ")");
   return { response, answer };
 }
@@ -47,6 +52,8 @@ function quoted(text) { return "'" + text.replaceAll("'", "'\\''") + "'"; }
 const tasks = new Map(), inputs = new Map(), classes = new Map();
 let thresholdIsOurs = false;
 function task() { return $("task").value || "classify"; }
+// Whether the model takes values in fields, and no picture.
+function isForm() { return (inputs.get($("model").value) || []).length > 0; }
 // Relative, like all addresses here: a proxy may serve Ocelli below a path of its own.
 function address() {
   let query = "";
@@ -58,20 +65,19 @@ function address() {
 }
 function showLine() {
   const token = $("token").value.trim() ? " -H 'Authorization: Bearer TOKEN'" : "";
-  const body = task() === "predict" ? " --json " + quoted(JSON.stringify(facts()))
+  const body = isForm() ? " --json " + quoted(JSON.stringify(facts()))
     : " --data-binary " + quoted("@" + name);
   $("curl").textContent = "curl" + token + body + " " + quoted(new URL(address(), location.href).href);
 }
 
 async function ask() {
   showLine();
-  const isForm = task() === "predict";
-  if (!$("model").value || (!isForm && !picture)) return;
+  if (!$("model").value || (!isForm() && !picture)) return;
   const mine = ++turn;
   $("say").className = "quiet";
   $("say").textContent = "Waiting for the answer…";
   try {
-    const { response, answer } = await call(address(), isForm
+    const { response, answer } = await call(address(), isForm()
       ? { method: "POST", body: JSON.stringify(facts()), headers: { ...headers(), "Content-Type": "application/json" } }
       : { method: "POST", body: picture, headers: headers() });
     if (mine !== turn) return;
@@ -98,17 +104,30 @@ async function show(answer, timing, mine) {
   lit = -1;
   const image = answer.image;
   $("raw").hidden = !answer.outputs;
-  $("raw").textContent = answer.outputs ? JSON.stringify(answer.outputs, null, 2) : "";
+  $("raw").textContent = answer.outputs ? shortened(JSON.stringify(answer.outputs, null, isForm() ? 2 : 0)) : "";
   $("say").textContent = summary(answer) + " " + (image
     ? image.width + "×" + image.height + " " + image.format.toUpperCase() + ", " : "") +
     answer.model + " version " + answer.version;
   listFound();
   draw();
-  const stages = timing.split(",").map((part) => part.trim().split(";dur=")).filter((part) => part.length === 2);
-  stages.push(["total", answer.timing_ms.total]);
-  $("stages").replaceChildren(...stages.map(([stage]) => element("th", stage, "number")));
-  $("spent").replaceChildren(...stages.map(([, time]) => element("td", Number(time).toFixed(2), "number")));
+  $("stages").replaceChildren(...[...stagesOf(timing), { stage: "total", time: answer.timing_ms.total }].map((one) => {
+    const row = element("tr"), heading = element("th", one.stage);
+    heading.scope = "row";
+    row.append(heading, element("td", one.time.toFixed(2), "number"), element("td", one.note, "quiet"));
+    return row;
+  }));
   $("times").hidden = false;
+}
+// The stages of a field Server-Timing: `infer;dur=4.1;desc="2 threads"`.
+function stagesOf(timing) {
+  return [...timing.matchAll(/([^\s,;="]+)((?:;[^,;"]*(?:"[^"]*")?)*)/g)].map(([, stage, rest]) => ({
+    stage, time: Number((rest.match(/;\s*dur=([\d.]+)/) || [])[1]), note: (rest.match(/;\s*desc="([^"]*)"/) || [])[1] || ""
+  })).filter((one) => Number.isFinite(one.time));
+}
+// A model's raw tensors may have millions of numbers.
+function shortened(text) {
+  const most = 20000;
+  return text.length > most ? text.slice(0, most) + "… (" + text.length + " characters; the line below gives all)" : text;
 }
 function percent(value) { return (100 * value).toFixed(1) + " %"; }
 

@@ -9,7 +9,8 @@ function draw() {
   over.width = size ? Math.max(1, Math.round(size.width * scale)) : 1;
   over.height = size ? Math.max(1, Math.round(size.height * scale)) : 1;
   if (!size) return;
-  const pen = over.getContext("2d"), unit = Math.max(size.width, size.height) / 250;
+  // Lines, points and labels have the same size on the screen, however large the picture is and however small it is shown.
+  const pen = over.getContext("2d"), unit = 1.6 * size.width / (over.clientWidth || size.width);
   if (last.mask) drawClasses(pen, last.mask);
   pen.scale(scale, scale);
   pen.font = "600 " + 7 * unit + "px system-ui, sans-serif";
@@ -18,6 +19,7 @@ function draw() {
   for (const one of things) if (one.mask) drawRuns(pen, one.mask, color(one.index));
   // The most confident above the others, and the one that is pointed at above all.
   const order = things.map((_, index) => index).sort((a, b) => (a === lit) - (b === lit) || b - a);
+  const taken = [];
   for (const index of order) {
     const one = things[index];
     const line = index === lit ? 2 * unit : unit, { x, y, width, height } = one.box;
@@ -27,12 +29,21 @@ function draw() {
       pen.strokeRect(x, y, width, height);
     }
     (one.keypoints || []).forEach((point) => point && dot(pen, point, unit, color(one.index)));
+  }
+  // The most confident first: a label that finds no free place is left to the list, but for the one that is pointed at.
+  for (const index of order.reverse()) {
+    const one = things[index], { x, y, width, height } = one.box, high = 9 * unit;
     const text = one.label + " " + Math.round(100 * one.confidence) + " %", wide = pen.measureText(text).width + 3 * unit;
-    const left = Math.max(0, Math.min(x, size.width - wide)), top = y >= 9 * unit ? y - 9 * unit : y;
+    const places = [y - high, y, y + height, y + height - high].flatMap((top) => [x, x + width - wide].map((left) => ({
+      left: Math.max(0, Math.min(left, size.width - wide)), top: Math.max(0, Math.min(top, size.height - high)), wide, high
+    })));
+    const place = places.find((one) => !taken.some((other) => overlap(one, other))) || (index === lit ? places[0] : null);
+    if (!place) continue;
+    taken.push(place);
     pen.fillStyle = color(one.index);
-    pen.fillRect(left, top, wide, 9 * unit);
+    pen.fillRect(place.left, place.top, wide, high);
     pen.fillStyle = "#fff";
-    pen.fillText(text, left + 1.5 * unit, top + 4.7 * unit);
+    pen.fillText(text, place.left + 1.5 * unit, place.top + 4.7 * unit);
   }
   let place = 0;
   (last.answer.keypoints || []).forEach((point, index) => {
@@ -40,9 +51,15 @@ function draw() {
     dot(pen, point, place++ === lit ? 2 * unit : unit, color(index));
   });
 }
+function overlap(one, other) {
+  return one.left < other.left + other.wide && other.left < one.left + one.wide && one.top < other.top + other.high
+    && other.top < one.top + one.high;
+}
+// The picture's size on the screen changes when it has been decoded, and with the window.
+new ResizeObserver(() => { if (last) draw(); }).observe($("seen"));
 function dot(pen, point, unit, style) {
   pen.beginPath();
-  pen.arc(point.x, point.y, 2 * unit, 0, 2 * Math.PI);
+  pen.arc(point.x, point.y, 3 * unit, 0, 2 * Math.PI);
   pen.fillStyle = style;
   pen.fill();
   pen.strokeStyle = "#fff";

@@ -14,7 +14,7 @@ function facts() {
   return body;
 }
 function makeForm() {
-  const wanted = task() === "predict" ? inputs.get($("model").value) || [] : [];
+  const wanted = inputs.get($("model").value) || [];
   const key = JSON.stringify(wanted.map((one) => [one.name, one.type]));
   $("facts").hidden = !wanted.length;
   $("drop").hidden = $("draw").hidden = wanted.length > 0;
@@ -50,6 +50,10 @@ $("choose").onclick = () => {
   // The same file may be chosen again.
   $("file").value = "";
   $("file").click();
+};
+$("example").onclick = () => {
+  const bytes = Uint8Array.from(atob($("sample").src.split(",")[1]), (letter) => letter.charCodeAt(0));
+  take(new Blob([bytes], { type: "image/png" }), "seven.png");
 };
 $("file").onchange = () => { if ($("file").files[0]) take($("file").files[0], $("file").files[0].name); };
 // Text that is dragged into a field is the browser's business.

@@ -7,13 +7,22 @@ async function look() {
     $("trouble").textContent = "";
     list(answer);
   } catch (error) {
-    $("trouble").textContent = "Cannot list the models: " + error.message;
+    $("trouble").textContent = refusals.has("v1/models") ? "" : "Cannot list the models: " + error.message;
   }
+}
+// What the page can ask a model. Labels alone make no classifier: it takes one picture too. A picture whose answer has no form of
+// its own is predicted with.
+function abilities(model) {
+  if (isTabular(model)) return ["predict"];
+  const needed = (model.inputs || []).filter((one) => !one.optional);
+  if (needed.length !== 1 || needed[0].type !== "image") return [];
+  const able = [...(model.labels > 0 ? ["classify"] : []), ...(model.tasks || [])];
+  return able.length ? able : ["predict"];
 }
 function list(answer) {
   const able = answer.models.filter((model) => {
     const isForm = isTabular(model);
-    let able = isForm ? ["predict"] : [...(model.labels > 0 ? ["classify"] : []), ...(model.tasks || [])];
+    let able = abilities(model);
     // What a model does that is loaded for its first request is known after that.
     if (model.load === "lazy" && model.state === "unloaded" && !able.length) {
       able = tasks.get(model.name) || ["classify", "detect", "segment", "keypoints", "embed"];
@@ -41,7 +50,7 @@ function list(answer) {
       heading, element("td", model.state + (model.reason ? ": " + model.reason : "")),
       element("td", isTabular(model) ? count(model.inputs.length, "value", "values")
         : input ? input.shape.join("×") + " " + input.dtype : ""),
-      element("td", [...(model.labels > 0 ? ["classify"] : []), ...(model.tasks || [])].join(", ") || "predict"),
+      element("td", (model.inputs ? ["predict", ...abilities(model).filter((one) => one !== "predict")] : []).join(", ")),
       element("td", model.labels || "", "number"),
       element("td", busy.limit ? busy.now + " of " + busy.limit : "", "number"),
       element("td", busy.limit ? busy.waiting + " of " + busy.queue_length : "", "number"));
@@ -66,7 +75,7 @@ $("model").onchange = $("task").onchange = () => {
   chooseTask();
   forget();
   turn += 1;
-  if (task() !== "predict") return ask();
+  if (!isForm()) return ask();
   $("say").className = "quiet";
   $("say").textContent = "Fill in the fields, and predict.";
 };
