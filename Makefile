@@ -52,9 +52,9 @@ test-tsan: deps ## the concurrent parts under ThreadSanitizer
 	OCELLI_ONLY=FlowControlTests swift test --sanitize=thread --disable-xctest --scratch-path .build/tsan --no-parallel \
 	    --filter 'FlowControlTests' --skip LimiterRandomTests $(QUIET)
 
-fuzz: deps ## fuzz the parsers and decoders, shortly (scripts/fuzz-http, scripts/fuzz-images take counts)
-	scripts/fuzz-http 200000 20
-	scripts/fuzz-images
+fuzz: deps ## fuzz the parsers and decoders, shortly (scripts/fuzz http, scripts/fuzz images take counts)
+	scripts/fuzz http 200000 20
+	scripts/fuzz images
 
 bench: build ## measure, and print tables (Benchmarks/ has each alone)
 	@for script in Benchmarks/http-wire Benchmarks/image/run Benchmarks/inference/run; do echo "== $$script"; $$script; done

@@ -2,7 +2,7 @@ import CoreMLImport
 import Foundation
 import Testing
 
-/// ML Programs that are damaged in one way each (scripts/coreml_fixtures/program_refusals.py).
+/// ML Programs that are damaged in one way each (Tests/FixtureMakers/coreml_fixtures/program_refusals.py).
 @Suite struct ProgramRefusalTests {
     private static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .appendingPathComponent("Fixtures/coreml/programs_refused")

@@ -23,7 +23,7 @@ import Testing
             #expect(
                 listed[title, default: []]
                     == covers.sorted { Array($0.unicodeScalars).lexicographicallyPrecedes($1.unicodeScalars) },
-                "docs/core-ml-supported.md is out of date: scripts/make-coreml-fixtures page writes it")
+                "docs/core-ml-supported.md is out of date: Tests/FixtureMakers/make-coreml-fixtures page writes it")
         }
     }
 

@@ -167,38 +167,4 @@ struct BenchTests {
         #expect(try bench("missing.jpg").errors.contains("missing.jpg: cannot be read: no such file"))
         #expect(try bench("http://127.0.0.1:1/x").errors.contains("cannot connect to http://127.0.0.1:1/x"))
     }
-
-    private static let loadtest = SharedData.packageRoot.appendingPathComponent("scripts/loadtest").path
-
-    @Test(.enabled(if: Shell.has("wrk"), "wrk is not installed (make setup-tests)"))
-    func theScriptOnWrkPrintsATable() throws {
-        let daemon = try Daemon()
-        let picture = SharedData.packageRoot.appendingPathComponent("examples/seven.png").path
-        let result = try Shell.run(
-            Self.loadtest, ["--url", "\(daemon.url)/v1/classify", "--seconds", "1", "--connections", "2 4", picture])
-        #expect(result.status == 0, "\(result.errors)")
-        let rows = result.text.split(separator: "\n").map { $0.split(separator: " ").map(String.init) }
-        #expect(rows.count == 3 && rows.dropFirst().map { $0.first } == ["2", "4"], "\(result.text)")
-        #expect(rows.dropFirst().allSatisfy { $0.count == 8 && (Double($0[1]) ?? 0) > 0 && $0[7] == "none" })
-        #expect(daemon.stop() == 0)
-    }
-
-    @Test func theScriptOnWrkSaysWhatItMisses() throws {
-        let picture = SharedData.packageRoot.appendingPathComponent("examples/seven.png").path
-        func run(_ arguments: String...) throws -> String { try Shell.run(Self.loadtest, arguments).errors }
-        #expect(try run("missing.png").contains("missing.png: the file is missing"))
-        #expect(try run("--seconds", "x", picture).contains("--seconds: expected a whole number"))
-        #expect(try run("--rate", "3", picture).contains("\"--rate\" is not an option"))
-        // A PATH that has the shell's own tools and nothing else.
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-path-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let result = try Shell.run(
-            "bash",
-            [
-                "-c", "ln -s \"$(command -v bash)\" \"$(command -v dirname)\" \"$0\"; PATH=$0 bash \"$1\" \"$2\"",
-                folder.path, Self.loadtest, picture,
-            ])
-        #expect(result.status == 1 && result.errors.contains("wrk is not installed"), "\(result.errors)")
-    }
 }

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// A Core ML detector as its exporters write it: a pipeline that ends with a non-maximum suppression. What is expected is what numpy
-/// computes (scripts/coreml_fixtures/product_detector.py).
+/// computes (Tests/FixtureMakers/coreml_fixtures/product_detector.py).
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
 struct CoreMLDetectorTests {
     private struct Expected: Decodable {

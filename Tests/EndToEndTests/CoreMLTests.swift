@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Core ML files as users have them: dropped into the models folder, and asked over HTTP. What is expected is what numpy and
-/// scikit-learn compute (scripts/coreml_fixtures).
+/// scikit-learn compute (Tests/FixtureMakers/coreml_fixtures).
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
 struct CoreMLTests {
     static let fixtures = SharedData.packageRoot.appendingPathComponent("Tests/Fixtures/coreml")

@@ -16,7 +16,8 @@ struct DrainUnderLoadTests {
             process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
             process.arguments = [
                 "wrk", "-t1", "-c8", "-d\(seconds)s", "-s",
-                SharedData.packageRoot.appendingPathComponent("scripts/loadtest.lua").path, url + "/v1/classify",
+                SharedData.packageRoot.appendingPathComponent("Tests/Operations/classify.lua").path,
+                url + "/v1/classify",
             ]
             process.environment = ProcessInfo.processInfo.environment.merging([
                 "PICTURE": BadInputTests.seven.path

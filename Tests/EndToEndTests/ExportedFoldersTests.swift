@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Folders in the forms in which libraries export models (`Tests/Fixtures/exports`, made by `scripts/make-export-fixtures`): what is served
+/// Folders in the forms in which libraries export models (`Tests/Fixtures/exports`, made by `Tests/FixtureMakers/make-export-fixtures`): what is served
 /// without a model.json, and with the one that `ocelli init` writes.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
 struct ExportedFoldersTests {

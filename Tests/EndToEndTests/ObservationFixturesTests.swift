@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Small models of `Tests/Fixtures/observations` (`scripts/make-observation-fixtures`), whose answers LiteRT, OpenVINO's Python API and
+/// Small models of `Tests/Fixtures/observations` (`Tests/FixtureMakers/make-observation-fixtures`), whose answers LiteRT, OpenVINO's Python API and
 /// numpy gave for the same tensors.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
 struct ObservationFixturesTests {

@@ -2,12 +2,12 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The trials of scripts/operations, short: daemons that are killed, drained and confined while real clients ask.
+/// The trials of Tests/Operations, short: daemons that are killed, drained and confined while real clients ask.
 @Suite(
     .enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)),
     .enabled(if: Shell.has("python3"), "python3 is not installed"), .serialized)
 struct OperationsTests {
-    private static let scripts = SharedData.packageRoot.appendingPathComponent("scripts/operations")
+    private static let scripts = SharedData.packageRoot.appendingPathComponent("Tests/Operations")
 
     /// Runs a trial; it says itself what it found.
     private func run(_ script: String, _ arguments: [String] = [], python: String = "python3") throws {
@@ -61,10 +61,10 @@ struct OperationsTests {
     }
 
     /// The files under deploy/ by their schemas, and by the daemon's own settings.
-    @Test(.enabled(if: Self.hasSchemas, "the packages of scripts/deployment are not installed: make setup-tests"))
+    @Test(.enabled(if: Self.hasSchemas, "the packages of deploy/checks are not installed: make setup-tests"))
     func shippedManifestsAreValid() throws {
         let result = try Shell.run(
-            SharedData.packageRoot.appendingPathComponent("scripts/check-deploy").path, [],
+            SharedData.packageRoot.appendingPathComponent("deploy/checks/check-deploy").path, [],
             environment: ["TEST_BINARY": Daemon.binary.path])
         #expect(result.status == 0, "\(result.text)\(result.errors)")
     }
@@ -88,7 +88,7 @@ struct OperationsTests {
     }
 
     /// The index of a bulk job whose pod dies: its arguments are the manifest's.
-    @Test(.enabled(if: Self.hasSchemas, "the packages of scripts/deployment are not installed: make setup-tests"))
+    @Test(.enabled(if: Self.hasSchemas, "the packages of deploy/checks are not installed: make setup-tests"))
     func killedBulkJobAnswersEachLineOnce() throws {
         try run("bulk.py", ["--lines", "2000", "--kills", "3"])
     }

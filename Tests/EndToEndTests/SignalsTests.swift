@@ -199,7 +199,7 @@ struct SignalsTests {
         client.waitUntilExit()
     }
 
-    /// Each is sent as soon as the one before has been counted, which is while that reload ends; scripts/reload-soak sends more.
+    /// Each is sent as soon as the one before has been counted, which is while that reload ends; Tests/Operations/reload-soak sends more.
     @Test func noReloadIsLost() throws {
         let daemon = try Daemon(["--access-log=false"], waitUntilReady: false)
         // One that comes while the models are loaded is done after that.

@@ -1,7 +1,7 @@
 import ImagePipeline
 import Testing
 
-/// Against Pillow: what was expected was made by scripts/make-image-goldens.
+/// Against Pillow: what was expected was made by Tests/FixtureMakers/make-image-goldens.
 @Suite struct GoldenTests {
     @Test func thereAreCases() {
         #expect(GoldenCase.all.count >= 150)

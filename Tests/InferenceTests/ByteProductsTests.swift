@@ -7,7 +7,7 @@ import Testing
 @Suite struct ByteProductsTests {
     private static let root = SharedData.packageRoot
 
-    /// By file, how many layers the engine computed with bytes (scripts/make-quantized-fixtures).
+    /// By file, how many layers the engine computed with bytes (Tests/FixtureMakers/make-quantized-fixtures).
     private static func cases() throws -> [String: Int] {
         let text = try Data(contentsOf: root.appendingPathComponent("Tests/Fixtures/quantized/cases.json"))
         return try JSONDecoder().decode([String: Int].self, from: text)

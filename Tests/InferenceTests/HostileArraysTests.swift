@@ -50,7 +50,7 @@ import Testing
         #expect(matrix.labels == ["cat", "dog"] && matrix.scale == 20)
     }
 
-    /// Seeded changes: nothing crashes. scripts/fuzz-facts runs 100,000 of each under AddressSanitizer.
+    /// Seeded changes: nothing crashes. scripts/fuzz facts runs 100,000 of each under AddressSanitizer.
     @Test(arguments: ["npy", "safetensors"])
     func mutations(_ format: String) {
         let environment = ProcessInfo.processInfo.environment

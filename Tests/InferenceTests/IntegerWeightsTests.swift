@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// 8-bit weights with zero points, rewritten for integers: results are those of TensorFlow Lite, which
-/// scripts/make-integer-weights-fixtures wrote down.
+/// Tests/FixtureMakers/make-integer-weights-fixtures wrote down.
 @Suite struct IntegerWeightsTests {
     struct Case: Decodable {
         struct Sample: Decodable {

@@ -305,7 +305,7 @@ import Testing
         #expect(lying.contains("does not unpack to the declared 1000 bytes"), "\(lying)")
     }
 
-    /// Seeded changes of every format: nothing crashes. scripts/fuzz-facts runs 100,000 of each under AddressSanitizer.
+    /// Seeded changes of every format: nothing crashes. scripts/fuzz facts runs 100,000 of each under AddressSanitizer.
     @Test(arguments: ["onnx", "tflite", "xml", "zip", "savedmodel", "graph"])
     func mutations(_ format: String) throws {
         let runs = ProcessInfo.processInfo.environment["OCELLI_FUZZ_RUNS"].flatMap(Int.init) ?? 300

@@ -2,7 +2,7 @@ import Foundation
 import ImagePipeline
 import TestSupport
 
-/// Pictures that scripts/make-image-goldens made.
+/// Pictures that Tests/FixtureMakers/make-image-goldens made.
 enum Fixtures {
     static let folder = SharedData.packageRoot.appendingPathComponent("Tests/ImagePipelineTests/Fixtures")
 
@@ -16,7 +16,7 @@ enum Fixtures {
         return all.filter { $0.hasSuffix(".jpg") || $0.hasSuffix(".png") || $0.hasSuffix(".webp") }.sorted()
     }()
 
-    /// Pictures of scripts/make-orientation-goldens, with the orientation that Pillow reads.
+    /// Pictures of Tests/FixtureMakers/make-orientation-goldens, with the orientation that Pillow reads.
     static let orientations: [(String, Int)] = {
         guard let text = try? bytes("orientation/cases.txt") else { return [] }
         return String(decoding: text, as: UTF8.self).split(separator: "\n").filter { !$0.hasPrefix("#") }.compactMap {

@@ -14,7 +14,7 @@ struct GoldenCase: CustomStringConvertible {
     let expected: [UInt8]
 
     static let all = read("cases.txt", "tensors.bin")
-    /// Of scripts/make-resample-goldens: filters and geometry against Pillow, OpenCV, TensorFlow and Hugging Face.
+    /// Of Tests/FixtureMakers/make-resample-goldens: filters and geometry against Pillow, OpenCV, TensorFlow and Hugging Face.
     static let resampled = read("resample-cases.txt", "resample-tensors.bin")
 
     private static func read(_ cases: String, _ bytes: String) -> [GoldenCase] {
