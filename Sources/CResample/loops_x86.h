@@ -106,7 +106,7 @@ TARGET static void NAME(horizontal_gray)(const cresample_weights *weights, const
 
 // --- columns -----------------------------------------------------------------------------------------------------------
 
-/// What a pixel level is, of both sums.
+/// The part of both sums that a pixel level makes.
 INLINE TARGET __m256i NAME(levels)(__m256i high, __m256i low) {
     return _mm256_srai_epi32(_mm256_add_epi32(_mm256_slli_epi32(high, CRESAMPLE_LOW_BITS), low), CRESAMPLE_PRECISION);
 }

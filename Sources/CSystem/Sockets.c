@@ -229,7 +229,7 @@ int csys_socket_error(int fd) {
     return -error;
 }
 
-/// Whether a server accepts at this address in this time.
+/// True if a server accepts at this address in this time.
 static int try_server(const struct csys_address *address, int milliseconds) {
     int fd = csys_connect(address);
     if (fd < 0) return fd;

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// Where time comes from: `CLOCK_MONOTONIC`, or a test's own.
+/// The source of time: `CLOCK_MONOTONIC`, or a test's own.
 ///
 /// A struct of closures and not a protocol, so that `InFlightLimiter` needs no generic parameter for the sake of its
 /// tests. Both closures may be called from any thread.

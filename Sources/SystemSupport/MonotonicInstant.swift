@@ -32,7 +32,7 @@ public struct MonotonicInstant: InstantProtocol, Hashable, Sendable {
             : .nanoseconds(-Int64(clamping: nanoseconds &- other.nanoseconds))
     }
 
-    /// Whether this instant comes before `right`.
+    /// True if this instant comes before `right`.
     @inlinable public static func < (left: MonotonicInstant, right: MonotonicInstant) -> Bool {
         left.nanoseconds < right.nanoseconds
     }

@@ -1,8 +1,8 @@
 internal import CSystem
 
-/// What the processor can do.
+/// The instructions of the processor.
 package enum Processor {
-    /// Whether it has instructions that multiply bytes and add the products to 32 bits (VNNI). Without them products of two bytes are
+    /// True if it has instructions that multiply bytes and add the products to 32 bits (VNNI). Without them products of two bytes are
     /// added to 16 bits on the way, and cut off there. False on architectures other than x86-64.
     package static let addsByteProductsExactly = csys_has_vnni() != 0
 

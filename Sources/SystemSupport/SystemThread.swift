@@ -2,7 +2,7 @@ internal import CSystem
 
 /// A thread of the process's own, outside Swift's pool: for event loops, and for work that blocks.
 package enum SystemThread {
-    /// What a thread runs.
+    /// The function that a thread runs.
     private final class Body: Sendable {
         let run: @Sendable () -> Void
         init(_ run: @escaping @Sendable () -> Void) { self.run = run }
@@ -26,7 +26,7 @@ package enum SystemThread {
         }
     }
 
-    /// Whether `count` more threads, 256 at most, can be started: for libraries that end the process where they
+    /// True if `count` more threads, 256 at most, can be started: for libraries that end the process where they
     /// cannot start one. Another part of the process may take them before that happens.
     package static func canStart(_ count: Int) -> Bool { csys_can_start_threads(Int32(clamping: count)) }
 }

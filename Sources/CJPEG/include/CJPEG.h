@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/// What a call came to. Anything but `CJPEG_OK` ends the picture: only `cjpeg_close` and `cjpeg_destroy` may follow.
+/// The result of a call. Anything but `CJPEG_OK` ends the picture: only `cjpeg_close` and `cjpeg_destroy` may follow.
 typedef enum cjpeg_status {
     CJPEG_OK = 0,
     /// The bytes end before the picture does.
@@ -20,7 +20,7 @@ typedef enum cjpeg_status {
     CJPEG_NO_MEMORY,
 } cjpeg_status;
 
-/// What the decoder is asked to write for each pixel.
+/// The form of a pixel that the decoder writes.
 typedef enum cjpeg_output {
     /// One byte: luma.
     CJPEG_GRAY,
@@ -36,7 +36,7 @@ typedef struct cjpeg_header {
     uint32_t height;
     /// 1 (gray), 3 (colour) or 4 (CMYK, YCCK).
     uint32_t components;
-    /// Whether all coefficients have to be held in memory before the first row: progressive, or components apart.
+    /// True if all coefficients have to be held in memory before the first row: progressive, or components apart.
     uint8_t multiple_scans;
     /// The bytes that holding them takes.
     uint64_t coefficient_bytes;
@@ -75,5 +75,5 @@ void cjpeg_close(cjpeg_decoder *decoder);
 /// The reason of the last failure, in libjpeg's words; empty when there was none.
 const char *cjpeg_message(const cjpeg_decoder *decoder);
 
-/// How many bytes had been consumed at the last failure; 0 when there was none.
+/// The number of bytes that had been consumed at the last failure; 0 when there was none.
 size_t cjpeg_offset(const cjpeg_decoder *decoder);

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/// What a call came to. Anything but `CPNG_OK` ends the picture: only `cpng_destroy` may follow.
+/// The result of a call. Anything but `CPNG_OK` ends the picture: only `cpng_destroy` may follow.
 typedef enum cpng_status {
     CPNG_OK = 0,
     /// The bytes end before the picture does.
@@ -20,7 +20,7 @@ typedef struct cpng_header {
     uint32_t height;
     /// 1: gray; 2: gray and alpha; 4: red, green, blue, and alpha or a byte without meaning.
     uint32_t channels;
-    /// Whether the last channel is an alpha to composite by.
+    /// True if the last channel is an alpha to composite by.
     uint8_t has_alpha;
     /// 1, or 7 for an interlaced picture: the rows are then to be read that many times, over the same memory.
     uint8_t passes;

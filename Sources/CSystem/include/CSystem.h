@@ -143,7 +143,7 @@ static inline int csys_shutdown_write(int fd) { return shutdown(fd, SHUT_WR) < 0
 /// close(2). Never repeated: on Linux the descriptor is gone even when it says EINTR.
 static inline int csys_close(int fd) { return close(fd) < 0 ? -errno : 0; }
 
-/// Whether a listening socket shares its address (SO_REUSEPORT) with others of this process: the first of them is not bound
+/// True if a listening socket shares its address (SO_REUSEPORT) with others of this process: the first of them is not bound
 /// where any other socket listens, shared or not.
 enum csys_sharing { CSYS_SHARING_NONE, CSYS_SHARING_FIRST, CSYS_SHARING_NEXT };
 
@@ -175,7 +175,7 @@ int csys_unread(int fd);
 int csys_local_address(int fd, struct csys_address *address);
 /// AF_INET, AF_INET6, AF_UNIX.
 static inline int csys_address_family(const struct csys_address *address) { return address->storage.ss_family; }
-/// Whether it is an address of this host only: 127.0.0.0/8, also mapped into IPv6, or ::1.
+/// True for an address of this host only: 127.0.0.0/8, also mapped into IPv6, or ::1.
 bool csys_address_is_loopback(const struct csys_address *address);
 /// Writes "127.0.0.1:80", "[::1]:80" or "unix" and returns its length (no NUL counted).
 int csys_address_format(const struct csys_address *address, char *text, int capacity);
@@ -247,7 +247,7 @@ static inline int64_t csys_wall_seconds(void) {
 /// Gives unused memory that malloc holds back to the kernel. Walks all arenas: some milliseconds.
 void csys_release_free_memory(void);
 
-/// Whether there are instructions that multiply bytes and add the products to 32 bits (AVX-512 VNNI, AVX-VNNI).
+/// True if there are instructions that multiply bytes and add the products to 32 bits (AVX-512 VNNI, AVX-VNNI).
 int csys_has_vnni(void);
 
 /// The processor's extensions that numeric code is chosen by, a bit for each: equal numbers mean the same code.
@@ -260,7 +260,7 @@ uint64_t csys_random(void);
 /// outside are blocked in it.
 int csys_thread_start(const char *name, void (*body)(void *), void *argument);
 
-/// Whether `count` more threads (256 at most) can be started. Starts them, and returns when they have ended.
+/// True if `count` more threads (256 at most) can be started. Starts them, and returns when they have ended.
 bool csys_can_start_threads(int count);
 
 // MARK: child processes
@@ -268,7 +268,7 @@ bool csys_can_start_threads(int count);
 /// Starts a program without the signals, the terminal and the process group of this one. Its standard output and error
 /// are one pipe, whose reading end (close-on-exec) is put into `output`. Returns the process's id.
 int csys_spawn(const char *path, char *const arguments[], char *const environment[], int *output);
-/// Whether there is something to read, waiting at most `milliseconds`: 1, 0 for none yet, or the negated errno.
+/// Waits at most `milliseconds` for something to read: 1, 0 for none yet, or the negated errno.
 int csys_wait_readable(int fd, int milliseconds);
 static inline long csys_read(int fd, void *bytes, size_t count) { return CSYS_REPEAT(read(fd, bytes, count)); }
 /// Waits for a child's end; what wait(2) tells of it is put into `signal` (0 for none) and `exit_status`.

@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/// What a call came to. Anything but `CWEBP_OK` and `CWEBP_MORE` ends the picture.
+/// The result of a call. Anything but `CWEBP_OK` and `CWEBP_MORE` ends the picture.
 typedef enum cwebp_status {
     CWEBP_OK = 0,
     /// Not all bytes have been offered yet; or, once they have, the data is truncated.

@@ -32,7 +32,7 @@ public struct ChunkedDecoder: Sendable {
         self.limits = (limits.chunkExtensionBytes, limits.trailerBytes, limits.fieldCount)
     }
 
-    /// Whether the last chunk and the trailer section have been read.
+    /// True when the last chunk and the trailer section have been read.
     public var isDone: Bool { phase == .done }
 
     /// Bytes of data that the current chunk has still to bring, as far as its size has come: it can only become more until

@@ -3,7 +3,7 @@
 /// It copies nothing: a part's data is emitted as ranges of the bytes that were fed. Within one feed the data of a part is
 /// one range, so a body that lies in one buffer is decoded without moving a byte of it.
 public struct MultipartDecoder: Sendable {
-    /// What was found, in the order of the bytes.
+    /// The findings of a decoder, in the order of the bytes.
     public enum Event: Sendable, Hashable {
         /// A part's header is complete.
         case partBegin(PartHeaders)
@@ -27,7 +27,7 @@ public struct MultipartDecoder: Sendable {
     private let delimiter: [UInt8]
     private var limits: WireLimits
     private var phase = Phase.start
-    /// How far the unconsumed bytes have been searched, from their start.
+    /// The number of unconsumed bytes that have been searched, from their start.
     private var scanned = 0
     private var header = PartHeaderParser()
     private var headerBytes = 0
@@ -126,7 +126,7 @@ public struct MultipartDecoder: Sendable {
 
     private enum Match { case yes, no, incomplete }
 
-    /// Whether the delimiter, less its first `skipped` bytes, stands at `index`.
+    /// True if the delimiter, less its first `skipped` bytes, stands at `index`.
     private func match(_ bytes: UnsafeRawBufferPointer, at index: Int, from skipped: Int) -> Match {
         delimiter.withUnsafeBufferPointer { delimiter in
             let count = min(delimiter.count &- skipped, bytes.count &- index)

@@ -2,7 +2,7 @@
 /// RFC 9110 section 5.6.6.
 struct ParameterList {
     private var rest: ByteSlice
-    /// What is thrown when the list is malformed.
+    /// The error of a malformed list.
     private let reason: WireError.Reason
 
     /// Splits `value` into its first word, up to the first semicolon, and its parameters.

@@ -1,4 +1,4 @@
-/// What the header of one part of a `multipart/form-data` body says (RFC 7578 section 4).
+/// The header of one part of a `multipart/form-data` body (RFC 7578 section 4).
 public struct PartHeaders: Sendable, Hashable {
     /// The form field's name, from Content-Disposition. Bytes that are not UTF-8 are replaced by U+FFFD.
     public let name: String
@@ -8,7 +8,7 @@ public struct PartHeaders: Sendable, Hashable {
     /// The part's Content-Type; nil if there is none, which means `text/plain`.
     public let contentType: String?
 
-    /// What a decoder emits; also for tests of those who read it.
+    /// A header as a decoder emits it; also for tests of those who read it.
     public init(name: String, filename: String? = nil, contentType: String? = nil) {
         self.name = name
         self.filename = filename

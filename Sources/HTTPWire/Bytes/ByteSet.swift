@@ -28,7 +28,7 @@ extension ByteSet {
     /// `reg-name` of RFC 3986 section 3.2.2, `%` included.
     static var registeredName: ByteSet { ByteSet(low: 0x2bff_7ff2_0000_0000, high: 0x47ff_fffe_87ff_fffe) }
 
-    /// What stands between the brackets of an IP literal (RFC 3986 section 3.2.2), short of its full grammar.
+    /// The bytes between the brackets of an IP literal (RFC 3986 section 3.2.2), short of its full grammar.
     static var addressLiteral: ByteSet { ByteSet(low: 0x07ff_4000_0000_0000, high: 0x07ff_fffe_07ff_fffe) }
 
     /// `bchars` of RFC 2046 section 5.1.1, the space included.

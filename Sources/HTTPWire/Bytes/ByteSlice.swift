@@ -25,7 +25,7 @@ struct ByteSlice {
         return slice
     }
 
-    /// Whether this is `word`, which is given in lower case, in any case. Only letters of `word` match in two cases.
+    /// True if this is `word`, which is given in lower case, in any case. Only letters of `word` match in two cases.
     func equals(lowercase word: StaticString) -> Bool {
         guard count == word.utf8CodeUnitCount else { return false }
         let expected = word.utf8Start
@@ -45,7 +45,7 @@ struct ByteSlice {
 }
 
 extension ASCII {
-    /// Whether `byte` is `expected` (a lower-case letter, or any other byte), letters in either case.
+    /// True if `byte` is `expected` (a lower-case letter, or any other byte), letters in either case.
     @inline(__always)
     static func matches(_ byte: UInt8, lowercase expected: UInt8) -> Bool {
         if byte == expected { return true }

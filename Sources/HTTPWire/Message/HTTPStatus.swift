@@ -7,7 +7,7 @@ public struct HTTPStatus: Hashable, Sendable, CustomStringConvertible {
     /// malformed.
     public init(code: Int) { self.code = (100...999).contains(code) ? code : 500 }
 
-    /// Whether a response of this status never has a body: 1xx, 204 and 304 (RFC 9110 section 6.4.1).
+    /// True for 1xx, 204 and 304, whose responses never have a body (RFC 9110 section 6.4.1).
     public var forbidsBody: Bool { code < 200 || code == 204 || code == 304 }
 
     /// The code and its reason phrase: `404 Not Found`.

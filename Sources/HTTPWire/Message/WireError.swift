@@ -41,7 +41,7 @@ public struct WireError: Error, Sendable, Hashable {
             message: detail.isEmpty ? reason.sentence : "\(reason.sentence): \(detail)", label: reason.rawValue)
     }
 
-    /// Whether code, message and label are the same.
+    /// True if code, message and label are the same.
     public static func == (one: WireError, other: WireError) -> Bool {
         one.code == other.code && one.message == other.message && one.label == other.label
     }

@@ -112,7 +112,7 @@ public struct IPNetwork: Sendable, Hashable {
         prefix = number - written
     }
 
-    /// Whether an address is in the range. No IPv4 address is in a range of IPv6 addresses.
+    /// True if an address is in the range. No IPv4 address is in a range of IPv6 addresses.
     public func contains(_ other: IPAddress) -> Bool {
         guard other.bytes.count == address.bytes.count else { return false }
         let whole = prefix / 8, rest = prefix % 8

@@ -9,7 +9,7 @@ extension ProxyHeader {
     /// The longest line, with its end: UNKNOWN with two IPv6 addresses.
     public static let longestLine = 107
 
-    /// What stands before the addresses.
+    /// The text before the addresses.
     private enum Family: String, CaseIterable {
         case four = "TCP4 "
         case six = "TCP6 "

@@ -22,7 +22,7 @@ public struct ProxyHeader: Sendable, Hashable {
     /// a Unix-domain socket, and not where the proxy does not know it (UNKNOWN).
     public let source: IPEndpoint?
 
-    /// What the bytes at the start of a connection are.
+    /// The reading of the bytes at the start of a connection.
     public enum Result: Sendable, Hashable {
         /// The beginning of a header.
         case needMore

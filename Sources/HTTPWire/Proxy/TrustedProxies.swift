@@ -25,10 +25,10 @@ public struct TrustedProxies: Sendable, Hashable {
         self.init(networks: networks, isUnixTrusted: texts.contains("unix"))
     }
 
-    /// Whether no proxy is trusted.
+    /// True if no proxy is trusted.
     public var isEmpty: Bool { networks.isEmpty && !isUnixTrusted }
 
-    /// Whether a peer is trusted: `127.0.0.1:4242`, `[::1]:4242` or `unix`.
+    /// True if a peer is trusted: `127.0.0.1:4242`, `[::1]:4242` or `unix`.
     public func trust(_ peer: String) -> Bool {
         if peer == "unix" { return isUnixTrusted }
         guard !networks.isEmpty, let endpoint = IPEndpoint(parsing: peer) else { return false }

@@ -1,6 +1,6 @@
 /// `uri-host [ ":" port ]`, RFC 9110 section 7.2 and RFC 3986 section 3.2: what Host holds. No user information.
 enum Authority {
-    /// Whether the slice is a host and an optional port. An empty one is: it says that the client knows no host.
+    /// True if the slice is a host and an optional port. An empty one is: it says that the client knows no host.
     static func isValid(_ slice: ByteSlice) -> Bool {
         var index = slice.start
         let bytes = slice.bytes
@@ -23,7 +23,7 @@ enum Authority {
         return isPort(bytes, from: index, to: slice.end)
     }
 
-    /// Whether the text between brackets is an address: IPv6address or IPvFuture (RFC 3986 section 3.2.2).
+    /// True if the text between brackets is an address: IPv6address or IPvFuture (RFC 3986 section 3.2.2).
     private static func isAddress(_ text: ByteSlice) -> Bool {
         guard !text.isEmpty else { return false }
         if text[0] | 0x20 == UInt8(ascii: "v") { return isFutureAddress(text) }

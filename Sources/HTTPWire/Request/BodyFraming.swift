@@ -1,4 +1,4 @@
-/// How the end of a request's body is found (RFC 9112 section 6.3).
+/// The way to find the end of a request's body (RFC 9112 section 6.3).
 public enum BodyFraming: Sendable, Hashable, BitwiseCopyable {
     /// There is no body: neither Content-Length nor Transfer-Encoding was given.
     case none

@@ -1,4 +1,4 @@
-/// Where one field line lies in the head's text, counted from the head's first byte.
+/// The place of one field line in the head's text, counted from the head's first byte.
 struct FieldEntry: Sendable, BitwiseCopyable {
     let nameStart: UInt32
     let nameEnd: UInt32

@@ -1,6 +1,6 @@
-/// What the field lines of one head say about its framing and its connection: RFC 9112 sections 3.2, 6 and 9.3.
+/// Framing and connection by the field lines of one head: RFC 9112 sections 3.2, 6 and 9.3.
 ///
-/// Where the RFC lets a server choose between repairing and refusing, this refuses: two servers in a row that repair
+/// If the RFC lets a server choose between repairing and refusing, this refuses: two servers in a row that repair
 /// differently are what request smuggling is made of.
 struct FieldSemantics: Sendable {
     private var hasHost = false

@@ -62,7 +62,7 @@ struct HeadBlock: Sendable {
         }
     }
 
-    /// Whether the name at `start` is `wanted`, of the same length. Only letters have two cases.
+    /// True if the name at `start` is `wanted`, of the same length. Only letters have two cases.
     private static func isSame(
         _ text: UnsafeRawBufferPointer, _ start: Int, _ wanted: UnsafeBufferPointer<UInt8>
     ) -> Bool {
@@ -75,7 +75,7 @@ struct HeadBlock: Sendable {
     }
 }
 
-/// What the parser found out about a head, except for its text and its fields.
+/// The findings of the parser about a head, except for its text and its fields.
 struct HeadRecord: Sendable, BitwiseCopyable {
     var target: TargetLayout
     var version: HTTPVersion

@@ -13,7 +13,7 @@ enum MethodName {
 }
 
 extension ByteSlice {
-    /// Whether this is `word`, case and all.
+    /// True if this is `word`, case and all.
     func equalsExactly(_ word: StaticString) -> Bool {
         guard count == word.utf8CodeUnitCount else { return false }
         let expected = word.utf8Start

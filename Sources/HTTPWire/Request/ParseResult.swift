@@ -1,4 +1,4 @@
-/// What `RequestParser.parse` found.
+/// The result of `RequestParser.parse`.
 public enum ParseResult: Sendable {
     /// The head is not complete: come back with the same bytes and more.
     case needMore

@@ -15,16 +15,16 @@ public struct RequestHead: Sendable {
     /// HTTP/1.0, HTTP/1.1, or a later minor version, which is treated as 1.1.
     public var version: HTTPVersion { block.record.version }
 
-    /// What is asked for; valid, and free of dot segments, encoded slashes and control characters.
+    /// The target; valid, and free of dot segments, encoded slashes and control characters.
     public var target: RequestTarget { RequestTarget(block: block) }
 
-    /// How the body's end is found.
+    /// The way to find the body's end.
     public var framing: BodyFraming { block.record.framing }
 
-    /// Whether the connection may serve another request, by version and Connection (RFC 9112 section 9.3).
+    /// True if the connection may serve another request, by version and Connection (RFC 9112 section 9.3).
     public var keepAlive: Bool { block.record.keepAlive }
 
-    /// Whether the client waits for `100 Continue` before it sends its body: HTTP/1.1, `Expect: 100-continue` and a body
+    /// True if the client waits for `100 Continue` before it sends its body: HTTP/1.1, `Expect: 100-continue` and a body
     /// that is not announced as empty (RFC 9110 section 10.1.1).
     public var expectsContinue: Bool { block.record.expectsContinue }
 
@@ -51,7 +51,7 @@ public struct RequestHead: Sendable {
         return values
     }
 
-    /// Whether a field of that name (in any case) is there. Allocates nothing.
+    /// True if there is a field of that name (in any case). Allocates nothing.
     public func contains(_ name: String) -> Bool { block.index(of: name) != nil }
 
     /// The field line at `index`, from 0 in the order in which they came; two empty strings outside `0..<fieldCount`.

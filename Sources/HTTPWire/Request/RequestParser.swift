@@ -7,7 +7,7 @@
 /// The order of the checks is the order of the bytes: the first fault is the one that is reported. After a fault the
 /// parser stays at it, so that nothing that follows can be taken for a request.
 public struct RequestParser: Sendable {
-    /// Where the parser stands: what the byte at `position` belongs to.
+    /// The state of the parser: the element that the byte at `position` belongs to.
     enum Phase: Sendable {
         case emptyLine, emptyLineFeed
         case method, target, version, requestLineFeed
@@ -44,7 +44,7 @@ public struct RequestParser: Sendable {
         self.limits = limits
     }
 
-    /// Whether any byte of a request has come: to distinguish an idle connection from a slow client. An empty line before a
+    /// True if any byte of a request has come: to distinguish an idle connection from a slow client. An empty line before a
     /// request does not count.
     public var isAtStart: Bool {
         switch phase {
@@ -54,7 +54,7 @@ public struct RequestParser: Sendable {
         }
     }
 
-    /// Whether the request that is being parsed, or was refused, is a HEAD request: its answer has no body, whatever is
+    /// True if the request that is being parsed, or was refused, is a HEAD request: its answer has no body, whatever is
     /// wrong with it (RFC 9110 section 9.3.2). False until the method is known.
     public var isHead: Bool {
         switch phase {

@@ -1,7 +1,7 @@
-/// Where the parts of a request target lie in the head's text. Found once, when the request line is checked.
+/// The places of the parts of a request target in the head's text. Found once, when the request line is checked.
 struct TargetLayout: Sendable, BitwiseCopyable {
     var form = RequestTarget.Form.origin
-    /// Whether the path holds a `%`.
+    /// True if the path holds a `%`.
     var pathIsEscaped = false
     var start: UInt32 = 0
     var end: UInt32 = 0

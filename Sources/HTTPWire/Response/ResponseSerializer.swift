@@ -69,7 +69,7 @@ public enum ResponseSerializer {
         }
     }
 
-    /// Whether a field can be written: the name is a token, and the value has no control character but HTAB.
+    /// True if a field can be written: the name is a token, and the value has no control character but HTAB.
     public static func isValid(name: String, value: String) -> Bool {
         var name = name
         var value = value

@@ -1,4 +1,4 @@
-/// How a picture of any shape is fitted to the rectangle of the model: Vision's three options. The raw values are those of
+/// Fits a picture of any shape to the rectangle of the model: Vision's three options. The raw values are those of
 /// the query item `crop`.
 public enum CropAndScale: String, Sendable, Hashable, CaseIterable, Codable {
     /// The largest rectangle of the target's shape, from the middle of the picture, scaled.

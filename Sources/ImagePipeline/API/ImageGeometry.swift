@@ -12,7 +12,7 @@ public struct ImageSize: Sendable, Hashable, Codable {
     }
 }
 
-/// Where an odd pixel goes when something is centred, and how a fitted side is rounded.
+/// The side of an odd pixel when something is centred, and the rounding of a fitted side.
 public enum Centering: String, Sendable, Hashable, CaseIterable, Codable {
     /// Half a pixel is rounded to the even number, as torchvision and Pillow's `ImageOps` do.
     case halfEven = "half_even"

@@ -1,4 +1,4 @@
-/// What a picture's header says.
+/// The header of a picture: format, size, orientation.
 public struct ImageInfo: Sendable, Hashable, Codable {
     /// The format.
     public let format: ImageFormat

@@ -20,7 +20,7 @@ public struct ImageTensorSpec: Sendable, Hashable, Codable {
     public var bias: [Float]
     /// Mean and standard deviation instead of `scale` and `bias`, computed as in training code.
     public var normalization: PixelNormalization?
-    /// How a picture of another shape is fitted to the tensor.
+    /// The way to fit a picture of another shape to the tensor.
     public var cropAndScale: CropAndScale
     /// The resampling filter.
     public var resampler: Resampler
@@ -33,9 +33,9 @@ public struct ImageTensorSpec: Sendable, Hashable, Codable {
     public var resizeKeepingShape: ProportionalResize?
     /// With `centerCrop`: crop the tensor's size from the center without scaling.
     public var keepsSize: Bool
-    /// Where an odd pixel goes when a crop or the picture of `scaleFit` is centred.
+    /// The side of an odd pixel when a crop or the picture of `scaleFit` is centred.
     public var centering: Centering
-    /// Where `scaleFit` puts the picture.
+    /// The place of the picture with `scaleFit`.
     public var alignment: FitAlignment
     /// The colour behind transparent pixels.
     public var background: RGBColor
@@ -129,7 +129,7 @@ public struct ImageTensorSpec: Sendable, Hashable, Codable {
 public struct ProportionalResize: Sendable, Hashable, Codable {
     /// The target size.
     public var size: ImageSize
-    /// Whether the picture covers the size; otherwise it fits into it.
+    /// True if the picture covers the size; otherwise it fits into it.
     public var covers: Bool
 
     /// A resize to a size.

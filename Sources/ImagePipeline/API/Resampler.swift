@@ -21,7 +21,7 @@ public enum Resampler: String, Sendable, Hashable, CaseIterable, Codable {
     /// The mean of the area that an output covers, parts of pixels included: OpenCV's `INTER_AREA`.
     case area
 
-    /// Whether each output depends on one or two pixels only, however many fall into it. Which ones depends on the picture's full
+    /// True if each output depends on one or two pixels only, however many fall into it. Which ones depends on the picture's full
     /// size: it cannot be decoded at a smaller one.
     var samples: Bool { self == .nearest || self == .linear }
 }

@@ -4,7 +4,7 @@ import CPNG
 final class PNGDecoder {
     private let handle: OpaquePointer
     let header: cpng_header
-    /// Whether rows that are missing at the end are left as they were, instead of refused.
+    /// True if rows that are missing at the end are left as they were, instead of refused.
     let toleratesTruncation: Bool
     private var isTruncated = false
 

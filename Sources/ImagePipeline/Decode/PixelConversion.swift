@@ -1,6 +1,6 @@
 /// Converts the rows of a decoder with alpha to rows for resampling.
 struct PixelConversion {
-    /// What comes out: 1 or 4 bytes a pixel.
+    /// The bytes of an output pixel: 1 or 4.
     let channels: Int
     /// The result is larger than what came in, and needs its own memory: 4 bytes a pixel.
     let needsRoom: Bool

@@ -1,6 +1,6 @@
 import CJPEG
 
-/// What decoding a JPEG at a part of its size does to its colours, found out by its first rows.
+/// The effect of decoding a JPEG at a part of its size on its colours, measured on its first rows.
 ///
 /// A full decode cuts what lies outside of 0 to 255 off each pixel, and then pixels are averaged; libjpeg's smaller sizes average
 /// first. Where chroma has fewer samples than luma, fine patterns of saturated colours (screenshots, drawings, test pictures)

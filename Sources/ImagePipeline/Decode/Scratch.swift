@@ -1,4 +1,4 @@
-/// What decoding one picture needs besides the picture: kept from one to the next.
+/// The memory that decoding one picture needs besides the picture: kept from one to the next.
 ///
 /// `@unchecked Sendable`: it goes from thread to thread, but only through the pool's lock, and belongs to exactly one call
 /// between `ScratchPool.take` and `give`; nothing else refers to it.

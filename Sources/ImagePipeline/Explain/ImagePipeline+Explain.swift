@@ -1,5 +1,5 @@
 extension ImagePipeline {
-    /// What `prepare` does to a picture. Decodes only its header, and the first rows of a JPEG.
+    /// The plan that `prepare` follows for a picture. Decodes only its header, and the first rows of a JPEG.
     ///
     /// - Throws: what `prepare` throws for a header.
     public func explain(

@@ -10,10 +10,10 @@ struct AxisFraming: Hashable {
     var scaledLength: Int
     /// The pixels of that which are computed.
     var outputs: Range<Int>
-    /// Where the first of them stands in the tensor.
+    /// The place of the first of them in the tensor.
     var destination: Int
 
-    /// How long the part is, in pixels of the full picture.
+    /// The length of the part, in pixels of the full picture.
     var length: Double { source.upperBound - source.lowerBound }
 }
 
@@ -62,7 +62,7 @@ struct Framing: Hashable {
             height: height <= width ? side : max(1, side * height / width))
     }
 
-    /// Whether some of the tensor is not covered by the picture.
+    /// True if some of the tensor is not covered by the picture.
     func leavesRoom(in spec: ImageTensorSpec) -> Bool {
         x.outputs.count < spec.width || y.outputs.count < spec.height
     }

@@ -4,14 +4,14 @@ struct DecodePlan {
     let framing: Framing
     /// Eighths of the stored size that a JPEG is decoded at; 8 for everything else.
     let scale: Int
-    /// How far a JPEG that would otherwise be decoded smaller would have been off, in levels of 255: why it is decoded in full.
+    /// The error of a JPEG that would otherwise be decoded smaller, in levels of 255: why it is decoded in full.
     var distortion: Double?
     /// The size of the whole decoded picture.
     let decodedWidth: Int
     let decodedHeight: Int
     /// Which decoded pixels are needed.
     let region: Region
-    /// Whether the stored y axis is scaled before the stored x axis.
+    /// True if the stored y axis is scaled before the stored x axis.
     let verticalFirst: Bool
     /// Weights of the stored axes; source pixels are those of the region.
     let x: ResampleWeights
@@ -48,7 +48,7 @@ struct DecodePlan {
         self.y = y
     }
 
-    /// What libjpeg makes of a side.
+    /// The length that libjpeg gives a side.
     private static func scaled(_ length: Int, _ scale: Int) -> Int { (length * scale + 7) / 8 }
 
     /// Pictures with fewer pixels are decoded at their full size: there is little to save, and the result is exact.

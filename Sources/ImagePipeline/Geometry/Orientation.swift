@@ -1,4 +1,4 @@
-/// How stored axes lie in the oriented picture (EXIF 2.32, tag 0x0112).
+/// The directions of the stored axes in the oriented picture (EXIF 2.32, tag 0x0112).
 struct Orientation: Hashable {
     /// Stored rows are columns of the oriented picture.
     let transposes: Bool

@@ -5,7 +5,7 @@ extension ResampleWeights {
         case linear
         /// The share of each pixel in the area that an output covers.
         case area
-        /// What `INTER_AREA` does where a side gets longer: a pixel is kept sharp, and two are mixed only where an output lies across
+        /// `INTER_AREA` where a side gets longer: a pixel is kept sharp, and two are mixed only where an output lies across
         /// both.
         case areaEnlarged
     }

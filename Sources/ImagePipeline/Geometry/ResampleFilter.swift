@@ -7,7 +7,7 @@
 /// The functions that weigh source pixels by their distance from an output's centre: those of Pillow's Resample.c, in double
 /// precision and in its order of operations, so that the last bits agree.
 extension Resampler {
-    /// How far the filter reaches, in source pixels when the picture is not made smaller.
+    /// The reach of the filter, in source pixels when the picture is not made smaller.
     var support: Double {
         switch self {
         case .nearest, .box, .area: 0.5

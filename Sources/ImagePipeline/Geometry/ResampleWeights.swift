@@ -5,7 +5,7 @@
 struct ResampleWeights: Hashable {
     /// Fraction bits of a coefficient: 8 bits of value and 2 of headroom for the sum fit beside them into 32.
     static let precision: Int32 = 22
-    /// What 1.0 is.
+    /// The integer that stands for 1.0.
     static let one: Int32 = 1 << precision
 
     /// By output: the first source pixel.

@@ -43,7 +43,7 @@ struct ByteReader {
         return high << 16 | low
     }
 
-    /// Whether these bytes stand at the offset.
+    /// True if these bytes stand at the offset.
     func has(_ text: StaticString, at offset: Int) -> Bool {
         guard holds(text.utf8CodeUnitCount, at: offset) else { return false }
         for index in 0..<text.utf8CodeUnitCount where text.utf8Start[index] != bytes[offset + index] {
@@ -52,7 +52,7 @@ struct ByteReader {
         return true
     }
 
-    /// Where a byte is next, from the offset on.
+    /// The next place of a byte, from the offset on.
     func next(_ byte: UInt8, from offset: Int) -> Int? {
         guard offset >= 0, offset < bytes.count, let base = bytes.baseAddress,
             let found = memchr(base + offset, Int32(byte), bytes.count - offset)

@@ -7,7 +7,7 @@ enum FormatSniffer {
         return nil
     }
 
-    /// What bytes that are not decoded look like, for the error message.
+    /// The likely format of bytes that are not decoded, for the error message.
     static func resemblance(_ reader: ByteReader) -> String? {
         container(reader) ?? picture(reader) ?? document(reader) ?? text(reader)
     }
@@ -77,7 +77,7 @@ enum FormatSniffer {
         return nil
     }
 
-    /// Whether this is a picture's name instead of the picture: `curl --data-binary cat.jpg`, `-F image=cat.jpg`.
+    /// True if this is a picture's name instead of the picture: `curl --data-binary cat.jpg`, `-F image=cat.jpg`.
     private static func isFileName(_ reader: ByteReader) -> Bool {
         guard reader.count <= 1024 else { return false }
         let text = String(decoding: reader.bytes, as: UTF8.self).lowercased()

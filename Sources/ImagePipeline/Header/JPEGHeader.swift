@@ -88,7 +88,7 @@ enum JPEGHeader {
         return marker
     }
 
-    /// How many times fewer samples chroma has one way than the other: 1 of 4:4:4 and 4:2:0, 2 of 4:2:2 and 4:4:0, 4 of 4:1:1.
+    /// The ratio of chroma samples one way to those the other way: 1 of 4:4:4 and 4:2:0, 2 of 4:2:2 and 4:4:0, 4 of 4:1:1.
     private static func chromaUnevenness(_ reader: ByteReader, components: Int) -> Double {
         guard let count = reader.byte(components), count > 1, let first = reader.byte(components + 2) else { return 1 }
         var unevenness = 1.0
@@ -104,7 +104,7 @@ enum JPEGHeader {
         return unevenness
     }
 
-    /// What libjpeg allocates for the coefficients of a whole picture: blocks of 64, 2 bytes each, in whole MCUs.
+    /// The bytes that libjpeg allocates for the coefficients of a whole picture: blocks of 64, 2 bytes each, in whole MCUs.
     private static func coefficientBytes(_ reader: ByteReader, width: Int, height: Int, components: Int) -> Int {
         let count = reader.byte(components).map(Int.init) ?? 0
         // A factor of 0 is libjpeg's to refuse.
@@ -117,7 +117,7 @@ enum JPEGHeader {
         }
     }
 
-    /// How many scans there are, this one included, whose length stands at `start`: up to the end marker, as many cameras write a
+    /// The number of scans, this one included, whose length stands at `start`: up to the end marker, as many cameras write a
     /// video or another picture behind it. Counting them takes a fraction of what decoding one would.
     private static func scans(
         _ reader: ByteReader, from start: Int, isCancelled: () -> Bool

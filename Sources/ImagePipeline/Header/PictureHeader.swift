@@ -1,15 +1,15 @@
-/// What is known of a picture before any of it is decoded.
+/// The facts of a picture that are known before any of it is decoded.
 struct PictureHeader {
     let info: ImageInfo
-    /// Where and how the data ends too early, as far as that can be seen by looking at its structure.
+    /// The place where the data ends too early, as far as its structure shows it.
     let truncation: String?
-    /// How many times fewer chroma samples a JPEG has one way than the other: 2 of 4:2:2, 4 of 4:1:1, else 1.
+    /// The ratio of a JPEG's chroma samples one way to those the other way: 2 of 4:2:2, 4 of 4:1:1, else 1.
     var chromaUnevenness = 1.0
     /// Scans of a JPEG, where there may be many: progressive, or components apart. 1 for everything else.
     var scans = 1
-    /// What a JPEG in several scans keeps until the last one: 2 bytes for each coefficient. 0 for everything else.
+    /// The bytes that a JPEG in several scans keeps until the last one: 2 for each coefficient. 0 for everything else.
     var coefficientBytes = 0
-    /// Where the pixels begin: a JPEG's first scan, the image data of a WebP that is not an animation.
+    /// The offset of the pixels: a JPEG's first scan, the image data of a WebP that is not an animation.
     var pixels = 0
     /// The bytes that hold the pixels, with the size they have: of a WebP animation, one frame.
     var frame: Frame?

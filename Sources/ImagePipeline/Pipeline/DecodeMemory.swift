@@ -1,4 +1,4 @@
-/// How much memory a picture's decoding takes, by its header.
+/// The memory that a picture's decoding takes, by its header.
 extension ImagePipeline {
     /// An upper bound of the memory of `prepare`, in addition to the picture and the tensor. It may be too high, by the part of the picture
     /// that is not needed. Use it to limit the memory of all pictures that are decoded at the same time.

@@ -1,4 +1,4 @@
-/// What of a picture a pipeline decodes: for benchmarks that measure the decoder alone.
+/// The part of a picture that a pipeline decodes: for benchmarks that measure the decoder alone.
 package struct DecodeOutline: Sendable, Hashable {
     /// Eighths of the stored size.
     package let scale: Int

@@ -69,7 +69,7 @@ public final class ImagePipeline: Sendable {
         return header.info
     }
 
-    /// What will be done to a picture. One that would be decoded at a part of its size is tried first, where the margin promises
+    /// The plan for a picture. One that would be decoded at a part of its size is tried first, where the margin promises
     /// that the difference is hardly visible, and decoded in full where it is visible.
     private func plan(
         _ bytes: UnsafeRawBufferPointer, header: PictureHeader, options: ImageDecodeOptions, scratch: Scratch

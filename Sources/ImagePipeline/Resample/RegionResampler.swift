@@ -22,10 +22,10 @@ struct RegionResampler {
         between = try scratch.between.reserve(VerticalPass.stride(outputBytes))
     }
 
-    /// Whether all outputs have come.
+    /// True when all outputs have come.
     var isDone: Bool { vertical.isDone }
 
-    /// Whether rows come out as they are: then they need not be pushed, only counted.
+    /// True if rows come out as they are: then they need not be pushed, only counted.
     var isIdentity: Bool { horizontal.isIdentity && vertical.isIdentity }
 
     /// Counts a row that was used as it is.

@@ -44,7 +44,7 @@ struct VerticalPass {
 
     var isDone: Bool { output == weights.outputCount }
 
-    /// Where the next source row is to be written; then `advance()`.
+    /// The memory for the next source row; then `advance()`.
     var nextSlot: UnsafeMutablePointer<UInt8> { ring + (arrived % capacity) * stride }
 
     mutating func advance() { arrived += 1 }

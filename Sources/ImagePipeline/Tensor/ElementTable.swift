@@ -1,4 +1,4 @@
-/// What each of the 256 levels of a channel is in the tensor: scale, bias, rounding and clamping are done once.
+/// The tensor's value for each of the 256 levels of a channel: scale, bias, rounding and clamping are done once.
 struct ElementTable<Bits: FixedWidthInteger & Sendable>: Sendable {
     /// By channel in the tensor's order, 256 each.
     let bits: [Bits]

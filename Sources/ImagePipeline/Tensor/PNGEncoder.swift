@@ -83,7 +83,7 @@ public enum PNGEncoder {
         return [UInt8](UnsafeBufferPointer(start: encoded, count: count))
     }
 
-    /// What the C code calls back with.
+    /// The function that the C code calls.
     private final class RowWriter {
         let line: UnsafeMutableBufferPointer<UInt8>
         let row: (Int, UnsafeMutableBufferPointer<UInt8>) -> Bool

@@ -2,7 +2,7 @@
 /// are implemented by addresses and a table.
 struct TensorWriter {
     private let tables: ElementTables
-    /// Where pixels follow each other in the tensor as they do in the row.
+    /// For tensors in which pixels follow each other as they do in the row.
     private let packing: RowPacking?
     private let destination: UnsafeMutableRawPointer
     /// Channels of the tensor, and of the rows.

@@ -16,7 +16,7 @@ final class ClientConnection {
         let sentAt: UInt64
         /// Which of the requests it is.
         let picture: Int
-        /// Whether it is within the measured time.
+        /// True if it is within the measured time.
         let isMeasured: Bool
         /// Bytes sent so far.
         var sent = 0

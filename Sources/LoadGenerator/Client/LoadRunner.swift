@@ -143,7 +143,7 @@ final class LoadRunner {
         }
     }
 
-    /// Whether the answer has not come yet. The socket is looked at once more, for what has come may not have been announced:
+    /// True if the answer has not come yet. The socket is looked at once more, for what has come may not have been announced:
     /// so it is after this process stood still (SIGCONT ends epoll_wait without events), or where more is due than one wait
     /// fetches.
     private func isUnanswered(_ connection: ClientConnection) -> Bool {

@@ -4,7 +4,7 @@ internal import SystemSupport
 
 /// One GET, as a probe sends it.
 package enum SingleRequest {
-    /// What came back: the status, and the beginning of the body where the status is not a success.
+    /// The answer: the status, and the beginning of the body where the status is not a success.
     package struct Answer: Sendable {
         package let status: Int
         package let excerpt: String

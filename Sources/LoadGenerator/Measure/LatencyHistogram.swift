@@ -1,4 +1,4 @@
-/// How often something took how long: a log-linear histogram (as HdrHistogram). Every value up to 2^43 ns (two hours) is
+/// A log-linear histogram of durations (as HdrHistogram). Every value up to 2^43 ns (two hours) is
 /// kept with an error of at most 1/128, in some 38 KB, whatever the number of values.
 package struct LatencyHistogram: Sendable, Hashable {
     /// Buckets per power of two.

@@ -4,7 +4,7 @@ package enum StepDoubts {
     static let toleratedCPU = 0.8
     /// The part of the rate that must have been sent.
     static let toleratedShortfall = 0.99
-    /// How late the generator may be, at the 99th percentile, in nanoseconds: or a tenth of the median latency.
+    /// The limit of the generator's lateness, at the 99th percentile, in nanoseconds: or a tenth of the median latency.
     static let toleratedLateness: UInt64 = 1_000_000
 
     /// One reason: what it is, by which those of several loads are grouped, and a sentence.

@@ -1,4 +1,4 @@
-/// What came of one load. Only requests that were due after the warm-up are in it.
+/// The result of one load. Only requests that were due after the warm-up are in it.
 package struct StepResult: Sendable, Hashable {
     /// Why a request has no answer.
     package enum Failure: String, Sendable, CaseIterable {
@@ -21,14 +21,14 @@ package struct StepResult: Sendable, Hashable {
     /// Answers by status.
     package var statuses: [Int: Int] = [:]
     package var failures: [Failure: Int] = [:]
-    /// What the first answer that was not a success, or the first failure, said.
+    /// The text of the first answer that was not a success, or of the first failure.
     package var firstTrouble: String?
     /// From when a request was due to its answer; successes, and requests that were given up (after the timeout, at the
     /// end of the run) with the time until then, which is the least that they would have taken.
     package var latency = LatencyHistogram()
     /// From when a request was sent to its answer: what a client that does not count its own waiting sees.
     package var service = LatencyHistogram()
-    /// How late requests were sent that had a connection at once: the generator's own delay.
+    /// The lateness of requests that had a connection at once: the generator's own delay.
     package var lateness = LatencyHistogram()
     /// Successes within the measured time, by whichever request.
     package var successesInTime = 0

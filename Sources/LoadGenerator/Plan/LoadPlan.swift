@@ -15,7 +15,7 @@ package struct LoadPlan: Sendable, Hashable {
     package var warmUp: Double
     /// Seconds after which a request is given up.
     package var timeout: Double
-    /// Whether connections are used again.
+    /// True if connections are used again.
     package var keepAlive: Bool
 
     package init(

@@ -20,7 +20,7 @@ package struct SendSchedule: Sendable, Hashable {
         return start &+ (offset < 0x1p62 ? UInt64(offset) : 1 << 62)
     }
 
-    /// How many requests are due by a time.
+    /// The number of requests that are due by a time.
     package func due(by now: UInt64) -> Int {
         guard now >= start else { return 0 }
         var count = Int(min(Double(now - start) * rate / 1e9, 0x1p52)) + 1
@@ -30,6 +30,6 @@ package struct SendSchedule: Sendable, Hashable {
         return count
     }
 
-    /// How many requests are due before a time: those of a run that ends then.
+    /// The number of requests that are due before a time: those of a run that ends then.
     package func count(before end: UInt64) -> Int { end > start ? due(by: end - 1) : 0 }
 }

@@ -40,7 +40,7 @@ extension BenchReport {
             + [NumberText.milliseconds(step.latency.greatest)]
     }
 
-    /// What went wrong, by status and kind.
+    /// The failures, by status and kind.
     static func trouble(_ step: StepResult) -> String {
         let statuses = step.statuses.filter { !(200..<300).contains($0.key) }.sorted { $0.key < $1.key }
         let failures = StepResult.Failure.allCases.compactMap { kind in

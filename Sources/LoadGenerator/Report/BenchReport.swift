@@ -31,7 +31,7 @@ package struct BenchReport: Sendable {
         ("p50", 50), ("p90", 90), ("p99", 99), ("p99.9", 99.9),
     ]
 
-    /// Whether requests were sent when they were due.
+    /// True if requests were sent when they were due.
     package var isOpenLoop: Bool { steps.first?.offeredRate != nil }
 
     /// Reasons for doubt, each with the load that it is about.

@@ -36,7 +36,7 @@ package struct ChartScale: Sendable, Hashable {
         return ChartScale(low: low, high: high, marks: marks, isLogarithmic: true)
     }
 
-    /// Where a value lies: 0 at the low end, 1 at the high end; values beyond are at the ends.
+    /// The place of a value: 0 at the low end, 1 at the high end; values beyond are at the ends.
     package func place(_ value: Double) -> Double {
         guard value.isFinite, high > low else { return 0 }
         let part =

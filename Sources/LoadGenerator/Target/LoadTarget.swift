@@ -1,6 +1,6 @@
-/// Where the requests go: a URL, read.
+/// The destination of the requests: a parsed URL.
 package struct LoadTarget: Sendable, Hashable {
-    /// How the server is reached.
+    /// The way to reach the server.
     package enum Place: Sendable, Hashable {
         case tcp(host: String, port: UInt16)
         case unix(path: String)
@@ -12,10 +12,10 @@ package struct LoadTarget: Sendable, Hashable {
     /// The `Host` field (RFC 9110, 7.2).
     package let authority: String
 
-    /// What is asked for where a URL names no path.
+    /// The path for URLs without one.
     package static let defaultPath = "/v1/classify"
 
-    /// Whether a word of the command line means a server: `http://...`, `unix:...`, or HOST:PORT.
+    /// True if a word of the command line means a server: `http://...`, `unix:...`, or HOST:PORT.
     package static func looksLikeURL(_ text: String) -> Bool {
         if text.contains("://") || text.hasPrefix("unix:") { return true }
         let authority = text.prefix { $0 != "/" }

@@ -21,7 +21,7 @@ package struct ServerAddress: Sendable {
         self.address = address
     }
 
-    /// Whether the server is on this machine, and so shares its processors with the generator.
+    /// True if the server is on this machine, and so shares its processors with the generator.
     package var isLocal: Bool {
         var address = address
         var text = [CChar](repeating: 0, count: 128)

@@ -8,7 +8,7 @@ package struct ResponseParser: Sendable {
         package let status: Int
         /// Bytes of the body.
         package let bodyCount: Int
-        /// Whether the server lets the connection be used again.
+        /// True if the server lets the connection be used again.
         package let keepAlive: Bool
         /// The beginning of the body, where the status is not a success: it says why.
         package let excerpt: [UInt8]
@@ -25,7 +25,7 @@ package struct ResponseParser: Sendable {
 
     package init() {}
 
-    /// Whether nothing of a response has come yet.
+    /// True if nothing of a response has come yet.
     package var isAtStart: Bool { head.isEmpty && answer == nil }
 
     /// Takes bytes that have come.
