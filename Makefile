@@ -15,7 +15,7 @@ QUIET := 2>&1 | grep --line-buffered -v "warning: the use of .mktemp. is dangero
 
 .DEFAULT_GOAL := help
 
-.PHONY: help setup setup-tests deps build run test quick mutants test-asan test-tsan fuzz bench format lint install uninstall deb image clean env
+.PHONY: help setup setup-tests deps build run test test-all quick mutants test-asan test-tsan fuzz bench format lint install uninstall deb image clean env
 
 help: ## list these commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | column -t -s '|'
@@ -35,8 +35,11 @@ build: deps ## build .build/release/ocelli
 run: build ## build, and serve the embedded model on 127.0.0.1:8080 (ARGS="--listen :9000" for more)
 	$(BINARY) serve $(ARGS)
 
-test: deps ## build, and run all tests (those that match with TESTS="regex")
+test: deps ## build, and run the tests for every change (those that match with TESTS="regex")
 	scripts/test $(if $(TESTS),'$(TESTS)')
+
+test-all: deps ## build, and run all tests, the long ones too (those that match with TESTS="regex")
+	OCELLI_TEST_LONG=1 scripts/test $(if $(TESTS),'$(TESTS)')
 
 quick: deps ## build in debug mode, incrementally, and run one target's tests (TESTS="FlowControlTests")
 	scripts/quick $(if $(TESTS),'$(TESTS)')

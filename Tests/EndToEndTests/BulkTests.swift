@@ -82,7 +82,8 @@ struct BulkTests {
 
     /// Killed again and again, at any moment, a run answers every line once. (Thousands of short threads, too: one that had
     /// ended before it was given its name once crashed the program.)
-    @Test func killedRunGoesOnWhereItStopped() throws {
+    @Test(.enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)))
+    func killedRunGoesOnWhereItStopped() throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-bulk-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }

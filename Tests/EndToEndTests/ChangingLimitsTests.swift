@@ -13,8 +13,7 @@ struct ChangingLimitsTests {
 
     @Test(
         .enabled(
-            if: ProcessInfo.processInfo.environment["OCELLI_TEST_MINUTE"] != nil,
-            "takes more than a minute: OCELLI_TEST_MINUTE=1 asks for it"))
+            if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)))
     func changedProcessorsAreFollowedWithinAMinute() throws { try followProcessors { _ in } }
 
     private func followProcessors(_ ask: (Daemon) -> Void) throws {

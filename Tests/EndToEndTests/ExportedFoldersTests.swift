@@ -14,7 +14,9 @@ struct ExportedFoldersTests {
         return all.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
     }
 
-    @Test func everyExportIsServedAsItSays() throws {
+    @Test(.enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence))) func everyExportIsServedAsItSays()
+        throws
+    {
         let daemon = try Daemon(["--models", Self.folder.path])
         defer { daemon.stop() }
         for (name, expected) in try Self.cases() {
@@ -76,7 +78,9 @@ struct ExportedFoldersTests {
     }
 
     /// The same answers by the model.json that `init` writes, which has a source on each line and leaves nothing to decide.
-    @Test func initWritesWhatIsServed() throws {
+    @Test(.enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence))) func initWritesWhatIsServed()
+        throws
+    {
         let models = FileManager.default.temporaryDirectory.appendingPathComponent(
             "ocelli-exports-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: models) }

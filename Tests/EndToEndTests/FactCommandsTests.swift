@@ -54,7 +54,9 @@ struct FactCommandsTests {
         #expect(try look() == before)
     }
 
-    @Test func againstWhatTheOriginalMade() throws {
+    @Test(.enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence))) func againstWhatTheOriginalMade()
+        throws
+    {
         let folder = try temporary()
         defer { try? FileManager.default.removeItem(at: folder) }
         let pets = try data("things/pictures/pets.jpg").path, hopper = try data("things/pictures/grace_hopper.jpg").path

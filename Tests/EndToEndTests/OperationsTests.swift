@@ -18,12 +18,14 @@ struct OperationsTests {
     }
 
     /// `kill -9` and a restart by socket activation: only what was being processed is lost, who waits is served.
-    @Test func aKilledDaemonLosesOnlyWhatItHad() throws {
+    @Test(.enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)))
+    func aKilledDaemonLosesOnlyWhatItHad() throws {
         try run("activation.py", ["--kills", "3"])
     }
 
     /// Neither the daemon, nor the two programs that only take processor time.
-    @Test func aTrialThatIsEndedLeavesNothingBehind() throws {
+    @Test(.enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)))
+    func aTrialThatIsEndedLeavesNothingBehind() throws {
         let trial = Process()
         trial.executableURL = URL(fileURLWithPath: "/usr/bin/env")
         trial.arguments = ["python3", Self.scripts.appendingPathComponent("chaos.py").path, "600", "--no-bench"]
@@ -49,7 +51,9 @@ struct OperationsTests {
     }
 
     /// config/nginx.conf and config/haproxy.cfg before two daemons: a drain loses nothing, a kill next to nothing.
-    @Test(.enabled(if: Self.hasProxy, "neither nginx nor haproxy is installed"))
+    @Test(
+        .enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)),
+        .enabled(if: Self.hasProxy, "neither nginx nor haproxy is installed"))
     func proxiesHideDaemonsThatComeAndGo() throws {
         try run("proxies.py")
     }
@@ -61,7 +65,9 @@ struct OperationsTests {
     }
 
     /// The files under deploy/ by their schemas, and by the daemon's own settings.
-    @Test(.enabled(if: Self.hasSchemas, "the packages of deploy/checks are not installed: make setup-tests"))
+    @Test(
+        .enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)),
+        .enabled(if: Self.hasSchemas, "the packages of deploy/checks are not installed: make setup-tests"))
     func shippedManifestsAreValid() throws {
         let result = try Shell.run(
             SharedData.packageRoot.appendingPathComponent("deploy/checks/check-deploy").path, [],
@@ -70,25 +76,33 @@ struct OperationsTests {
     }
 
     /// The Deployment of deploy/kubernetes, rolled and scaled under load as Kubernetes does it.
-    @Test(.enabled(if: Self.hasSchemas && Self.canBind, "needs make setup-tests, bubblewrap and user namespaces"))
+    @Test(
+        .enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)),
+        .enabled(if: Self.hasSchemas && Self.canBind, "needs make setup-tests, bubblewrap and user namespaces"))
     func rolloutsLoseNothing() throws {
         try run("rollouts.py", ["Service", "--rollouts", "1"])
     }
 
     /// KServe's runtime, ConfigMaps and KServe's agent: models that come late, change and go while clients ask.
-    @Test(.enabled(if: Self.hasSchemas && Self.canBind, "needs make setup-tests, bubblewrap and user namespaces"))
+    @Test(
+        .enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)),
+        .enabled(if: Self.hasSchemas && Self.canBind, "needs make setup-tests, bubblewrap and user namespaces"))
     func modelsComeLateChangeAndGo() throws {
         try run("kserve.py", ["--swaps", "3"])
     }
 
     /// nginx, HAProxy and Envoy: metrics and the repository of models, spelt in twenty ways.
-    @Test(.enabled(if: Self.hasSchemas && Self.hasProxy, "needs make setup-tests, and nginx or haproxy"))
+    @Test(
+        .enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)),
+        .enabled(if: Self.hasSchemas && Self.hasProxy, "needs make setup-tests, and nginx or haproxy"))
     func proxiesHideWhatIsForOperators() throws {
         try run("spellings.py")
     }
 
     /// The index of a bulk job whose pod dies: its arguments are the manifest's.
-    @Test(.enabled(if: Self.hasSchemas, "the packages of deploy/checks are not installed: make setup-tests"))
+    @Test(
+        .enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)),
+        .enabled(if: Self.hasSchemas, "the packages of deploy/checks are not installed: make setup-tests"))
     func killedBulkJobAnswersEachLineOnce() throws {
         try run("bulk.py", ["--lines", "2000", "--kills", "3"])
     }

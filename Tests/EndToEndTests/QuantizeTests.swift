@@ -174,7 +174,7 @@ struct QuantizeTests {
     @Test(
         .enabled(
             if: ProcessInfo.processInfo.environment["OCELLI_TEST_NNCF"] != nil,
-            "OCELLI_TEST_NNCF does not name a Python that has NNCF"))
+            "needs NNCF: `OCELLI_TEST_NNCF=PYTHON make test TESTS=QuantizeTests`"))
     func theDigitsAreQuantizedByNNCF() throws {
         defer { try? FileManager.default.removeItem(at: work) }
         let python = try #require(ProcessInfo.processInfo.environment["OCELLI_TEST_NNCF"])

@@ -62,6 +62,7 @@ struct SystemPackageTests {
     }
 
     @Test(
+        .enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)),
         .enabled(if: MetricsTests.hasTool("dpkg-deb") && getuid() == 0, "needs dpkg, and root to install with it"))
     func thePackageInstallsAndIsPurgedWhole() throws {
         let root = try Self.folder()
@@ -99,6 +100,7 @@ struct SystemPackageTests {
     /// An upgrade restarts a daemon that runs, for its libraries are others now; a removal disables the unit. systemctl is a script
     /// that writes down what it is asked.
     @Test(
+        .enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)),
         .enabled(if: MetricsTests.hasTool("dpkg-deb") && getuid() == 0, "needs dpkg, and root to install with it"))
     func anUpgradeRestartsAndARemovalDisables() throws {
         let root = try Self.folder()
@@ -139,6 +141,7 @@ struct SystemPackageTests {
     /// An older package is replaced by this one while clients ask. The socket is the service manager's, as with ocelli.socket, so
     /// no connection is refused between the old process and the new one; what the administrator wrote stays, and nothing of the old version.
     @Test(
+        .enabled(if: LongTests.areAskedFor, Comment(rawValue: LongTests.absence)),
         .enabled(
             if: MetricsTests.hasTool("dpkg-deb") && MetricsTests.hasTool("python3") && getuid() == 0,
             "needs dpkg, python3, and root to install with it"))

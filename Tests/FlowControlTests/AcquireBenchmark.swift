@@ -3,8 +3,12 @@ import Foundation
 import SystemSupport
 import Testing
 
-/// What a slot costs. Prints, and asserts nothing: `OCELLI_BENCH=1 swift test -c release --filter AcquireBenchmark`.
-@Suite(.serialized, .enabled(if: ProcessInfo.processInfo.environment["OCELLI_BENCH"] != nil))
+/// What a slot costs. Prints, and asserts nothing.
+@Suite(
+    .serialized,
+    .enabled(
+        if: ProcessInfo.processInfo.environment["OCELLI_BENCH"] != nil,
+        "a measurement: `OCELLI_BENCH=1 make test TESTS=AcquireBenchmark`"))
 struct AcquireBenchmark {
     private let rounds = 1_000_000
 
