@@ -9,6 +9,9 @@ struct CoreMLDetectorTests {
     private struct Expected: Decodable {
         var detector: [String: [Found]]
         var detector_sure: [Found]
+        var detector_low: [Found]
+        var faces: [String: [Found]]
+        var faces_low: [Found]
     }
 
     private struct Found: Decodable {
@@ -18,9 +21,67 @@ struct CoreMLDetectorTests {
         var box: [Double]
     }
 
-    @Test func aDetectorFindsBoxesInPictures() throws {
+    private func expected() throws -> Expected {
         let data = try Data(contentsOf: CoreMLTests.product.appendingPathComponent("expected.json"))
-        let expected = try JSONDecoder().decode(Expected.self, from: data)
+        return try JSONDecoder().decode(Expected.self, from: data)
+    }
+
+    /// The suppression is computed here: the query's thresholds replace the file's, whether it takes them as inputs or not.
+    @Test func thresholdsOfTheQueryReachTheSuppressionOfTheFile() throws {
+        let expected = try expected()
+        let folder = try CoreMLTests.Folder(
+            ["detector", "faces"].map { CoreMLTests.product.appendingPathComponent("\($0).mlmodel") })
+        let daemon = try Daemon(["--models", folder.url.path])
+        defer { daemon.stop() }
+        let red = CoreMLTests.product.appendingPathComponent("red.png")
+        for (model, low, usual) in [
+            ("detector", expected.detector_low, expected.detector["red"]),
+            ("faces", expected.faces_low, expected.faces["red"]),
+        ] {
+            #expect(low.count > (usual?.count ?? 0))
+            let route = daemon.url + "/v1/models/\(model)/detect"
+            func found(_ query: String, _ more: [String] = []) throws -> [Double?] {
+                let answer = try Curl.post(red, to: route + query, more)
+                #expect(answer.status == 200, "\(answer.text)")
+                return (answer.json["detections"] as? [[String: Any]] ?? []).map { $0["confidence"] as? Double }
+            }
+            func close(_ found: [Double?], _ wanted: [Found]?) -> Bool {
+                found.count == wanted?.count
+                    && zip(found, wanted ?? []).allSatisfy { abs(($0 ?? .nan) - $1.confidence) < 2e-3 }
+            }
+            #expect(close(try found("?threshold=0.05&iou=0.9"), low))
+            // They are those of one request.
+            #expect(close(try found(""), usual))
+            // By the second box, which the first suppresses; and by the last, which is not confident.
+            #expect(try found("?iou=0.9").count == (usual?.count ?? 0) + 1)
+            #expect(try found("?threshold=0.05").count == (usual?.count ?? 0) + 1)
+            #expect(try found("?threshold=0.6&iou=0.9").count == low.count { $0.confidence >= 0.6 })
+            let batch = try Curl.run(
+                route + "?threshold=0.05&iou=0.9", ["-F", "image=@\(red.path)", "-F", "image=@\(red.path)"])
+            let results = batch.json["results"] as? [[String: Any]] ?? []
+            #expect(results.map { ($0["detections"] as? [Any])?.count } == [low.count, low.count], "\(batch.text)")
+        }
+    }
+
+    /// A number of boxes that the file does not declare is an open extent: one box of one class is a row all the same.
+    @Test func oneBoxIsARowInPredict() throws {
+        let folder = try CoreMLTests.Folder([CoreMLTests.product.appendingPathComponent("faces.mlmodel")])
+        let daemon = try Daemon(["--models", folder.url.path])
+        defer { daemon.stop() }
+        for (picture, found) in try expected().faces {
+            let answer = try Curl.post(
+                CoreMLTests.product.appendingPathComponent("\(picture).png"),
+                to: daemon.url + "/v1/models/faces/predict")
+            let outputs = try #require(answer.json["outputs"] as? [String: Any])
+            let scores = try #require(outputs["confidence"] as? [[Double]], "\(picture): \(answer.text)")
+            #expect(scores.count == found.count && scores.allSatisfy { $0.count == 1 })
+            #expect((outputs["coordinates"] as? [[Double]])?.count == found.count)
+        }
+        #expect(try expected().faces.values.contains { $0.count == 1 })
+    }
+
+    @Test func aDetectorFindsBoxesInPictures() throws {
+        let expected = try expected()
         let folder = try CoreMLTests.Folder([CoreMLTests.product.appendingPathComponent("detector.mlmodel")])
         let daemon = try Daemon(["--models", folder.url.path])
         defer { daemon.stop() }

@@ -89,6 +89,50 @@ struct CoreMLTests {
         #expect(inputs[0]["format"] as? String == "BGR")
     }
 
+    /// Scores below 0 are no confidences: no threshold applies to them, and each answer says what they are.
+    @Test func logitsAreAnsweredWholeAndSaidToBeLogits() throws {
+        let file = Self.product.appendingPathComponent("colors_logits.mlmodel")
+        let folder = try Folder([file, Self.product.appendingPathComponent("colors.mlmodel")])
+        let daemon = try Daemon(["--models", folder.url.path])
+        defer { daemon.stop() }
+        let scores = try #require(try expected()["colors_logits"] as? [String: [String: Double]])
+        func check(_ answer: [String: Any], _ picture: String) throws {
+            #expect(answer["scores"] as? String == "logits", "\(answer)")
+            let wanted = try #require(scores[picture])
+            let entries = try #require(answer["classifications"] as? [[String: Any]])
+            #expect(entries.count == 4 && entries.first?["label"] as? String == picture, "\(answer)")
+            for entry in entries {
+                let label = try #require(entry["label"] as? String)
+                #expect(close(entry["confidence"], try #require(wanted[label]), 1e-4), "\(picture), \(label): \(entry)")
+            }
+        }
+        let route = daemon.url + "/v1/models/colors_logits/classify"
+        for picture in scores.keys {
+            let path = Self.product.appendingPathComponent("\(picture).png")
+            for query in ["", "?threshold=0", "?threshold=0.5"] {
+                try check(try Curl.post(path, to: route + query).json, picture)
+            }
+        }
+        let parts = scores.keys.sorted().flatMap { ["-F", "image=@\(Self.product.path)/\($0).png"] }
+        let batch = try Curl.run(route + "?threshold=0.5", parts)
+        let results = try #require(batch.json["results"] as? [[String: Any]], "\(batch.text)")
+        #expect(results.count == 4)
+        for (result, picture) in zip(results, scores.keys.sorted()) { try check(result, picture) }
+        // Confidences are as before.
+        let red = Self.product.appendingPathComponent("red.png")
+        let sure = try Curl.post(red, to: daemon.url + "/v1/models/colors/classify?threshold=0.5")
+        #expect(sure.classifications.count == 1 && sure.json["scores"] == nil, "\(sure.text)")
+        // The command line prints logits as they are.
+        func classify(_ model: String, _ more: [String] = []) throws -> Shell.Result {
+            try ocelli(["classify", "--models", folder.url.path, "--model", model, red.path] + more)
+        }
+        let logits = try classify("colors_logits", ["--threshold", "0.5"])
+        #expect(logits.text.contains("logits, not confidences") && !logits.text.contains("%"), "\(logits.text)")
+        #expect(logits.text.contains("-1.882  red") && logits.text.contains("-11.294  blue"), "\(logits.text)")
+        #expect(try classify("colors").text.contains("%  red"))
+        #expect(try classify("colors_logits", ["--json"]).text.contains("\"scores\":\"logits\""))
+    }
+
     @Test func anMLProgramInAPackageIsTheSameClassifier() throws {
         let folder = try Folder([Self.product.appendingPathComponent("program.mlpackage")])
         let daemon = try Daemon(["--models", folder.url.path])
@@ -115,24 +159,68 @@ struct CoreMLTests {
         #expect(!right.text.contains("warning:"))
     }
 
-    @Test func initWritesTheBundleThatServingComesTo() throws {
-        let folder = try Folder([Self.product.appendingPathComponent("colors.mlmodel")])
-        let result = try ocelli(["init", folder.url.appendingPathComponent("colors.mlmodel").path])
-        #expect(result.status == 0, "\(result.errors)")
-        try FileManager.default.removeItem(at: folder.url.appendingPathComponent("colors.mlmodel"))
-        let daemon = try Daemon(["--models", folder.url.path])
-        defer { daemon.stop() }
-        let scores = try #require(try expected()["colors"] as? [String: [String: Double]])
-        for (picture, wanted) in scores {
-            let answer = try Curl.post(
-                Self.product.appendingPathComponent("\(picture).png"), to: daemon.url + "/v1/models/colors/classify")
-            #expect(answer.topLabel == picture, "\(answer.text)")
-            #expect(close(answer.topConfidence, try #require(wanted[picture])))
+    /// The model.json that init writes leaves every answer as it is, and each of its comments is a member that may be said.
+    @Test func initWritesAnOverlayThatChangesNothing() throws {
+        let names = [
+            "colors.mlmodel", "colors_mean.mlmodel", "program.mlpackage", "detector.mlmodel", "tickets.mlmodel",
+        ]
+        let bare = try Folder(), overlaid = try Folder(), edited = try Folder()
+        let red = Self.product.appendingPathComponent("red.png")
+        for name in names {
+            let file = Self.product.appendingPathComponent(name), own = String(name.prefix { $0 != "." })
+            try bare.add(file)
+            for folder in [overlaid, edited] {
+                try folder.add(file, as: "\(own)/\(name)")
+                let target = folder.url.appendingPathComponent("\(own)/model.json")
+                let result = try ocelli(["init", folder.url.appendingPathComponent("\(own)/\(name)").path])
+                #expect(result.status == 0 && result.text.contains("which changes nothing yet"), "\(result.errors)")
+                let text = try String(contentsOf: target, encoding: .utf8)
+                let again = try ocelli(["init", folder.url.appendingPathComponent("\(own)/\(name)").path])
+                #expect(again.status != 0 && again.errors.contains("already exists"), "\(again.errors)")
+                guard folder === edited else { continue }
+                let lines = text.split(separator: "\n").map {
+                    $0.replacingOccurrences(of: "      // \"", with: "      \"")
+                }
+                try folder.write(lines.joined(separator: "\n"), to: "\(own)/model.json")
+                let labels = own == "detector" || own == "tickets" ? "" : "red\ngreen\nblue\ngray\n"
+                try folder.write(labels, to: "\(own)/labels.txt")
+            }
         }
-        let trees = Self.fixtures.appendingPathComponent("classical/random_forest_regressor.mlmodel").path
-        let nothing = try ocelli(["init", trees])
-        #expect(nothing.status != 0)
-        #expect(nothing.errors.contains("there is nothing to convert"), "\(nothing.errors)")
+        var answers: [[String]] = []
+        for folder in [bare, overlaid, edited] {
+            let daemon = try Daemon(["--models", folder.url.path])
+            defer { daemon.stop() }
+            var texts: [String] = []
+            for name in names {
+                let model = daemon.url + "/v1/models/" + name.prefix { $0 != "." }
+                let answer =
+                    name.hasPrefix("tickets")
+                    ? try Curl.run(
+                        model + "/predict", ["--data-binary", "@-"], input: Data("{\"day\": \"weekday\"}".utf8))
+                    : try Curl.post(red, to: model + "/predict")
+                #expect(answer.status == 200, "\(name): \(answer.text)")
+                // All but the times.
+                texts.append(
+                    "\(answer.text.split(separator: "\"outputs\"").last?.split(separator: "\"timing_ms\"").first ?? "")"
+                )
+            }
+            answers.append(texts)
+        }
+        #expect(answers[0] == answers[1] && answers[0] == answers[2], "\(answers)")
+    }
+
+    /// A model.json in a folder of models would make all of it one bundle, and one elsewhere would change the model's name.
+    @Test(arguments: [
+        ["colors.mlmodel", "tickets.mlmodel"], ["program.mlpackage", "colors.mlmodel"], ["colors.mlmodel"],
+    ])
+    func initRefusesFoldersThatAreNotTheModelsOwn(_ names: [String]) throws {
+        let folder = try Folder(names.map { Self.product.appendingPathComponent($0) })
+        let before = try FileManager.default.contentsOfDirectory(atPath: folder.url.path).sorted()
+        let result = try ocelli(["init", folder.url.appendingPathComponent(names[0]).path])
+        #expect(result.status != 0 && result.errors.contains("mkdir "), "\(result.errors)")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.url.path).sorted() == before)
+        let printed = try ocelli(["init", folder.url.appendingPathComponent(names[0]).path, "--stdout"])
+        #expect(printed.status == 0 && printed.text.contains("\"backend\": \"coreml\""), "\(printed.errors)")
     }
 
     @Test func openInferenceHasTheLabelAsBytesAndTheScoresAsTensor() throws {

@@ -12,16 +12,20 @@ import Testing
 @Suite(.timeLimit(.minutes(2))) struct OpenInferenceHandlersTests {
     /// A service with three models that are ready: `bare`, a model file alone that gives the rows of three numbers that it takes;
     /// `rows`, the same as a bundle, one row at a time; `digits`, which takes pictures.
-    private final class World {
+    final class World {
         let folder: URL
         let repository: ModelRepository
         let service: Service
+        let metrics = ServiceMetrics()
 
-        init(_ change: (inout Settings) -> Void = { _ in }, types: [String] = []) async throws {
+        init(
+            _ change: (inout Settings) -> Void = { _ in }, types: [String] = [], models: (URL) throws -> Void = { _ in }
+        ) async throws {
             folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-v2-\(UUID().uuidString)")
             let rows = folder.appendingPathComponent("rows")
             try FileManager.default.createDirectory(at: rows, withIntermediateDirectories: true)
             try IdentityModel.write("f32", named: "bare", into: folder)
+            try models(folder)
             for type in types { try IdentityModel.write(type, named: type, into: folder) }
             try IdentityModel.write("f32", named: "net", into: rows)
             try Data(Self.manifest.utf8).write(to: rows.appendingPathComponent("model.json"))
@@ -40,7 +44,7 @@ import Testing
             await repository.loadEager()
             service = Service(
                 repository: repository, settings: LiveSettings(settings: settings, access: .open),
-                metrics: ServiceMetrics(), log: try Log(level: .error, format: .text, descriptor: 2))
+                metrics: metrics, log: try Log(level: .error, format: .text, descriptor: 2))
         }
 
         deinit { try? FileManager.default.removeItem(at: folder) }
@@ -51,13 +55,17 @@ import Testing
               "outputs": [ { "name": "x", "type": "array", "shape": [1, 3] } ] }
             """
 
-        func answer(_ line: String, _ body: [UInt8] = [], fields: String = "") async throws -> Reply {
+        /// - Parameter age: how long ago the request's first byte came.
+        func answer(
+            _ line: String, _ body: [UInt8] = [], fields: String = "", age: Duration = .zero
+        ) async throws -> Reply {
             let head = try Requests.head("\(line) HTTP/1.1\nHost: x\(fields)")
             switch service.admit(head, requestID: "r", listener: 0) {
             case .answer(let response): return Reply(response)
             case .accept(_, let handler):
                 let request = HTTPRequest(
-                    head: head, body: HTTPBody(body), requestID: "r", remote: "127.0.0.1:4242", headReceived: .now,
+                    head: head, body: HTTPBody(body), requestID: "r", remote: "127.0.0.1:4242",
+                    headReceived: .now - age,
                     bodyReceived: .now)
                 return Reply(await handler(request))
             }
@@ -75,7 +83,7 @@ import Testing
         }
     }
 
-    private struct Reply {
+    struct Reply {
         let response: HTTPResponse
         let json: [String: Any]
         /// What is behind the JSON.

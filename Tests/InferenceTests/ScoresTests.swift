@@ -69,6 +69,41 @@ import Testing
         #expect(plain.loadReport.treatment.first == "input \"image\": pixels 0 to 255 unchanged")
     }
 
+    private func picture() throws -> EncodedImage {
+        EncodedImage([UInt8](try Data(contentsOf: SharedData.packageRoot.appendingPathComponent("examples/seven.png"))))
+    }
+
+    /// A threshold is a confidence: it does not count for other scores, whether they are far below 0 or above 1.
+    @Test(arguments: [
+        ([Float(-3.5), -0.25, -11.5], ["b", "a", "c"]), ([-3.5, 0.25, 11.5], ["c", "b", "a"]),
+        ([0.1, 1.2, 0.2], ["b", "c", "a"]),
+        ([.nan, -2, 7], ["c", "b"]),
+    ])
+    func aThresholdDoesNotDropLogits(_ scores: [Float], _ labels: [String]) async throws {
+        let (model, _) = try await load(scores)
+        for threshold in [Float(0), 0.5, 1] {
+            let result = try await model.classification(of: try picture(), top: 3, threshold: threshold)
+            #expect(result.classifications.map(\.label) == labels && !result.areConfidences)
+        }
+    }
+
+    /// What rounds to less than 0 is a confidence too.
+    @Test(arguments: [[Float(0.3), 0.7, -0.0005], [1, 0, -0.0]])
+    func aThresholdDropsConfidences(_ scores: [Float]) async throws {
+        let (model, _) = try await load(scores)
+        let all = try await model.classification(of: try picture(), top: 3)
+        #expect(all.classifications.count == 3 && all.areConfidences)
+        let sure = try await model.classification(of: try picture(), top: 3, threshold: 0.6)
+        #expect(sure.classifications.count == 1 && sure.areConfidences)
+    }
+
+    @Test(arguments: ["softmax", "sigmoid"])
+    func anActivationMakesConfidences(_ activation: String) async throws {
+        let (model, _) = try await load([-3.5, 0.25, 11.5], members: ", \"activation\": \"\(activation)\"")
+        let result = try await model.classification(of: try picture(), top: 3, threshold: 0.9)
+        #expect(result.classifications.map(\.label) == ["c"] && result.areConfidences)
+    }
+
     /// Where the warm-up could not see it, the first answer does, once; a model that is loaded again is looked at again.
     @Test func scoresOfAnAnswerAreReportedOnce() async throws {
         let folder = try TemporaryFolder()
@@ -87,8 +122,8 @@ import Testing
             answer: [Float(-3.5), 0.25, 11.5].withUnsafeBytes { [UInt8]($0) })
         let (repository, events) = try Bundles.repository(folder, engine: engine)
         await repository.loadEager()
-        let picture = EncodedImage(
-            [UInt8](try Data(contentsOf: SharedData.packageRoot.appendingPathComponent("examples/seven.png"))))
+
+        let picture = try picture()
         func classify() async throws {
             let model = try await repository.model(named: "m")
             let result = try await model.classification(of: picture, top: 2)
@@ -98,7 +133,8 @@ import Testing
         func advice() -> [String] { events.all.filter { $0.hasPrefix("advice m 1: ") } }
         #expect(advice().count == 1)
         #expect(
-            advice().first?.contains("output \"scores\": a score of 11.5 is outside 0 to 1") == true, "\(events.all)")
+            advice().first?.contains("output \"scores\": scores of -3.5 to 11.5 are outside 0 to 1") == true,
+            "\(events.all)")
         try await repository.reload("m")
         try await classify()
         #expect(advice().count == 2)

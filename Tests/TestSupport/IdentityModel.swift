@@ -2,20 +2,24 @@ public import Foundation
 
 /// A model that gives what it takes, as OpenVINO IR, which is text: one for each type of elements.
 public enum IdentityModel {
-    /// Writes `NAME.xml` into a folder: a tensor "x" of rows of three elements.
+    /// Writes `NAME.xml` into a folder: a tensor "x" of rows.
     /// - Parameters:
     ///   - type: OpenVINO's name: `f32`, `i64`, `boolean`.
     ///   - batch: the rows, or -1 for any number.
-    public static func write(_ type: String, named name: String, batch: Int = -1, into folder: URL) throws {
+    ///   - columns: the elements of a row.
+    public static func write(
+        _ type: String, named name: String, batch: Int = -1, columns: Int = 3, into folder: URL
+    ) throws {
         let names = ["boolean": "BOOL", "f16": "FP16", "f32": "FP32", "f64": "FP64"]
         let precision = names[type] ?? type.uppercased()
-        let port = "<port id=\"0\" precision=\"\(precision)\" names=\"x\"><dim>\(batch)</dim><dim>3</dim></port>"
+        let port =
+            "<port id=\"0\" precision=\"\(precision)\" names=\"x\"><dim>\(batch)</dim><dim>\(columns)</dim></port>"
         let text = """
             <?xml version="1.0"?>
             <net name="\(name)" version="11">
               <layers>
                 <layer id="0" name="x" type="Parameter" version="opset1">
-                  <data shape="\(batch == -1 ? "?" : String(batch)),3" element_type="\(type)"/>
+                  <data shape="\(batch == -1 ? "?" : String(batch)),\(columns)" element_type="\(type)"/>
                   <output>\(port)</output>
                 </layer>
                 <layer id="1" name="y" type="Result" version="opset1"><input>\(port)</input></layer>

@@ -23,13 +23,16 @@ package struct ModelSteps: Sendable {
         let inputs: [FeatureSpecification], outputs: [FeatureSpecification]
 
         /// Computes the outputs, in the types that the description declares.
-        package func callAsFunction(_ table: FeatureTable) throws(EvaluationError) -> FeatureTable {
+        package func callAsFunction(
+            _ table: FeatureTable, thresholds: DetectorThresholds = DetectorThresholds()
+        ) throws(EvaluationError) -> FeatureTable {
             var known: FeatureTable = [:]
             for input in inputs {
                 if let data = table[input.name] {
                     known[input.name] = try input.type.coerced(data, feature: input.name)
                 }
             }
+            let model: any ClassicalModel = (model as? NonMaximumSuppression)?.choosing(thresholds) ?? model
             let results = try model.evaluate(known)
             var outputs: FeatureTable = [:]
             for output in self.outputs {
@@ -177,7 +180,9 @@ package struct ModelSteps: Sendable {
             for name in model.defaultedInputs where !inputs.contains(where: { $0.name == name }) {
                 inputs.append(FeatureSpecification(name: name, type: .double, isOptional: true))
             }
-            steps.append(.evaluate(ClassicalStep(model: model, inputs: inputs, outputs: description.outputs)))
+            let tables = (model as? NonMaximumSuppression).map { [$0.outputs.scores, $0.outputs.boxes] } ?? []
+            let outputs = description.outputs.openingRows(of: tables)
+            steps.append(.evaluate(ClassicalStep(model: model, inputs: inputs, outputs: outputs)))
         }
     }
 
@@ -201,7 +206,8 @@ package struct ModelSteps: Sendable {
             let model = problems.collect(at: inner) { () throws(Problem) in try ModelSpecification(field.reader()) }
             if let model { add(model, place: inner, depth: depth + 1, models: &models, &problems) }
         }
-        steps.append(.leave(outputs: specification.description.outputs))
+        let tables = detections.map { [$0.scores, $0.boxes] } ?? []
+        steps.append(.leave(outputs: specification.description.outputs.openingRows(of: tables)))
     }
 
     private static func classical(_ specification: ModelSpecification) throws(Problem) -> any ClassicalModel {
@@ -230,6 +236,18 @@ package struct ModelSteps: Sendable {
 }
 
 extension [FeatureSpecification] {
+    /// The same, where tables that are not declared with two axes have any shape: one extent says nothing of their rows.
+    fileprivate func openingRows(of tables: [String]) -> [FeatureSpecification] {
+        map { feature in
+            guard tables.contains(feature.name), case .multiArray(var array) = feature.type, array.extents.count != 2
+            else { return feature }
+            (array.shape, array.flexibility) = ([], .none)
+            var open = feature
+            open.type = .multiArray(array)
+            return open
+        }
+    }
+
     /// The color spaces of the images among them, by name.
     fileprivate var imageSpaces: [String: ImageFeature.ColorSpace] {
         var spaces: [String: ImageFeature.ColorSpace] = [:]

@@ -1,9 +1,22 @@
+/// The thresholds of a detector that a caller chooses; nil for those of the file, or of its inputs.
+package struct DetectorThresholds: Sendable {
+    package var confidence: Double?
+    package var iou: Double?
+
+    package init(confidence: Double? = nil, iou: Double? = nil) {
+        self.confidence = confidence
+        self.iou = iou
+    }
+}
+
 /// Keeps the best of boxes that overlap (NonMaximumSuppression.proto), as detectors' pipelines end.
 struct NonMaximumSuppression: ClassicalModel {
     private let confidence: String, coordinates: String
     private let confidenceOutput: FeatureSpecification, coordinatesOutput: FeatureSpecification
     private let iouInput: String, thresholdInput: String
     private let iou: Double, threshold: Double
+    /// What a caller says in place of the file and of the inputs.
+    private var chosen = DetectorThresholds()
     private let isPerClass: Bool
     /// The names of the classes; empty if the file has none.
     let classes: [Category]
@@ -41,6 +54,13 @@ struct NonMaximumSuppression: ClassicalModel {
     /// The thresholds. Exported detectors name them as inputs of their pipeline, and not as those of this model.
     var defaultedInputs: [String] { [iouInput, thresholdInput].filter { !$0.isEmpty } }
 
+    /// The same with thresholds that a caller chooses.
+    func choosing(_ thresholds: DetectorThresholds) -> NonMaximumSuppression {
+        var result = self
+        result.chosen = thresholds
+        return result
+    }
+
     func evaluate(_ table: FeatureTable) throws(EvaluationError) -> FeatureTable {
         let scores = try array(table, confidence), boxes = try array(table, coordinates)
         let count = boxes.values.count / 4
@@ -50,7 +70,8 @@ struct NonMaximumSuppression: ClassicalModel {
                 feature: coordinates)
         }
         let classes = count == 0 ? scores.shape.last ?? 1 : scores.values.count / count
-        let least = number(table, thresholdInput) ?? threshold, most = number(table, iouInput) ?? iou
+        let least = chosen.confidence ?? number(table, thresholdInput) ?? threshold
+        let most = chosen.iou ?? number(table, iouInput) ?? iou
         var candidates: [(box: Int, score: Double, label: Int)] = []
         for box in 0..<count {
             var best = 0

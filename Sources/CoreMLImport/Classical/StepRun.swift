@@ -1,6 +1,7 @@
 /// The steps of one prediction through the models of a file: a state machine that pauses when the engine must compute.
 package struct StepRun: Sendable {
     private let steps: ModelSteps
+    private let thresholds: DetectorThresholds
     private var position = 0
     /// What is known by name: the file's own features, and above them those of each pipeline that was entered.
     private var tables: [FeatureTable]
@@ -13,8 +14,9 @@ package struct StepRun: Sendable {
         case done
     }
 
-    package init(_ steps: ModelSteps, inputs: FeatureTable) {
+    package init(_ steps: ModelSteps, inputs: FeatureTable, thresholds: DetectorThresholds = DetectorThresholds()) {
         self.steps = steps
+        self.thresholds = thresholds
         tables = [inputs]
     }
 
@@ -29,7 +31,7 @@ package struct StepRun: Sendable {
             switch step {
             case .run(let graph):
                 return .run(graph, table)
-            case .evaluate(let model): merge(try model(table))
+            case .evaluate(let model): merge(try model(table, thresholds: thresholds))
             case .enter(let inputs):
                 var inner: FeatureTable = [:]
                 for input in inputs {

@@ -2,7 +2,7 @@ internal import CoreMLImport
 internal import ImagePipeline
 
 /// The conversion of a network or program in a Core ML file: the engine's representation, and its description for a bundle.
-/// `ocelli init` writes it.
+/// `ocelli quantize` works on it.
 package struct CoreMLConversion: Sendable {
     /// The XML and the constants.
     package let representation: [UInt8], weights: [UInt8]

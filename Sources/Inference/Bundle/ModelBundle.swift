@@ -26,7 +26,7 @@ package struct ModelBundle: Sendable {
     package static func isModelFile(_ path: String) -> Bool { ModelFormat(file: path) != nil }
 
     /// Whether a folder is a model file in the form of a folder, by its name: a Core ML package, or a compiled model.
-    static func isModelFolder(_ path: String) -> Bool {
+    package static func isModelFolder(_ path: String) -> Bool {
         ModelFormat.folderEndings.contains { path.hasEnding($0) }
     }
 

@@ -40,9 +40,10 @@ extension ModelPlanner {
         guard needed.count == 1, case .image = needed[0].type else { return [] }
         var decoding = BoxDecoding(layout: .corners)
         decoding.form = .centers
-        // The model itself has suppressed what overlaps or is not confident.
+        // The model itself has suppressed what overlaps or is not confident, and says how many boxes there are.
         decoding.suppression = .none
         decoding.threshold = 0
+        decoding.maxDetections = 30_000
         func tensor(_ name: String) -> ObservationOutput.Tensor {
             ObservationOutput.Tensor(path: "description.output \"\(name)\"", name: name)
         }

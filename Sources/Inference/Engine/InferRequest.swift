@@ -28,8 +28,28 @@ public protocol InferRequest: AnyObject, EngineOutputs {
     /// Asks the engine to stop early: best effort. The completion still comes, and the inference may well have ended.
     func cancel()
 
+    /// Replaces the thresholds of the suppression that the model ends with, for the next inference: of each that is nil, the file's own
+    /// applies. Does nothing where the model has none, or the engine's graph computes it.
+    func setDetectionThresholds(_ thresholds: DetectionThresholds)
+
     /// The time of each layer of the last inference, where the model was compiled with profiling.
     func profile() throws(EngineError) -> [LayerProfile]
+}
+
+extension InferRequest {
+    /// Most models do not suppress boxes.
+    public func setDetectionThresholds(_ thresholds: DetectionThresholds) {}
+}
+
+/// The thresholds of a non-maximum suppression that a request chooses; nil for the model file's own.
+public struct DetectionThresholds: Sendable, Hashable {
+    /// The least confidence of a box.
+    public var confidence: Float?
+    /// The overlap (intersection over union) above which the weaker of two boxes is dropped.
+    public var iou: Float?
+
+    /// The file's own.
+    public init() {}
 }
 
 /// The time that one layer took.

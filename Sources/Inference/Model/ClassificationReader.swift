@@ -49,7 +49,7 @@ struct ClassificationReader: Sendable {
     func result(
         in outputs: any EngineOutputs, image: ImageInfo?, times: StageTimes
     ) throws(InferenceError) -> ClassificationResult {
-        let best = try best(in: outputs)
+        let (best, areConfidences) = try best(in: outputs)
         guard let image else { throw noImage }
         return ClassificationResult(
             classifications: best.map { entry in
@@ -57,26 +57,35 @@ struct ClassificationReader: Sendable {
                     index: entry.index, label: entry.index < labels.count ? labels[entry.index] : "",
                     confidence: entry.score)
             },
-            image: image,
-            times: times)
+            image: image, times: times, areConfidences: areConfidences)
     }
 
-    private func best(in outputs: any EngineOutputs) throws(InferenceError) -> [(index: Int, score: Float)] {
+    /// The best classes, and whether their scores are confidences.
+    private func best(
+        in outputs: any EngineOutputs
+    ) throws(InferenceError) -> (classes: [(index: Int, score: Float)], areConfidences: Bool) {
         switch source {
         case .scores(let output, let name, let scores):
-            let best = try Model.output(output, of: outputs) { (_, raw) throws(InferenceError) in
-                scores.withScores(raw) { TopK.select($0, count: top, threshold: threshold) }
-            }
-            watch.look(at: best, asksForAll: threshold <= 0, output: name)
-            return best
-        case .embedding(let plan, let classes):
-            return try plan.withTensors(of: outputs) { (tensors) throws(InferenceError) in
-                guard let tensor = tensors["output"]?.first else { return [] }
-                return classes.probabilities(tensor.values).withUnsafeBufferPointer {
-                    TopK.select($0, count: top, threshold: threshold)
+            return try Model.output(output, of: outputs) { (_, raw) throws(InferenceError) in
+                scores.withScores(raw) { values in
+                    // What an activation makes of logits needs no look.
+                    let areConfidences = scores.activation != nil || watch.areConfidences(values, output: name)
+                    return (select(values, areConfidences), areConfidences)
                 }
             }
+        case .embedding(let plan, let classes):
+            return try plan.withTensors(of: outputs) { (tensors) throws(InferenceError) in
+                guard let tensor = tensors["output"]?.first else { return ([], true) }
+                return (classes.probabilities(tensor.values).withUnsafeBufferPointer { select($0, true) }, true)
+            }
         }
+    }
+
+    /// A threshold is a confidence: other scores may be anything, and so may those that round to less than 0.
+    private func select(
+        _ scores: UnsafeBufferPointer<Float>, _ areConfidences: Bool
+    ) -> [(index: Int, score: Float)] {
+        TopK.select(scores, count: top, threshold: areConfidences && threshold > 0 ? threshold : -.infinity)
     }
 }
 

@@ -174,6 +174,7 @@ extension Model {
         queue += started.nanoseconds(since: prepared)
         do throws(EngineError) {
             try setInputs(of: pooled.request, to: wholes)
+            pooled.request.setDetectionThresholds(options.detectionThresholds)
             try await Self.infer(pooled.request, deadline: options.deadline)
         } catch {
             throw InferenceError(ofRun: error)

@@ -26,7 +26,8 @@ extension Model {
         slot: Slot? = nil
     ) async throws(InferenceError) -> ObservationResult {
         let reader = try ObservationReader(self, request: request, options: options)
-        return try await run(options: options, slot: slot, shapes: [:]) { (_, input) throws(InferenceError) in
+        return try await run(options: options.choosing(request), slot: slot, shapes: [:]) {
+            (_, input) throws(InferenceError) in
             input.isPicture ? .image(image) : nil
         } read: { (outputs, info, times) throws(InferenceError) -> ObservationResult in
             try reader.result(in: outputs, image: info, times: times)
@@ -39,7 +40,7 @@ extension Model {
     ) async -> [Result<ObservationResult, InferenceError>] {
         do throws(InferenceError) {
             let reader = try ObservationReader(self, request: request, options: options)
-            return try await runTogether(images.count, options: options, slot: slot) {
+            return try await runTogether(images.count, options: options.choosing(request), slot: slot) {
                 (item, input) throws(InferenceError) in
                 input.isPicture ? .image(images[item]) : nil
             } read: { (outputs, info, times) throws(InferenceError) in
@@ -58,5 +59,15 @@ extension Model {
         } catch {
             return error
         }
+    }
+}
+
+extension PredictionOptions {
+    /// The same with the thresholds of a request, for models that suppress boxes themselves.
+    fileprivate func choosing(_ request: ObservationRequest) -> PredictionOptions {
+        var options = self
+        options.detectionThresholds.confidence = request.threshold
+        options.detectionThresholds.iou = request.iou
+        return options
     }
 }

@@ -98,6 +98,7 @@ extension Model {
         times.queue += started.nanoseconds(since: prepared)
         do throws(EngineError) {
             try setInputs(of: pooled.request, to: filled.tensors)
+            pooled.request.setDetectionThresholds(options.detectionThresholds)
             try await Self.infer(pooled.request, deadline: deadline)
         } catch {
             throw InferenceError(ofRun: error)

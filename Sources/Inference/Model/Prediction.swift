@@ -13,6 +13,8 @@ public struct PredictionOptions: Sendable {
 
     /// Whether arrays are the engine's own tensors: without the bundle's `quantize`, `dequantize` and `activation`.
     package var usesTensors = false
+    /// The thresholds of models that end with a suppression, if not the file's.
+    var detectionThresholds = DetectionThresholds()
 
     /// The defaults.
     public init() {}
@@ -60,7 +62,8 @@ public struct Classification: Sendable, Hashable {
     public let index: Int
     /// Its label.
     public let label: String
-    /// The confidence: the value of the output after `dequantize` and `activation`.
+    /// The confidence: the value of the output after `dequantize` and `activation`; see
+    /// ``ClassificationResult/areConfidences``.
     public let confidence: Float
 
     /// A class with its confidence.
@@ -79,11 +82,16 @@ public struct ClassificationResult: Sendable {
     public let image: ImageInfo
     /// How long the stages took.
     public let times: StageTimes
+    /// Whether the scores are confidences, from 0 to 1. Others are as the model returns them, like logits, and no threshold applies.
+    public let areConfidences: Bool
 
     /// A result.
-    public init(classifications: [Classification], image: ImageInfo, times: StageTimes) {
+    public init(
+        classifications: [Classification], image: ImageInfo, times: StageTimes, areConfidences: Bool = true
+    ) {
         self.classifications = classifications
         self.image = image
         self.times = times
+        self.areConfidences = areConfidences
     }
 }

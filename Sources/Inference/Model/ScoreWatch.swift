@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// Reports, once per load of a model, that scores are not confidences: they are outside 0 to 1, like logits.
+/// Knows whether a model's scores are confidences, and reports, once per load, that they are not: some are outside 0 to 1, like logits.
 package final class ScoreWatch: Sendable {
     /// A closure that a lock holds by itself would be wrapped once more at each look.
     private struct Receiver: Sendable {
@@ -8,6 +8,7 @@ package final class ScoreWatch: Sendable {
     }
 
     private let receiver = Mutex<Receiver?>(nil)
+    /// Whether scores were found that are no confidences. One such answer tells for all that follow: logits may lie within 0 to 1.
     private let isTold = Atomic<Bool>(false)
 
     init() {}
@@ -20,30 +21,25 @@ package final class ScoreWatch: Sendable {
         receiver.withLock { $0 = Receiver(tell: tell) }
     }
 
-    /// Looks at the best classes of a prediction.
-    /// - Parameter asksForAll: whether no confidence was too low for them, so that there are none only where all are negative.
-    func look(at best: [(index: Int, score: Float)], asksForAll: Bool, output: String) {
-        guard !isTold.load(ordering: .relaxed) else { return }
-        if let first = best.first {
-            guard first.score > 1 + Self.slack else { return }
-            tell("output \"\(output)\": a score of \(first.score) is outside 0 to 1\(Self.advice)")
-        } else if asksForAll {
-            tell("output \"\(output)\": no score is above 0\(Self.advice)")
-        }
+    /// Looks at all scores of a prediction, until some are found that are no confidences.
+    /// - Returns: whether scores of the model are confidences, as far as is known.
+    func areConfidences(_ scores: UnsafeBufferPointer<Float>, output: String) -> Bool {
+        guard !isTold.load(ordering: .relaxed) else { return false }
+        guard let text = finding(in: scores, output: output) else { return !isTold.load(ordering: .relaxed) }
+        receiver.withLock { $0 }?.tell(text)
+        return false
     }
 
     /// Looks at all scores of an output.
-    /// - Returns: the warning, which is also reported; nil if they may be confidences.
+    /// - Returns: the warning, once; nil if they may be confidences, or it was returned before.
     func finding(in scores: UnsafeBufferPointer<Float>, output: String) -> String? {
-        guard let least = scores.min(), let greatest = scores.max(), least < -Self.slack || greatest > 1 + Self.slack,
-            !isTold.exchange(true, ordering: .relaxed)
-        else { return nil }
+        var least = Float.infinity, greatest = -Float.infinity
+        // Neither NaN nor an overflow tells what the others are.
+        for score in scores where score.isFinite { (least, greatest) = (min(least, score), max(greatest, score)) }
+        guard least < -Self.slack || greatest > 1 + Self.slack, !isTold.exchange(true, ordering: .relaxed) else {
+            return nil
+        }
         return "output \"\(output)\": scores of \(least) to \(greatest) are outside 0 to 1\(Self.advice)"
-    }
-
-    private func tell(_ text: String) {
-        guard !isTold.exchange(true, ordering: .relaxed) else { return }
-        receiver.withLock { $0 }?.tell(text)
     }
 
     private static let advice =

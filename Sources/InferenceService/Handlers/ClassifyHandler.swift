@@ -126,7 +126,6 @@ struct ClassifyHandler: Sendable {
     }
 
     private func batch(_ job: ClassifyJob, images: [EncodedImage]) async -> HTTPResponse {
-        let started = MonotonicInstant.now
         let run = BatchRun(model: job.model, options: job.options, metrics: metrics)
         let outcomes = await run.outcomes(of: images) { (image, slot) throws(ServiceError) in
             try await classify(image, job: job, in: slot)
@@ -149,7 +148,8 @@ struct ClassifyHandler: Sendable {
                             sum.inference &+= result.times.inference
                             metrics.record(result.times, recv: job.receiving, encode: 0, model: job.name)
                             job.writeHeader(to: &writer)
-                            ClassificationWriter.write(result, total: encoding.nanoseconds(since: started), to: &writer)
+                            ClassificationWriter.write(
+                                result, total: encoding.nanoseconds(since: job.received), to: &writer)
                         case .failure(let error):
                             metrics.failed(error)
                             ClassifyJob.write(error, part: outcome.index, to: &writer)
@@ -178,6 +178,7 @@ extension ClassificationResult {
     func adding(queue: UInt64) -> ClassificationResult {
         var times = times
         times.queue &+= queue
-        return ClassificationResult(classifications: classifications, image: image, times: times)
+        return ClassificationResult(
+            classifications: classifications, image: image, times: times, areConfidences: areConfidences)
     }
 }

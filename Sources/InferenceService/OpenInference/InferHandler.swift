@@ -23,6 +23,20 @@ struct InferHandler: Sendable {
     }
 
     func respond(to request: HTTPRequest, _ choice: ModelChoice) async throws(ServiceError) -> HTTPResponse {
+        switch try await answerOne(request, choice) {
+        case .one(let response): return response
+        case .several(let items, let job): return try await several(items, job)
+        }
+    }
+
+    /// What became of a body.
+    private enum Outcome {
+        case one(HTTPResponse)
+        case several([DictionaryFeatureProvider], Job)
+    }
+
+    /// Reads the body, and runs a single prediction: in the slot that a long body was read in, or in one of its own.
+    private func answerOne(_ request: HTTPRequest, _ choice: ModelChoice) async throws(ServiceError) -> Outcome {
         // What the body says of a timeout is read when the model is there that it is for.
         let received = request.bodyReceived
         let model = try await choice.model(in: repository, deadline: received + .seconds(settings.deadline))
@@ -34,33 +48,23 @@ struct InferHandler: Sendable {
         let length = try isCompressed ? nil : Self.headerLength(request.head, in: request.body)
         let isLong = isCompressed || length ?? request.body.count > Self.longestUnslotted
         let slot = try await isLong ? RequestSlot(of: model, options: options, metrics: metrics) : nil
-        let infer: InferBody, batch: InferBatch
-        do throws(ServiceError) {
-            let body =
-                try isCompressed ? CompressedBody.decompress(request.body, most: settings.maxBody) : request.body
-            var reader = InferBodyReader(
-                model: model.description, body: body, headerLength: try Self.headerLength(request.head, in: body),
-                mostPictures: settings.maxBatch)
-            infer = try reader.read()
-            batch = try InferBatch(infer, model: model.description, most: settings.maxBatch)
-        } catch {
-            slot?.release()
-            throw error
-        }
+        defer { slot?.release() }
+        let body = try isCompressed ? CompressedBody.decompress(request.body, most: settings.maxBody) : request.body
+        var reader = InferBodyReader(
+            model: model.description, body: body, headerLength: try Self.headerLength(request.head, in: body),
+            mostPictures: settings.maxBatch)
+        let infer = try reader.read()
+        let batch = try InferBatch(infer, model: model.description, most: settings.maxBatch)
         let time = min(infer.timeout.map { Double($0) / 1e6 } ?? settings.deadline, settings.maxDeadline)
         options.deadline = received + .nanoseconds(Int64(time * 1e9))
-        let answer: InferAnswer
-        do throws(ServiceError) {
-            answer = try InferAnswer(
-                request: infer, model: model.description, name: choice.name, version: model.description.version)
-        } catch {
-            slot?.release()
-            throw error
-        }
+        let answer = try InferAnswer(
+            request: infer, model: model.description, name: choice.name, version: model.description.version)
         let job = Job(model: model, name: choice.name, answer: answer, options: options, receiving: request.receiving)
-        if batch.items.count == 1, let item = batch.items.first { return try await single(item, job, in: slot) }
-        slot?.release()
-        return try await several(batch.items, job)
+        guard batch.items.count == 1, let item = batch.items.first else { return .several(batch.items, job) }
+        if let slot { return .one(try await single(item, job, in: slot)) }
+        let own = try await RequestSlot(of: model, options: options, metrics: metrics)
+        defer { own.release() }
+        return .one(try await single(item, job, in: own))
     }
 
     /// The longest JSON that is read before there is a slot: the worst text of this length (small objects in a member that is passed
@@ -83,17 +87,9 @@ struct InferHandler: Sendable {
 
     // MARK: One prediction
 
-    /// - Parameter taken: the slot that the request has, if it has one; it is released.
     private func single(
-        _ item: DictionaryFeatureProvider, _ job: Job, in taken: RequestSlot?
+        _ item: DictionaryFeatureProvider, _ job: Job, in slot: RequestSlot
     ) async throws(ServiceError) -> HTTPResponse {
-        let slot: RequestSlot
-        if let taken {
-            slot = taken
-        } else {
-            slot = try await RequestSlot(of: job.model, options: job.options, metrics: metrics)
-        }
-        defer { slot.release() }
         let answer = job.answer
         if answer.isPlainBinary {
             return try await run(item, job, slot) { views in answer.response(views) }

@@ -134,7 +134,9 @@ function percent(value) { return (100 * value).toFixed(1) + " %"; }
 // What an answer says, one entry for each thing.
 function found(answer) {
   if (answer.classifications) {
-    return answer.classifications.map((one) => ({ name: one.label, share: one.confidence }));
+    // Logits are no shares of anything.
+    return answer.classifications.map((one) => answer.scores
+      ? { name: one.label, score: one.confidence.toFixed(3) } : { name: one.label, share: one.confidence });
   }
   if (answer.detections) {
     return answer.detections.map((one) => ({
@@ -169,7 +171,8 @@ function count(number, one, several) { return number + " " + (number === 1 ? one
 function summary(answer) {
   const entries = found(answer);
   if (answer.classifications) {
-    return entries[0] ? entries[0].name + ", " + percent(entries[0].share) + "." : "Nothing reaches the threshold.";
+    if (!entries[0]) return "Nothing reaches the threshold.";
+    return entries[0].name + ", " + (entries[0].score ?? percent(entries[0].share)) + ".";
   }
   if (answer.detections) return entries.length ? count(entries.length, "thing", "things") + " found." : "Nothing found.";
   if (answer.segments) return count(entries.length, "class", "classes") + " in the picture.";
@@ -187,7 +190,7 @@ function listFound() {
       title.append(swatch);
     }
     title.append(entry.name);
-    row.append(title, element("span", entry.share === undefined ? "" : percent(entry.share)));
+    row.append(title, element("span", entry.score ?? (entry.share === undefined ? "" : percent(entry.share))));
     if (entry.place) row.append(element("span", entry.place, "place"));
     if (entry.share !== undefined) {
       const track = element("div", undefined, "track"), fill = element("div", undefined, "fill");

@@ -53,9 +53,10 @@ struct OutputWriter {
         }
     }
 
-    /// The nesting of the numbers: none for a single one; the batch axis of one item is left out where the shape is fixed.
+    /// The nesting of the numbers. Where the model fixes the shape, leading axes of 1 are left out, so that a single number has none;
+    /// an output of open length is nested as it is, however many rows an answer has.
     private static func extents(of array: MultiArray, _ output: FeatureDescription) -> [Int] {
-        if array.count == 1 { return [] }
+        if output.kind == .scalar, array.count == 1 { return [] }
         let extents = array.shape.dimensions
         return output.shape.isStatic ? Array(extents.drop { $0 == 1 }) : extents
     }
@@ -74,7 +75,8 @@ struct OutputWriter {
 
     /// `[{"index", "label", "value"}]`, the greatest value first; equals in the order of their indexes.
     private func writeBest(_ entries: [LabeledValue], to writer: inout JSONWriter) {
-        let least = threshold.map(Double.init) ?? -.infinity
+        // 0, the default of the query, leaves out nothing: scores may be logits.
+        let least = threshold.flatMap { $0 > 0 ? Double($0) : nil } ?? -.infinity
         var best = entries.enumerated().filter { $0.element.value >= least }
         best.sort { ($1.element.value, $0.offset) < ($0.element.value, $1.offset) }
         writer.array { writer in

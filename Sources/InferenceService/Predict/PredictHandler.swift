@@ -206,6 +206,7 @@ struct PredictHandler: Sendable {
                 job.write(
                     done.prediction, queue: done.waited, total: encoding.nanoseconds(since: job.received), to: &writer)
             case .failure(let error):
+                metrics.failed(error)
                 writer.key("error")
                 writer.string("item \(outcome.index + 1): \(error.message)")
                 writer.key("code")

@@ -4,7 +4,7 @@ package import JSON
 
 /// Writes the parts of a classification's answer that the daemon and `ocelli classify` share (API.md, "Classify").
 package enum ClassificationWriter {
-    /// The members `classifications`, `image` and `timing_ms` of an object that is open.
+    /// The members `classifications`, `image` and `timing_ms` of an object that is open, and `scores` where these are no confidences.
     package static func write(_ result: ClassificationResult, total: UInt64, to writer: inout JSONWriter) {
         writer.key("classifications")
         writer.array { writer in
@@ -19,6 +19,7 @@ package enum ClassificationWriter {
                 }
             }
         }
+        if !result.areConfidences { writer.member("scores", "logits") }
         writer.key("image")
         writer.object { write(result.image, to: &$0) }
         writer.key("timing_ms")

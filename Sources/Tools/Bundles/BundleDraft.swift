@@ -24,8 +24,7 @@ package struct BundleDraft {
     package init(
         modelFile: String, look: ((_ path: String, _ height: Int, _ width: Int) -> LookOutcome)? = nil
     ) throws {
-        var path = modelFile
-        while path.count > 1, path.hasSuffix("/") { path.removeLast() }
+        let path = Self.trimmed(modelFile)
         try Self.checkIsModel(path, as: modelFile)
         var facts: BundleDerivation
         do throws(InferenceError) {
@@ -100,6 +99,13 @@ package struct BundleDraft {
         remarks = facts.provenance.remarks + failure
     }
 
+    /// A path without slashes at its end.
+    static func trimmed(_ path: String) -> String {
+        var path = path
+        while path.count > 1, path.hasSuffix("/") { path.removeLast() }
+        return path
+    }
+
     /// Refuses files that are not model files by their name, before the engine's readers say so in their own words.
     private static func checkIsModel(_ path: String, as name: String) throws {
         var isFolder = false
@@ -137,18 +143,21 @@ package struct BundleDraft {
     }
 
     /// Refuses a folder of models: with model.json in it, all of it would be one bundle.
-    private func checkFolder() throws {
-        guard let file = loose else { return }
-        let bundles = Self.bundles(in: folder).filter { $0 != file }
-        let others = (Self.otherModels(in: folder, than: file) + bundles).sorted()
-        guard !others.isEmpty || folder.split(separator: "/").last == "models" else { return }
-        let name = ModelBundle.servedName(of: file)
+    /// - Parameters:
+    ///   - file: the name of the model file, package or SavedModel's folder.
+    ///   - isNamedAfterIt: whether the folder must have the model's name, so that the model keeps it; files called "model" have none.
+    static func checkFolder(_ folder: String, holding file: String, isNamedAfterIt: Bool = false) throws {
+        let bundles = bundles(in: folder).filter { $0 != file }
+        let others = (otherModels(in: folder, than: file) + bundles).sorted()
+        let name = ModelBundle.servedName(of: file), last = folder.split(separator: "/").last.map(String.init)
+        let isOthers = isNamedAfterIt && last.map(ModelBundle.servedName) != name && name != "model"
+        guard !others.isEmpty || last == "models" || isOthers else { return }
         let own = folder + "/" + name, from = folder + "/" + file
         // The file may have no extension, as a SavedModel's folder has none.
         let target = name == file ? own + ".d" : own
         let what =
             others.isEmpty
-            ? "is a folder of models"
+            ? isOthers && last != "models" ? "is not called \(name)" : "is a folder of models"
             : "also holds \(others.prefix(5).joined(separator: ", "))\(others.count > 5 ? ", ..." : "")"
         throw StartupError(
             "\(folder) \(what): a model.json would make all of it one bundle. Move \(file) into its own folder: "
@@ -160,24 +169,36 @@ package struct BundleDraft {
     private static func bundles(in folder: String) -> [String] {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
         return names.filter { name in
-            ["model.json", "saved_model.pb"].contains {
-                FileManager.default.fileExists(atPath: "\(folder)/\(name)/\($0)")
-            }
+            ModelBundle.isModelFolder(name)
+                || ["model.json", "saved_model.pb"].contains {
+                    FileManager.default.fileExists(atPath: "\(folder)/\(name)/\($0)")
+                }
         }
     }
 
     /// Writes model.json into the folder, and the labels beside it where they are in no file yet.
     /// - Throws: when there is one and it must not be overwritten.
     package func write(overwriting: Bool) throws -> String {
-        try checkFolder()
-        let path = folder + "/model.json"
-        guard overwriting || !FileManager.default.fileExists(atPath: path) else {
-            throw StartupError("\(path) already exists: use --force to overwrite it, or --stdout to print")
-        }
+        if let loose { try Self.checkFolder(folder, holding: loose) }
+        try Self.checkIsNew(folder + "/model.json", overwriting: overwriting)
         if let labels {
             try OutputFile.write(
                 Array((labels.names.joined(separator: "\n") + "\n").utf8), to: folder + "/" + labels.file)
         }
+        return try Self.write(json, into: folder, overwriting: overwriting)
+    }
+
+    private static func checkIsNew(_ path: String, overwriting: Bool) throws {
+        guard !overwriting, FileManager.default.fileExists(atPath: path) else { return }
+        throw StartupError("\(path) already exists: use --force to overwrite it, or --stdout to print")
+    }
+
+    /// Writes the text of model.json into a folder.
+    /// - Returns: its path.
+    /// - Throws: when there is one and it must not be overwritten.
+    static func write(_ json: String, into folder: String, overwriting: Bool) throws -> String {
+        let path = folder + "/model.json"
+        try checkIsNew(path, overwriting: overwriting)
         try OutputFile.write(Array(json.utf8), to: path)
         return path
     }

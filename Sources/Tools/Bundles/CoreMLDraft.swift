@@ -4,7 +4,7 @@ internal import Inference
 internal import InferenceService
 internal import JSON
 
-/// Writes the bundle that serving a Core ML file comes to: model.json, OpenVINO's representation, and the labels.
+/// Writes the bundle that a Core ML file is quantized from: model.json, OpenVINO's representation, and the labels.
 package struct CoreMLDraft {
     /// The text of model.json.
     package let json: String

@@ -135,10 +135,15 @@ package enum LocalClassification {
     private static func text(_ result: ClassificationResult, file: String) -> String {
         let image = result.image
         let lines = result.classifications.map { entry in
-            let percent = Units.decimal(Double(entry.confidence) * 100, places: 1)
-            return String(repeating: " ", count: max(1, 8 - percent.count)) + "\(percent)%  \(entry.label)"
+            let score =
+                result.areConfidences
+                ? Units.decimal(Double(entry.confidence) * 100, places: 1) + "%"
+                : Units.decimal(Double(entry.confidence), places: 3)
+            return String(repeating: " ", count: max(1, 9 - score.count)) + "\(score)  \(entry.label)"
         }
-        let title = "\(file)  (\(image.format.rawValue), \(image.width)x\(image.height))"
+        let title =
+            "\(file)  (\(image.format.rawValue), \(image.width)x\(image.height)"
+            + (result.areConfidences ? ")" : "; scores are logits, not confidences)")
         return ([title] + (lines.isEmpty ? ["  (nothing reaches the threshold)"] : lines)).joined(separator: "\n")
     }
 

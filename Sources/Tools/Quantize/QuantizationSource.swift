@@ -2,8 +2,8 @@ internal import FoundationEssentials
 internal import Inference
 internal import InferenceService
 
-/// The bundle that is quantized. A model file without model.json, a folder as it was downloaded and a Core ML file get the bundle that
-/// `ocelli init` would write, in the folder of the work.
+/// The bundle that is quantized. A model file without model.json and a folder as it was downloaded get the bundle that `ocelli init`
+/// would write, a Core ML file its translation, in the folder of the work.
 struct QuantizationSource: Sendable {
     /// A folder with model.json.
     let bundle: String
@@ -28,8 +28,8 @@ struct QuantizationSource: Sendable {
         }
         if CoreMLDraft.reads(read.source.path) {
             throw StartupError(
-                "\(path)/model.json names a Core ML file: run `ocelli init` on that file, move the settings of model.json into the new "
-                    + "model.json, and quantize that bundle")
+                "\(path)/model.json names a Core ML file: quantize that file, and move the settings of model.json into the model.json of "
+                    + "the result")
         }
         file = read.source.path
         guard let data = FileManager.default.contents(atPath: bundle + "/model.json") else {

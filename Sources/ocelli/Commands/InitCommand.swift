@@ -17,8 +17,8 @@ enum InitCommand: Command {
         is probabilities or logits, the command runs the model a few times on noise, in a separate process with the limits
         `load_trial_timeout` and `load_trial_memory`, and decides by the values.
 
-        A Core ML file (.mlmodel, .mlpackage) does not need model.json. For a neural network or an ML Program, this command
-        writes a folder of the same name with the translated OpenVINO model, the labels, and model.json.
+        A Core ML file (.mlmodel, .mlpackage) does not need model.json. For one in a folder of its own, this command writes
+        a model.json that changes nothing: what may be changed is there as comments.
 
           --stdout   Print model.json instead of writing it.
           --force    Overwrite an existing model.json.
@@ -40,15 +40,14 @@ enum InitCommand: Command {
             }
         }
         guard let file else { throw UsageError("no model file given; `ocelli help init` shows how") }
-        if CoreMLDraft.reads(file) {
-            let draft = try CoreMLDraft(modelFile: file)
+        if CoreMLOverlay.reads(file) {
+            let overlay = try CoreMLOverlay(modelFile: file)
             if prints {
-                Terminal.print(String(draft.json.dropLast()))
+                Terminal.print(String(overlay.json.dropLast()))
             } else {
-                try draft.write(overwriting: overwrites)
-                Terminal.print(
-                    "wrote \(draft.folder): model.json, model.xml, model.bin and, for a classifier, labels.txt")
-                Terminal.print("then: ocelli check \(draft.folder)")
+                let path = try overlay.write(overwriting: overwrites)
+                Terminal.print("wrote \(path), which changes nothing yet: edit it")
+                Terminal.print("then: ocelli check \(overlay.folder)")
             }
             return 0
         }

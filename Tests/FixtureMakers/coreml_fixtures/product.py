@@ -1,10 +1,14 @@
 """Core ML files that the program is tried with as a whole, and what numpy computes for them.
 
 colors.mlmodel        tells a picture's main colour: a network with an image input, scale and bias, and labels
+colors_logits.mlmodel the same without its softmax, all scores below 0
 colors_mean.mlmodel   the same with biases of the wrong sign, as published SqueezeNets have them
 invert.mlmodel        turns a picture into its negative: an image output
 pictures_in_turn.mlmodel, picture_shared.mlmodel   pipelines of two networks: one takes the other's picture; both take the client's
 detector.mlmodel      boxes of a picture: a pipeline that ends with a non-maximum suppression (product_detector.py)
+faces.mlmodel         the same of one class, with no thresholds among its inputs
+batch.mlmodel, sizes.mlmodel   networks of open extents that run with one extent only
+default.mlmodel       an optional array with a default value
 enlarge.mlpackage     a program of open sizes that computes another
 pixels.mlmodel        a pipeline: a network's features of a picture, then a linear model of scikit-learn's kind
 program.mlpackage     the colors as an ML Program
@@ -79,12 +83,16 @@ def save(name, spec):
     (folder / f"{name}.mlmodel").write_bytes(spec.SerializeToString(deterministic=True))
 
 
-def colors(name, scale, bias):
+def colors(name, scale, bias, lowered=None):
+    """lowered: the scores are as much lower, and not put through a softmax."""
     builder = NeuralNetworkBuilder(
         [("image", datatypes.Array(3, 16, 16))], [("probabilities", datatypes.Array(4))], mode="classifier")
     builder.add_pooling("mean", 1, 1, 1, 1, "AVERAGE", "VALID", "image", "mean", is_global=True)
-    builder.add_inner_product("scores", WEIGHTS, BIAS, 3, 4, True, "mean", "scores")
-    builder.add_softmax("softmax", "scores", "probabilities")
+    if lowered is None:
+        builder.add_inner_product("scores", WEIGHTS, BIAS, 3, 4, True, "mean", "scores")
+        builder.add_softmax("softmax", "scores", "probabilities")
+    else:
+        builder.add_inner_product("scores", WEIGHTS, BIAS - np.float32(lowered), 3, 4, True, "mean", "probabilities")
     builder.set_class_labels(LABELS, predicted_feature_name="color", prediction_blob="probabilities")
     builder.set_pre_processing_parameters(
         image_input_names=["image"], is_bgr=True, image_scale=scale, red_bias=bias, green_bias=bias, blue_bias=bias)
@@ -94,7 +102,8 @@ def colors(name, scale, bias):
 
     def scores(rgb):
         # The network sees blue first.
-        return softmax(WEIGHTS @ (np.array(rgb[::-1]) * scale + bias) + BIAS)
+        logits = WEIGHTS @ (np.array(rgb[::-1]) * scale + bias) + BIAS
+        return softmax(logits) if lowered is None else logits - lowered
 
     return {picture: dict(zip(LABELS, scores(rgb).tolist())) for picture, rgb in PICTURES.items()}
 
@@ -153,6 +162,34 @@ def enlarge():
         function, convert_to="mlprogram", inputs=[ct.TensorType(name="x", shape=ct.Shape((1, 2, extent(), extent())))],
         compute_precision=ct.precision.FLOAT32, minimum_deployment_target=ct.target.iOS17, skip_model_load=True)
     Package(model).save(str(folder / "enlarge.mlpackage"))
+
+
+def ranged(features, name, default, ranges):
+    """An array whose extents are in ranges."""
+    array = classical_files.feature(features, name, datatypes.Array(*default)).type.multiArrayType
+    for low, high in ranges:
+        array.shapeRange.sizeRanges.add(lowerBound=low, upperBound=high)
+
+
+def open_networks():
+    """Networks whose files leave extents open that cannot be: crops of a given size, and a batch that coremltools writes by itself."""
+    builder = NeuralNetworkBuilder(
+        [("x", datatypes.Array(1, 2, 6, 6))], [("y", None)], disable_rank5_shape_mapping=True)
+    builder.add_resize_bilinear("resize", "x", "y", 3, 3, mode="ROI_ALIGN_MODE")
+    del builder.spec.description.input[:]
+    ranged(builder.spec.description.input, "x", (1, 2, 6, 6), [(1, 1), (2, 2), (4, 8), (4, -1)])
+    save("sizes", builder.spec)
+    builder = NeuralNetworkBuilder([("x", datatypes.Array(1, 3))], [("y", None)], disable_rank5_shape_mapping=True)
+    builder.add_activation("y", "LINEAR", "x", "y", params=[2, 0])
+    del builder.spec.description.input[:]
+    ranged(builder.spec.description.input, "x", (1, 3), [(1, 2), (3, 3)])
+    save("batch", builder.spec)
+    builder = NeuralNetworkBuilder(
+        [("x", datatypes.Array(3)), ("shift", datatypes.Array(3))], [("y", None)], disable_rank5_shape_mapping=True)
+    builder.add_add_broadcastable("y", ["x", "shift"], "y")
+    shift = builder.spec.description.input[1].type
+    shift.isOptional, shift.multiArrayType.floatDefaultValue = True, 0.25
+    save("default", builder.spec)
 
 
 def joined(name, models, inputs, outputs):
@@ -276,6 +313,7 @@ def make(fixtures):
         "pictures": PICTURES,
         "colors": colors("colors", 1 / 127.5, -1),
         "colors_mean": colors("colors_mean", 1, 110),
+        "colors_logits": colors("colors_logits", 1 / 127.5, -1, lowered=8),
         "pixels": pixels(),
         "pipelines": picture_pipelines(),
         "tickets": [{"inputs": inputs, "price": price} for inputs, price in tickets()],
@@ -291,6 +329,14 @@ def make(fixtures):
     save("detector", product_detector.specification())
     expected["detector"] = {name: product_detector.answers(rgb) for name, rgb in PICTURES.items()}
     expected["detector_sure"] = product_detector.answers(PICTURES["gray"], iou=0.9, least=0.5)
+    expected["detector_low"] = product_detector.answers(PICTURES["red"], iou=0.9, least=0.05)
+    save("faces", product_detector.faces())
+    # Dark enough for one box only.
+    shades = {**PICTURES, "dark": (40, 40, 40)}
+    png(folder / "dark.png", shades["dark"])
+    expected["faces"] = {name: product_detector.answers(rgb, labels=product_detector.FACE) for name, rgb in shades.items()}
+    expected["faces_low"] = product_detector.answers(PICTURES["red"], iou=0.9, least=0.05, labels=product_detector.FACE)
+    open_networks()
     invert()
     enlarge()
     program()

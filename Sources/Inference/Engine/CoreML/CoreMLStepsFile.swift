@@ -53,6 +53,16 @@ struct CoreMLStepsFile: CoreMLModelFile {
             outputs[index] = TensorPort(name: outputs[index].name, elementType: .float64, shape: [labels.count])
             facts.classifier = (ClassLabelList(labels), outputs[index].name)
         }
+        // As many boxes as are found, and the file often does not say so.
+        if let detections = facts.detections {
+            for (name, width) in [(detections.boxes, 4), (detections.scores, Shape.dynamic)] {
+                guard let index = outputs.firstIndex(where: { $0.name == name }),
+                    outputs[index].shape.dimensions.count != 2
+                else { continue }
+                outputs[index] = TensorPort(
+                    name: name, elementType: outputs[index].elementType, shape: [Shape.dynamic, width])
+            }
+        }
         self.outputs = outputs
         self.facts = facts
     }

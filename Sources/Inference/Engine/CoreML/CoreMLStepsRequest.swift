@@ -14,6 +14,7 @@ final class CoreMLStepsRequest: InferRequest, @unchecked Sendable {
     private var tensors: [(any EngineTensor)?]
     private var run: StepRun?
     private var failure: EngineError?
+    private var thresholds = DetectorThresholds()
     private let isCancelled = Atomic(false)
     /// The graph that is running, for `cancel`.
     private let running = Mutex<Int?>(nil)
@@ -31,12 +32,17 @@ final class CoreMLStepsRequest: InferRequest, @unchecked Sendable {
         tensors[index] = tensor
     }
 
+    func setDetectionThresholds(_ thresholds: DetectionThresholds) {
+        self.thresholds = DetectorThresholds(
+            confidence: thresholds.confidence.map(Double.init), iou: thresholds.iou.map(Double.init))
+    }
+
     // MARK: Running
 
     func start(completion: @escaping @Sendable () -> Void) throws(EngineError) {
         isCancelled.store(false, ordering: .relaxed)
         failure = nil
-        run = StepRun(model.steps, inputs: inputTable())
+        run = StepRun(model.steps, inputs: inputTable(), thresholds: thresholds)
         advance(completion)
     }
 

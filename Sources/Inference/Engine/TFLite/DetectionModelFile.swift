@@ -79,6 +79,7 @@ private final class DetectionRequest: InferRequest {
     private let model: DetectionModel
     /// Boxes, classes, scores and count of the last inference.
     private let results = Mutex<[[Float]]>([])
+    private let thresholds = Mutex(DetectionThresholds())
 
     init(base: any InferRequest, model: DetectionModel) {
         self.base = base
@@ -88,6 +89,7 @@ private final class DetectionRequest: InferRequest {
     func setInput(_ index: Int, to tensor: any EngineTensor) throws(EngineError) {
         try base.setInput(index, to: tensor)
     }
+    func setDetectionThresholds(_ thresholds: DetectionThresholds) { self.thresholds.withLock { $0 = thresholds } }
     func start(completion: @escaping @Sendable () -> Void) throws(EngineError) {
         try base.start(completion: completion)
     }
@@ -96,9 +98,12 @@ private final class DetectionRequest: InferRequest {
 
     func finish() throws(EngineError) {
         try base.finish()
+        let thresholds = thresholds.withLock { $0 }
+        var options = BoxOptions()
+        (options.threshold, options.iou) = (thresholds.confidence, thresholds.iou)
         let tables = try read(model.taken[...], []) { offsets, scores throws(ObservationError) in
-            model.detection.tables(
-                of: try model.decoder.detections(in: ["boxes": [offsets], "scores": [scores]]), scores: scores.values)
+            let found = try model.decoder.detections(in: ["boxes": [offsets], "scores": [scores]], options: options)
+            return model.detection.tables(of: found, scores: scores.values)
         }
         results.withLock { $0 = tables }
     }

@@ -1,0 +1,82 @@
+internal import FoundationEssentials
+internal import Inference
+internal import InferenceService
+
+/// A model.json beside a Core ML file that changes nothing yet: the file describes itself, and what may be said otherwise is there as
+/// comments, with the file's own values.
+package struct CoreMLOverlay {
+    /// The text of model.json.
+    package let json: String
+    /// The folder that it belongs in.
+    package let folder: String
+    /// The name of the file or package.
+    private let file: String
+
+    /// Whether the name of a path is that of a Core ML file.
+    package static func reads(_ path: String) -> Bool { CoreMLOutline.reads(BundleDraft.trimmed(path)) }
+
+    /// Reads the file. Blocks.
+    /// - Throws: why it cannot be served.
+    package init(modelFile: String) throws {
+        let path = BundleDraft.trimmed(modelFile)
+        let outline: CoreMLOutline
+        do throws(InferenceError) {
+            outline = try CoreMLOutline(path: path)
+        } catch {
+            throw StartupError("\(modelFile): \(error.message)")
+        }
+        file = path.split(separator: "/").last.map(String.init) ?? path
+        let parent = String(path.dropLast(file.count + 1))
+        folder = parent.isEmpty ? path.hasPrefix("/") ? "/" : "." : parent
+        let name = ModelBundle.servedName(of: path)
+        json = """
+            {
+              // What is not said here is as the model file has it. Remove the slashes in front of what is to be otherwise.
+              "name": \(DraftText.quoted(name)),
+              "id": \(DraftText.quoted(name)),
+              "version": "1",
+              "model": { "file": \(DraftText.quoted(file)), "backend": "coreml" },
+              // "runtime": { "instances": 2 },
+              "inputs": [
+            \(outline.inputs.map(Self.layer).joined(separator: ",\n"))
+              ],
+              "outputs": [
+            \(outline.outputs.map(Self.layer).joined(separator: ",\n"))
+              ]
+            }
+
+            """
+    }
+
+    private static func layer(_ input: CoreMLOutline.Input) -> String {
+        guard let (scale, bias) = input.normalization else { return object(input.name, []) }
+        let biases =
+            bias.count == 3 ? "{ \"r\": \(bias[0]), \"g\": \(bias[1]), \"b\": \(bias[2]) }" : "\(bias.first ?? 0)"
+        return object(
+            input.name,
+            [
+                "\"normalize\": { \"scale\": \(scale), \"bias\": \(biases) },  // pixel * scale + bias",
+                "\"crop_and_scale\": \"center\",  // or \"fit\", \"fill\"",
+            ])
+    }
+
+    private static func layer(_ output: CoreMLOutline.Output) -> String {
+        object(
+            output.name,
+            output.labels.map { ["\"labels\": \"labels.txt\",  // a file of \($0) lines, in the order of the classes"] }
+                ?? [])
+    }
+
+    private static func object(_ name: String, _ choices: [String]) -> String {
+        guard !choices.isEmpty else { return "    { \"name\": \(DraftText.quoted(name)) }" }
+        let lines = choices.map { "      // \($0)\n" }.joined()
+        return "    {\n      \"name\": \(DraftText.quoted(name)),\n\(lines)    }"
+    }
+
+    /// Writes model.json beside the file.
+    /// - Throws: where the folder is not the model's own, or has a model.json that must not be overwritten.
+    package func write(overwriting: Bool) throws -> String {
+        try BundleDraft.checkFolder(folder, holding: file, isNamedAfterIt: true)
+        return try BundleDraft.write(json, into: folder, overwriting: overwriting)
+    }
+}

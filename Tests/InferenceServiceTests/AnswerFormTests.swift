@@ -1,0 +1,87 @@
+import FlowControl
+import Foundation
+import Inference
+import InferenceService
+import TestSupport
+import Testing
+
+/// The form of answers: how outputs are nested, what an item of a batch says of itself, and what is counted.
+@Suite(.timeLimit(.minutes(2))) struct AnswerFormTests {
+    private typealias World = OpenInferenceHandlersTests.World
+
+    private static let picture = SharedData.packageRoot.appendingPathComponent("examples/seven.png")
+
+    /// A form with some pictures; a nil is text that is none.
+    private func form(_ pictures: [URL?]) throws -> (body: [UInt8], fields: String) {
+        var body = Data()
+        for picture in pictures {
+            body += Data("--b\r\nContent-Disposition: form-data; name=\"image\"; filename=\"p\"\r\n\r\n".utf8)
+            body += try picture.map { try Data(contentsOf: $0) } ?? Data("no picture".utf8)
+            body += Data("\r\n".utf8)
+        }
+        body += Data("--b--\r\n".utf8)
+        return (Array(body), "\nContent-Type: multipart/form-data; boundary=b")
+    }
+
+    /// The model's shape decides, not the number of rows that an answer has.
+    @Test(arguments: [
+        (-1, 1, "[[0.9]]"), (-1, 1, "[[0.9],[2]]"), (-1, 3, "[[0.9,2,3]]"), (1, 1, "0.9"), (1, 3, "[0.9,2,3]"),
+        (2, 1, "[[0.9],[2]]"),
+    ])
+    func anOutputIsNestedByTheShapeOfTheModel(_ rows: Int, _ columns: Int, _ value: String) async throws {
+        let world = try await World(models: { folder in
+            try IdentityModel.write("f32", named: "same", batch: rows, columns: columns, into: folder)
+        })
+        let reply = try await world.answer(
+            "POST /v1/models/same/predict", Array("{\"inputs\": {\"x\": \(value)}}".utf8))
+        #expect(reply.text.contains("\"outputs\":{\"x\":\(value)}"), "\(reply.text)")
+    }
+
+    /// An item's total begins where the whole's does: with the request's first byte.
+    @Test(arguments: ["classify", "predict"])
+    func theTotalOfAnItemBeginsWithTheRequest(_ route: String) async throws {
+        let world = try await World()
+        let (body, fields) = try form([Self.picture, Self.picture])
+        let reply = try await world.answer("POST /v1/models/digits/\(route)", body, fields: fields, age: .seconds(60))
+        #expect(reply.status == 200, "\(reply.text)")
+        let results = reply.json["results"] as? [[String: Any]] ?? []
+        let totals = (results + [reply.json]).map { ($0["timing_ms"] as? [String: Double])?["total"] ?? 0 }
+        #expect(totals.count == 3 && totals.allSatisfy { $0 >= 60_000 }, "\(totals)")
+    }
+
+    @Test(arguments: ["classify", "predict"])
+    func anItemThatFailsIsCounted(_ route: String) async throws {
+        let world = try await World()
+        let (body, fields) = try form([Self.picture, nil, nil])
+        let reply = try await world.answer("POST /v1/models/digits/\(route)", body, fields: fields)
+        let results = reply.json["results"] as? [[String: Any]] ?? []
+        #expect(results.map { $0["code"] as? String } == [nil, "unsupported_media_type", "unsupported_media_type"])
+        let page = try await world.answer("GET /metrics").text
+        let counted = page.split(separator: "\n").filter {
+            $0.hasPrefix("ocelli_errors_total{code=\"unsupported_media_type\"") && $0.hasSuffix(" 2")
+        }
+        #expect(counted.count == 1, "\(page)")
+    }
+
+    /// Long bodies are read in a slot: whatever ends such a request releases it.
+    @Test func aSlotIsReleasedHoweverAnInferenceRequestEnds() async throws {
+        let world = try await World()
+        let space = String(repeating: " ", count: 20_000)
+        func body(_ rows: Int, _ data: String, _ more: String = "") -> String {
+            "{\"inputs\": [{\"name\": \"x\", \"datatype\": \"FP32\", \"shape\": [\(rows), 3], \"data\": \(data)}]\(more)}\(space)"
+        }
+        let unknown = ", \"outputs\": [{\"name\": \"nothing\"}]"
+        for (model, text, status) in [
+            ("rows", body(1, "[1, 2, 3]"), 200), ("rows", body(2, "[1, 2, 3, 4, 5, 6]"), 200),
+            ("rows", "[\(space)", 400),
+            ("rows", body(9, "[\(String(repeating: "1,", count: 26))1]"), 400),
+            ("rows", body(1, "[1, 2, 3]", unknown), 400),
+            ("bare", body(1, "[1, 2]"), 400),
+        ] {
+            let reply = try await world.infer(model, text)
+            #expect(reply.status == status, "\(reply.text)")
+            let running = try await world.repository.model(named: model).limiter.snapshot.inFlight
+            #expect(running == 0, "\(text.prefix(100))")
+        }
+    }
+}
