@@ -64,6 +64,34 @@ struct ObservationFixturesTests {
         }
     }
 
+    /// The operator's thresholds are the query's: LiteRT's answers of the same files with these as their own.
+    @Test func thresholdsOfTheQueryReachTheDetectionOperator() throws {
+        let daemon = try Daemon(["--models", Self.folder.path])
+        defer { daemon.stop() }
+        for (name, one) in try Self.expected() {
+            guard let one = one as? [String: Any], let low = one["low"] as? [String: Any] else { continue }
+            let picture = Self.folder.appendingPathComponent(try #require(one["picture"] as? String))
+            let classes = try Self.numbers(low["classes"]), scores = try Self.numbers(low["scores"])
+            let query = "?threshold=\(try #require(low["threshold"]))&iou=\(try #require(low["iou"]))"
+            func found(_ query: String) throws -> [(label: Double, confidence: Double)] {
+                let answer = try Curl.post(picture, to: daemon.url + "/v1/models/\(name)/detect" + query)
+                let list = try #require(answer.json["detections"] as? [[String: Any]], "\(answer.text)")
+                return list.map { ($0["index"] as? Double ?? -1, $0["confidence"] as? Double ?? -1) }
+            }
+            let lowered = try found(query), usual = try found("")
+            // Boxes outside of the picture are not detections.
+            #expect(lowered.count <= scores.count && lowered.count >= scores.count - 4, "\(name): \(lowered)")
+            for one in lowered {
+                #expect(
+                    scores.indices.contains { classes[$0] == one.label && abs(scores[$0] - one.confidence) < 1e-4 },
+                    "\(name): \(one)")
+            }
+            // They are those of one request.
+            #expect(lowered.count > usual.count && (try found("")).count == usual.count, "\(name)")
+        }
+        #expect(try Self.expected().values.count { ($0 as? [String: Any])?["low"] != nil } == 2)
+    }
+
     /// The embedding as OpenVINO's Python API computes it, and the classes nearest to it as numpy does.
     @Test func embeddingsAndClassesByThem() throws {
         let daemon = try Daemon(["--models", Self.folder.path])
