@@ -223,6 +223,60 @@ struct CoreMLTests {
         #expect(printed.status == 0 && printed.text.contains("\"backend\": \"coreml\""), "\(printed.errors)")
     }
 
+    /// What may be left out, which shapes a file allows, and which of them are used: in check, `/v1/models` and `/v2`.
+    @Test func descriptionsSayWhatMayBeChosen() throws {
+        let names = [
+            "batch.mlmodel", "default.mlmodel", "detector.mlmodel", "enlarge.mlpackage", "sizes.mlmodel",
+            "tickets.mlmodel",
+        ]
+        let folder = try Folder(names.map { Self.product.appendingPathComponent($0) })
+        let daemon = try Daemon(["--models", folder.url.path])
+        defer { daemon.stop() }
+        let text = try ocelli(["check", folder.url.path]).text
+        let wanted: [(model: String, input: String, said: String, members: [String: Any])] = [
+            (
+                "batch", "x", "the file allows a shape of [1...2, 3] (default [1,3]): predictions have [1,3] only",
+                ["shapes": ["ranges": [[1, 2], [3, 3]], "default": [1, 3], "used": [1, 3]]]
+            ),
+            ("default", "shift", "optional (default 0.25)", ["optional": true, "default": 0.25]),
+            ("detector", "iouThreshold", "optional (default 0.45)", ["optional": true, "default": 0.45]),
+            (
+                "enlarge", "x", "a shape of [1, 2, 2...8, 2...8] (default [1,2,4,4])",
+                ["shapes": ["ranges": [[1, 1], [2, 2], [2, 8], [2, 8]], "default": [1, 2, 4, 4]]]
+            ),
+            (
+                "sizes", "x",
+                "the file allows a shape of [1, 2, 4...8, 4...] (default [1,2,6,6]): predictions have [1,2,6,6] only",
+                [
+                    "shapes": [
+                        "ranges": [[1, 1], [2, 2], [4, 8], [4, NSNull()]], "default": [1, 2, 6, 6],
+                        "used": [1, 2, 6, 6],
+                    ]
+                ]
+            ),
+            ("tickets", "distance", "optional", ["optional": true]),
+        ]
+        for one in wanted {
+            #expect(text.contains(one.said), "\(one.model): \(text)")
+            func input(_ path: String) throws -> [String: Any]? {
+                let answer = try Curl.run(daemon.url + path + one.model).json
+                return (answer["inputs"] as? [[String: Any]])?.first { $0["name"] as? String == one.input }
+            }
+            let described = try #require(try input("/v1/models/"))
+            let parameters = try #require(try input("/v2/models/")?["parameters"] as? [String: Any])
+            for found in [described.filter { one.members.keys.contains($0.key) }, parameters] {
+                #expect(
+                    NSDictionary(dictionary: found) == NSDictionary(dictionary: one.members), "\(one.model): \(found)")
+            }
+            #expect(["optional", "default", "shapes"].allSatisfy { described[$0] == nil || one.members[$0] != nil })
+        }
+        #expect(text.contains("detect: 2 labels"), "\(text)")
+        #expect(try Curl.run(daemon.url + "/v1/models/detector").json["labels"] as? Int == 2)
+        // What every prediction must have says nothing.
+        let plain = try #require(try Curl.run(daemon.url + "/v2/models/default").json["inputs"] as? [[String: Any]])
+        #expect(plain.first { $0["name"] as? String == "x" }?["parameters"] == nil)
+    }
+
     @Test func openInferenceHasTheLabelAsBytesAndTheScoresAsTensor() throws {
         let folder = try Folder([Self.product.appendingPathComponent("colors.mlmodel")])
         let daemon = try Daemon(["--models", folder.url.path])
@@ -605,6 +659,13 @@ struct CoreMLTests {
         try folder.write("PK\u{3}\u{4}archive", to: "archive.mlmodel")
         try Data([0x1F, 0x8B, 8, 0, 0]).write(to: folder.url.appendingPathComponent("compressed.mlmodel"))
         try folder.write("", to: "nothing.mlmodel")
+        try folder.write("404: Not Found\n", to: "text.mlmodel")
+        try folder.write("Das Modell heißt f", to: "words.onnx")
+        try Data("book\0\0\0\0mark\0\0\0\0\u{38}\0".utf8).write(to: folder.url.appendingPathComponent("alias.mlmodel"))
+        try Data([0, 5, 0x16, 7, 0, 2, 0, 0, 0x4D]).write(to: folder.url.appendingPathComponent("double.mlmodel"))
+        try folder.add(Self.product.appendingPathComponent("program.mlpackage"), as: "bare.mlpackage")
+        let weights = folder.url.appendingPathComponent("bare.mlpackage/Data/com.apple.CoreML/weights")
+        try FileManager.default.removeItem(at: weights)
         try folder.add(Self.product.appendingPathComponent("program.mlpackage"), as: "weights.mlpackage")
         try folder.write(pointer, to: "weights.mlpackage/Data/com.apple.CoreML/weights/weight.bin")
         try folder.add(
@@ -628,6 +689,12 @@ struct CoreMLTests {
         #expect(reason("pointer").contains("git lfs pull"), "\(reason("pointer"))")
         #expect(reason("onnx").contains("git lfs pull"), "\(reason("onnx"))")
         #expect(reason("weights").contains("the weight file: is a Git LFS pointer"), "\(reason("weights"))")
+        #expect(reason("text").contains("is a text file"), "\(reason("text"))")
+        #expect(reason("words").contains("is a text file"), "\(reason("words"))")
+        #expect(reason("alias").contains("is a macOS alias"), "\(reason("alias"))")
+        #expect(reason("double").contains("AppleDouble"), "\(reason("double"))")
+        #expect(reason("bare").contains("the weight file \"weights/weight.bin\" is missing: copy"), "\(reason("bare"))")
+        #expect(reason("bare").components(separatedBy: "is missing").count == 2, "\(reason("bare"))")
         #expect(reason("page").contains("web page"), "\(reason("page"))")
         #expect(reason("archive").contains("zip archive"), "\(reason("archive"))")
         #expect(reason("compressed").contains("gunzip"), "\(reason("compressed"))")

@@ -132,6 +132,15 @@ package struct ModelSteps: Sendable {
         return nil
     }
 
+    /// The numbers that inputs have where they are left out, where a model of the file says so, by name.
+    package var defaults: [String: Double] {
+        var defaults: [String: Double] = [:]
+        for case .evaluate(let step) in steps {
+            defaults.merge((step.model as? NonMaximumSuppression)?.defaults ?? [:]) { first, _ in first }
+        }
+        return defaults
+    }
+
     /// A value that an input may have, for measurements: a category that a model knows, a dictionary with such a key; else an empty
     /// string, or an empty dictionary. nil for numbers that may be any, arrays and pictures.
     package func sample(of feature: FeatureSpecification) -> FeatureData? {

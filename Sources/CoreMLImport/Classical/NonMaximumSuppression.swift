@@ -61,6 +61,11 @@ struct NonMaximumSuppression: ClassicalModel {
         return result
     }
 
+    /// The file's thresholds, by the names of the inputs that replace them.
+    var defaults: [String: Double] {
+        Dictionary([(iouInput, iou), (thresholdInput, threshold)].filter { !$0.0.isEmpty }) { first, _ in first }
+    }
+
     func evaluate(_ table: FeatureTable) throws(EvaluationError) -> FeatureTable {
         let scores = try array(table, confidence), boxes = try array(table, coordinates)
         let count = boxes.values.count / 4

@@ -161,7 +161,8 @@ package struct WeightFiles: Sendable {
         }
         guard let bytes = files[path] else {
             throw Problem(
-                "the weight file \"\(path)\" is missing: serve the whole .mlpackage folder instead of the .mlmodel in it"
+                "the weight file \"\(path)\" is missing: copy or download the whole .mlpackage folder, and serve that instead of "
+                    + "the .mlmodel in it"
             )
         }
         return bytes

@@ -3,7 +3,7 @@ internal import ImagePipeline
 
 /// What is done to one input on its way into the engine.
 struct InputPlan: Sendable {
-    let description: FeatureDescription
+    var description: FeatureDescription
     /// The input's index in the engine.
     let index: Int
     let kind: Kind

@@ -77,20 +77,24 @@ extension ModelPlanner {
     ) -> InputPlan? {
         let port = file.inputs[index], isEvaluated = file.facts.isEvaluated
         let name = layer?.name ?? feature.name
+        var fallback = feature.isOptional ? isEvaluated ? Double.nan : 0 : nil
         func description(_ kind: FeatureKind) -> FeatureDescription {
             FeatureDescription(
                 name: name, elementType: port.elementType, shape: port.shape, fileShape: port.shape, kind: kind,
                 isTransformed: false, image: nil, labels: nil
-            ).optional(feature.isOptional)
+            ).optional(feature.isOptional, value: file.facts.defaults[feature.name] ?? fallback)
                 .withSample(file.facts.samples[feature.name].flatMap(FeatureValue.init))
                 .takingMissing(file.facts.missing.contains(feature.name) && port.elementType.isFloatingPoint)
         }
-        var fallback = feature.isOptional ? isEvaluated ? Double.nan : 0 : nil
         switch feature.type {
         case .image(let image):
-            return inputPlan(
-                imageLayer(feature, image, scaler: file.facts.scalers[feature.name], layer: layer), index: index,
-                port: port, shape: port.shape)
+            guard
+                var plan = inputPlan(
+                    imageLayer(feature, image, scaler: file.facts.scalers[feature.name], layer: layer), index: index,
+                    port: port, shape: port.shape)
+            else { return nil }
+            plan.description = plan.description.limited(to: ShapeLimits(image), default: port.shape)
+            return plan
         case .string:
             return InputPlan(description: description(.text), index: index, kind: .feature, fallback: fallback)
         case .dictionary(let key):
@@ -102,7 +106,8 @@ extension ModelPlanner {
             // An open extent has no default to be filled.
             if !port.shape.isStatic { fallback = nil }
             return InputPlan(
-                description: description(.array).optional(fallback != nil).limited(to: ShapeLimits(array)),
+                description: description(.array).optional(fallback != nil, value: fallback).limited(
+                    to: ShapeLimits(array), default: array.shape.isEmpty ? nil : Shape(array.shape)),
                 index: index, kind: .array(nil),
                 fallback: fallback, isExact: isEvaluated)
         case .double, .int64:
@@ -235,6 +240,22 @@ extension ModelPlanner {
 }
 
 extension ShapeLimits {
+    /// The tensors of pictures of the sizes that the file allows; nil where it names one size only.
+    fileprivate init?(_ image: ImageFeature) {
+        let channels = image.colorSpace.channels
+        switch image.flexibility {
+        case .none: return nil
+        case .sizes(let sizes):
+            let own = [1, channels, image.height, image.width]
+            self = .shapes([own] + sizes.map { [1, channels, $0.height, $0.width] }.filter { $0 != own })
+        case .range(let width, let height):
+            func range(_ range: ExtentRange) -> (lower: Int, upper: Int?) {
+                (range.lower, range.upper > 0 ? range.upper : nil)
+            }
+            self = .ranges([(1, 1), (channels, channels), range(height), range(width)])
+        }
+    }
+
     /// nil where the file names none.
     fileprivate init?(_ array: ArrayFeature) {
         switch array.flexibility {

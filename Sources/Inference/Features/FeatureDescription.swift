@@ -23,10 +23,14 @@ public struct FeatureDescription: Sendable {
     public internal(set) var activation: String?
     /// Whether a prediction may omit the input.
     public private(set) var isOptional = false
+    /// What the input holds where a prediction leaves it out, for each element; nil if it is not optional or has no number.
+    public private(set) var defaultValue: Double?
     /// Whether a dictionary's keys are integers.
     public private(set) var hasIntegerKeys = false
-    /// The shapes that predictions may choose where axes are open; nil for any.
-    private(set) var shapeLimits: ShapeLimits?
+    /// The shapes that the model file allows; nil for any where axes are open. Where no axis is, predictions have one of them only.
+    package private(set) var shapeLimits: ShapeLimits?
+    /// The shape that the file calls its default, where it allows several.
+    package private(set) var defaultShape: Shape?
     /// Whether numbers may be NaN, which the model then takes for missing.
     package private(set) var takesMissing = false
     /// A value that it may have, where zeros are none: a string, a category. For measurements.
@@ -45,9 +49,11 @@ public struct FeatureDescription: Sendable {
     }
 
     /// The same, which may be left out.
-    func optional(_ isOptional: Bool) -> FeatureDescription {
+    func optional(_ isOptional: Bool, value: Double? = nil) -> FeatureDescription {
         var result = self
         result.isOptional = isOptional
+        // NaN stands for a missing value.
+        result.defaultValue = isOptional ? value.flatMap { $0.isFinite ? $0 : nil } : nil
         return result
     }
 
@@ -58,12 +64,16 @@ public struct FeatureDescription: Sendable {
         return result
     }
 
-    /// The same with fewer shapes to choose from.
-    func limited(to limits: ShapeLimits?) -> FeatureDescription {
+    /// The same with the shapes that the file allows.
+    func limited(to limits: ShapeLimits?, default shape: Shape? = nil) -> FeatureDescription {
         var result = self
         result.shapeLimits = limits
+        result.defaultShape = limits == nil ? nil : shape
         return result
     }
+
+    /// Whether the file allows several shapes, and predictions have one only.
+    package var isFixedByUs: Bool { shape.isStatic && (shapeLimits?.allowsSeveral ?? false) }
 
     /// The same, whose numbers may be missing.
     func takingMissing(_ takesMissing: Bool) -> FeatureDescription {
@@ -107,6 +117,21 @@ public struct ImageConstraint: Sendable, Hashable {
 }
 
 extension FeatureDescription {
+    /// What may be left out, and which shapes the file allows, in words; nil if there is nothing to say.
+    package var choices: String? {
+        var parts: [String] = []
+        if isOptional { parts.append("optional" + (defaultValue.map { " (default \(Self.rounded($0)))" } ?? "")) }
+        if let limits = shapeLimits {
+            let fallback = defaultShape.map { " (default \($0))" } ?? ""
+            if isFixedByUs {
+                parts.append("the file allows \(limits.description)\(fallback): predictions have \(shape) only")
+            } else if !shape.isStatic {
+                parts.append(limits.description + fallback)
+            }
+        }
+        return parts.isEmpty ? nil : parts.joined(separator: ", ")
+    }
+
     /// What is done to pixels on their way in, or to scores on their way out, in words; nil if that is unknown.
     package var treatment: String? {
         if let image {
@@ -123,8 +148,10 @@ extension FeatureDescription {
     }
 
     /// Three digits after the point.
-    private static func rounded(_ value: Float) -> String {
-        let text = "\((Double(value) * 1000).rounded() / 1000 + 0)"
+    private static func rounded(_ value: Float) -> String { rounded(Double(value)) }
+
+    private static func rounded(_ value: Double) -> String {
+        let text = "\((value * 1000).rounded() / 1000 + 0)"
         return text.hasSuffix(".0") ? String(text.dropLast(2)) : text
     }
 }

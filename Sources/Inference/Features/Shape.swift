@@ -43,7 +43,7 @@ public struct Shape: Sendable, Hashable, ExpressibleByArrayLiteral, CustomString
 }
 
 /// What a model file says of the shapes that an input of open axes may have.
-enum ShapeLimits: Sendable {
+package enum ShapeLimits: Sendable {
     /// One of these.
     case shapes([[Int]])
     /// Each extent from the first to the second number; nil for no limit.
@@ -56,6 +56,14 @@ enum ShapeLimits: Sendable {
         case .ranges(let ranges):
             return ranges.count == extents.count
                 && zip(ranges, extents).allSatisfy { $0.lower <= $1 && $1 <= $0.upper ?? .max }
+        }
+    }
+
+    /// Whether there is more than one shape.
+    var allowsSeveral: Bool {
+        switch self {
+        case .shapes(let shapes): shapes.count > 1
+        case .ranges(let ranges): ranges.contains { $0.lower != $0.upper }
         }
     }
 

@@ -91,7 +91,8 @@ struct ModelsHandler: Sendable {
         writer.key("outputs")
         writer.array { writer in for output in description.outputs { write(output, to: &writer) } }
         writer.key("labels")
-        writer.integer(description.classLabels?.count ?? 0)
+        let found = model.tasks.lazy.compactMap { model.observationOutput(for: $0)?.labels }.first
+        writer.integer((description.classLabels ?? found)?.count ?? 0)
         if !model.tasks.isEmpty { writer.member("tasks", model.tasks.map(\.rawValue)) }
         writer.key("device")
         writer.string(model.loadReport.device)
@@ -189,6 +190,11 @@ struct ModelsHandler: Sendable {
             writer.string(feature.elementType.rawValue)
             writer.key("shape")
             writer.array { writer in for extent in feature.shape.dimensions { writer.integer(extent) } }
+            if feature.fileShape != feature.shape {
+                writer.key("file_shape")
+                writer.array { writer in for extent in feature.fileShape.dimensions { writer.integer(extent) } }
+            }
+            FeatureChoices.write(feature, to: &writer)
             if let image = feature.image {
                 writer.key("format")
                 writer.string(image.channelOrder.rawValue)

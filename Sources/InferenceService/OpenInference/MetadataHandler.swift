@@ -137,6 +137,9 @@ struct MetadataHandler: Sendable {
             writer.string(feature.elementType.datatype)
             writer.key("shape")
             writer.array { writer in for extent in feature.metadataShape { writer.integer(extent) } }
+            guard FeatureChoices.exist(for: feature) else { return }
+            writer.key("parameters")
+            writer.object { FeatureChoices.write(feature, to: &$0) }
         }
     }
 

@@ -54,6 +54,7 @@ package enum BundleCheck {
                         ", \(image.width)x\(image.height) \(image.channelOrder.rawValue) \(image.layout.rawValue), "
                         + "crop_and_scale \(image.cropAndScale.rawValue)"
                 }
+                if let choices = feature.choices { line += ", \(choices)" }
                 if let labels = feature.labels { line += ", \(labels.count) labels" }
                 if let treatment = feature.treatment { line += ", \(treatment)" }
                 lines.append(line)
@@ -62,6 +63,10 @@ package enum BundleCheck {
         var routes = description.imageInput != nil && description.classLabels != nil ? ["classify"] : []
         routes += model.tasks.map(\.rawValue) + ["predict"]
         lines.append("  answers to \(routes.joined(separator: ", ")) and /v2")
+        for task in model.tasks {
+            guard let labels = model.observationOutput(for: task)?.labels else { continue }
+            lines.append("  \(task.rawValue): \(labels.count == 1 ? "1 label" : "\(labels.count) labels")")
+        }
         if let weights = model.loadReport.integerWeights {
             lines.append(
                 "  8-bit weights with zero points: \(weights.inIntegers) of \(weights.convolutions) convolutions and "

@@ -9,6 +9,8 @@ struct CoreMLFacts: Sendable {
     var classifier: (labels: ClassLabelList, output: String)?
     /// Values that inputs may have which have no zeros, by name.
     var samples: [String: FeatureData] = [:]
+    /// The numbers that inputs have where they are left out, where the file says so, by name.
+    var defaults: [String: Double] = [:]
     /// The inputs whose numbers may be missing.
     var missing: Set<String> = []
     /// A detector's outputs with the scores and the boxes, and the names of its classes, if it has any.

@@ -43,6 +43,7 @@ struct CoreMLStepsFile: CoreMLModelFile {
         }.first
         var facts = CoreMLFacts(description: description)
         facts.isEvaluated = true
+        facts.defaults = steps.defaults
         facts.detections = steps.detections.map { ($0.scores, $0.boxes, $0.classes.map(\.description)) }
         for input in description.inputs {
             facts.samples[input.name] = steps.sample(of: input)

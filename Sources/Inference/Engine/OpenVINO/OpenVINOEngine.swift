@@ -93,7 +93,9 @@ public final class OpenVINOEngine: Engine {
         defer { close(descriptor) }
         var head = [UInt8](repeating: 0, count: ForeignContent.headSize)
         let count = Glibc.read(descriptor, &head, head.count)
-        return count > 0 ? ForeignContent.reason(Array(head.prefix(count))) : nil
+        // OpenVINO's own files are XML, and Paddle's may be JSON.
+        let isBinary = path.hasSuffix(".onnx") || path.hasSuffix(".tflite")
+        return count > 0 ? ForeignContent.reason(Array(head.prefix(count)), isBinary: isBinary) : nil
     }
 
     private func exportKey(_ source: ModelSource) -> ExportKey? {

@@ -1,0 +1,49 @@
+internal import Inference
+internal import JSON
+
+/// What clients may choose of an input: whether to leave it out, and its shape. In `/v1/models/{name}`, and as parameters in `/v2`.
+enum FeatureChoices {
+    /// Whether there is anything to choose.
+    static func exist(for feature: FeatureDescription) -> Bool { feature.isOptional || feature.shapeLimits != nil }
+
+    /// `"optional": true, "default": 0.5, "shapes": { "ranges": [[1, 1], [4, null]], "default": [1, 6], "used": [1, 6] }` as members of an
+    /// object that is open. Ranges without an end have `null`; `used` is there where predictions have this shape only.
+    static func write(_ feature: FeatureDescription, to writer: inout JSONWriter) {
+        if feature.isOptional { writer.member("optional", true) }
+        if let value = feature.defaultValue {
+            writer.key("default")
+            writer.number(value)
+        }
+        guard let limits = feature.shapeLimits else { return }
+        writer.key("shapes")
+        writer.object { writer in
+            switch limits {
+            case .shapes(let shapes):
+                writer.key("choices")
+                writer.array { writer in for shape in shapes { write(shape, to: &writer) } }
+            case .ranges(let ranges):
+                writer.key("ranges")
+                writer.array { writer in
+                    for range in ranges {
+                        writer.array { writer in
+                            writer.integer(range.lower)
+                            if let upper = range.upper { writer.integer(upper) } else { writer.null() }
+                        }
+                    }
+                }
+            }
+            if let shape = feature.defaultShape {
+                writer.key("default")
+                write(shape.dimensions, to: &writer)
+            }
+            if feature.isFixedByUs {
+                writer.key("used")
+                write(feature.shape.dimensions, to: &writer)
+            }
+        }
+    }
+
+    private static func write(_ extents: [Int], to writer: inout JSONWriter) {
+        writer.array { writer in for extent in extents { writer.integer(extent) } }
+    }
+}
