@@ -3,8 +3,9 @@ enum ActivationLayers {
     static let table = [
         LayerTranslator(130, "activation") { (layer) throws(Problem) in
             try layer.expectInputs(1...1)
-            let blob = try layer.input()
-            return [Blob(try apply(layer.parameters, to: blob.value, layer.graph), isFolded: blob.isFolded)]
+            // PReLU and the parametric softplus may have a number for each channel.
+            let isPerChannel = layer.parameters.fields.contains { $0.number == 25 || $0.number == 71 }
+            return try isPerChannel ? layer.onChannels(applied) : applied(layer)
         },
         LayerTranslator(660, "clip") { (layer) throws(Problem) in
             let blob = try layer.input()
@@ -15,7 +16,14 @@ enum ActivationLayers {
         LayerTranslator(795, "gelu", gelu), LayerTranslator(1460, "clampedReLU", clampedReLU),
     ]
 
-    /// ActivationParams: the function that it names, of every element. Parameters by channel go along axis -3.
+    private static func applied(_ layer: Layer) throws(Problem) -> [Blob] {
+        let blob = try layer.input()
+        return [Blob(try apply(layer.parameters, to: blob.value, layer.graph), isFolded: blob.isFolded)]
+    }
+
+    /// ActivationParams: the function that it names, of every element. Parameters by channel go along axis -3. Numbers that the file leaves
+    /// out are 0, as everywhere in NeuralNetwork.proto (proto3): coremltools' builder writes its own defaults
+    /// (models/neural_network/builder.py, `add_activation`), of which those that are 0 are not in the file.
     static func apply(_ activation: Message, to value: Graph.Value, _ graph: GraphBuilder) throws(Problem)
         -> Graph.Value
     {

@@ -74,6 +74,24 @@ struct Layer {
         }
     }
 
+    /// Translates a layer that acts on channels, axis -3. Where its inputs have one or two axes, their channels are the last one, as
+    /// `innerProduct` gives them: [C] and [N, C] are taken as [C, 1, 1] and [N, C, 1, 1]. NeuralNetwork.proto wants three axes, and
+    /// coremltools itself writes networks with fewer (test/pipeline/test_model_updatable.py: `softmax` of three numbers).
+    func onChannels(_ translate: (Layer) throws(Problem) -> [Blob]) throws(Problem) -> [Blob] {
+        guard let rank = inputs.map(\.value.rank).max(), (1..<3).contains(rank),
+            inputs.allSatisfy({ $0.value.rank == rank })
+        else { return try translate(self) }
+        var extended: [Blob] = []
+        for blob in inputs { extended.append(Blob(try graph.unsqueeze(blob.value, [-2, -1]))) }
+        var results: [Blob] = []
+        for blob in try translate(
+            Layer(graph: graph, parameters: parameters, inputs: extended, outputCount: outputCount))
+        {
+            results.append(Blob(try graph.squeeze(blob.value, [-2, -1])))
+        }
+        return results
+    }
+
     /// All inputs with the same axes: folded where all are, else with all of their axes.
     func alike() throws(Problem) -> (values: [Graph.Value], isFolded: Bool) {
         let folded = inputs.allSatisfy { $0.isFolded }

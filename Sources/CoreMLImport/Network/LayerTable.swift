@@ -9,6 +9,13 @@ struct LayerTranslator: Sendable {
         self.name = name
         self.translate = translate
     }
+
+    /// A layer that acts on channels (`Layer.onChannels`).
+    static func onChannels(
+        _ kind: Int, _ name: String, _ translate: @escaping @Sendable (Layer) throws(Problem) -> [Blob]
+    ) -> LayerTranslator {
+        LayerTranslator(kind, name) { (layer) throws(Problem) in try layer.onChannels(translate) }
+    }
 }
 
 /// The kinds of layers that are known.

@@ -1,11 +1,11 @@
 /// batchnorm, mvn, l2normalize, layerNormalization, softmax, softmaxND, lrn, scale, bias.
 enum NormalizationLayers {
     static let table = [
-        LayerTranslator(160, "batchnorm", batchNorm), LayerTranslator(165, "mvn", meanVariance),
-        LayerTranslator(170, "l2normalize", l2Normalize), LayerTranslator(180, "lrn", localResponse),
-        LayerTranslator(245, "scale", scale), LayerTranslator(250, "bias", bias),
+        .onChannels(160, "batchnorm", batchNorm), .onChannels(165, "mvn", meanVariance),
+        .onChannels(170, "l2normalize", l2Normalize), .onChannels(180, "lrn", localResponse),
+        .onChannels(245, "scale", scale), .onChannels(250, "bias", bias),
         LayerTranslator(1350, "layerNormalization", layerNormalization),
-        LayerTranslator(175, "softmax") { (layer) throws(Problem) in
+        .onChannels(175, "softmax") { (layer) throws(Problem) in
             let blob = try layer.input()
             return [Blob(try layer.graph.softmax(blob.value, axis: -3), isFolded: blob.isFolded)]
         },

@@ -2,7 +2,7 @@
 enum ProductLayers {
     static let table = [
         LayerTranslator(140, "innerProduct", innerProduct), LayerTranslator(150, "embedding", embedding),
-        LayerTranslator(270, "dot", dot), LayerTranslator(1040, "embeddingND", embeddingND),
+        .onChannels(270, "dot", dot), LayerTranslator(1040, "embeddingND", embeddingND),
         LayerTranslator(1045, "batchedMatmul", batchedMatmul),
     ]
 

@@ -2,7 +2,7 @@
 /// constantPad, reorganizeData, slidingWindows.
 enum RearrangementLayers {
     static let table = [
-        LayerTranslator(320, "concat", concat), LayerTranslator(330, "split", split),
+        .onChannels(320, "concat", concat), .onChannels(330, "split", split),
         LayerTranslator(980, "concatND", concatND), LayerTranslator(975, "splitND", splitND),
         LayerTranslator(925, "stack", stack), LayerTranslator(920, "tile", tile),
         LayerTranslator(960, "reverse", reverse), LayerTranslator(340, "sequenceRepeat", sequenceRepeat),

@@ -1,7 +1,12 @@
 /// reduce of old networks, and the ten reductions over any axes.
 enum ReductionLayers {
     static let table =
-        [LayerTranslator(280, "reduce", reduce)]
+        [
+            LayerTranslator(280, "reduce") { (layer) throws(Problem) in
+                let isOfChannels = [0, 2].contains(try layer.parameters.integer(3))
+                return try isOfChannels ? layer.onChannels(reduce) : reduce(layer)
+            }
+        ]
         + [
             (1250, "reduceL1", Reduction.l1), (1255, "reduceL2", .l2), (1260, "reduceMax", .max),
             (1265, "reduceMin", .min), (1270, "reduceSum", .sum), (1275, "reduceProd", .product),

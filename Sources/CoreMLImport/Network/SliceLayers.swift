@@ -1,7 +1,10 @@
 /// slice, sliceStatic, sliceDynamic, sliceBySize, crop.
 enum SliceLayers {
     static let table = [
-        LayerTranslator(350, "slice", slice), LayerTranslator(995, "sliceStatic", sliceStatic),
+        LayerTranslator(350, "slice") { (layer) throws(Problem) in
+            try layer.parameters.integer(4) == 0 ? layer.onChannels(slice) : slice(layer)
+        },
+        LayerTranslator(995, "sliceStatic", sliceStatic),
         LayerTranslator(1000, "sliceDynamic", sliceDynamic), LayerTranslator(1470, "sliceBySize", sliceBySize),
         LayerTranslator(190, "crop", crop),
     ]

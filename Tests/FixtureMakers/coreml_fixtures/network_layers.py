@@ -282,3 +282,41 @@ def normalizations(old, exact):
             lambda builder: builder.add_scale("scale", factor, summand, True, "x", "y", list(shape), list(shape)))
         old(f"bias-{text}", ["bias"], {"x": x}, {"y": x + wide(summand)},
             lambda builder: builder.add_bias("bias", summand, "x", "y", list(shape)))
+
+
+def few_axes(exact):
+    """Layers that act on channels, of values with one or two axes: the last one has the channels, as innerProduct gives them."""
+    w, b = values("few inner", 3, 3), values("few innerb", 3)
+
+    def classifier(builder):
+        # As in coremltools' own test/pipeline/test_model_updatable.py.
+        builder.add_inner_product("inner", w, b, 3, 3, True, "x", "z")
+        builder.add_softmax("softmax", "z", "y")
+
+    one, two, gain, shift = values("few1", 3), values("few2", 2, 3), values("few gain", 3, low=0.2, high=1.5), values("few shift", 3)
+
+    def softmax(z):
+        e = np.exp(z - z.max(-1, keepdims=True))
+        return e / e.sum(-1, keepdims=True)
+
+    for axes, x in ((1, one), (2, two)):
+        def check(name, covers, y, build):
+            exact(f"{name}-exact-{axes}", covers, {"x": x}, {"y": y.astype(F)}, build)
+
+        check("softmax", ["softmax", "innerProduct"], softmax(x @ w.T + b), classifier)
+        check("batchnorm", ["batchnorm"], gain * x / np.sqrt(gain + 1e-5) + shift,
+              lambda builder: builder.add_batchnorm("norm", 3, gain, shift, np.zeros(3, F), gain, "x", "y"))
+        check("scale", ["scale"], gain * x + shift, lambda builder: builder.add_scale("scale", gain, shift, True, "x", "y", [3], [3]))
+        check("bias", ["bias"], x + shift, lambda builder: builder.add_bias("bias", shift, "x", "y", [3]))
+        check("l2-normalize", ["l2normalize"], x / np.sqrt((x * x).sum(-1, keepdims=True) + 1e-6),
+              lambda builder: builder.add_l2_normalize("normalize", "x", "y"))
+        check("mvn", ["mvn"], (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + 1e-6),
+              lambda builder: builder.add_mvn("mvn", "x", "y", across_channels=True, normalize_variance=True, epsilon=1e-6))
+        check("prelu", ["activation (prelu)"], np.where(x < 0, gain * x, x),
+              lambda builder: builder.add_activation("activation", "PRELU", "x", "y", gain))
+        check("parametric-softplus", ["activation (parametric-softplus)"], gain * np.log1p(np.exp(shift * x)),
+              lambda builder: builder.add_activation("activation", "PARAMETRICSOFTPLUS", "x", "y", [gain, shift]))
+        check("concat", ["concat"], np.concatenate([x, x], -1), lambda builder: builder.add_elementwise("concat", ["x", "x"], "y", "CONCAT"))
+        check("reduce-channels", ["reduce"], x.sum(-1, keepdims=True),
+              lambda builder: builder.add_reduce("reduce", "x", "y", "C", "sum"))
+        check("slice-channels", ["slice"], x[..., 1:3], lambda builder: builder.add_slice("slice", "x", "y", "channel", 1, 3, 1))
