@@ -1,4 +1,7 @@
 /// Functions of one number that networks have between their layers.
+///
+/// Numbers that are left out are those of coremltools 5.0 (converters/mil/mil/ops/defs/activation.py, `default_inputs`); later
+/// versions always write them (ops/defs/iOS15/activation.py: required).
 extension ProgramOperations {
     static let activations: [String: Translator] = [
         "relu": unary("ReLU"),
@@ -24,8 +27,8 @@ extension ProgramOperations {
             return [try call.graph.shifted(scaled, by: call.number("beta", default: 0))]
         },
         "scaled_tanh": { call throws(Problem) in
-            let inner = try call.graph.scaled(call.float("x"), by: call.number("beta"))
-            return [try call.graph.scaled(call.graph.unary("Tanh", inner), by: call.number("alpha"))]
+            let inner = try call.graph.scaled(call.float("x"), by: call.number("beta", default: 1))
+            return [try call.graph.scaled(call.graph.unary("Tanh", inner), by: call.number("alpha", default: 1))]
         },
         "sigmoid_hard": { call throws(Problem) in
             let (alpha, beta) = (try call.number("alpha", default: 0.2), try call.number("beta", default: 0.5))

@@ -2,6 +2,7 @@
 
 import math
 
+import coremltools as ct
 import numpy as np
 from coremltools.converters.mil import Builder as mb
 from scipy import special
@@ -50,6 +51,27 @@ def activations():
 
     case("activations", {"x": x}, build, expect)
     case("activations_ios17", {"x": x}, build, expect, opset=IOS17)
+
+    # Numbers that are left out: coremltools 5.0, converters/mil/mil/ops/defs/activation.py, default_inputs.
+    def build_defaults(x):
+        return {"elu_": mb.elu(x=x, alpha=9.0), "leaky_": mb.leaky_relu(x=x, alpha=9.0),
+                "linear_": mb.linear_activation(x=x, alpha=2.0, beta=9.0), "scaled_tanh_": mb.scaled_tanh(x=x, alpha=9.0, beta=9.0),
+                "sigmoid_hard_": mb.sigmoid_hard(x=x, alpha=9.0, beta=9.0), "thresholded_": mb.thresholded_relu(x=x, alpha=9.0)}
+
+    def without_numbers(model):
+        spec = model.get_spec()
+        function = spec.mlProgram.functions["main"]
+        for operation in function.block_specializations[function.opset].operations:
+            for name in ("alpha", "beta"):
+                if name in operation.inputs and (operation.type, name) != ("linear_activation", "alpha"):
+                    del operation.inputs[name]
+        return ct.models.MLModel(spec, weights_dir=model.weights_dir, skip_model_load=True)
+
+    def expect_defaults(x):
+        return {"elu_": np.where(x > 0, x, np.expm1(x)), "leaky_": np.where(x >= 0, x, 0.01 * x), "linear_": 2 * x, "scaled_tanh_": np.tanh(x),
+                "sigmoid_hard_": np.clip(0.2 * x + 0.5, 0, 1), "thresholded_": np.where(x >= 1, x, 0)}
+
+    case("activations_without_numbers", {"x": x}, build_defaults, expect_defaults, change=without_numbers)
 
 
 def unary():

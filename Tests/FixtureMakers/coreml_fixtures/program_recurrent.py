@@ -27,6 +27,7 @@ def lstm():
         found |= outputs("last", mb.lstm(**common, bias=bias))
         found |= outputs("reverse", mb.lstm(**common, bias=bias, direction="reverse", output_sequence=True))
         found |= outputs("plain", mb.lstm(**common, output_sequence=True))
+        found |= outputs("scaled", mb.lstm(**common, bias=bias, output_sequence=True, cell_activation="scaled_tanh", activation="scaled_tanh"))
         found |= outputs("acts", mb.lstm(**common, bias=bias, output_sequence=True, recurrent_activation="hard_sigmoid", cell_activation="relu", activation="linear"))
         return found
 
@@ -37,6 +38,7 @@ def lstm():
 
         found = three("forward", lstm_steps(x, h0, c0, wi, wh, bias)) | three("last", lstm_steps(x, h0, c0, wi, wh, bias), False)
         found |= three("reverse", lstm_steps(x[::-1], h0, c0, wi, wh, bias)) | three("plain", lstm_steps(x, h0, c0, wi, wh, 0))
+        found |= three("scaled", lstm_steps(x, h0, c0, wi, wh, bias, None, "sigmoid", "scaled_tanh", "scaled_tanh"))
         return found | three("acts", lstm_steps(x, h0, c0, wi, wh, bias, None, "hard_sigmoid", "relu", "linear"))
 
     case("lstm", {"x": x, "h0": h0, "c0": c0}, build, expect)
