@@ -139,18 +139,17 @@ import Testing
             problems(model(grow)).first == "layers[1] \"layer\" (expandDims): the result has 9 axes: the limit is 8")
     }
 
-    @Test func repeatedRecurrentLayersAreBounded() {
-        // 2048 steps of a layer that is written out step by step, many times over.
+    @Test func recurrentLayersOfManyStepsStaySmall() {
+        // 2048 steps of a layer that the engine does not have, many times over: each is one loop.
         let one = field(1, [0, 0, 128, 63])
         let relu = field(10, field(10, []))
         let body =
             number(1, 1) + number(2, 1) + relu + number(15, 1) + field(30, one) + field(31, one)
         let layers = (0..<300).map { index in
-            layer(400, body, from: index == 0 ? "x" : "b\(index)", to: "b\(index + 1)")
+            layer(400, body, from: index == 0 ? "x" : "b\(index)", to: index == 299 ? "y" : "b\(index + 1)")
         }
-        let start = ContinuousClock.now
-        let found = problems(model(layers, extents: [2048, 1, 1, 1, 1]))
-        #expect(found.contains { $0.contains("operations") }, "\(found.first ?? "") after \(start.duration(to: .now))")
+        let isTranslated = Self.isTranslated(model(layers, extents: [2048, 1, 1, 1, 1]))
+        #expect(isTranslated)
     }
 
     // MARK: Loops
@@ -166,8 +165,8 @@ import Testing
         let found = problems(model([control(615, number(1, 4000) + field(4, body))]))
         #expect(found.first?.hasSuffix("the loops of the network run more than 200000 layers") == true, "\(found)")
         #expect(
-            problems(model([copy, control(615, number(1, 5000) + field(4, field(1, copy)))])) == [
-                "layers[1] \"control\": the loop runs more than 4096 times"
+            problems(model([copy, control(615, number(1, 70_000) + field(4, field(1, copy)))])) == [
+                "layers[1] \"control\": the loop runs more than 65536 times"
             ])
     }
 

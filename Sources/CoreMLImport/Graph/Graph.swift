@@ -58,7 +58,7 @@ package struct Graph: Sendable {
         var data: Bytes?
         /// How the elements of a constant are made of it; nil if it is the elements.
         var expansion: Expansion?
-        /// What an operation repeats; nil for all but TensorIterator.
+        /// What an operation repeats; nil for all but Loop.
         var loop: Loop?
 
         /// The bytes of a constant's elements.
@@ -80,6 +80,8 @@ package struct Graph: Sendable {
         case floats([Float])
         case texts([String])
         case bool(Bool)
+
+        func isText(_ text: String) -> Bool { if case .text(text) = self { true } else { false } }
 
         package init(stringLiteral value: String) { self = .text(value) }
         package init(integerLiteral value: Int) { self = .integer(value) }

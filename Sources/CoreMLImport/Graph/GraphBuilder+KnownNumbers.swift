@@ -19,6 +19,21 @@ extension GraphBuilder {
         return integers.count == numbers.count ? integers : nil
     }
 
+    /// A constant of known numbers; nil for those of a type that is not computed here.
+    func constant(_ numbers: [Double], like value: Graph.Value) throws(Problem) -> Graph.Value? {
+        let integers = numbers.compactMap { Int32(exactly: $0) }
+        guard let shape = value.staticShape, value.type.isFloat || integers.count == numbers.count else { return nil }
+        let bytes: Bytes
+        switch value.type {
+        case .f32: bytes = Bytes(of: numbers.map { Float($0) })
+        case .i32: bytes = Bytes(of: integers)
+        case .i64: bytes = Bytes(of: integers.map { Int64($0) })
+        case .boolean: bytes = Bytes(numbers.map { $0 != 0 ? 1 : 0 })
+        default: return nil
+        }
+        return try constant(value.type, shape: shape, bytes: bytes)
+    }
+
     private func numbers(of value: Graph.Value, depth: Int) -> [Double]? {
         guard value.port == 0, let shape = value.staticShape, let count = elementCount(shape),
             count <= Self.mostNumbers

@@ -8,6 +8,9 @@ package final class GraphBuilder {
     private var constants: [ConstantKey: Graph.Value] = [:]
     /// What `numbers(of:)` found out of nodes; nil for those whose numbers are not known.
     var knownNumbers: [Int: [Double]?] = [:]
+    /// In the body of a loop: the parameters that count its rounds, by node, and how many rounds there are.
+    var counters: [Int: Counter] = [:]
+    var rounds = 0
     /// Where the file speaks of what is being added, for the names of nodes: engines' messages and profiles show them.
     package var place = ""
 
@@ -73,11 +76,11 @@ package final class GraphBuilder {
         }
     }
 
-    /// Adds a TensorIterator.
+    /// Adds a Loop.
     func repeating(_ loop: Graph.Loop, _ inputs: [Graph.Value], outputs: [(type: Graph.ElementType, shape: [Int?])])
         -> [Graph.Value]
     {
-        let values = nodes("TensorIterator", 1, inputs, [], outputs: outputs)
+        let values = nodes("Loop", 5, inputs, [], outputs: outputs)
         graph.nodes[graph.nodes.count - 1].loop = loop
         return values
     }

@@ -5,31 +5,41 @@
 package struct IRWriter {
     private let graph: Graph
     private let name: String
-    /// For each node with constants: where they are in the weights.
-    private var offsets: [Int?] = []
-    /// The same for the graphs that nodes repeat, by node.
-    private var loopOffsets: [Int: [Int?]] = [:]
+    private let places: Places
     /// Bytes of the weights.
     package let weightsSize: Int
 
     /// Constants begin at multiples of this.
     private static let alignment = 64
 
+    /// Where the constants of nodes are in the weights.
+    private struct Places {
+        /// For each node; nil for those without constants.
+        var offsets: [Int?] = []
+        /// Those of the graphs that nodes repeat, by node.
+        var loops: [Int: Places] = [:]
+
+        /// Places the constants behind `end`, which it moves.
+        init(_ nodes: [Graph.Node], from end: inout Int) {
+            for (id, node) in nodes.enumerated() {
+                if node.data == nil {
+                    offsets.append(nil)
+                } else {
+                    let start = (end + IRWriter.alignment - 1) / IRWriter.alignment * IRWriter.alignment
+                    offsets.append(start)
+                    end = start + node.byteCount
+                }
+                if let loop = node.loop { loops[id] = Places(loop.nodes, from: &end) }
+            }
+        }
+    }
+
     /// `name` is the model's, for the engine's messages.
     package init(_ graph: Graph, name: String = "model") {
         self.graph = graph
         self.name = name
         var end = 0
-        func place(_ node: Graph.Node) -> Int? {
-            guard node.data != nil else { return nil }
-            let start = (end + Self.alignment - 1) / Self.alignment * Self.alignment
-            end = start + node.byteCount
-            return start
-        }
-        for (id, node) in graph.nodes.enumerated() {
-            offsets.append(place(node))
-            if let loop = node.loop { loopOffsets[id] = loop.nodes.map(place) }
-        }
+        places = Places(graph.nodes, from: &end)
         // The engine wants weights of at least a byte.
         weightsSize = max(end, 1)
     }
@@ -46,11 +56,16 @@ package struct IRWriter {
     package func writeWeights<Failure: Error>(
         _ write: (_ offset: Int, UnsafeRawBufferPointer) throws(Failure) -> Void
     ) throws(Failure) {
-        for (id, node) in graph.nodes.enumerated() {
-            try self.write(node, at: offsets[id], write)
-            for (inner, offset) in zip(node.loop?.nodes ?? [], loopOffsets[id] ?? []) {
-                try self.write(inner, at: offset, write)
-            }
+        try self.write(graph.nodes, places, write)
+    }
+
+    private func write<Failure: Error>(
+        _ nodes: [Graph.Node], _ places: Places,
+        _ write: (_ offset: Int, UnsafeRawBufferPointer) throws(Failure) -> Void
+    ) throws(Failure) {
+        for (id, node) in nodes.enumerated() {
+            try self.write(node, at: places.offsets[id], write)
+            if let loop = node.loop, let inner = places.loops[id] { try self.write(loop.nodes, inner, write) }
         }
     }
 
@@ -113,14 +128,14 @@ package struct IRWriter {
     package func xml() -> [UInt8] {
         var text = "<?xml version=\"1.0\"?>\n<net name=\"\(escaped(name))\" version=\"11\">\n"
         text.reserveCapacity(graph.nodes.count * 256)
-        append(graph.nodes, offsets, to: &text)
+        append(graph.nodes, places, to: &text)
         text += "</net>\n"
         return Array(text.utf8)
     }
 
-    private func append(_ nodes: [Graph.Node], _ offsets: [Int?], to text: inout String) {
+    private func append(_ nodes: [Graph.Node], _ places: Places, to text: inout String) {
         text += "<layers>\n"
-        for (id, node) in nodes.enumerated() { append(node, id: id, offset: offsets[id], to: &text) }
+        for (id, node) in nodes.enumerated() { append(node, id: id, places, to: &text) }
         text += "</layers>\n<edges>\n"
         for (id, node) in nodes.enumerated() {
             for (port, input) in node.inputs.enumerated() {
@@ -132,26 +147,28 @@ package struct IRWriter {
         text += "</edges>\n"
     }
 
-    private func append(_ loop: Graph.Loop, of node: Graph.Node, id: Int, to text: inout String) {
+    /// The body of a Loop. Its first two inputs are the number of rounds and whether there is one at all.
+    private func append(_ loop: Graph.Loop, of node: Graph.Node, _ places: Places, to text: inout String) {
         text += "<port_map>\n"
-        for port in node.inputs.indices {
-            let axis = port == 0 ? " axis=\"0\"" : ""
-            text += "<input external_port_id=\"\(port)\" internal_layer_id=\"\(port)\"\(axis)/>\n"
+        for (input, parameter) in loop.parameters.enumerated() {
+            text += "<input external_port_id=\"\(input + 2)\" internal_layer_id=\"\(parameter)\"/>\n"
         }
         for (output, result) in loop.results.enumerated() {
-            let (port, axis) = (node.inputs.count + output, output == 0 ? " axis=\"0\"" : "")
-            text += "<output external_port_id=\"\(port)\" internal_layer_id=\"\(result)\"\(axis)/>\n"
+            let joins =
+                result.isJoined ? " axis=\"0\" start=\"0\" end=\"-1\" stride=\"1\" part_size=\"1\"" : ""
+            let port = node.inputs.count + output
+            text += "<output external_port_id=\"\(port)\" internal_layer_id=\"\(result.node)\"\(joins)/>\n"
         }
+        let purpose = "purpose=\"execution_condition\""
+        text += "<output external_port_id=\"-1\" internal_layer_id=\"\(loop.condition)\" \(purpose)/>\n"
         text += "</port_map>\n<back_edges>\n"
-        for (state, result) in loop.results.dropFirst().enumerated() {
-            text += "<edge from-layer=\"\(result)\" to-layer=\"\(state + 1)\"/>\n"
-        }
+        for edge in loop.backEdges { text += "<edge from-layer=\"\(edge.result)\" to-layer=\"\(edge.parameter)\"/>\n" }
         text += "</back_edges>\n<body>\n"
-        append(loop.nodes, loopOffsets[id] ?? [], to: &text)
+        append(loop.nodes, places, to: &text)
         text += "</body>\n"
     }
 
-    private func append(_ node: Graph.Node, id: Int, offset: Int?, to text: inout String) {
+    private func append(_ node: Graph.Node, id: Int, _ places: Places, to text: inout String) {
         let isBoundary = node.type == "Parameter" || node.type == "Result"
         let name = isBoundary || node.name.isEmpty ? node.name : "\(node.name)/\(id)"
         text +=
@@ -160,7 +177,7 @@ package struct IRWriter {
         if let output = node.outputs.first, node.type == "Parameter" || node.type == "Const" {
             text += "<data element_type=\"\(output.type.rawValue)\" shape=\""
             text += output.shape.map { $0.map(String.init) ?? "?" }.joined(separator: ",") + "\""
-            if let offset { text += " offset=\"\(offset)\" size=\"\(node.byteCount)\"" }
+            if let offset = places.offsets[id] { text += " offset=\"\(offset)\" size=\"\(node.byteCount)\"" }
             text += "/>\n"
         } else if !node.attributes.isEmpty {
             text += "<data"
@@ -179,7 +196,7 @@ package struct IRWriter {
             }
             text += "</output>\n"
         }
-        if let loop = node.loop { append(loop, of: node, id: id, to: &text) }
+        if let loop = node.loop, let inner = places.loops[id] { append(loop, of: node, inner, to: &text) }
         text += "</layer>\n"
     }
 

@@ -1,14 +1,18 @@
 /// Layers that hold their own networks: branch and loop, with loopBreak and loopContinue.
 ///
-/// A graph has neither. Of a branch that is known when the file is read, one side is translated; of another both, and the
-/// values of one are selected. The rounds of a loop are written out one after the other: how many there are must be known.
+/// Of a branch that is known when the file is read, one side is translated; of another both, and the values of one are selected. How
+/// many rounds a loop has must be known. The engine repeats one of them (`NetworkLoops.swift`); rounds that differ in more than
+/// their values are written out one after the other.
 enum ControlLayers {
     static let names = [605: "branch", 615: "loop", 620: "loopBreak", 625: "loopContinue"]
 
-    /// Rounds of one loop.
+    /// Rounds of one loop that are written out.
     static let maximumRounds = 4096
     /// Layers that are translated, those in loops once for every round. Copies add nothing to the graph, and still take time.
     static let maximumLayerRuns = 200_000
+
+    /// True for the numbers of a network that count as true.
+    static func isTrue(_ number: Double) -> Bool { abs(number) > 1e-6 }
 
     /// The networks that a layer holds, with their names: for what has to be looked for in all layers.
     static func networks(in layer: NetworkLayer) throws(Problem) -> [(name: String, network: NeuralNetwork)] {
@@ -105,7 +109,7 @@ extension NetworkTranslation {
     }
 
     /// Translates a network that a layer holds; what its layers give is known to the layers behind it as well.
-    private mutating func translate(_ network: NeuralNetwork, in place: String) -> ControlLayers.Flow {
+    mutating func translate(_ network: NeuralNetwork, in place: String) -> ControlLayers.Flow {
         let (outer, before) = (scope, problems.count)
         scope = "\(place)."
         let flow = translate(network.layers)
@@ -121,9 +125,8 @@ extension NetworkTranslation {
         let parameters = try layer.parameters()
         let yes = try network(parameters, 1, "ifBranch")
         let no = try network(parameters, 2, "elseBranch")
-        if let known = graph.numbers(of: condition.value)?.first {
-            return abs(known) > 1e-6
-                ? translate(yes, in: "\(place).ifBranch") : translate(no, in: "\(place).elseBranch")
+        if let holds = graph.decision(condition.value, ControlLayers.isTrue) {
+            return holds ? translate(yes, in: "\(place).ifBranch") : translate(no, in: "\(place).elseBranch")
         }
         let before = blobs
         let first = translate(yes, in: "\(place).ifBranch")
@@ -181,13 +184,15 @@ extension NetworkTranslation {
         }
         let hasCondition = !condition.layers.isEmpty
         let isLimited = !hasCondition || given > 0 || !layer.inputs.isEmpty
+        let limit = isLimited ? most : nil
+        if try repeatLoop(body, while: condition, variable, limit: limit, in: place) { return .next }
         var round = 0
         while !isLimited || round < most {
             if hasCondition {
                 guard translate(condition, in: "\(place).conditionNetwork") == .next else { return .failed }
                 guard let blob = try blob(named: variable) else { return .failed }
                 guard let known = graph.numbers(of: blob.value)?.first else { throw unknownRounds }
-                if abs(known) <= 1e-6 { return .next }
+                if !ControlLayers.isTrue(known) { return .next }
             }
             guard round < ControlLayers.maximumRounds else {
                 throw Problem("the loop runs more than \(ControlLayers.maximumRounds) times")

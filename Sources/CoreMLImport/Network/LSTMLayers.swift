@@ -128,7 +128,7 @@ enum LSTMLayers {
             let matrix = try graph.concat(weights, axis: 0)
             let projected = try graph.add(
                 graph.matmul(sequence, matrix, transposesRight: true), graph.concat(biases, axis: 0))
-            return try recurrence.unroll(over: projected, states: states, weights: recursions + peepholes) {
+            return try graph.loop(over: projected, states: states, constants: recursions + peepholes) {
                 (graph, x, states, weights) throws(Problem) in
                 try step(
                     graph, x, hidden: states[0], cell: states[1], recursions: Array(weights[..<4]),

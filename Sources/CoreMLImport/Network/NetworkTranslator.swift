@@ -65,7 +65,8 @@ struct NetworkTranslation {
     let opensExtents: Bool
     /// The inputs that are sequences of any length.
     let sequences: Set<String>
-    let graph = GraphBuilder()
+    /// The graph that layers are added to, or the body of a loop.
+    var graph = GraphBuilder()
     var problems = ProblemCollector()
     /// `nil` for those that a layer with a problem would have given.
     var blobs: [String: Blob?] = [:]
@@ -74,6 +75,10 @@ struct NetworkTranslation {
     /// The network that is being translated, as places begin: empty, or the layer that holds it.
     var scope = ""
     var layerRuns = 0
+    /// The rounds of the loops around what is being translated, multiplied.
+    var outerRounds = 1
+    /// The number of layers and outputs that take each blob, in the whole network; counted where there is a loop.
+    var uses: [String: Int]?
     /// Characters of a layer's name in messages and in the graph.
     static let shownName = 100
 

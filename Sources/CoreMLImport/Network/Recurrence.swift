@@ -1,4 +1,4 @@
-/// What the recurrent layers share: sequences, states, gates, and computing step by step.
+/// The common part of the recurrent layers: sequences, states, gates, and repeating steps.
 struct Recurrence {
     let layer: Layer
     let graph: GraphBuilder
@@ -7,9 +7,6 @@ struct Recurrence {
     /// [Seq, B, inputSize].
     let sequence: Graph.Value
     private let isFolded: Bool
-
-    /// As many steps are written out one by one where the engine's own operations lack something. Each takes about 20 nodes.
-    private static let maximumUnrolledSteps = 2048
 
     init(_ layer: Layer) throws(Problem) {
         self.layer = layer
@@ -95,7 +92,9 @@ struct Recurrence {
         try apply(activation, to: graph.clamp(value, from: -50, to: 50), graph)
     }
 
-    /// An activation of a recurrent layer. The numbers of these are fixed, and files leave them out.
+    /// An activation of a recurrent layer. Files leave out its numbers, and mean the usual ones: coremltools compares with a scaled tanh
+    /// that is tanh, and a linear function that is x (converters/mil/mil/ops/tests/iOS14/test_recurrent.py, `test_numpy_numerical`,
+    /// "standard default values").
     static func apply(_ activation: Message, to value: Graph.Value, _ graph: GraphBuilder) throws(Problem)
         -> Graph.Value
     {
@@ -104,7 +103,7 @@ struct Recurrence {
         }
         switch field.number {
         case 5: return value
-        case 31: return try graph.scaled(graph.unary("Tanh", graph.scaled(value, by: 2 / 3)), by: 1.7159)
+        case 31: return graph.unary("Tanh", value)
         case 41: return try graph.clamp(graph.shifted(graph.scaled(value, by: 0.2), by: 0.5), from: 0, to: 1)
         default: return try ActivationLayers.apply(activation, to: value, graph)
         }
@@ -137,34 +136,6 @@ struct Recurrence {
         if let steps { return graph.integers(Array(repeating: steps, count: batch)) }
         let length = try graph.gather(graph.shape(of: sequence), graph.integers([0]), axis: 0)
         return graph.broadcast(length, to: [batch])
-    }
-
-    /// Step by step: `step` takes x [B, columns], the states and the weights, and gives the new states, of which the first is the
-    /// output. A known number of steps is written out; else the engine repeats one.
-    func unroll(
-        over projected: Graph.Value, states: [Graph.Value], weights: [Graph.Value],
-        step: (GraphBuilder, Graph.Value, [Graph.Value], [Graph.Value]) throws(Problem) -> [Graph.Value]
-    ) throws(Problem) -> (outputs: Graph.Value, states: [Graph.Value]) {
-        guard let steps else {
-            guard batch == 1 else { throw Problem("\(batch) sequences of open length") }
-            let (outputs, last) = try graph.loop(
-                over: graph.squeeze(projected, [1]), states: states, constants: weights, step: step)
-            return (try graph.unsqueeze(outputs, [1]), last)
-        }
-        guard steps <= Self.maximumUnrolledSteps else {
-            throw Problem(
-                "\(steps) steps of a recurrent layer of this type: the limit is \(Self.maximumUnrolledSteps)")
-        }
-        guard graph.nodeCount + steps * 30 <= NetworkTranslator.maximumOperations else {
-            throw Problem("the network needs more than \(NetworkTranslator.maximumOperations) operations")
-        }
-        let parts = try graph.split(projected, axis: 0, sizes: Array(repeating: 1, count: steps))
-        var (states, outputs): ([Graph.Value], [Graph.Value]) = (states, [])
-        for part in parts {
-            states = try step(graph, graph.squeeze(part, [0]), states, weights)
-            outputs.append(try graph.unsqueeze(states[0], [0]))
-        }
-        return (try graph.concat(outputs, axis: 0), states)
     }
 
     /// The outputs that the layer asks for: all steps, or the last state alone.

@@ -24,7 +24,7 @@ enum RecurrentLayers {
                 [("activations", "tanh")])
         } else {
             let projected = try graph.add(graph.matmul(sequence, weights, transposesRight: true), bias)
-            found = try recurrence.unroll(over: projected, states: [recurrence.state(1)], weights: [recursion]) {
+            found = try graph.loop(over: projected, states: [recurrence.state(1)], constants: [recursion]) {
                 (graph, x, states, weights) throws(Problem) in
                 let sum = try graph.add(x, graph.matmul(states[0], weights[0], transposesRight: true))
                 return [try Recurrence.activate(activation, sum, graph)]
@@ -59,7 +59,7 @@ enum RecurrentLayers {
         } else {
             let projected = try graph.add(graph.matmul(sequence, weights, transposesRight: true), bias)
             let recursions = try graph.split(recursion, axis: 0, sizes: [size, size, size])
-            found = try recurrence.unroll(over: projected, states: [recurrence.state(1)], weights: recursions) {
+            found = try graph.loop(over: projected, states: [recurrence.state(1)], constants: recursions) {
                 (graph, x, states, recursions) throws(Problem) in
                 let gates = try graph.split(x, axis: 1, sizes: [size, size, size])
                 func gate(_ index: Int, _ state: Graph.Value, _ activation: Message) throws(Problem) -> Graph.Value {

@@ -127,7 +127,7 @@ extension ProgramCall {
 }
 
 /// A few numbers with a shape.
-private struct KnownNumbers {
+struct KnownNumbers {
     var values: [Double]
     var shape: [Int]
     /// int32, float32 or bool.

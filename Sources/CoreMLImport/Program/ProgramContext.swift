@@ -26,7 +26,11 @@ final class ProgramConstant {
 
 /// The names of a function, and the graph that its operations become.
 final class ProgramContext {
-    let builder = GraphBuilder()
+    private let outermost = GraphBuilder()
+    /// The loops whose bodies are being translated.
+    private var loops: [LoopScope] = []
+    /// The graph that operations are added to, or the body of a loop.
+    var builder: GraphBuilder { loops.last?.body ?? outermost }
     /// The names of the function and, behind them, those of the blocks that are being translated.
     private var scopes: [[String: ProgramOperand]] = [[:]]
     /// What the operation "classify" says, where there is one.
@@ -52,10 +56,39 @@ final class ProgramContext {
     }
 
     func operand(named name: String) throws(Problem) -> ProgramOperand {
-        guard let operand = scopes.reversed().lazy.compactMap({ $0[name] }).first else {
-            throw Problem("undefined value \"\(name)\"")
+        try operand(named: name, inside: loops.count)
+    }
+
+    /// The operand that a name means inside so many of the loops. One from around a loop becomes an input of its body.
+    private func operand(named name: String, inside depth: Int) throws(Problem) -> ProgramOperand {
+        let first = depth == 0 ? 0 : loops[depth - 1].firstScope
+        let end = depth == loops.count ? scopes.count : loops[depth].firstScope
+        if let operand = scopes[first..<end].reversed().lazy.compactMap({ $0[name] }).first { return operand }
+        guard depth > 0 else { throw Problem("undefined value \"\(name)\"") }
+        let loop = loops[depth - 1]
+        if let known = loop.imported[name] { return known }
+        let imported = try loop.imported(try operand(named: name, inside: depth - 1))
+        loop.imported[name] = imported
+        return imported
+    }
+
+    /// Counts the rounds of a loop, with those of the loops in it.
+    func count(rounds: Int, of loop: LoopScope) throws(Problem) {
+        guard rounds <= Counter.mostRounds / (1 + loop.innerRounds) else {
+            throw Problem("the loop runs more than \(Counter.mostRounds) times")
         }
-        return operand
+        let all = rounds * (1 + loop.innerRounds)
+        try count(all)
+        loops.last?.innerRounds += all
+    }
+
+    /// Runs `translate`, which adds to the body of a loop.
+    func inLoop<Result>(_ translate: (LoopScope) throws(Problem) -> Result) throws(Problem) -> Result {
+        let loop = LoopScope(firstScope: scopes.count)
+        loop.body.place = builder.place
+        loops.append(loop)
+        defer { loops.removeLast() }
+        return try translate(loop)
     }
 
     /// Runs `body` with its own names, which are forgotten afterwards.
@@ -108,12 +141,18 @@ final class ProgramContext {
         switch operand {
         case .value(let value): return value
         case .constant(let constant):
-            if let value = constant.value { return value }
+            if let value = loops.last.map({ $0.constants[ObjectIdentifier(constant)]?.value }) ?? constant.value {
+                return value
+            }
             let (type, bytes) = try constant.tensor.graphConstant()
             try spend(bytes.count)
             var value = try builder.constant(type, shape: constant.tensor.shape, bytes: bytes)
             if type == .f16 { value = builder.convert(value, to: .f32) }
-            constant.value = value
+            if let loop = loops.last {
+                loop.constants[ObjectIdentifier(constant)] = (constant, value)
+            } else {
+                constant.value = value
+            }
             return value
         case .strings: throw Problem("expected a tensor, found a string")
         case .integers, .tensors: throw Problem("expected a tensor, found a list")
@@ -138,6 +177,39 @@ final class ProgramContext {
         let file = try BlobFile(files.file(named: name))
         weightFiles[name] = file
         return file
+    }
+}
+
+/// The body of a loop while it is translated, and what it takes of the graph around it.
+final class LoopScope {
+    let body = GraphBuilder()
+    /// The first scope of the body; those before belong to what is around the loop.
+    let firstScope: Int
+    /// The meaning of names from around the loop in the body.
+    var imported: [String: ProgramOperand] = [:]
+    var inputs: [LoopInput] = []
+    /// The rounds of the loops in the body.
+    var innerRounds = 0
+    /// The values of constants in the body. The constants are kept, as they are found by what identifies them.
+    var constants: [ObjectIdentifier: (constant: ProgramConstant, value: Graph.Value)] = [:]
+
+    init(firstScope: Int) {
+        self.firstScope = firstScope
+    }
+
+    /// Adds an input of the body.
+    func input(_ value: Graph.Value) -> Graph.Value {
+        let parameter = body.loopParameter(for: value)
+        inputs.append(LoopInput(first: value, parameter: parameter))
+        return parameter
+    }
+
+    fileprivate func imported(_ operand: ProgramOperand) throws(Problem) -> ProgramOperand {
+        switch operand {
+        case .value(let value): return .value(input(value))
+        case .tensors(let list): return .tensors(try list.inLoop(input))
+        case .constant, .strings, .integers: return operand
+        }
     }
 }
 

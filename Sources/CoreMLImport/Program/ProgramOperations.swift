@@ -11,7 +11,9 @@ enum ProgramOperations {
     ].reduce(into: [:]) { $0.merge($1) { first, _ in first } }
 
     /// Operations that give more than values of the graph.
-    static let special: [String: Decoder] = constants.merging(control) { first, _ in first }
+    static let special: [String: Decoder] = constants.merging(control) { first, _ in first }.merging(lists) {
+        first, _ in first
+    }
 
     static func isKnown(_ type: String) -> Bool { table[type] != nil || special[type] != nil }
 

@@ -2,14 +2,14 @@
 extension ProgramOperations {
     static let recurrent: [String: Translator] = ["lstm": lstm, "gru": gru, "rnn": rnn]
 
-    /// The functions of gates, by the names of both the file and the engine.
+    /// The functions of gates, by the names of both the file and the engine. They have no numbers of their own: a scaled tanh is tanh
+    /// (coremltools, converters/mil/mil/ops/tests/iOS14/test_recurrent.py, `test_numpy_numerical`).
     enum Gate: String {
         case sigmoid
         case tanh
         case relu
         case linear
         case hardSigmoid
-        case scaledTanh
 
         /// Whether the engine's recurrent operations have it.
         var isEngine: Bool { self == .sigmoid || self == .tanh || self == .relu }
@@ -21,7 +21,6 @@ extension ProgramOperations {
             case .relu: graph.unary("ReLU", x)
             case .linear: x
             case .hardSigmoid: ProgramOperations.hardSigmoid(graph, x, alpha: 0.2, beta: 0.5)
-            case .scaledTanh: try graph.scaled(graph.unary("Tanh", graph.scaled(x, by: 2 / 3)), by: 1.7159)
             }
         }
     }
@@ -31,7 +30,7 @@ extension ProgramOperations {
             name, default: value,
             of: [
                 "sigmoid": .sigmoid, "tanh": .tanh, "relu": .relu, "linear": .linear, "hard_sigmoid": .hardSigmoid,
-                "sigmoid_hard": .hardSigmoid, "scaled_tanh": .scaledTanh,
+                "sigmoid_hard": .hardSigmoid, "scaled_tanh": .tanh,
             ])
     }
 
@@ -134,39 +133,19 @@ extension ProgramOperations {
 
     // MARK: Step by step
 
-    /// As many steps are written out one by one at most.
-    private static let maximumSteps = 1024
-
-    /// The products of the input's weights with each step of the sequence, one value a step: [batch, rows].
-    private static func steps(_ graph: GraphBuilder, _ x: Graph.Value, _ weights: Weights, bias: Graph.Value?)
-        throws(Problem)
-        -> [Graph.Value]
+    /// The products of the input's weights with each step of the sequence: [sequence, batch, rows].
+    private static func products(_ graph: GraphBuilder, _ x: Graph.Value, _ weights: Weights, bias: Graph.Value?)
+        throws(Problem) -> Graph.Value
     {
-        guard let count = x.shape[0], count > 0, count <= maximumSteps else {
-            throw Problem(
-                "gates of this type are unrolled, which needs a sequence of a known length of at most "
-                    + "\(maximumSteps); the shape is \(shapeText(x.shape))")
-        }
-        var products = try graph.matmul(x, weights.input, transposesRight: true)
-        if let bias { products = try graph.add(products, bias) }
-        var steps: [Graph.Value] = []
-        for part in try graph.split(products, axis: 0, sizes: [Int](repeating: 1, count: count)) {
-            steps.append(try graph.squeeze(part, [0]))
-        }
-        return steps
+        let products = try graph.matmul(x, weights.input, transposesRight: true)
+        guard let bias else { return products }
+        return try graph.add(products, bias)
     }
 
     private static func gates(_ graph: GraphBuilder, _ value: Graph.Value, _ hidden: Int, _ count: Int) throws(Problem)
         -> [Graph.Value]
     {
         try graph.split(value, axis: -1, sizes: [Int](repeating: hidden, count: count))
-    }
-
-    /// The sequence of states, and the last one.
-    private static func joined(_ graph: GraphBuilder, _ states: [Graph.Value]) throws(Problem) -> Graph.Value {
-        var layers: [Graph.Value] = []
-        for state in states { layers.append(try graph.unsqueeze(state, [0])) }
-        return try graph.concat(layers, axis: 0)
     }
 
     // MARK: LSTM
@@ -195,7 +174,7 @@ extension ProgramOperations {
                 ["activations": .texts(functions.map(\.rawValue))])
         }
         let size = parts[0].hidden
-        var results: [(sequence: [Graph.Value], hidden: Graph.Value, cell: Graph.Value)] = []
+        var results: [(outputs: Graph.Value, states: [Graph.Value])] = []
         for (index, part) in parts.enumerated() {
             func own(_ state: Graph.Value) throws(Problem) -> Graph.Value {
                 try graph.slice(state, axes: [1], starts: [index * size], ends: [(index + 1) * size], steps: [1])
@@ -208,11 +187,10 @@ extension ProgramOperations {
         }
         var sequences: [Graph.Value] = []
         for (index, result) in results.enumerated() {
-            let whole = try joined(graph, result.sequence)
-            sequences.append(index == 1 ? try graph.reverse(whole, axes: [0]) : whole)
+            sequences.append(index == 1 ? try graph.reverse(result.outputs, axes: [0]) : result.outputs)
         }
         let (last, cells) = (
-            try graph.concat(results.map(\.hidden), axis: 1), try graph.concat(results.map(\.cell), axis: 1)
+            try graph.concat(results.map(\.states[0]), axis: 1), try graph.concat(results.map(\.states[1]), axis: 1)
         )
         let whole = try call.bool("output_sequence")
         return [try whole ? graph.concat(sequences, axis: 2) : graph.unsqueeze(last, [0]), last, cells]
@@ -221,29 +199,26 @@ extension ProgramOperations {
     private static func lstmSteps(
         _ call: ProgramCall, _ x: Graph.Value, _ weights: Weights, _ hidden: Graph.Value, _ cell: Graph.Value,
         _ functions: [Gate], peephole: String
-    ) throws(Problem) -> (sequence: [Graph.Value], hidden: Graph.Value, cell: Graph.Value) {
-        let graph = call.graph
+    ) throws(Problem) -> (outputs: Graph.Value, states: [Graph.Value]) {
         let (inner, inward, outward) = (functions[0], functions[1], functions[2])
-        let holes = call.isGiven(peephole) ? try gates(graph, call.float(peephole), weights.hidden, 3) : nil
         let clip = call.isGiven("clip") ? abs(try limit(call, "clip")) : nil
-        var (hidden, cell, sequence) = (hidden, cell, [Graph.Value]())
-        for step in try steps(graph, x, weights, bias: weights.bias) {
-            let products = try graph.add(step, graph.matmul(hidden, weights.state, transposesRight: true))
-            var parts = try gates(graph, products, weights.hidden, 4)
-            func look(_ gate: Int) throws(Problem) {
-                if let holes { parts[gate] = try graph.add(parts[gate], graph.multiply(holes[gate], cell)) }
+        var constants = [weights.state]
+        if call.isGiven(peephole) { constants += try gates(call.graph, call.float(peephole), weights.hidden, 3) }
+        let products = try products(call.graph, x, weights, bias: weights.bias)
+        return try call.graph.loop(over: products, states: [hidden, cell], constants: constants) {
+            (graph, step, states, constants) throws(Problem) in
+            let sums = try graph.add(step, graph.matmul(states[0], constants[0], transposesRight: true))
+            let (parts, holes) = (try gates(graph, sums, weights.hidden, 4), constants.dropFirst())
+            func sum(_ gate: Int, _ cell: Graph.Value) throws(Problem) -> Graph.Value {
+                holes.isEmpty ? parts[gate] : try graph.add(parts[gate], graph.multiply(constants[1 + gate], cell))
             }
-            try look(0)
-            try look(1)
-            let taken = try graph.multiply(inner.apply(graph, parts[0]), inward.apply(graph, parts[3]))
-            cell = try graph.add(graph.multiply(inner.apply(graph, parts[1]), cell), taken)
+            let taken = try graph.multiply(
+                inner.apply(graph, sum(0, states[1])), inward.apply(graph, parts[3]))
+            var cell = try graph.add(graph.multiply(inner.apply(graph, sum(1, states[1])), states[1]), taken)
             if let clip { cell = try graph.clamp(cell, from: -clip, to: clip) }
             // The output's gate sees the new cell.
-            try look(2)
-            hidden = try graph.multiply(inner.apply(graph, parts[2]), outward.apply(graph, cell))
-            sequence.append(hidden)
+            return [try graph.multiply(inner.apply(graph, sum(2, cell)), outward.apply(graph, cell)), cell]
         }
-        return (sequence, hidden, cell)
     }
 
     // MARK: GRU
@@ -278,10 +253,12 @@ extension ProgramOperations {
                 call, "GRUSequence", x, states: [initial], weights: [part], biases: [bias], order: order,
                 ["activations": .texts([inner.rawValue, outer.rawValue]), "linear_before_reset": .bool(resetsAfter)])
         }
-        var (state, sequence) = (initial, [Graph.Value]())
         let rows = try gates(graph, graph.transpose(part.state, [1, 0]), size, 3)
         let biases = try gates(graph, own, size, 3)
-        for step in try steps(graph, x, part, bias: given) {
+        let found = try graph.loop(
+            over: products(graph, x, part, bias: given), states: [initial], constants: rows + biases
+        ) { (graph, step, states, constants) throws(Problem) in
+            let (state, rows, biases) = (states[0], constants[..<3], Array(constants[3...]))
             let inputs = try gates(graph, step, size, 3)
             func gate(_ index: Int) throws(Problem) -> Graph.Value {
                 let product = try graph.add(graph.matmul(state, rows[index]), biases[index])
@@ -293,11 +270,9 @@ extension ProgramOperations {
                 ? graph.multiply(reset, graph.add(graph.matmul(state, rows[1]), biases[1]))
                 : graph.add(graph.matmul(graph.multiply(reset, state), rows[1]), biases[1])
             let fresh = try outer.apply(graph, graph.add(inputs[1], product))
-            state = try graph.add(fresh, graph.multiply(update, graph.subtract(state, fresh)))
-            sequence.append(state)
+            return [try graph.add(fresh, graph.multiply(update, graph.subtract(state, fresh)))]
         }
-        let whole = try call.bool("output_sequence")
-        return [try whole ? joined(graph, sequence) : graph.unsqueeze(state, [0]), state]
+        return [try selected(call, found.outputs, last: found.states[0]), found.states[0]]
     }
 
     // MARK: RNN
@@ -315,12 +290,18 @@ extension ProgramOperations {
                 biases: [part.bias ?? zeros(graph, part.hidden)],
                 order: [0], ["activations": .texts([function.rawValue])])
         }
-        var (state, sequence) = (initial, [Graph.Value]())
-        for step in try steps(graph, x, part, bias: part.bias) {
-            state = try function.apply(graph, graph.add(step, graph.matmul(state, part.state, transposesRight: true)))
-            sequence.append(state)
+        let found = try graph.loop(
+            over: products(graph, x, part, bias: part.bias), states: [initial], constants: [part.state]
+        ) { (graph, step, states, constants) throws(Problem) in
+            [try function.apply(graph, graph.add(step, graph.matmul(states[0], constants[0], transposesRight: true)))]
         }
-        let whole = try call.bool("output_sequence")
-        return [try whole ? joined(graph, sequence) : graph.unsqueeze(state, [0]), state]
+        return [try selected(call, found.outputs, last: found.states[0]), found.states[0]]
+    }
+
+    /// All states, or the last one alone.
+    private static func selected(_ call: ProgramCall, _ outputs: Graph.Value, last: Graph.Value) throws(Problem)
+        -> Graph.Value
+    {
+        try call.bool("output_sequence") ? outputs : call.graph.unsqueeze(last, [0])
     }
 }

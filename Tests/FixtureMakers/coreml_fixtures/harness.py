@@ -6,7 +6,7 @@ import zlib
 
 import numpy as np
 
-ROOT = pathlib.Path(__file__).resolve().parents[2] / "Tests" / "Fixtures" / "coreml"
+ROOT = pathlib.Path(__file__).resolve().parents[3] / "Tests" / "Fixtures" / "coreml"
 
 
 def value(given):

@@ -22,10 +22,12 @@ def recurrent(old):
     def w(name, *shape): return values(name, *shape, low=-1, high=1)
 
     names = {"SIGMOID": sigmoid, "TANH": np.tanh, "RELU": lambda v: np.maximum(v, 0), "LINEAR": lambda v: v,
-             "SIGMOID_HARD": lambda v: np.clip(0.2 * v + 0.5, 0, 1), "SCALED_TANH": lambda v: 1.7159 * np.tanh(2 / 3 * v)}
+             "SIGMOID_HARD": lambda v: np.clip(0.2 * v + 0.5, 0, 1),
+             # Without numbers: coremltools' own test_recurrent.py.
+             "SCALED_TANH": np.tanh}
     def sequence(v): return v[:, None, :]
 
-    for activation, backward, all_steps in (("TANH", False, True), ("RELU", True, False), ("SIGMOID_HARD", True, True),
+    for activation, backward, all_steps in (("SCALED_TANH", False, True), ("TANH", False, True), ("RELU", True, False), ("SIGMOID_HARD", True, True),
                                             ("TANH", False, False)):
         text = f"{activation.lower().replace('_', '-')}{'-reverse' if backward else ''}{'-sequence' if all_steps else ''}"
         wx, wh, b = w("rx" + text, hidden, inputs), w("rh" + text, hidden, hidden), w("rb" + text, hidden)
@@ -35,7 +37,7 @@ def recurrent(old):
         layer(f"simple-rnn-{text}", ["simpleRecurrent"], y,
               lambda builder: builder.add_simple_rnn(
                   "rnn", wh, wx, b, hidden, inputs, activation, ["s"], ["y"], output_all=all_steps, reverse_input=backward))
-    for inner, outer, backward, all_steps in (("SIGMOID", "TANH", False, True), ("SIGMOID_HARD", "TANH", True, True),
+    for inner, outer, backward, all_steps in (("SIGMOID", "TANH", False, True), ("LINEAR", "SCALED_TANH", True, True), ("SIGMOID_HARD", "TANH", True, True),
                                               ("SIGMOID", "TANH", True, False), ("SIGMOID", "RELU", False, False)):
         text = f"{inner.lower().replace('_', '-')}-{outer.lower()}{'-reverse' if backward else ''}{'-sequence' if all_steps else ''}"
         wx, wh, b = [[w(f"g{k}{i}{text}", *shape) for i in range(3)]
@@ -49,6 +51,7 @@ def recurrent(old):
         "plain-sequence": dict(output_all=True), "plain-last": {}, "reverse-sequence": dict(output_all=True, reverse_input=True),
         "forget-bias": dict(forget_bias=True), "peephole": dict(peep=True, output_all=True),
         "coupled": dict(coupled_input_forget_gate=True), "cell-clip": dict(cell_clip_threshold=0.2, output_all=True),
+        "linear": dict(cell_state_update_activation="SCALED_TANH", output_activation="LINEAR", output_all=True),
         "activations": dict(inner_activation="SIGMOID_HARD", cell_state_update_activation="RELU", output_activation="SCALED_TANH",
                             output_all=True),
     }
@@ -71,6 +74,14 @@ def recurrent(old):
         def order(parts): return [parts[0], parts[1], parts[3], parts[2]]
         layer(f"lstm-{name}", ["uniDirectionalLSTM"], y,
               lambda builder: builder.add_unilstm("lstm", order(wh), order(wx), order(b), hidden, inputs, ["s"], ["y"], **given))
+    # More steps than the cell's limit (50), which the engine's own operation does not have.
+    long = values("lstm-long", inputs, 1, 80)
+    ahead, _ = lstm(long[:, 0].T.astype(np.float64), wx, wh, b, sigmoid, np.tanh, np.tanh)
+    def long_lstm(builder):
+        builder.add_permute("permute", [3, 1, 2, 0], "x", "s")
+        def order(parts): return [parts[0], parts[1], parts[3], parts[2]]
+        builder.add_unilstm("lstm", order(wh), order(wx), order(b), hidden, inputs, ["s"], ["y"], output_all=True, cell_clip_threshold=50.0)
+    old("lstm-long", ["uniDirectionalLSTM"], {"x": long}, {"y": sequence(ahead).astype(F)}, long_lstm)
     wx, wh, b = [[w(f"s{k}{i}", *shape) for i in range(4)] for k, shape in
                  (("x", (hidden, inputs)), ("h", (hidden, hidden)), ("b", (hidden,)))]
     def order(parts): return [parts[0], parts[1], parts[3], parts[2]]

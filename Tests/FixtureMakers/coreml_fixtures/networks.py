@@ -2,7 +2,7 @@
 from coremltools.models import datatypes
 from coremltools.models.neural_network import NeuralNetworkBuilder
 
-from . import network_control, network_elementwise, network_layers, network_models, network_recurrent, network_shapes
+from . import keras_loops, network_control, network_elementwise, network_layers, network_models, network_recurrent, network_shapes
 
 
 class Network:
@@ -35,6 +35,7 @@ def make(fixtures):
     network_layers.activations(old)
     network_layers.products(old, exact)
     network_layers.normalizations(old, exact)
+    network_layers.few_axes(exact)
     network_elementwise.elementwise(old, exact)
     network_elementwise.unary(old, exact)
     network_elementwise.reductions(old, exact)
@@ -48,4 +49,5 @@ def make(fixtures):
     network_recurrent.sequences(fixtures)
     network_recurrent.weights(old)
     network_control.make(exact)
+    keras_loops.networks(fixtures)
     network_models.make(fixtures)

@@ -6,6 +6,7 @@ from coremltools.converters.mil import Builder as mb
 from coremltools.converters.mil.mil import get_new_symbol
 from scipy import special
 
+from . import keras_loops
 from .program_cases import IOS16, IOS18, case, integers, normal, uniform
 from .program_oracles import bilinear, convolve, same, sigmoid
 
@@ -349,6 +350,55 @@ def control():
         return {"last": start, "all": np.stack(states)}
 
     case("while_loop", {"x": x, "start": start}, build, expect)
+
+    for whole in (False, True):
+        case(f"while_loop_lstm_{'states' if whole else 'last'}", {"x": keras_loops.X}, lambda x: keras_loops.build(x, whole),
+             lambda x: keras_loops.expect(x, whole))
+
+    # Values that a round only hands on, and places that are counted down.
+    def build_handed_on(x, y):
+        found = mb.make_list(init_length=6, elem_shape=[2, 3], dtype="fp32")
+
+        def goes_on(i, a, b, before, found):
+            return mb.less(x=i, y=5)
+
+        def step(i, a, b, before, found):
+            return mb.add(x=i, y=1), b, a, mb.add(x=a, y=before), mb.list_write(ls=found, index=mb.sub(x=5, y=i), value=a)
+
+        i, a, b, before, found = mb.while_loop(_cond=goes_on, _body=step, loop_vars=(np.int32(0), x, y, x, found))
+        return {"i": mb.expand_dims(x=mb.cast(x=i, dtype="fp32"), axes=[0]), "a": mb.identity(x=a), "b": b, "before": before,
+                "all": mb.list_gather(ls=found, indices=np.arange(6, dtype=np.int32))}
+
+    def expect_handed_on(x, y):
+        a, b, before, found = x, y, x, np.zeros((6, 2, 3), np.float32)
+        for i in range(5):
+            found[5 - i] = a
+            a, b, before = b, a, a + before
+        return {"i": np.float32([5]), "a": a, "b": b, "before": before, "all": found}
+
+    case("while_loop_handed_on", {"x": normal(2, 3, seed=41), "y": normal(2, 3, seed=42)}, build_handed_on, expect_handed_on)
+
+    # A loop in a loop: the inner one has as many rounds in every round of the outer one.
+    def build_nested(x):
+        def inner(j, state):
+            return mb.add(x=j, y=2), mb.tanh(x=mb.add(x=state, y=x))
+
+        def outer(i, state):
+            _, state = mb.while_loop(_cond=lambda j, state: mb.less(x=j, y=6), _body=inner, loop_vars=(np.int32(0), state))
+            return mb.add(x=i, y=1), mb.mul(x=state, y=0.5)
+
+        _, state = mb.while_loop(_cond=lambda i, state: mb.less(x=i, y=4), _body=outer, loop_vars=(np.int32(0), x))
+        return {"answer": state}
+
+    def expect_nested(x):
+        state = x
+        for _ in range(4):
+            for _ in range(3):
+                state = np.tanh(state + x)
+            state = state * 0.5
+        return {"answer": state}
+
+    case("while_loop_nested", {"x": normal(2, 3, seed=43)}, build_nested, expect_nested)
 
     for name, number in [("cond_positive", 2.0), ("cond_negative", -2.0)]:
         given = np.full((2, 3), number, np.float32)

@@ -189,7 +189,7 @@ CASES = {
     "smaller": (smaller, "has 64 bytes; 12 elements of type float32 take 48"),
     "extent_too_large": (extent(1 << 62), f"unsupported extent {1 << 62}"),
     "unknown_operations": (unknown("warp", "warp", "random_normal", "custom_layer", "read_state"), 'operation "warp" (occurs 2 times): is not supported'),
-    "endless": (loop(True), "the loop runs more than 4096 times"),
+    "endless": (loop(True), "the loop runs more than 65536 times"),
     "unknown_rounds": (loop(None), "the number of iterations is known only at run time"),
     "state": (state, 'inputs "memory": state that lasts from one prediction to the next is not supported'),
     "other_function": (renamed, 'there is no function "main"; the program has "second"'),

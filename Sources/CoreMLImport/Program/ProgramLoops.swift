@@ -1,0 +1,158 @@
+/// Loops whose rounds differ in their values only: one round is translated, and the engine repeats it.
+extension ProgramOperations {
+    /// Adds such a loop, and gives its variables behind it. Gives nil where the rounds have to be written out: where shapes change, where a
+    /// list is both read and written, or where the number of rounds follows from more than counters.
+    static func repeatedLoop(_ call: ProgramCall, _ variables: [ProgramOperand]) throws(Problem) -> [ProgramOperand]? {
+        let program = call.program
+        var starts: [Graph.Value?] = []
+        for variable in variables {
+            switch variable {
+            case .tensors: starts.append(nil)
+            case .value, .constant: starts.append(try program.value(of: variable))
+            case .strings, .integers: return nil
+            }
+        }
+        // What a round has of problems is reported where the rounds are written out.
+        guard let round = try? LoopRound(call.operation.blocks[1], variables, starts, program) else { return nil }
+        var counters: [Int: Counter] = [:]
+        for (index, variable) in variables.enumerated() {
+            guard let input = round.inputs[index], case .value(let next) = round.results[index],
+                let numbers = try variable.numbers(in: call.graph)
+            else { continue }
+            counters[index] = round.scope.body.counter(input.parameter, start: numbers, next: next)
+        }
+        guard let test = try? LoopRound(call.operation.blocks[0], variables, starts, program),
+            let rounds = try test.rounds(counters)
+        else { return nil }
+        if rounds == 0 { return variables }
+        try program.count(rounds: rounds, of: round.scope)
+        round.count(counters, rounds: rounds)
+        return try round.repeated(call, variables, counters)
+    }
+}
+
+extension ProgramOperand {
+    /// The numbers of a variable, where they are known and few.
+    fileprivate func numbers(in graph: GraphBuilder) throws(Problem) -> [Double]? {
+        if let known = try KnownNumbers(self) { return known.values }
+        guard case .value(let value) = self else { return nil }
+        return graph.numbers(of: value)
+    }
+}
+
+/// A block of a loop that was translated for all rounds: its body, or its condition.
+private struct LoopRound {
+    let scope: LoopScope
+    /// The variables in the block; nil for lists.
+    let inputs: [LoopInput?]
+    /// The values and lists that the block gives.
+    let results: [ProgramOperand]
+
+    init(_ block: MILBlock, _ variables: [ProgramOperand], _ starts: [Graph.Value?], _ program: ProgramContext)
+        throws(Problem)
+    {
+        let made = try program.inLoop { (scope: LoopScope) throws(Problem) in
+            var inputs: [LoopInput?] = []
+            var operands: [ProgramOperand] = []
+            for (variable, start) in zip(variables, starts) {
+                if let start {
+                    let parameter = scope.input(start)
+                    inputs.append(LoopInput(first: start, parameter: parameter))
+                    operands.append(.value(parameter))
+                } else if case .tensors(let list) = variable {
+                    inputs.append(nil)
+                    operands.append(.tensors(list.asVariable))
+                }
+            }
+            var constants: [Int: [ProgramOperand]] = [:]
+            var results: [ProgramOperand] = []
+            for result in try ProgramOperations.results(of: block, operands, program, constants: &constants) {
+                if case .tensors = result {
+                    results.append(result)
+                } else {
+                    results.append(.value(try program.value(of: result)))
+                }
+            }
+            return (scope, inputs, results)
+        }
+        (scope, inputs, results) = made
+    }
+
+    /// Says which variables count the rounds.
+    func count(_ counters: [Int: Counter], rounds: Int) {
+        for (index, counter) in counters {
+            if let input = inputs[index] { scope.body.counters[input.parameter.node] = counter }
+        }
+        scope.body.rounds = rounds
+    }
+
+    /// The number of rounds until the condition, which this is, does not hold; nil where that is not known.
+    func rounds(_ counters: [Int: Counter]) throws(Problem) -> Int? {
+        count(counters, rounds: 0)
+        guard case .value(let condition)? = results.first else { return nil }
+        return scope.body.forEachRound(condition, upTo: Counter.mostRounds + 1) { ($0.first ?? 0) != 0 }
+    }
+
+    /// Adds the loop that repeats this, its body.
+    func repeated(_ call: ProgramCall, _ variables: [ProgramOperand], _ counters: [Int: Counter]) throws(Problem)
+        -> [ProgramOperand]?
+    {
+        let (graph, body) = (call.graph, scope.body)
+        var all = scope.inputs
+        var behind = variables
+        var states: [(index: Int, value: Graph.Value)] = []
+        var lists: [(index: Int, write: TensorList.Write, places: [Int])] = []
+        for (index, result) in results.enumerated() {
+            switch (result, inputs[index]) {
+            case (.value(let next), let input?):
+                guard let place = all.firstIndex(where: { $0.parameter.isSame(as: input.parameter) }) else {
+                    return nil
+                }
+                if next.isSame(as: input.parameter) { continue }
+                guard next.shape == input.first.shape, next.type == input.first.type else { return nil }
+                all[place].next = next
+                guard let counter = counters[index] else {
+                    states.append((index, next))
+                    continue
+                }
+                let end = KnownNumbers(
+                    [Double(counter.value(inRound: body.rounds))], shape: input.first.staticShape ?? [],
+                    type: next.type == .f32 ? .float32 : .int32)
+                guard let tensor = try end.tensor() else { return nil }
+                behind[index] = .constant(ProgramConstant(tensor))
+            case (.tensors(let list), nil):
+                guard let write = list.write else { continue }
+                guard let places = try places(write.index) else { return nil }
+                lists.append((index, write, places))
+            default: return nil
+            }
+        }
+        // Of a list of which one element is written the last round is enough.
+        let whole = lists.filter { Set($0.places).count > 1 }
+        let single = lists.filter { Set($0.places).count == 1 }
+        let found = try graph.repeating(
+            body, rounds: graph.scalar(body.rounds), inputs: all, joined: whole.map(\.write.value),
+            last: states.map(\.value) + single.map(\.write.value))
+        for (state, value) in zip(states, found.last) { behind[state.index] = .value(value) }
+        for (list, rows) in zip(whole, found.joined) {
+            guard case .tensors(let before) = variables[list.index] else { return nil }
+            behind[list.index] = .tensors(try before.written(rows, at: list.places, call.program))
+        }
+        for (list, value) in zip(single, found.last.dropFirst(states.count)) {
+            guard case .tensors(var after) = variables[list.index] else { return nil }
+            try after.write(.value(value), at: list.places[0], call.program)
+            behind[list.index] = .tensors(after)
+        }
+        return behind
+    }
+
+    /// The place in a list that each round writes; nil where they are not known.
+    private func places(_ index: ProgramOperand) throws(Problem) -> [Int]? {
+        if let known = try KnownNumbers(index)?.values.first.flatMap({ Int(exactly: $0) }) {
+            return Array(repeating: known, count: scope.body.rounds)
+        }
+        guard case .value(let value) = index, let numbers = scope.body.numbers(inRoundsOf: value) else { return nil }
+        let places = numbers.compactMap { Int(exactly: $0) }
+        return places.count == numbers.count ? places : nil
+    }
+}

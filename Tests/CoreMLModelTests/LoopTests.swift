@@ -1,0 +1,49 @@
+import CoreMLImport
+import Foundation
+import Testing
+
+/// Recurrent layers and loops: the engine repeats one round, so that a model of many steps is as large as one of few.
+@Suite struct LoopTests {
+    /// The operations of a graph, those that its loops repeat among them.
+    private func operations(_ graph: Graph) -> [String] {
+        String(decoding: IRWriter(graph).xml(), as: UTF8.self).split(separator: "\n").compactMap { line in
+            guard line.hasPrefix("<layer "), let start = line.range(of: " type=\"")?.upperBound else { return nil }
+            return String(line[start...].prefix { $0 != "\"" })
+        }
+    }
+
+    private func graph(_ family: String, _ name: String) throws -> Graph {
+        let url = Fixture.folder.appendingPathComponent(family).appendingPathComponent(name)
+        if name.hasSuffix(".mlmodel") {
+            let model = try ModelSpecification(Bytes([UInt8](Data(contentsOf: url))))
+            return try NetworkTranslator.translate(NeuralNetwork(model.reader), model.description).graph
+        }
+        let data = url.appendingPathComponent("Data/com.apple.CoreML")
+        let model = try ModelSpecification(
+            Bytes([UInt8](Data(contentsOf: data.appendingPathComponent("model.mlmodel")))))
+        let weights = data.appendingPathComponent("weights/weight.bin")
+        let files = (try? Data(contentsOf: weights)).map { ["weights/weight.bin": Bytes([UInt8]($0))] } ?? [:]
+        return try ProgramTranslator(model.description, files: WeightFiles(files)).translate(model.reader).graph
+    }
+
+    /// Those of 80 and 90 steps have as many operations as one step needs.
+    @Test(arguments: [
+        ("networks", "loop-lstm-last.mlmodel"), ("networks", "loop-lstm-states.mlmodel"),
+        ("networks", "loop-recurrent.mlmodel"), ("networks", "lstm-long.mlmodel"),
+        ("networks", "lstm-peephole.mlmodel"), ("networks", "gru-sigmoid-hard-tanh-reverse-sequence.mlmodel"),
+        ("networks", "simple-rnn-scaled-tanh-sequence.mlmodel"), ("programs", "lstm_peephole.mlpackage"),
+        ("programs", "while_loop.mlpackage"), ("programs", "while_loop_lstm_last.mlpackage"),
+        ("programs", "while_loop_lstm_states.mlpackage"), ("programs", "while_loop_handed_on.mlpackage"),
+        ("programs", "while_loop_nested.mlpackage"),
+    ])
+    func aLoopIsTranslatedOnceAndRepeated(family: String, name: String) throws {
+        let operations = operations(try graph(family, name))
+        #expect(operations.contains("Loop"))
+        #expect(operations.count < 180, "\(operations.count) operations")
+    }
+
+    /// A round whose shapes grow is written out, as often as it runs.
+    @Test func aLoopWithARoundThatEndsEarlyIsWrittenOut() throws {
+        #expect(!operations(try graph("networks", "loop-interrupted.mlmodel")).contains("Loop"))
+    }
+}
