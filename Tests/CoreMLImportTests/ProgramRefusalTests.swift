@@ -40,7 +40,7 @@ import Testing
 
     @Test func aProgramWithoutItsWeightsIsRefused() throws {
         let found = try Self.problems(Self.bytes("sound.mlmodel"), weights: nil)
-        #expect(found?.contains("serve the whole .mlpackage folder") == true, "\(found ?? "no problem")")
+        #expect(found?.contains("copy or download the whole .mlpackage folder") == true, "\(found ?? "no problem")")
     }
 
     /// All unknown operations at once, with how often they occur and why they are refused.
