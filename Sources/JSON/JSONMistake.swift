@@ -1,3 +1,5 @@
+internal import FoundationEssentials
+
 /// Finds the first place where a text stops being JSON (or JSON5): Foundation's parser on Linux only says that it is none.
 ///
 /// It goes by the text's form alone, and is a little more generous than the parser about words and numbers.
@@ -6,21 +8,42 @@ struct JSONMistake {
     private var position = 0
     private var failure: (place: Int, expected: String)?
 
+    /// The first name that an object has twice, with the place of the second.
+    private var repeated: (place: Int, name: String)?
+
     /// The place and what was expected there, or nil if the form is right.
     static func find(in text: [UInt8]) -> String? {
+        let search = searched(text)
+        guard let (place, expected) = search.failure else { return nil }
+        let rest = place < text.count ? text[place...].prefix(12) : []
+        let found =
+            switch rest.first {
+            case nil: "the end of the file"
+            case let byte? where byte < 0x20 && byte != 0x0A && byte != 0x0D:
+                "the control character with number \(byte)"
+            default: "\"" + String(decoding: rest.prefix { $0 >= 0x20 }, as: UTF8.self) + "\""
+            }
+        return "\(search.words(for: place)): expected \(expected), found \(found)"
+    }
+
+    /// The first name that an object has twice, and where it is the second time; nil if there is none, or the form is wrong.
+    static func repeatedName(in text: [UInt8]) -> String? {
+        let search = searched(text)
+        guard search.failure == nil, let (place, name) = search.repeated else { return nil }
+        return "\(search.words(for: place)): \"\(name)\" is given a second time"
+    }
+
+    private static func searched(_ text: [UInt8]) -> JSONMistake {
         var search = JSONMistake(text: text)
         search.value(depth: 0)
         search.space()
         if search.failure == nil, search.position < text.count { search.fail("nothing more") }
-        guard let (place, expected) = search.failure else { return nil }
-        let before = text[..<min(place, text.count)]
-        let line = before.count { $0 == 0x0A } + 1
-        let column = place - (before.lastIndex(of: 0x0A).map { $0 + 1 } ?? 0) + 1
-        let found =
-            place >= text.count
-            ? "the end of the file"
-            : "\"" + String(decoding: text[place...].prefix(12).prefix { $0 >= 0x20 }, as: UTF8.self) + "\""
-        return "line \(line), column \(column): expected \(expected), found \(found)"
+        return search
+    }
+
+    private func words(for place: Int) -> String {
+        let line = text[..<min(place, text.count)].count { $0 == 0x0A } + 1
+        return "line \(line), column \(column(place))"
     }
 
     private init(text: [UInt8]) { self.text = text }
@@ -41,7 +64,7 @@ struct JSONMistake {
     /// White space and comments.
     private mutating func space() {
         while let byte {
-            if byte <= 0x20 || byte == 0xEF || byte == 0xBB || byte == 0xBF {
+            if byte == 0x20 || 0x09...0x0D ~= byte || byte == 0xEF || byte == 0xBB || byte == 0xBF {
                 position += 1
             } else if byte == UInt8(ascii: "/"), position + 1 < text.count, text[position + 1] == UInt8(ascii: "/") {
                 while let byte = self.byte, byte != 0x0A { position += 1 }
@@ -87,8 +110,15 @@ struct JSONMistake {
 
     private mutating func object(_ depth: Int) {
         position += 1
+        var names: Set<String> = []
         while failure == nil, !take("}") {
-            if peek("\"") || peek("'") { string() } else { word("a member's name") }
+            let isQuoted = peek("\"") || peek("'")
+            let start = position
+            if isQuoted { string() } else { word("a member's name") }
+            if failure == nil {
+                let name = Self.name(text[start..<position], isQuoted: isQuoted)
+                if !names.insert(name).inserted, repeated == nil { repeated = (start, name) }
+            }
             if failure == nil, !take(":") { fail("\":\"") }
             if failure == nil { value(depth: depth + 1) }
             if failure == nil, !take(","), !peek("}") { fail("\",\" or \"}\"") }
@@ -104,6 +134,7 @@ struct JSONMistake {
         let start = position, quote = byte
         position += 1
         while let byte, byte != quote {
+            if byte < 0x20, byte != 0x09, byte != 0x0A { return fail("a string without control characters") }
             if byte == 0x0A {
                 return fail("the closing quote of the string that begins at the line's column \(column(start))")
             }
@@ -113,8 +144,17 @@ struct JSONMistake {
         position += 1
     }
 
+    /// A member's name as the parser reads it.
+    private static func name(_ bytes: ArraySlice<UInt8>, isQuoted: Bool) -> String {
+        guard isQuoted else { return String(decoding: bytes, as: UTF8.self) }
+        if bytes.contains(UInt8(ascii: "\\")), case .string(let name)? = try? JSONValue.parse(Data(bytes)) {
+            return name
+        }
+        return String(decoding: bytes.dropFirst().dropLast(), as: UTF8.self)
+    }
+
     private func column(_ place: Int) -> Int {
-        place - (text[..<place].lastIndex(of: 0x0A).map { $0 + 1 } ?? 0) + 1
+        place - (text[..<min(place, text.count)].lastIndex(of: 0x0A).map { $0 + 1 } ?? 0) + 1
     }
 
     /// A number, a word such as `true`, or a name without quotes.

@@ -65,6 +65,9 @@ public enum JSONValue: Sendable, Hashable, Codable {
         }
     }
 
+    /// The first name that an object of the text has twice, with the place of the second: the parser keeps one of the two values.
+    package static func repeatedName(in data: Data) -> String? { JSONMistake.repeatedName(in: [UInt8](data)) }
+
     /// The line of the first byte that is not UTF-8's; nil where there is none. UTF-16 and UTF-32, which begin with a mark or have zeros
     /// among the first four bytes, are Foundation's to decode.
     private static func lineOfWrongBytes(in data: Data) -> Int? {

@@ -36,6 +36,9 @@ package struct SettingsLoader {
             problems.append("\(origin): expected an object { ... }")
             return
         }
+        if let repeated = JSONValue.repeatedName(in: data) {
+            problems.append("\(origin): \(repeated): remove one of the two")
+        }
         for key in members.keys.sorted() {
             guard let setting = SettingsTable.setting(named: key) else {
                 problems.append("\(origin): \(Self.unknown(key, other: key, \.name))")

@@ -11,6 +11,13 @@ enum Ocelli {
     /// Not asynchronous: see ``Daemon/blockSignals()``. The main thread does nothing but wait for the end.
     static func main() {
         Terminal.holdDescriptors()
+        // A program has its name at least. Swift reads the arguments there.
+        guard !CommandLine.arguments.isEmpty else {
+            Terminal.complain(
+                "ocelli: cannot read the arguments in /proc/self/cmdline: mount /proc (mount -t proc proc /proc), which Ocelli needs for its "
+                    + "arguments and for the limits of the machine")
+            Terminal.exit(1)
+        }
         let arguments = Array(CommandLine.arguments.dropFirst())
         if [ServeCommand.name, ReportCommand.name, QuantizeCommand.name].contains(arguments.first) {
             Daemon.blockSignals()
@@ -33,6 +40,11 @@ enum Ocelli {
         InitCommand.self, QuantizeCommand.self, CompileCommand.self, LimitsCommand.self, DevicesCommand.self,
         ReadyCommand.self,
         HelpCommand.self,
+    ]
+
+    /// Commands that run no model.
+    private static let withoutModels = [
+        BenchCommand.name, ReportCommand.name, LimitsCommand.name, ReadyCommand.name, HelpCommand.name,
     ]
 
     /// Those that only Ocelli itself calls.
@@ -61,6 +73,7 @@ enum Ocelli {
                 Terminal.print(command.help)
                 return 0
             }
+            if !withoutModels.contains(command.name) { try AddressSpace.check() }
             return try await command.run(rest)
         } catch let error as UsageError {
             Terminal.complain("ocelli: \(error.message)")

@@ -48,6 +48,7 @@ struct FormTests {
         for others in [1064, 300_000] {
             let refused = try answer(others: others)
             #expect(refused.status == 413 && refused.error.contains("1064"), "\(refused.text)")
+            #expect(refused.error.contains("(max_batch)") && !refused.error.contains("max_body"), "\(refused.text)")
         }
         #expect(daemon.stop() == 0)
     }

@@ -62,6 +62,7 @@ struct WrongSettingsTests {
         ("trusted_proxies", "10.0.0.0/33", "expected an address"), ("model", "digits", "NAME=PATH"),
         ("ready_when", "all,digits", "cannot be combined"), ("top", "none", "whole number"),
         ("max_body", "20XB", "amount of memory"), ("load", "soon", "one of"),
+        ("deadline", "10m", "more than max_deadline, 5m"),
     ])
     func aWrongValueEndsWithTheStatusOfWrongSettings(_ name: String, _ value: String, words: String) throws {
         let flag = "--" + name.replacingOccurrences(of: "_", with: "-")
@@ -85,10 +86,40 @@ struct WrongSettingsTests {
         ("{ top: ", ["not valid JSON5", "the end of the file"]),
         ("", ["not valid JSON5", "line 1, column 1"]),
         ("{ top: 0 }", ["top: expected a whole number from 1", "found 0"]),
+        ("{ top: 2,\n  'max_body': 1,\n  \"top\": 3 }", ["line 3, column 3", "\"top\" is given a second time"]),
+        ("{ top: 2, \"t\\u006fp\": 3 }", ["line 1, column 11", "\"top\" is given a second time"]),
+        ("{ top: 2,\n  \0 }", ["line 2, column 3", "control character with number 0"]),
+        ("{ default_model: 'a\0b' }", ["line 1, column 20", "control character with number 0"]),
     ]) func aWrongFileIsNamedWithThePlace(_ configuration: String, _ words: [String]) throws {
         let (status, text) = try complaint([], configuration: configuration)
         #expect(status == 2)
         for word in words + ["ocelli.json5"] { #expect(text.contains(word), "\(text)") }
+    }
+
+    /// The engine would end the process where an allocation fails.
+    @Test func tooLittleAddressSpaceIsRefusedWithTheReason() throws {
+        let result = try Shell.run(
+            "bash", ["-c", "ulimit -v 400000; exec timeout 20 \(Daemon.binary.path) serve --listen 127.0.0.1:0"])
+        #expect(result.status == 1, "\(result)")
+        #expect(
+            result.errors.contains("limited to 390.6MiB") && result.errors.contains("ulimit -v unlimited"), "\(result)")
+    }
+
+    /// Whether this user may do without /proc in a mount namespace.
+    private static let canHideProc = (try? Shell.run("unshare", ["-m", "umount", "-l", "/proc"]).status) == 0
+
+    /// Swift reads the arguments in /proc: without it there are none, as if the program had been called without any.
+    @Test(.enabled(if: canHideProc, "needs root: /proc is unmounted in a namespace"))
+    func withoutProcTheReasonIsNamed() throws {
+        // Without /proc the loader does not know where the program is, and with it its libraries.
+        let libraries = SharedData.packageRoot.appendingPathComponent(".deps/openvino/lib").path
+        let result = try Shell.run(
+            "unshare",
+            [
+                "-m", "bash", "-c",
+                "umount -l /proc; LD_LIBRARY_PATH=\(libraries) exec \(Daemon.binary.path) serve --listen 127.0.0.1:0",
+            ])
+        #expect(result.status == 1 && result.errors.contains("mount /proc"), "\(result)")
     }
 
     @Test func aTakenPortSaysWhoToAsk() throws {

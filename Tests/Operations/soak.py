@@ -122,7 +122,7 @@ def configuration(rng):
     """A configuration whose live settings change from reload to reload."""
     return (
         f"{{ top: {rng.randint(1, 10)}, max_in_flight: {rng.randint(2, 6)}, queue_length: {rng.randint(16, 64)},"
-        f" log_top_label: {rng.choice(['true', 'false'])}, max_deadline: '{rng.randint(10, 60)}s' }}")
+        f" log_top_label: {rng.choice(['true', 'false'])}, max_deadline: '{rng.randint(60, 120)}s' }}")
 
 
 def rest(process):

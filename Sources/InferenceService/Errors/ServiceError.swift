@@ -114,7 +114,8 @@ package struct ServiceError: Error, Sendable {
     }
 
     package init(_ error: WireError) {
-        let setting = error.code == .bodyTooLarge ? " (max_body)" : ""
+        // The number of parts has a limit of its own.
+        let setting = error.code == .bodyTooLarge && error.label != "multipart_parts" ? " (max_body)" : ""
         self.init(ErrorCode(error.code), error.message + setting, label: error.label)
     }
 

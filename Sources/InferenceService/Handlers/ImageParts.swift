@@ -94,6 +94,12 @@ struct ImageParts {
             }
         }
         if let problem { throw problem }
+        if let failure, failure.label == "multipart_parts" {
+            throw ServiceError(
+                .bodyTooLarge,
+                "the multipart body has more than \(limits.multipartParts) parts: the limit is \(most) pictures (max_batch) and "
+                    + "\(Self.mostOthers) other parts", label: failure.label)
+        }
         if let failure { throw ServiceError(failure) }
         if pictures.isEmpty, others.count == 1 { swap(&pictures, &others) }
         if let other = others.first {

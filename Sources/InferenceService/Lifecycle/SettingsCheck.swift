@@ -24,7 +24,7 @@ extension Settings {
         }
     }
 
-    /// - Throws: all that is wrong with the settings about models.
+    /// - Throws: all that is wrong with the settings about models and predictions.
     func checkModels() throws(StartupError) {
         var problems = model.filter { NamedModel(parsing: $0) == nil }.map {
             "\"\($0)\" (model): expected NAME=PATH, where NAME has no spaces or slashes"
@@ -33,6 +33,11 @@ extension Settings {
         for (name, places) in named.sorted(by: { $0.key < $1.key }) where places.count > 1 {
             problems.append(
                 "the model name \"\(name)\" is given to \(places.map(\.path).joined(separator: " and to ")) (model)")
+        }
+        if deadline > maxDeadline {
+            problems.append(
+                "deadline is \(Units.duration(deadline)), more than max_deadline, \(Units.duration(maxDeadline)): shorten deadline, or "
+                    + "raise max_deadline")
         }
         if ReadyCondition(readyWhen) == nil {
             problems.append("\"all\" and \"any\" cannot be combined with other values (ready_when)")

@@ -1,0 +1,20 @@
+internal import Glibc
+internal import InferenceService
+internal import Settings
+
+/// The limit on the process's address space (RLIMIT_AS, `ulimit -v`). Allocations that fail under it end the process in the engine, without a
+/// word about the reason.
+enum AddressSpace {
+    /// The embedded model alone takes as much on two processors. Most of it is reserved and never used.
+    private static let least: rlim_t = 1 << 30
+
+    /// - Throws: where no model can be loaded.
+    static func check() throws(StartupError) {
+        var limit = rlimit()
+        guard getrlimit(__rlimit_resource_t(RLIMIT_AS.rawValue), &limit) == 0, limit.rlim_cur < least else { return }
+        throw StartupError(
+            "the address space of this process is limited to \(Units.bytes(Int(clamping: limit.rlim_cur))), and Ocelli needs at least "
+                + "\(Units.bytes(Int(least))): remove the limit (ulimit -v unlimited; LimitAS= in a systemd unit) and limit the memory "
+                + "by a control group (MemoryMax=)")
+    }
+}
