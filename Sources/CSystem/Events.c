@@ -34,6 +34,18 @@ int csys_signals_block(const int *signals, int count) {
     return -pthread_sigmask(SIG_BLOCK, &set, NULL);
 }
 
+static void ignore(int number) {
+    struct sigaction now;
+    if (sigaction(number, NULL, &now) == 0 && !(now.sa_flags & SA_SIGINFO) && now.sa_handler == SIG_DFL)
+        signal(number, SIG_IGN);
+}
+
+void csys_signals_ignore(void) {
+    const int ending[] = {SIGPIPE, SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM, SIGPROF, SIGIO, SIGSTKFLT, SIGXFSZ};
+    for (size_t i = 0; i < sizeof ending / sizeof *ending; i++) ignore(ending[i]);
+    for (int number = SIGRTMIN; number <= SIGRTMAX; number++) ignore(number);
+}
+
 int csys_signals_unblock(const int *signals, int count) {
     sigset_t set = signal_set(signals, count);
     return -pthread_sigmask(SIG_UNBLOCK, &set, NULL);

@@ -102,12 +102,15 @@ package enum ManualPage {
         """
         .SH SIGNALS
         .TP
-        .BR SIGTERM ", " SIGINT
+        .BR SIGTERM ", " SIGINT ", " SIGQUIT ", " SIGPWR ", " SIGXCPU
         Drain: /readyz answers 503 at once, new connections are accepted for drain_delay, and requests in progress are answered
-        within drain_timeout. A second signal exits at once.
+        within drain_timeout. A second signal exits at once, unless it is the same one within a second.
         .TP
         .B SIGHUP
         Reload the configuration, the tokens and the models. If anything is wrong, nothing changes and the log says why.
+        .TP
+        .BR SIGUSR1 ", " SIGUSR2 ", " SIGALRM ", and others"
+        Ignored.
         .SH EXIT STATUS
         .TP
         .B 0

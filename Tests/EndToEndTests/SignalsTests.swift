@@ -181,6 +181,24 @@ struct SignalsTests {
         #expect(daemon.waitForExit(seconds: 20) == 130)
     }
 
+    @Test(arguments: [SIGQUIT, SIGINT, SIGXCPU, SIGPWR])
+    func everySignalToEndDrains(_ number: Int32) throws {
+        let daemon = try Daemon()
+        daemon.signal(number)
+        #expect(daemon.waitForExit() == 0)
+        #expect(daemon.log.contains("every request was answered"), "\(daemon.log)")
+    }
+
+    /// `timeout` sends SIGTERM to the program and to its process group.
+    @Test func theSameSignalWithinASecondDoesNotEndAtOnce() throws {
+        let daemon = try Daemon(["--drain-delay", "2s"])
+        daemon.signal(SIGTERM)
+        #expect(daemon.waitForLog("draining"))
+        daemon.signal(SIGTERM)
+        #expect(daemon.waitForExit() == 0)
+        #expect(daemon.log.contains("every request was answered"), "\(daemon.log)")
+    }
+
     @Test func unansweredRequestsSetTheExitStatus() throws {
         let daemon = try Daemon(["--drain-timeout", "300ms", "--body-grace", "30s"])
         let port = try #require(daemon.url.split(separator: ":").last)
@@ -253,7 +271,10 @@ struct SignalsTests {
 
     @Test func signalsThatSayNothingToTheDaemonDoNothing() throws {
         let daemon = try Daemon()
-        daemon.signal(SIGPIPE)
+        let realTime = [34, 50, 64] as [Int32]
+        for number in [SIGPIPE, SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM, SIGPROF, SIGIO, SIGSTKFLT, SIGXFSZ] + realTime {
+            daemon.signal(number)
+        }
         usleep(200_000)
         #expect(try Curl.post(BadInputTests.seven, to: daemon.url + "/v1/classify").status == 200)
         #expect(daemon.stop() == 0)

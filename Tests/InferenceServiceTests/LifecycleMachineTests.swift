@@ -1,18 +1,33 @@
 import InferenceService
+import SystemSupport
 import Testing
 
 /// Every event in every phase of the daemon's life.
 @Suite struct LifecycleMachineTests {
     private typealias Event = LifecycleMachine.Event
     private typealias Action = LifecycleMachine.Action
+    private static let terminate = signal(.terminate, at: 0)
+    private static let again = signal(.terminate, at: 1)
+
+    private static func signal(_ signal: SignalReader.Signal, at seconds: UInt64) -> Event {
+        .terminate(signal, at: MonotonicInstant(nanoseconds: seconds * 1_000_000_000))
+    }
 
     private func actions(_ events: [Event]) -> [[Action]] {
         var machine = LifecycleMachine()
         return events.map { machine.handle($0) }
     }
 
+    @Test func aSignalThatComesTwiceWithinASecondIsOne() {
+        let again = MonotonicInstant(nanoseconds: 999_999_999)
+        #expect(actions([Self.terminate, .terminate(.terminate, at: again)]) == [[.drain], []])
+        #expect(
+            actions([Self.terminate, .terminate(.terminate, at: again), Self.again]) == [[.drain], [], [.abort]])
+        #expect(actions([Self.terminate, .terminate(.interrupt, at: again)]) == [[.drain], [.abort]])
+    }
+
     @Test func anEasyLife() {
-        let actions = actions([.started, .reload(.everything), .reloaded, .terminate, .drained(0)])
+        let actions = actions([.started, .reload(.everything), .reloaded, Self.terminate, .drained(0)])
         #expect(actions == [[.announce], [.reload(.everything)], [.announce], [.drain], [.end(0, isLoading: false)]])
     }
 
@@ -36,12 +51,12 @@ import Testing
     }
 
     @Test func theEndWaitsForNoLoad() {
-        #expect(actions([.terminate, .drained(0)]) == [[.drain], [.end(0, isLoading: true)]])
-        #expect(actions([.terminate, .started, .drained(0)]) == [[.drain], [], [.end(0, isLoading: false)]])
-        let reloading = actions([.started, .reload(.everything), .reload(.everything), .terminate, .drained(3)])
+        #expect(actions([Self.terminate, .drained(0)]) == [[.drain], [.end(0, isLoading: true)]])
+        #expect(actions([Self.terminate, .started, .drained(0)]) == [[.drain], [], [.end(0, isLoading: false)]])
+        let reloading = actions([.started, .reload(.everything), .reload(.everything), Self.terminate, .drained(3)])
         #expect(reloading == [[.announce], [.reload(.everything)], [], [.drain], [.end(3, isLoading: true)]])
         let reloaded = actions([
-            .started, .reload(.everything), .reload(.everything), .terminate, .reloaded, .reload(.everything),
+            .started, .reload(.everything), .reload(.everything), Self.terminate, .reloaded, .reload(.everything),
             .drained(3),
         ])
         #expect(reloaded == [[.announce], [.reload(.everything)], [], [.drain], [], [], [.end(3, isLoading: false)]])
@@ -76,8 +91,8 @@ import Testing
     }
 
     @Test func aSecondSignalEndsAtOnce() {
-        #expect(actions([.started, .terminate, .terminate]) == [[.announce], [.drain], [.abort]])
-        #expect(actions([.terminate, .terminate]) == [[.drain], [.abort]])
+        #expect(actions([.started, Self.terminate, Self.again]) == [[.announce], [.drain], [.abort]])
+        #expect(actions([Self.terminate, Self.again]) == [[.drain], [.abort]])
     }
 
     @Test func aFailureEndsWhereverItComesButInTheDrain() {
@@ -87,14 +102,14 @@ import Testing
             actions([.started, .reload(.everything), .failed("x")]) == [
                 [.announce], [.reload(.everything)], [.fail("x", isLoading: true)],
             ])
-        let draining = actions([.started, .terminate, .failed("x"), .drained(0)])
+        let draining = actions([.started, Self.terminate, .failed("x"), .drained(0)])
         #expect(draining == [[.announce], [.drain], [], [.end(0, isLoading: false)]])
     }
 
-    @Test(arguments: [Event.started, .reload(.everything), .reloaded, .terminate, .drained(0), .failed("x")])
+    @Test(arguments: [Event.started, .reload(.everything), .reloaded, terminate, .drained(0), .failed("x")])
     private func nothingHappensAfterTheEnd(_ event: Event) {
-        #expect(actions([.started, .terminate, .drained(0), event]).last == [])
+        #expect(actions([.started, Self.terminate, .drained(0), event]).last == [])
         #expect(actions([.started, .failed("x"), event]).last == [])
-        #expect(actions([.started, .terminate, .terminate, event]).last == [])
+        #expect(actions([.started, Self.terminate, Self.again, event]).last == [])
     }
 }

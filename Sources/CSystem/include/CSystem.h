@@ -84,6 +84,9 @@ static inline int csys_eventfd_clear(int fd) {
 
 /// Blocks the signals for this thread and those it starts later, so that only a signalfd receives them.
 int csys_signals_block(const int *signals, int count);
+/// Ignores every signal that would end the process, is neither a fault of the program's nor a request to end, and has no handler: a
+/// profiler's stays.
+void csys_signals_ignore(void);
 /// Unblocks the signals for this thread.
 int csys_signals_unblock(const int *signals, int count);
 /// A close-on-exec descriptor that reads the signals (which must be blocked); non-blocking if asked.
@@ -168,6 +171,9 @@ int csys_set_send_buffer(int fd, int bytes);
 /// Bytes that the kernel takes of a TCP socket before they can be sent (TCP_NOTSENT_LOWAT): those that the client has no room
 /// for. Inherited by accepted sockets.
 int csys_set_unsent(int fd, int bytes);
+/// After this time without progress of what was sent, or waits for room at the client, TCP gives the connection up (TCP_USER_TIMEOUT).
+/// Inherited by accepted sockets.
+int csys_set_user_timeout(int fd, unsigned milliseconds);
 /// Bytes that the kernel has taken of a socket and the other side has not: unsent, or not acknowledged (SIOCOUTQ).
 int csys_queued(int fd);
 /// Bytes that have arrived and were not read yet; 0 if the kernel does not say.

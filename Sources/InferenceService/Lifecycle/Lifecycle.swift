@@ -52,7 +52,7 @@ final class Lifecycle: Sendable {
     /// Loads the models and serves until the end.
     func run() async throws -> Daemon.Ending {
         signals.attach(
-            deliver: { self.handle($0 == .hangUp ? .reload(.everything) : .terminate) },
+            deliver: { self.handle($0 == .hangUp ? .reload(.everything) : .terminate($0, at: .now)) },
             fail: { self.handle(.failed($0)) })
         Task { handle(.failed("a listener failed: \(await server.waitUntilFailure())")) }
         Task {

@@ -1,3 +1,5 @@
+package import SystemSupport
+
 /// Decides the next action of the daemon after each event: a pure state machine, without clock, I/O or tasks.
 ///
 /// ```
@@ -25,8 +27,8 @@ package struct LifecycleMachine: Sendable {
         case reload(Scope)
         /// The reload is over.
         case reloaded
-        /// The daemon is to end (SIGTERM, SIGINT).
-        case terminate
+        /// A signal asks for the end (SIGTERM, SIGINT and others).
+        case terminate(SignalReader.Signal, at: MonotonicInstant)
         /// Everything is answered, or the time for it is up: the exit status.
         case drained(Int32)
         /// The daemon cannot continue.
@@ -52,7 +54,12 @@ package struct LifecycleMachine: Sendable {
         case starting, serving, reloading, draining, ended
     }
 
+    /// The same signal within this time is the same one: `timeout` and some service managers send it to a process and to its group.
+    private static let repetition: Duration = .seconds(1)
+
     private var phase = Phase.starting
+    /// The signal that began the drain.
+    private var first: (signal: SignalReader.Signal, at: MonotonicInstant)?
     /// The reloads that are to follow: one of a scope for all who ask meanwhile.
     private var wanted: [Scope] = []
     /// The start or a reload is under way, which a drain does not wait for.
@@ -75,10 +82,12 @@ package struct LifecycleMachine: Sendable {
             if scope == .everything { wanted = [] }
             if !wanted.contains(.everything), !wanted.contains(scope) { wanted.append(scope) }
             return phase == .serving ? reloadIfWanted() : []
-        case (.terminate, .draining):
+        case (.terminate(let signal, let time), .draining):
+            if let first, signal == first.signal, time - first.at < Self.repetition { return [] }
             phase = .ended
             return [.abort]
-        case (.terminate, _):
+        case (.terminate(let signal, let time), _):
+            first = (signal, time)
             phase = .draining
             return [.drain]
         case (.drained(let status), _):

@@ -9,23 +9,29 @@ internal import SystemSupport
 /// are one. Handlers and libdispatch's signal sources, which are made of them, have moments in which a signal has no receiver.
 package final class SignalReader: Sendable {
     package enum Signal: Sendable, CaseIterable {
-        case terminate, interrupt, hangUp
+        case hangUp
+        /// These ask for the end: the power fails, the limit of processor time is reached, or somebody says so.
+        case terminate, interrupt, quit, powerFailure, processorTime
 
         package var number: Int32 {
             switch self {
+            case .hangUp: SIGHUP
             case .terminate: SIGTERM
             case .interrupt: SIGINT
-            case .hangUp: SIGHUP
+            case .quit: SIGQUIT
+            case .powerFailure: SIGPWR
+            case .processorTime: SIGXCPU
             }
         }
     }
 
     /// Blocks the signals for the calling thread and all that it starts from now on. To be called before there is another:
-    /// a thread that does not block them would take them, and they would end the process. SIGPIPE is ignored: a vanished
-    /// reader is an error of a write. A program that the daemon starts would inherit both: it is
+    /// a thread that does not block them would take them, and they would end the process. All others that would end it
+    /// without being a fault of its own are ignored: SIGPIPE (a vanished reader is an error of a write), SIGUSR1, SIGUSR2, SIGALRM
+    /// and their like. A program that the daemon starts would inherit both: it is
     /// started with nothing blocked, and no signal ignored (`csys_spawn`).
     static func block() {
-        Glibc.signal(SIGPIPE, SIG_IGN)
+        csys_signals_ignore()
         let numbers = Signal.allCases.map(\.number)
         // Fails for numbers that are not signals only (pthread_sigmask(3)).
         _ = csys_signals_block(numbers, Int32(numbers.count))

@@ -13,7 +13,7 @@ final class SignalRelay: Sendable {
         var receiver: Receiver?
         /// What came before there was a receiver.
         var wantsReload = false
-        var wantsEnd = false
+        var wantsEnd: SignalReader.Signal?
         /// Whether a signal to end waits for the receiver.
         var holds = false
         var failure: String?
@@ -39,7 +39,7 @@ final class SignalRelay: Sendable {
         }
         if let failure = early.failure { return fail(failure) }
         if early.wantsReload { deliver(.hangUp) }
-        if early.wantsEnd { deliver(.terminate) }
+        if let signal = early.wantsEnd { deliver(signal) }
     }
 
     /// From now on signals wait for the life cycle: connections are being accepted.
@@ -48,7 +48,11 @@ final class SignalRelay: Sendable {
     private func deliver(_ signal: SignalReader.Signal) {
         let (receiver, waits) = state.withLock { state -> (Receiver?, Bool) in
             if state.receiver == nil {
-                if signal == .hangUp { state.wantsReload = true } else { state.wantsEnd = true }
+                if signal == .hangUp {
+                    state.wantsReload = true
+                } else if state.wantsEnd == nil {
+                    state.wantsEnd = signal
+                }
             }
             return (state.receiver, state.holds || signal == .hangUp)
         }
