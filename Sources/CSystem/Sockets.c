@@ -162,6 +162,10 @@ int csys_set_unsent(int fd, int bytes) {
     return setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &bytes, sizeof bytes) < 0 ? -errno : 0;
 }
 
+int csys_set_user_timeout(int fd, unsigned milliseconds) {
+    return setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &milliseconds, sizeof milliseconds) < 0 ? -errno : 0;
+}
+
 int csys_queued(int fd) {
     int count = 0;
     return ioctl(fd, TIOCOUTQ, &count) < 0 ? -errno : count;  // SIOCOUTQ by its other name

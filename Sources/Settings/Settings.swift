@@ -57,6 +57,7 @@ package struct Settings: Sendable, Hashable {
     package var bodyGrace = 10.0
     package var idleTimeout = 75.0
     package var writeTimeout = 30.0
+    package var probeHalfClosed = true
     package var maxConnections = 4096
     package var maxRequestsPerConnection = 100_000
     package var eventLoops = 1

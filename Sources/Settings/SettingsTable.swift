@@ -199,8 +199,9 @@ package enum SettingsTable {
                     + "memory that this process may use, whichever is less."),
             .automaticBytes(
                 "max_total_answers", \.maxTotalAnswers, 1...(1 << 40),
-                "Memory for all answers that clients have not read yet. At the limit the connections that "
-                    + "have made no progress for longest are closed. auto: a quarter of max_total_body."),
+                "Memory for all answers that clients have not read yet, including the bytes that the kernel holds for them. At "
+                    + "the limit the connections that have made no progress for longest are reset. auto: a quarter of max_total_body."
+            ),
             .bytes("max_request_line", \.maxRequestLine, 64...(1 << 20), "Maximum length of a request line.")
                 .needingRestart,
             .bytes("max_header", \.maxHeader, 256...(1 << 20), "Maximum size of the header fields of a request.")
@@ -233,7 +234,15 @@ package enum SettingsTable {
             .needingRestart,
             .duration(
                 "write_timeout", \.writeTimeout, 0.01...3600,
-                "Close a connection whose client does not read its answer for this time."
+                "Reset a connection whose client does not read its answer for this time."
+            )
+            .needingRestart,
+            .bool(
+                "probe_half_closed", \.probeHalfClosed,
+                "Send a client that has closed its sending side while its HTTP/1.1 request runs one interim response, 102 "
+                    + "(Processing): if the client has gone, this fails, and its request is cancelled. HTTP/1.0 clients are sent "
+                    + "nothing, and count as gone. Some clients take the interim response for the answer (Python's http.client): if "
+                    + "false, nothing is sent, and a client that has closed its sending side counts as there."
             )
             .needingRestart,
             .integer(

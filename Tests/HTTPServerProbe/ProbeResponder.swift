@@ -75,6 +75,7 @@ final class ProbeResponder: HTTPResponder {
         lines.append("bodyBytes \(statistics.bodyBytes)")
         lines.append("waiting \(statistics.bodiesWaiting)")
         lines.append("answerBytes \(statistics.answerBytes)")
+        lines.append("socketBytes \(statistics.socketBytes)")
         lines.append("shedReaders \(statistics.shedReaders)")
         lines.append("evictedBodies \(statistics.evictedBodies)")
         lines.append("slowReaders \(statistics.slowReaders)")

@@ -45,7 +45,8 @@ enum ProbeSettings {
             case "bodyPatience": configuration.bodyPatience = time
             case "writeTimeout": configuration.writeTimeout = time
             case "lingerTimeout": configuration.lingerTimeout = time
-            case "probeInterval": configuration.probeInterval = time
+            case "probesHalfClosed": configuration.probesHalfClosed = number != 0
+            case "sendBuffer": configuration.sendBufferBytes = number
             case "maxRequestLine": configuration.wireLimits.requestLineBytes = number
             case "maxHeader": configuration.wireLimits.headerBytes = number
             case "readAhead": configuration.maxReadAheadBytes = number

@@ -20,6 +20,10 @@ BODIES = 64 * MIB
 ANSWERS = 32 * MIB
 SLOTS = 32 * MIB
 SLACK = 16 * MIB
+# What the kernel may take for an attack that leaves answers in socket buffers: twice the answers (pieces are rounded up), and
+# the buffers of the clients' side. Closed sockets that it may keep: those of the good clients.
+KERNEL = 2 * ANSWERS + 32 * MIB
+ORPHANS = 50
 
 
 @dataclasses.dataclass
@@ -94,12 +98,12 @@ def measure(port, seconds, attack):
 
 
 def kernel_memory():
-    """What the kernel holds for TCP's buffers, in bytes: of the whole machine."""
+    """What the kernel holds for TCP's buffers, in bytes, and closed sockets that still hold something: of the whole machine."""
     for line in pathlib.Path("/proc/net/sockstat").read_text().splitlines():
         if line.startswith("TCP:"):
             words = line.split()
-            return int(words[words.index("mem") + 1]) * resource.getpagesize()
-    return 0
+            return int(words[words.index("mem") + 1]) * resource.getpagesize(), int(words[words.index("orphan") + 1])
+    return 0, 0
 
 
 def processor_seconds(pid):
@@ -135,7 +139,7 @@ HEADER = (
 def options(attack):
     """The daemon's settings; one that an older daemon does not know is left out."""
     wanted = {"--max-total-body": f"{BODIES // MIB}MiB" if attack.fills_memory else None,
-              "--max-total-answers": f"{ANSWERS // MIB}MiB" if attack.fills_memory else None}
+              "--max-total-answers": f"{ANSWERS // MIB}MiB" if attack.fills_memory or attack.fills_sockets else None}
     help_text = os.popen(f"{binary()} serve --help").read()
     return [f"{k}={v}" for k, v in wanted.items() if v and k in help_text]
 
@@ -151,14 +155,16 @@ def one(name, seconds, is_long):
     attacker = multiprocessing.Process(target=run_attack, args=(name, daemon.port, count), daemon=True)
     try:
         alone = measure(daemon.port, seconds, attack)
-        base, kernel = daemon.resident(), kernel_memory()
+        base, (kernel, orphans) = daemon.resident(), kernel_memory()
         attacker.start()
-        peak, peak_kernel = base, kernel
+        peak, peak_kernel, most_orphans = base, kernel, orphans
 
         def watch(until):
-            nonlocal peak, peak_kernel
+            nonlocal peak, peak_kernel, most_orphans
             while time.monotonic() < until:
-                peak, peak_kernel = max(peak, daemon.resident()), max(peak_kernel, kernel_memory())
+                memory, count = kernel_memory()
+                peak, peak_kernel = max(peak, daemon.resident()), max(peak_kernel, memory)
+                most_orphans = max(most_orphans, count)
                 time.sleep(0.02)
 
         watch(time.monotonic() + attack.head_start)
@@ -176,6 +182,10 @@ def one(name, seconds, is_long):
                     if not figures.answers]
         if attack.fills_memory and grown > (bound := BODIES + ANSWERS + SLOTS + SLACK):
             problems.append(f"memory grew by {grown / MIB:.0f} MiB, more than {bound / MIB:.0f}")
+        if attack.fills_sockets and peak_kernel - kernel > KERNEL:
+            problems.append(f"the kernel's TCP memory grew by {(peak_kernel - kernel) / MIB:.0f} MiB, more than {KERNEL / MIB:.0f}")
+        if attack.fills_sockets and most_orphans - orphans > ORPHANS:
+            problems.append(f"{most_orphans - orphans} closed sockets still held something, more than {ORPHANS}")
         if not daemon.is_running():
             problems.append("the daemon has ended")
         return Result(name, alone, beside, grown, max(0, peak_kernel - kernel), text, problems)

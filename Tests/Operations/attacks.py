@@ -27,6 +27,8 @@ class Attack:
     head_start: float = 0.5
     # Whether memory is what it is after: its bound is judged.
     fills_memory: bool = False
+    # The same for the kernel's: answers that lie in socket buffers.
+    fills_sockets: bool = False
     # New connections for each of the good client's requests.
     good_reconnects: bool = False
     # The size of the good client's picture, which is then sent in chunks; 0 for a small one with a length.
@@ -220,6 +222,24 @@ def readers(port, count, _):
     hold(port, count, lambda client, _: client.sendall((ask + page) * 6), drip=page, every=0.2, receive_buffer=4096)
 
 
+def unread(port, count, _):
+    """Clients that ask for the page twice, which the kernel's buffers hold, never read it, and come again when they are closed."""
+    ask = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n" * 2
+    clients = {}
+    while True:
+        for number in range(count):
+            # A connection that was reset has an error; nothing is read of the others.
+            if number in clients and not clients[number].getsockopt(socket.SOL_SOCKET, socket.SO_ERROR):
+                continue
+            try:
+                client = connect(port, 4096)
+                client.sendall(ask)
+                clients[number] = client
+            except OSError:
+                break
+        time.sleep(0.05)
+
+
 def refused(port, count, expect=False):
     """Pictures of 105 KB to a route that does not exist: each is refused on sight of its head."""
     body = random.Random(1).randbytes(105_000)
@@ -301,6 +321,11 @@ ATTACKS = {
     "half-heads": Attack("heads of 20 KiB that never end", half_heads, 500, 3000, head_start=3.0, fills_memory=True),
     "readers": Attack(
         "large answers that are not read", readers, 200, 2000, head_start=3.0, fills_memory=True),
+    "unread": Attack(
+        "answers that socket buffers hold and nobody reads, from more clients than there may be connections", unread, 1000,
+        4000, LIMIT_256, head_start=3.0, fills_sockets=True),
+    "unread-few": Attack(
+        "the same from fewer clients than there may be connections", unread, 1000, 3500, head_start=3.0, fills_sockets=True),
     "refused": Attack("pictures of 105 KB that are refused on sight of the head", refused, 16, 64),
     "refused-expect": Attack("the same with Expect: 100-continue", refused_expecting, 16, 64),
 }

@@ -1,15 +1,21 @@
 import Synchronization
 
-/// The bytes of answers that clients have not read yet, over all event loops.
+/// The bytes of answers that clients have not read yet, over all event loops: those that wait in this process, and those
+/// that the kernel holds for them.
 ///
 /// An answer that does not fit is not refused, because it exists already. Instead, the connection that has made no progress for longest is closed:
-/// see `EventLoop.hold`.
+/// see `EventLoop.shed`. What was given to the kernel counts once a loop has looked at the socket. Each loop looks before it has given
+/// more than `unseen` since, which are kept free for it: the bound is strict.
 final class AnswerBudget: Sendable {
     private let bound: Atomic<Int>
     private let count = Atomic<Int>(0)
 
-    init(total: Int) {
+    private let loops: Int
+
+    /// A budget of `total` bytes for so many event loops.
+    init(total: Int, loops: Int) {
         bound = Atomic(total)
+        self.loops = max(1, loops)
     }
 
     /// The bound.
@@ -21,9 +27,12 @@ final class AnswerBudget: Sendable {
     /// Bytes that wait.
     var used: Int { count.load(ordering: .relaxed) }
 
-    /// Counts bytes that wait from now on, or less than nothing for those that wait no more. Tells whether all is within
-    /// the bound.
-    func add(_ bytes: Int) -> Bool {
-        count.add(bytes, ordering: .relaxed).newValue <= total
-    }
+    /// What one loop may give to the kernel before it looks how much of it clients have taken.
+    var unseen: Int { total / 8 / loops }
+
+    /// Whether more is known to wait than may.
+    var isExceeded: Bool { used > total - total / 8 }
+
+    /// Counts bytes that wait from now on, or less than nothing for those that wait no more.
+    func add(_ bytes: Int) { count.add(bytes, ordering: .relaxed) }
 }

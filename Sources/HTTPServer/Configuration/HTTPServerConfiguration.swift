@@ -24,8 +24,8 @@ public struct HTTPServerConfiguration: Sendable {
     /// Memory of all bodies together, received or being received. At the limit sockets are not read, and the slowest bodies are
     /// refused.
     public var maxTotalBodyBytes = 256 << 20
-    /// Bytes of all answers that clients have not read yet. At the limit the connections that have read nothing for longest are
-    /// closed.
+    /// Bytes of all answers that clients have not read yet, with those that the kernel holds for them. At the limit the
+    /// connections that have read nothing for longest are reset.
     public var maxTotalAnswerBytes = 64 << 20
     /// Bytes of answers that the kernel may hold for one connection.
     public var sendBufferBytes = 256 << 10
@@ -54,8 +54,10 @@ public struct HTTPServerConfiguration: Sendable {
     public var lingerTotal: Duration = .seconds(30)
     /// The maximum number of bytes of a refused body that are read and discarded, so that its sender reads the answer.
     public var lingerBytes = 256 << 20
-    /// From the client's FIN on, how often a pending HTTP/1.1 request's connection is probed with 102 (Processing).
-    public var probeInterval: Duration = .seconds(1)
+    /// Whether a client that has closed its sending side while its HTTP/1.1 request runs is sent 102 (Processing), once, so that
+    /// the answer to it shows whether there still is a client; HTTP/1.0 clients are taken to be gone. If false, such a client
+    /// counts as there.
+    public var probesHalfClosed = true
 
     /// The maximum number of connections, in equal shares for the event loops (at least one each). At the limit, connections are closed
     /// in this order: answered ones that only continue to send; those idle for longest; those that have been sending a head

@@ -54,8 +54,14 @@ final class Connection {
     /// What the socket has not taken yet.
     var output = PendingOutput()
     /// What the kernel held beside it when it was last looked at.
-    var queued: Int32 = 0
-    /// Bytes of it that are counted in the budget for answers.
+    var queued = 0
+    /// What the kernel was given since then.
+    var handed = 0
+    /// When the client was last seen to take something, or began to have something to take.
+    var tookAt: UInt64 = 0
+    /// The loop will look how much the kernel holds.
+    var isToLookAt = false
+    /// Bytes of `output` and `queued` that are counted in the budget for answers.
     var answerCharged = 0
     /// Records of answers that are rendered and not yet sent whole.
     var ending: [ExchangeRecord] = []

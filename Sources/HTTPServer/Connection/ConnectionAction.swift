@@ -12,10 +12,12 @@ package enum ConnectionAction: Sendable, Hashable {
     case dispatch
     /// Answer this fault, as `ConnectionMachine.answered` says.
     case fail(ConnectionFault)
-    /// Send 102 (Processing): a vanished client's kernel answers it with RST.
+    /// Send 102 (Processing), once a request: a vanished client's kernel answers it with RST.
     case probe
     /// Everything is sent: shut down the sending side, then receive and discard until the client closes its side.
     case linger
+    /// Close the socket, for this reason, when the client has taken what it holds.
+    case finish(ConnectionEnding)
     /// Close the socket; cancel the handler if there is one.
     case close(ConnectionEnding)
 }

@@ -16,7 +16,7 @@
 ///    └────── skipping ◀── a short refused body is left ───────┘   │
 ///               │                                                 │
 ///               ▼ too long, too slow                              │
-///            closed ◀── lingering ◀── Connection: close ──────────┘
+///  closed ◀── closing ◀── lingering ◀── Connection: close ────────┘
 /// ```
 ///
 /// | phase | waits for | timer, and what happens when it rings |
@@ -25,19 +25,24 @@
 /// | head | the end of the head | header timeout: 408 |
 /// | body | the rest of the body | a window of `bodyGrace` with too few bytes, or the body's time: 408 |
 /// | waiting | room for the body's bytes | budget timeout: 503 |
-/// | handling | the answer | none; after the client's FIN: another 102 every `probeInterval` |
+/// | handling | the answer | none |
 /// | answering | the answer being taken | no progress for the write timeout: closed |
 /// | skipping | the rest of a refused body | as body, but closed: the answer has been sent |
-/// | lingering | the client's FIN | linger timeouts: closed |
+/// | lingering | the client's FIN | linger timeouts: closing |
+/// | closing | the client taking what the socket holds | none: the loop looks at the socket (`EventLoop+Unread`) |
 /// | closed | nothing | |
 ///
 /// The client's FIN ends idle and lingering, is answered 400 in head and body, and does not end handling: it may be a
-/// half-close. HTTP/1.1 is probed with 102; a client that still exists reads it and waits on, the kernel of one that does
-/// not answers RST, which ends every phase. HTTP/1.0 knows no interim responses, so there FIN is taken for the end.
+/// half-close. HTTP/1.1 is probed with 102, once; a client that still exists reads it and waits on, the kernel of one that
+/// does not answers RST, which ends every phase. HTTP/1.0 knows no interim responses, so there FIN is taken for the end. Without
+/// `probesHalfClosed` nothing is sent, and who has half-closed counts as there.
+///
+/// A connection that ends normally is not closed before its client has taken what the socket holds: a closed socket that still holds
+/// an answer cannot be seen or counted any more.
 package struct ConnectionMachine: Sendable {
     /// Where the connection is in its life; see the type's table.
     package enum Phase: Sendable, Hashable {
-        case idle, head, body, waiting, handling, answering, skipping, lingering, closed
+        case idle, head, body, waiting, handling, answering, skipping, lingering, closing, closed
     }
 
     /// What comes after the answer that is being sent.
@@ -233,13 +238,13 @@ package struct ConnectionMachine: Sendable {
             openWindow(policy, now)
             return .skipBody
         case .linger:
-            if peerFinished { return close(.finished) }
+            if peerFinished { return finish(.finished) }
             phase = .lingering
             lingerEnd = now &+ policy.lingerTotal
             deadline = min(lingerEnd, now &+ policy.lingerTimeout)
             return .linger
         case .close:
-            return close(.finished)
+            return finish(.finished)
         }
     }
 
@@ -253,14 +258,14 @@ package struct ConnectionMachine: Sendable {
             windowBytes &+= count
             guard bodyRemaining == 0 || ended else {
                 // Chunks do not say how many they will be.
-                return bodyBytes > maxBody ? close(.finished) : .wait
+                return bodyBytes > maxBody ? finish(.finished) : .wait
             }
             phase = .idle
             deadline = now &+ policy.idleTimeout
             return .readHead
         case .lingering:
             lingerBytes &+= count
-            if lingerBytes > policy.lingerBytes { return close(.finished) }
+            if lingerBytes > policy.lingerBytes { return finish(.finished) }
             deadline = min(lingerEnd, now &+ policy.lingerTimeout)
             return .wait
         default:
@@ -277,19 +282,17 @@ package struct ConnectionMachine: Sendable {
         let first = !peerFinished
         peerFinished = true
         switch phase {
-        case .idle: return unread ? .wait : close(.finished)
+        case .idle: return unread ? .wait : finish(.finished)
         case .head: return .fail(.headTruncated)
         case .body: return .fail(.bodyTruncated)
         case .handling:
-            guard first else { return .wait }
-            if traits.isHTTP10 { return close(.clientGone) }
-            deadline = now &+ policy.probeInterval
-            return .probe
-        case .skipping, .lingering: return close(.finished)
+            guard first, policy.probesHalfClosed else { return .wait }
+            return traits.isHTTP10 ? close(.clientGone) : .probe
+        case .skipping, .lingering: return finish(.finished)
         case .answering:
             if next == .skip || next == .linger { next = .close }
             return .wait
-        case .waiting, .closed: return .wait
+        case .waiting, .closing, .closed: return .wait
         }
     }
 
@@ -297,7 +300,7 @@ package struct ConnectionMachine: Sendable {
     package mutating func peerVanished() -> ConnectionAction {
         switch phase {
         case .closed: .wait
-        case .idle, .lingering, .skipping: close(.finished)
+        case .idle, .lingering, .skipping, .closing: close(.finished)
         default: close(.clientGone)
         }
     }
@@ -306,22 +309,19 @@ package struct ConnectionMachine: Sendable {
     package mutating func timerFired(policy: ConnectionPolicy, now: UInt64) -> ConnectionAction {
         guard let deadline, now >= deadline else { return .wait }
         switch phase {
-        case .idle: return close(isDraining ? .drained : .idle)
+        case .idle: return finish(isDraining ? .drained : .idle)
         case .head: return .fail(.slowHead)
         case .waiting: return .fail(.noBudget)
         case .answering: return close(.slowReader)
-        case .lingering: return close(.finished)
+        case .lingering: return finish(.finished)
         case .body, .skipping:
             let isLate = now >= bodyEnd
             if isLate || windowBytes < policy.bodyBytesPerGrace {
-                return phase == .body ? .fail(isLate ? .lateBody : .slowBody) : close(.finished)
+                return phase == .body ? .fail(isLate ? .lateBody : .slowBody) : finish(.finished)
             }
             openWindow(policy, now)
             return .wait
-        case .handling:
-            self.deadline = now &+ policy.probeInterval
-            return .probe
-        case .closed: return .wait
+        case .handling, .closing, .closed: return .wait
         }
     }
 
@@ -341,6 +341,13 @@ package struct ConnectionMachine: Sendable {
 
     /// For how long after an answer the next request is waited for in a shutdown, in nanoseconds.
     private static let lastRequestTime: UInt64 = 100_000_000
+
+    /// Ends the connection: it is closed once the client has taken what the socket holds.
+    package mutating func finish(_ ending: ConnectionEnding) -> ConnectionAction {
+        phase = .closing
+        deadline = nil
+        return .finish(ending)
+    }
 
     /// Closes the connection in any state.
     package mutating func close(_ ending: ConnectionEnding) -> ConnectionAction {

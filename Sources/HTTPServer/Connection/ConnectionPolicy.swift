@@ -17,7 +17,7 @@ package struct ConnectionPolicy: Sendable {
     package var lingerTimeout: UInt64
     package var lingerTotal: UInt64
     package var lingerBytes: UInt64
-    package var probeInterval: UInt64
+    package var probesHalfClosed: Bool
     package var maxRequests: Int
 
     package init(_ configuration: HTTPServerConfiguration) {
@@ -34,7 +34,7 @@ package struct ConnectionPolicy: Sendable {
         lingerTimeout = nanoseconds(configuration.lingerTimeout)
         lingerTotal = nanoseconds(configuration.lingerTotal)
         lingerBytes = UInt64(max(0, configuration.lingerBytes))
-        probeInterval = max(1, nanoseconds(configuration.probeInterval))
+        probesHalfClosed = configuration.probesHalfClosed
         maxRequests = max(1, configuration.maxRequestsPerConnection)
     }
 }

@@ -44,7 +44,7 @@ struct Listener: Sendable {
                 }
             }
             guard perLoop[0].isEmpty == false else { throw .noListener }
-            for listener in perLoop.joined() { boundSending(listener, configuration.sendBufferBytes) }
+            for listener in perLoop.joined() { boundSending(listener, configuration) }
         } catch {
             close(perLoop)
             throw error
@@ -83,10 +83,15 @@ struct Listener: Sendable {
 
     /// Bounds what the kernel holds of answers for each connection; accepted sockets inherit it. What has been sent and not
     /// acknowledged counts for the first bound only, so that distant clients are not slowed down by the second.
-    private static func boundSending(_ listener: Listener, _ bytes: Int) {
-        let bytes = Int32(clamping: max(bytes, 4096))
+    ///
+    /// Sockets that are closed while they hold answers, as at the end of the process, are the kernel's: it drops them when their
+    /// clients have taken nothing for twice the time that they are given before.
+    private static func boundSending(_ listener: Listener, _ configuration: HTTPServerConfiguration) {
+        let bytes = Int32(clamping: max(configuration.sendBufferBytes, 4096))
         csys_set_send_buffer(listener.descriptor, bytes)
         csys_set_unsent(listener.descriptor, bytes / 4)
+        let seconds = min(max(configuration.writeTimeout.components.seconds, 0), 86_400)
+        csys_set_user_timeout(listener.descriptor, UInt32(clamping: 2000 * (seconds + 1)))
     }
 
     private static func tcp(

@@ -145,7 +145,8 @@ extension EventLoop {
         let isOver = pause.until.map { now >= $0 } ?? false
         let hasRoom =
             pause.isFull
-            && (openCount < context.connectionLimit.perLoop || idle.count + heads.count + leaving.count > 0)
+            && (openCount < context.connectionLimit.perLoop || idle.count + heads.count + leaving.count > 0
+                || pause.until == nil && mayEvictLater)
         guard isOver || hasRoom else { return }
         acceptPause = nil
         _ = armListeners()

@@ -205,6 +205,7 @@ extension EventLoop {
             connection.leftoverIsNew = false
             csys_shutdown_write(connection.descriptor)
             connection.readable = true
+        case .finish(let ending): finish(connection, ending)
         case .close(let ending): close(connection, ending)
         }
     }

@@ -17,8 +17,10 @@ extension EventLoop {
             connection.timerAt = deadline
             wheel.set(id, at: deadline)
         }
+        // Who has answers to take is a reader, and neither idle nor about to leave.
+        let hasTaken = connection.queued == 0
         // To the end even if it is in it: the queue is ordered by the last use.
-        if phase == .idle {
+        if phase == .idle, hasTaken {
             idle.moveToEnd(id)
             connection.progressAt = now
         } else {
@@ -26,7 +28,8 @@ extension EventLoop {
         }
         if phase == .head { heads.append(id) } else if heads.count > 0 { heads.remove(id) }
         if phase == .body || bodies.count > 0 { place(connection, in: &bodies, if: phase == .body) }
-        if phase == .skipping || phase == .lingering { leaving.append(id) } else { leaving.remove(id) }
+        let isLeaving = phase == .skipping || phase == .lingering
+        if isLeaving, hasTaken { leaving.append(id) } else { leaving.remove(id) }
         if phase != .waiting, starved.count > 0 { starved.remove(id) }
         context.counters.idle.set(idle.count)
         context.counters.waiting.set(starved.count)
@@ -53,14 +56,12 @@ extension EventLoop {
             advance(connection)
         case .answering:
             let left = connection.output.count
-            let queued = connection.queued
             let isSent = flushOutput(connection)
             // The kernel asks for more when it has little left; a slow client has taken some of it before.
-            connection.queued = csys_queued(connection.descriptor)
-            guard isSent || connection.output.count < left || connection.queued < queued else { return }
+            guard look(connection) > 0 || isSent || connection.output.count < left else { return }
             answered(connection, sent: isSent)
             advance(connection)
-        case .waiting, .handling, .closed: break
+        case .waiting, .handling, .closing, .closed: break
         }
     }
 
@@ -90,13 +91,13 @@ extension EventLoop {
             _ = context.budget.changeBeside(-connection.charged, beginnings: -connection.beginning)
         }
         (connection.charged, connection.beginning) = (0, 0)
-        _ = context.answers.add(-connection.answerCharged)
-        connection.answerCharged = 0
+        forgetAnswers(connection)
         connections[Int(id)] = nil
         openCount -= 1
         counters.open.set(openCount)
         counters.idle.set(idle.count)
         counters.waiting.set(starved.count)
+        if ending.dropsAnswers, csys_queued(id) > 0 { csys_set_abortive_close(id) }
         // Last, for the number may be given out again at once. epoll forgets a closed descriptor by itself.
         csys_close(id)
         if isDraining { checkEmpty() }
@@ -183,7 +184,7 @@ extension EventLoop {
         var count = 0
         for case let connection? in connections {
             switch connection.machine.phase {
-            case .idle, .skipping, .lingering, .closed: break
+            case .idle, .skipping, .lingering, .closing, .closed: break
             case .head, .body, .waiting, .handling, .answering: count += 1
             }
         }

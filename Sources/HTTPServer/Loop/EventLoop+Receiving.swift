@@ -5,8 +5,10 @@ import HTTPWire
 extension EventLoop {
     /// epoll has something to say about a connection.
     func socketReady(_ connection: Connection, events: UInt32) {
-        if events & (CSYS_EPOLL_ERR | CSYS_EPOLL_HUP) != 0 {
-            // RST, or both directions are closed: no byte can be brought to anybody any more.
+        let phase = connection.machine.phase
+        let hasEnded = phase == .lingering || phase == .closing
+        if events & CSYS_EPOLL_ERR != 0 || events & CSYS_EPOLL_HUP != 0 && !hasEnded {
+            // RST, or both directions are closed, and not by this side: no byte can be brought to anybody any more.
             perform(connection.machine.peerVanished(), on: connection)
             return
         }
@@ -20,6 +22,7 @@ extension EventLoop {
         case .waiting where connection.exchange?.decoder == nil:
             if connection.readable, restHasArrived(connection) { feed(connection) }
         case .skipping, .lingering: discarding.append(connection.descriptor)
+        case .closing: closeIfTaken(connection)
         // One that has more left waits for its turn, whatever else comes.
         case _ where unfinished.contains(connection.descriptor): break
         default: advance(connection)
@@ -65,7 +68,7 @@ extension EventLoop {
             case .skipping, .lingering:
                 guard connection.readable || !connection.leftover.isEmpty else { return }
                 discard(connection)
-            case .waiting, .answering, .closed:
+            case .waiting, .answering, .closing, .closed:
                 return
             }
             if slice.heads <= 0 { break }
@@ -73,7 +76,7 @@ extension EventLoop {
             if isSliceOver(kind) { break }
         }
         switch connection.machine.phase {
-        case .closed: break
+        case .closing, .closed: break
         case .skipping, .lingering: discarding.append(connection.descriptor)
         default: unfinished.append(connection.descriptor)
         }
@@ -236,7 +239,7 @@ extension EventLoop {
     /// Copies what was not consumed to the connection.
     private func keep(_ connection: Connection, from offset: Int, to count: Int, isNew: Bool) {
         switch connection.machine.phase {
-        case .closed, .lingering: connection.leftover = []
+        case .closed, .closing, .lingering: connection.leftover = []
         default:
             if offset < count {
                 connection.leftover = Array(scratch[offset..<count])
@@ -316,7 +319,7 @@ extension EventLoop {
             perform(action, on: connection)
         } catch {
             // It has been answered; what follows is not known to be a request.
-            perform(connection.machine.close(.finished), on: connection)
+            perform(connection.machine.finish(.finished), on: connection)
         }
     }
 }

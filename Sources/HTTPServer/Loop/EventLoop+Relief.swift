@@ -4,7 +4,7 @@ import HTTPWire
 /// What is closed when there is not enough for all: connections that make the least progress.
 extension EventLoop {
     /// A client is not slow that has sent, or taken, this many bytes ...
-    private static let piece = 16 << 10
+    static let piece = 16 << 10
     /// ... within this time, in nanoseconds.
     static let slowAfter: UInt64 = 1_000_000_000
     /// How long nothing may come free before bodies that wait themselves are given up.
@@ -99,9 +99,10 @@ extension EventLoop {
     /// Closes a connection that is worth less than a new one: who has been answered and only sends on; else the one that is
     /// idle for longest; else the one that has been sending a head for longest; else a body that hardly comes, or a reader
     /// that takes nothing. Where there are such bodies or readers, no connection is closed that began, or was answered, within the last
-    /// second: the next request may be on its way. Tells whether there was one.
+    /// second: the next request may be on its way. A client that has not taken its answer counts as a reader in all of these states. Tells
+    /// whether there was one.
     func evictOne() -> Bool {
-        if let id = leaving.first, let connection = connections[Int(id)] {
+        if let connection = first(of: \.leaving) {
             evict(connection)
             return true
         }
@@ -119,20 +120,40 @@ extension EventLoop {
             return true
         }
         if let connection = slowest(of: bodies) {
+            _ = look(connection)
+            let ending: ConnectionEnding = connection.queued > 0 ? .evicted : .finished
             giveUpBody(connection)
-            if connection.machine.phase != .closed { evict(connection) }
+            // The refusal is on its way, and nothing else: the kernel brings it to its client.
+            if connection.machine.phase != .closed { evict(connection, ending) }
             return true
         }
-        guard let connection = slowest(of: readers) else { return false }
-        evict(connection)
-        return true
+        for _ in 0..<64 {
+            // Each holds an answer, which its client has had time to begin to take.
+            let patience = context.policy.bodyPatience
+            guard let connection = slowest(of: readers, after: patience) else { return false }
+            _ = look(connection)
+            guard slowest(of: readers, after: patience) === connection else { continue }
+            evict(connection)
+            return true
+        }
+        return false
     }
 
     /// The connection that is idle for longest, else the one with half a head.
     private func longestResting(sparesRecent: Bool) -> Connection? {
-        for queue in [idle, heads] {
-            guard let id = queue.first, let connection = connections[Int(id)] else { continue }
+        for queue in [\EventLoop.idle, \EventLoop.heads] {
+            guard let connection = first(of: queue) else { continue }
             if !sparesRecent || now &- connection.progressAt >= Self.slowAfter { return connection }
+        }
+        return nil
+    }
+
+    /// The first of a queue whose client has taken all of its answers. Those before it leave the queue: they are readers.
+    private func first(of queue: ReferenceWritableKeyPath<EventLoop, IndexQueue>) -> Connection? {
+        while let id = self[keyPath: queue].first, let connection = connections[Int(id)] {
+            _ = look(connection)
+            if connection.queued == 0 { return connection }
+            self[keyPath: queue].remove(id)
         }
         return nil
     }
@@ -140,28 +161,9 @@ extension EventLoop {
     /// Whether waiting may bring a connection that `evictOne` can close.
     var mayEvictLater: Bool { bodies.count + readers.count > 0 }
 
-    private func evict(_ connection: Connection) {
+    private func evict(_ connection: Connection, _ ending: ConnectionEnding = .evicted) {
         context.counters.evicted.add()
-        perform(connection.machine.close(.evicted), on: connection)
-    }
-
-    // MARK: Answers
-
-    /// Counts what a connection holds of answers that its client has not taken. Where that is too much together with the
-    /// others', who has taken nothing for longest is closed: possibly this one.
-    func hold(_ connection: Connection) {
-        let held = connection.output.held
-        guard held != connection.answerCharged else { return }
-        let more = held - connection.answerCharged
-        connection.answerCharged = held
-        connection.queued = held > 0 ? csys_queued(connection.descriptor) : 0
-        place(connection, in: &readers, if: held > 0)
-        guard !context.answers.add(more), more > 0 else { return }
-        while context.answers.used > context.answers.total {
-            guard let id = readers.first, let reader = connections[Int(id)] else { return }
-            context.counters.shedReaders.add()
-            perform(reader.machine.close(.slowReader), on: reader)
-        }
+        perform(connection.machine.close(ending), on: connection)
     }
 
     // MARK: Heads

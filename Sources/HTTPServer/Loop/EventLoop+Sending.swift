@@ -43,6 +43,7 @@ extension EventLoop {
                 csys_send2(connection.descriptor, head.baseAddress, head.count, body.baseAddress, body.count)
             }
         }
+        handed(connection, max(0, taken))
         if taken >= head + (body?.count ?? 0) {
             answersLeft(connection)
             return true
@@ -69,6 +70,7 @@ extension EventLoop {
     func flushOutput(_ connection: Connection) -> Bool {
         let before = connection.output.count
         let result = connection.output.flush { csys_send(connection.descriptor, $0.baseAddress, $0.count) }
+        handed(connection, before - connection.output.count)
         progress(connection, before - connection.output.count, in: &readers)
         hold(connection)
         if result == 0 {

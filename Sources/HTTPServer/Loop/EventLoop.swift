@@ -19,7 +19,7 @@ import SystemSupport
 /// between two looks at the sockets there is a bounded time, whatever the clients do.
 ///
 /// The class is split by what it deals with: `EventLoop+Accepting`, `+Receiving`, `+Bodies`, `+Answering`, `+Sending`,
-/// `+Closing`, `+Relief`.
+/// `+Unread`, `+Closing`, `+Relief`.
 final class EventLoop {
     let context: LoopContext
     let epoll: Int32
@@ -58,6 +58,8 @@ final class EventLoop {
     var readers = IndexQueue()
     /// Connections that have been answered and only send on.
     var leaving = IndexQueue()
+    /// What the kernel was given of answers, and what is known of it.
+    var unread = UnreadAnswers()
     /// When bodies are given up if there is still no room.
     var reliefAt: UInt64?
     /// How often in succession there was no room when it was looked.
@@ -149,6 +151,7 @@ final class EventLoop {
             readyListeners.removeAll(keepingCapacity: true)
             resumeUnfinished()
             expireTimers()
+            lookAtSockets()
             relieve()
             resumeAccepting()
         }
@@ -169,7 +172,7 @@ final class EventLoop {
 
     private func wait(_ events: inout [csys_event]) -> Int32 {
         var timeout: Int32 = -1
-        if unfinished.count + discarding.count + expired.count > 0 || starved.isAsking
+        if unfinished.count + discarding.count + expired.count > 0 || starved.isAsking || unread.isLooking
             || !context.mailbox.prepareToSleep()
         {
             timeout = 0
@@ -181,7 +184,7 @@ final class EventLoop {
 
     private func nextTimer() -> UInt64? {
         var next = wheel.untilNext(now: now)
-        for time in [acceptPause?.until, reliefAt] {
+        for time in [acceptPause?.until, reliefAt, unread.lookAt] {
             guard let time else { continue }
             next = min(next ?? .max, time > now ? time - now : 0)
         }

@@ -22,7 +22,7 @@ public struct HTTPServerStatistics: Sendable, Hashable {
     public var answers = 0
     /// Requests whose client disconnected while they were received, handled or answered.
     public var clientsGone = 0
-    /// Clients that did not read their answer within the write timeout.
+    /// Clients that did not read their answer within the write timeout; their connections were reset.
     public var slowReaders = 0
     /// Connections closed by the idle timeout.
     public var idleTimeouts = 0
@@ -30,8 +30,10 @@ public struct HTTPServerStatistics: Sendable, Hashable {
     public var shedReaders = 0
     /// Bodies refused as the slowest when there was no room for all.
     public var evictedBodies = 0
-    /// Bytes of answers that clients have not read yet.
+    /// Bytes of answers that clients have not read yet: those that wait in this process, and `socketBytes`.
     public var answerBytes = 0
+    /// Bytes of them that lie in the kernel's socket buffers; up to a second old.
+    public var socketBytes = 0
     /// The bound of `answerBytes`.
     public var answerBytesLimit = 0
     /// Memory of bodies, in bytes.

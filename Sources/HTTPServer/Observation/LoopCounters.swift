@@ -33,6 +33,7 @@ final class LoopCounters: Sendable {
     let shedReaders = Counter()
     let evictedBodies = Counter()
     let waiting = Counter()
+    let socketBytes = Counter()
     /// By label; errors are rare enough for a lock.
     let protocolErrors = Guarded<[String: Int]>([:])
     let timeouts = Guarded<[String: Int]>([:])
@@ -54,6 +55,7 @@ final class LoopCounters: Sendable {
         statistics.shedReaders += shedReaders.now
         statistics.evictedBodies += evictedBodies.now
         statistics.bodiesWaiting += waiting.now
+        statistics.socketBytes += socketBytes.now
         statistics.protocolErrors.merge(protocolErrors.withLock { $0 }, uniquingKeysWith: +)
         statistics.timeouts.merge(timeouts.withLock { $0 }, uniquingKeysWith: +)
     }

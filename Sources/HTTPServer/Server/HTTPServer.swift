@@ -45,7 +45,7 @@ public final class HTTPServer: Sendable {
         self.responder = responder
         self.observer = observer
         budget = ByteBudget(total: configuration.maxTotalBodyBytes, largest: configuration.maxBodyBytes)
-        answers = AnswerBudget(total: configuration.maxTotalAnswerBytes)
+        answers = AnswerBudget(total: configuration.maxTotalAnswerBytes, loops: configuration.eventLoops)
         connectionLimit = ConnectionLimit(configuration.maxConnections, loops: configuration.eventLoops)
     }
 

@@ -184,6 +184,7 @@ package struct ServicePlan {
         configuration.bodyGrace = .seconds(settings.bodyGrace)
         configuration.idleTimeout = .seconds(settings.idleTimeout)
         configuration.writeTimeout = .seconds(settings.writeTimeout)
+        configuration.probesHalfClosed = settings.probeHalfClosed
         configuration.maxConnections = sizing.connections.value
         configuration.maxRequestsPerConnection = settings.maxRequestsPerConnection
         return configuration

@@ -234,7 +234,7 @@ struct MetricsPage {
             server.idleTimeouts)
         text.single(
             "ocelli_connections_slow_readers_total", .counter,
-            "Connections closed because the client did not read the answer.",
+            "Connections reset because the client did not read the answer.",
             server.slowReaders)
         text.single("ocelli_handlers_running", .gauge, "Requests that are being handled.", server.runningHandlers)
         text.single("ocelli_body_bytes", .gauge, "Bytes of bodies in memory.", server.bodyBytes)
@@ -250,10 +250,14 @@ struct MetricsPage {
             "ocelli_answer_bytes", .gauge, "Bytes of answers that clients have not read yet.", server.answerBytes
         )
         text.single(
+            "ocelli_answer_socket_bytes", .gauge,
+            "Bytes of answers that clients have not read yet and the kernel holds in socket buffers; up to a second old.",
+            server.socketBytes)
+        text.single(
             "ocelli_answer_bytes_limit", .gauge, "Maximum number of bytes of answers that clients have not read yet.",
             server.answerBytesLimit)
         text.single(
-            "ocelli_answers_shed_total", .counter, "Connections closed because answers were at their limit.",
+            "ocelli_answers_shed_total", .counter, "Connections reset because answers were at their limit.",
             server.shedReaders)
     }
 

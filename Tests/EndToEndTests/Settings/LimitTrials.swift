@@ -92,6 +92,7 @@ extension SettingsTrial {
         title: "addresses and event loops",
         settings: [
             "listen": "unix:{}/socket", "event_loops": "2", "max_requests_per_connection": "2", "deadline": "20ms",
+            "probe_half_closed": "false",
         ],
         checks: [
             "listen": { running in
@@ -112,6 +113,13 @@ extension SettingsTrial {
                 let isEnded = client.waitForEnd()
                 let answers = client.received.components(separatedBy: " 200 OK").count - 1
                 return unless(isEnded && answers == 2, "\(answers) answers, ended: \(isEnded)")
+            },
+            "probe_half_closed": { running in
+                let client = try RawClient(running.url)
+                try client.post(CancellationPicture.png(width: 7700, height: 7700))
+                client.finish()
+                let text = client.receive()
+                return unless(text.hasPrefix("HTTP/1.1 504 "), text)
             },
             "deadline": { running in
                 // Takes far longer to decode than the deadline is.

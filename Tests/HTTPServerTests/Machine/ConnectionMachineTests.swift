@@ -34,6 +34,14 @@ struct ConnectionMachineTests {
     static let expecting = RequestTraits(expectsContinue: true, bodyLength: 100)
     static let long = RequestTraits(bodyLength: 30_000_000)
 
+    @Test(
+        "a half-closed client counts as there where nothing is to be sent to find out", arguments: [get, old])
+    func halfClosedUnprobed(traits: RequestTraits) {
+        var script = MachineScript { $0.probesHalfClosed = false }
+        #expect(script.run([.accept(traits), .fin()]) == .init(action: .wait, phase: .handling))
+        #expect(script.apply(.answer()).phase == .answering)
+    }
+
     @Test("does what the table says", arguments: requests + bodies + answers + ends + times)
     func table(row: MachineCase) {
         var script = MachineScript()
@@ -96,7 +104,8 @@ struct ConnectionMachineTests {
         MachineCase("an answer keeps the connection", [.accept(get), .answer()], nil, .answering, keepAlive: true),
         MachineCase("HTTP/1.0 closes", [.accept(old), .answer()], nil, .answering, keepAlive: false),
         MachineCase(
-            "who said close is closed without lingering", [.accept(last), .answer(), .sent], .close(.finished), .closed),
+            "who said close is closed without lingering", [.accept(last), .answer(), .sent], .finish(.finished),
+            .closing),
         MachineCase(
             "an application's close lingers", [.accept(get), .answer(close: true), .sent], .linger, .lingering),
         MachineCase("draining closes", [.accept(get), .answer(draining: true)], nil, .answering, keepAlive: false),
@@ -115,8 +124,8 @@ struct ConnectionMachineTests {
         ),
         MachineCase(
             "a refused chunked body is skipped up to a bound",
-            [.refuse(chunked), .answer(), .sent, .discard((20 << 20) + 1)], .close(.finished),
-            .closed),
+            [.refuse(chunked), .answer(), .sent, .discard((20 << 20) + 1)], .finish(.finished),
+            .closing),
         MachineCase(
             "a refused chunked body is skipped as far as the bound",
             [.refuse(chunked), .answer(), .sent, .discard(20 << 20)], .wait, .skipping),
@@ -150,37 +159,41 @@ struct ConnectionMachineTests {
         MachineCase("… until they are sent", [.refuse(get), .answer(), .sent, .blocked, .sent], .readHead, .idle),
         MachineCase("a blocked socket does not disturb a handler", [.accept(get), .blocked], nil, .handling),
         MachineCase(
-            "lingering has a bound in bytes", [.start, .answerFault, .sent, .discard(1 << 40)], .close(.finished),
-            .closed),
+            "lingering has a bound in bytes", [.start, .answerFault, .sent, .discard(1 << 40)], .finish(.finished),
+            .closing),
     ]
 
     static let ends = [
-        MachineCase("FIN ends an idle connection", [.fin()], .close(.finished), .closed),
+        MachineCase("FIN ends an idle connection", [.fin()], .finish(.finished), .closing),
         MachineCase("FIN behind unread requests does not", [.fin(unread: true)], .wait, .idle),
         MachineCase("FIN in a head is answered", [.start, .fin()], .fail(.headTruncated), .head),
         MachineCase("FIN in a body is answered", [.accept(post), .body(50), .fin()], .fail(.bodyTruncated), .body),
         MachineCase(
-            "… and closed after that", [.accept(post), .fin(), .answerFault, .sent], .close(.finished), .closed),
+            "… and closed after that", [.accept(post), .fin(), .answerFault, .sent], .finish(.finished), .closing),
         MachineCase("FIN while a request runs is probed", [.accept(get), .fin()], .probe, .handling),
         MachineCase("a second sign of it is not", [.accept(get), .fin(), .fin()], .wait, .handling),
         MachineCase(
             "a half-closed client is answered", [.accept(get), .fin(), .answer()], nil, .answering, keepAlive: true),
         MachineCase(
-            "… and its end seen after that", [.accept(get), .fin(), .answer(), .sent, .fin()], .close(.finished),
-            .closed),
+            "… and its end seen after that", [.accept(get), .fin(), .answer(), .sent, .fin()], .finish(.finished),
+            .closing),
         MachineCase("FIN of HTTP/1.0 is its end", [.accept(old), .fin()], .close(.clientGone), .closed),
         MachineCase("RST while a request runs", [.accept(get), .reset], .close(.clientGone), .closed),
         MachineCase("RST in a body", [.accept(post), .reset], .close(.clientGone), .closed),
         MachineCase("RST in an answer", [.accept(get), .answer(), .blocked, .reset], .close(.clientGone), .closed),
+        MachineCase(
+            "RST while the client takes the last answer ends it", [.fin(), .reset], .close(.finished), .closed),
+        MachineCase(
+            "FIN while the client takes the last answer does not", [.pass(10), .timer, .fin()], .wait, .closing),
         MachineCase("RST between requests loses nothing", [.reset], .close(.finished), .closed),
         MachineCase(
             "RST while lingering loses nothing", [.start, .answerFault, .sent, .reset], .close(.finished), .closed),
-        MachineCase("FIN ends lingering", [.start, .answerFault, .sent, .fin()], .close(.finished), .closed),
+        MachineCase("FIN ends lingering", [.start, .answerFault, .sent, .fin()], .finish(.finished), .closing),
         MachineCase(
             "FIN behind a refused body's answer: nothing is left to be passed over",
-            [.refuse(post), .answer(), .fin(), .sent], .close(.finished), .closed),
+            [.refuse(post), .answer(), .fin(), .sent], .finish(.finished), .closing),
         MachineCase(
-            "FIN in a refused body ends it", [.refuse(post), .answer(), .sent, .fin()], .close(.finished), .closed),
+            "FIN in a refused body ends it", [.refuse(post), .answer(), .sent, .fin()], .finish(.finished), .closing),
         MachineCase(
             "FIN of one who waits for room is answered when there is some",
             [.accept(post), .noBudget, .fin()], .wait, .waiting),
@@ -191,7 +204,7 @@ struct ConnectionMachineTests {
             [.accept(get), .answer(close: false, draining: false), .sent, .drain], .wait, .idle),
         MachineCase(
             "and closes then", [.accept(get), .answer(close: false, draining: false), .sent, .drain, .pass(1), .timer],
-            .close(.drained), .closed),
+            .finish(.drained), .closing),
         MachineCase(
             "draining closes what was answered long ago",
             [.accept(get), .answer(close: false, draining: false), .sent, .pass(1), .drain],
@@ -202,7 +215,7 @@ struct ConnectionMachineTests {
 
     static let times = [
         MachineCase("nothing fires early", [.pass(9), .timer], .wait, .idle),
-        MachineCase("a connection that says nothing is closed", [.pass(10), .timer], .close(.idle), .closed),
+        MachineCase("a connection that says nothing is closed", [.pass(10), .timer], .finish(.idle), .closing),
         MachineCase("a slow head is answered", [.start, .pass(10), .timer], .fail(.slowHead), .head),
         MachineCase(
             "the first head's time began with the connection", [.pass(5), .start, .pass(5), .timer], .fail(.slowHead),
@@ -213,7 +226,7 @@ struct ConnectionMachineTests {
         MachineCase(
             "a kept connection has 75 seconds", [.accept(get), .answer(), .sent, .pass(74), .timer], .wait, .idle),
         MachineCase(
-            "… and no more", [.accept(get), .answer(), .sent, .pass(75), .timer], .close(.idle), .closed),
+            "… and no more", [.accept(get), .answer(), .sent, .pass(75), .timer], .finish(.idle), .closing),
         MachineCase(
             "a stalled body is answered", [.accept(long, maxBody: 1 << 30), .pass(10), .timer], .fail(.slowBody), .body),
         MachineCase(
@@ -246,17 +259,15 @@ struct ConnectionMachineTests {
                 + [.noBudget, .pass(20), .budget, .body(20_000), .pass(9), .timer], .wait, .body),
         MachineCase("a handler has all the time it wants", [.accept(get), .pass(3600), .timer], .wait, .handling),
         MachineCase(
-            "a half-closed client is probed again", [.accept(get), .fin(), .pass(1), .timer], .probe, .handling),
-        MachineCase(
-            "… and again, as long as its request runs",
-            [.accept(get), .fin(), .pass(1), .timer, .pass(1), .timer], .probe, .handling),
+            "a half-closed client is probed once", [.accept(get), .fin(), .pass(3600), .timer], .wait, .handling),
         MachineCase(
             "an answer not taken ends", [.accept(get), .answer(), .pass(30), .timer], .close(.slowReader), .closed),
         MachineCase(
             "an answer that is being taken goes on",
             [.accept(get), .answer(), .pass(29), .blocked, .pass(29), .timer], .wait, .answering),
         MachineCase(
-            "lingering ends after silence", [.start, .answerFault, .sent, .pass(5), .timer], .close(.finished), .closed),
+            "lingering ends after silence", [.start, .answerFault, .sent, .pass(5), .timer], .finish(.finished),
+            .closing),
         MachineCase(
             "lingering goes on with bytes",
             [.start, .answerFault, .sent, .pass(4), .discard(1), .pass(4), .timer], .wait, .lingering),
@@ -268,13 +279,13 @@ struct ConnectionMachineTests {
             "a skipped body has only so much time, however steadily it comes",
             [.refuse(RequestTraits(bodyLength: 10_000_000)), .answer(), .sent]
                 + (0..<12).flatMap { _ in [.discard(20_000), .pass(10), .timer] },
-            .close(.finished), .closed),
+            .finish(.finished), .closing),
         MachineCase(
             "a half-closed client is not probed before its time", [.accept(get), .pass(5), .fin(), .timer], .wait,
             .handling),
         MachineCase(
             "a slow skipped body is closed",
-            [.refuse(post), .answer(), .sent, .pass(10), .timer], .close(.finished), .closed),
+            [.refuse(post), .answer(), .sent, .pass(10), .timer], .finish(.finished), .closing),
     ]
 
     @Test("lingers no longer than the bound, however many bytes come")
@@ -282,7 +293,7 @@ struct ConnectionMachineTests {
         var script = MachineScript()
         _ = script.run([.start, .answerFault, .sent])
         for _ in 0..<7 { _ = script.run([.pass(4), .discard(1)]) }
-        #expect(script.run([.pass(2), .timer]).action == .close(.finished))
+        #expect(script.run([.pass(2), .timer]).action == .finish(.finished))
     }
 
     @Test("reports how much of a body is missing, and starts again for the next")

@@ -1,0 +1,156 @@
+import CSystem
+
+/// What the sockets of a loop may hold of answers: the kernel keeps them until their clients have taken them, and does not say
+/// when that is.
+struct UnreadAnswers {
+    /// Connections whose sockets were given something since they were looked at, or held something then.
+    var sent: [Int32] = []
+    /// Those that are being looked at now, and how many of them were.
+    var looking: [Int32] = []
+    var lookedAt = 0
+    /// When `sent` are looked at; nil if it is empty.
+    var lookAt: UInt64?
+    /// Bytes that sockets were given since.
+    var bytes = 0
+
+    var isLooking: Bool { lookedAt < looking.count }
+
+    /// From now on `sent` has what comes later.
+    mutating func beginLooking() {
+        looking.removeAll(keepingCapacity: true)
+        swap(&looking, &sent)
+        (lookedAt, lookAt, bytes) = (0, nil, 0)
+    }
+}
+
+/// Answers that clients have not taken: counted, those in the kernel too, and bounded.
+///
+/// No request costs a system call for it. What was given to a socket is added up, and the sockets are looked at when a second has
+/// passed or much has come together. A client that takes nothing for the write timeout, or holds up too much, is closed with RST,
+/// which makes the kernel drop what it holds.
+extension EventLoop {
+    private static let lookInterval: UInt64 = 1_000_000_000
+    /// How many sockets are looked at in one turn: some tenths of a millisecond.
+    private static let looksPerTurn = 1024
+
+    /// The socket has taken `count` bytes of answers.
+    func handed(_ connection: Connection, _ count: Int) {
+        guard count > 0 else { return }
+        if connection.queued + connection.handed == 0 { connection.tookAt = now }
+        connection.handed += count
+        unread.bytes += count
+        lookLater(connection)
+    }
+
+    private func lookLater(_ connection: Connection) {
+        guard !connection.isToLookAt else { return }
+        connection.isToLookAt = true
+        unread.sent.append(connection.descriptor)
+        if unread.lookAt == nil { unread.lookAt = now &+ Self.lookInterval }
+    }
+
+    /// Asks the kernel how much of what it was given the client has not taken.
+    /// - Returns: bytes that the client has taken since it was last asked.
+    func look(_ connection: Connection) -> Int {
+        var queued = max(0, Int(csys_queued(connection.descriptor)))
+        // FIN counts as a byte until it is acknowledged.
+        if connection.machine.phase == .lingering || connection.machine.phase == .closing {
+            queued = max(0, queued - 1)
+        }
+        let taken = connection.queued + connection.handed - queued
+        context.counters.socketBytes.add(queued - connection.queued)
+        (connection.queued, connection.handed) = (queued, 0)
+        if taken > 0 { connection.tookAt = now }
+        progress(connection, max(0, taken), in: &readers)
+        charge(connection)
+        if queued > 0 { lookLater(connection) }
+        return taken
+    }
+
+    /// Looks at the sockets when it is time, a bounded number in each turn.
+    func lookAtSockets() {
+        if !unread.isLooking {
+            guard let time = unread.lookAt, now >= time || unread.bytes > context.answers.unseen else { return }
+            unread.beginLooking()
+        }
+        let end = min(unread.looking.count, unread.lookedAt + Self.looksPerTurn)
+        while unread.lookedAt < end {
+            let id = unread.looking[unread.lookedAt]
+            unread.lookedAt += 1
+            guard let connection = connections[Int(id)], connection.isToLookAt else { continue }
+            connection.isToLookAt = false
+            lookAgain(connection)
+        }
+        shed()
+    }
+
+    private func lookAgain(_ connection: Connection) {
+        let before = connection.queued
+        _ = look(connection)
+        if connection.queued == 0 {
+            closeIfTaken(connection)
+            if before > 0 { settle(connection) }
+        } else if now &- connection.tookAt >= context.policy.writeTimeout {
+            perform(connection.machine.close(.slowReader), on: connection)
+        }
+    }
+
+    /// Counts what a connection holds of answers that its client has not taken, after that has changed.
+    func hold(_ connection: Connection) {
+        charge(connection)
+        shed()
+    }
+
+    private func charge(_ connection: Connection) {
+        let held = connection.output.held + connection.queued
+        guard held != connection.answerCharged else { return }
+        context.answers.add(held - connection.answerCharged)
+        connection.answerCharged = held
+        place(connection, in: &readers, if: held > 0)
+    }
+
+    /// The connection is about to be closed.
+    func forgetAnswers(_ connection: Connection) {
+        context.answers.add(-connection.answerCharged)
+        context.counters.socketBytes.add(-connection.queued)
+        (connection.answerCharged, connection.queued) = (0, 0)
+    }
+
+    /// Closes who has taken nothing for longest while more is held for all clients together than may be.
+    private func shed() {
+        var spared = 0
+        for _ in 0..<Self.looksPerTurn {
+            guard context.answers.isExceeded, let id = readers.first, let reader = connections[Int(id)] else { return }
+            // It may have taken something since.
+            _ = look(reader)
+            guard context.answers.isExceeded, readers.first == id else { continue }
+            // Little that was sent just now is on its way to a client that reads, as far as can be known: others go first.
+            if reader.answerCharged < Self.piece, now &- reader.tookAt < Self.slowAfter, spared < readers.count {
+                spared += 1
+                readers.moveToEnd(id)
+                continue
+            }
+            context.counters.shedReaders.add()
+            perform(reader.machine.close(.slowReader), on: reader)
+        }
+    }
+
+    // MARK: The end
+
+    /// Ends the connection: closes it once its client has taken what the socket holds.
+    func finish(_ connection: Connection, _ ending: ConnectionEnding) {
+        _ = look(connection)
+        guard connection.queued > 0 else { return perform(connection.machine.close(ending), on: connection) }
+        connection.leftover = []
+        connection.leftoverIsNew = false
+        // The client's kernel acknowledges FIN after everything else, which wakes this loop.
+        csys_shutdown_write(connection.descriptor)
+    }
+
+    /// Closes a connection that has waited for its client to take what the socket holds.
+    func closeIfTaken(_ connection: Connection) {
+        guard connection.machine.phase == .closing else { return }
+        _ = look(connection)
+        if connection.queued == 0 { perform(connection.machine.close(.finished), on: connection) }
+    }
+}

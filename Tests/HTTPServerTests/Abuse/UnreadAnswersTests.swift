@@ -1,0 +1,102 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Answers that fit the kernel's buffers and are not read. What the kernel holds is read from /proc/net/tcp, which lists closed
+/// sockets that still hold something too.
+@Suite("Answers that are not read", .serialized)
+struct UnreadAnswersTests {
+    /// A socket of the server's side.
+    struct Socket {
+        /// Bytes that the client has not acknowledged.
+        let queued: Int
+        /// No process has it any more.
+        let isOrphan: Bool
+    }
+
+    /// The server's sockets that hold something.
+    private func sockets(of probe: Probe) throws -> [Socket] {
+        // Foundation would read the first page of it only.
+        try Program.run("cat", ["/proc/net/tcp"]).output.split(separator: "\n").dropFirst().compactMap {
+            let words = $0.split(separator: " ")
+            guard words.count > 9, words[3] != "0A",  // listening
+                words[1].split(separator: ":").last.flatMap({ UInt16($0, radix: 16) }) == probe.port,
+                let queued = words[4].split(separator: ":").first.flatMap({ Int($0, radix: 16) }), queued > 1
+            else { return nil }
+            return Socket(queued: queued, isOrphan: words[9] == "0")
+        }
+    }
+
+    private func reader(_ probe: Probe, bytes: Int = 50_000, fields: String = "") throws -> RawClient {
+        let client = try RawClient(port: probe.port, receiveBuffer: 4096)
+        try client.send("GET /big?n=\(bytes) HTTP/1.1\r\nHost: x\r\n\(fields)\r\n")
+        return client
+    }
+
+    @Test("count under the limit of all answers, and are dropped with the connections that are closed for it")
+    func limit() throws {
+        let probe = try Probe("maxTotalAnswers=2000000")
+        let readers = try (0..<100).map { _ in try reader(probe) }
+        try waitUntil("some are given up") { try probe.statistic("shedReaders") > 50 }
+        let sockets = try sockets(of: probe)
+        #expect(sockets.reduce(0) { $0 + $1.queued } <= 2_000_000)
+        #expect(sockets.count { $0.isOrphan } == 0)
+        #expect(sockets.count > 5, "the others keep their answers")
+        for client in readers { client.close() }
+        try probe.expectRest()
+        #expect(try self.sockets(of: probe).isEmpty)
+    }
+
+    @Test("are dropped, and the connections closed, after the write timeout")
+    func writeTimeout() throws {
+        let probe = try Probe("writeTimeout=1000")
+        let readers = try (0..<50).map { _ in try reader(probe) }
+        try waitUntil("the kernel's share is known") { try probe.statistic("socketBytes") > 50 * 40_000 }
+        try waitUntil("they are given up") { try probe.statistic("slowReaders") == 50 }
+        #expect(try sockets(of: probe).isEmpty)
+        #expect(try probe.statistic("socketBytes") == 0)
+        #expect(try probe.statistic("answerBytes") == 0)
+        for client in readers { client.close() }
+        try probe.expectRest()
+    }
+
+    @Test("are dropped with the connections that make room for others")
+    func connectionLimit() throws {
+        let probe = try Probe("maxConnections=20")
+        let readers = try (0..<60).map { _ in try reader(probe) }
+        try waitUntil("all were accepted") { (try? probe.statistic("accepted")) ?? 0 > 60 }
+        #expect(try sockets(of: probe).count { $0.isOrphan } == 0)
+        for client in readers { client.close() }
+        try probe.expectRest()
+    }
+
+    @Test(
+        "keep a connection that was to be closed, until the write timeout",
+        arguments: ["Connection: close\r\n", ""])
+    func closing(fields: String) throws {
+        let probe = try Probe("writeTimeout=1000")
+        let client = try reader(probe, fields: fields)
+        if fields.isEmpty { client.finish() }
+        try waitUntil("it holds an answer") { try sockets(of: probe).count == 1 }
+        #expect(try sockets(of: probe).count { $0.isOrphan } == 0)
+        try waitUntil("it is given up") { try probe.statistic("slowReaders") == 1 }
+        #expect(try sockets(of: probe).isEmpty)
+        try probe.expectRest()
+    }
+
+    /// A client that reads is not hurried: its connection may have ended by every rule but that.
+    @Test(
+        "reach a client that reads them late and slowly, whole",
+        arguments: ["Connection: close\r\n", "Connection: keep-alive\r\n", ""])
+    func slow(fields: String) throws {
+        let probe = try Probe("writeTimeout=2000", "idleTimeout=300", "lingerTimeout=300")
+        let client = try reader(probe, fields: fields)
+        if fields.isEmpty { client.finish() }
+        usleep(1_500_000)
+        var response = try client.response()
+        while response.status == 102 { response = try client.response() }
+        #expect(response.body.count == 50_000)
+        #expect(client.isEnded())
+        try probe.expectRest()
+    }
+}
