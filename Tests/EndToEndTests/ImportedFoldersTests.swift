@@ -49,6 +49,12 @@ struct ImportedFoldersTests {
             Cases.self, from: try Data(contentsOf: folder.appendingPathComponent("cases.json"))
         ).cases
         #expect(all.count >= 13)
+        // Ultralytics' LetterBox scales with OpenCV, not with Pillow as these cases do.
+        let letterboxed = try JSONDecoder().decode(
+            [String: [String: [[Double]]]].self,
+            from: try Data(
+                contentsOf: SharedData.packageRoot.appendingPathComponent("Tests/Fixtures/letterbox.json")))
+        #expect(letterboxed.count == 3)
         let daemon = try Daemon(["--models", folder.path])
         for (name, expected) in all.sorted(by: { $0.key < $1.key }) {
             let described = try Curl.run(daemon.url + "/v1/models/\(name)", [])
@@ -62,10 +68,19 @@ struct ImportedFoldersTests {
                 let tensor = try Self.floats(shown.body)
                 #expect(tensor.count == picture.shape.reduce(1, *))
                 let (height, width) = (picture.shape[2], picture.shape[3])
-                for sample in picture.samples {
-                    let place = (Int(sample[0]) * height + Int(sample[1])) * width + Int(sample[2])
+                func value(_ sample: [Double]) -> Double {
+                    Double(tensor[(Int(sample[0]) * height + Int(sample[1])) * width + Int(sample[2])])
+                }
+                if let samples = letterboxed[name]?[path] {
+                    // Levels of the float tensor; OpenCV rounds to whole ones, in fixed-point arithmetic.
+                    for sample in samples {
+                        #expect(abs(value(sample) * 255 - sample[3]) <= 1.001, "\(name) \(path) \(sample)")
+                    }
+                } else {
                     // The samples are rounded to 4 digits.
-                    #expect(abs(Double(tensor[place]) - sample[3]) <= 6e-5, "\(name) \(path) \(sample)")
+                    for sample in picture.samples {
+                        #expect(abs(value(sample) - sample[3]) <= 6e-5, "\(name) \(path) \(sample)")
+                    }
                 }
                 let answer = try Curl.post(file, to: daemon.url + "/v1/models/\(name)/classify")
                 guard expected.labels != nil else {
@@ -75,7 +90,8 @@ struct ImportedFoldersTests {
                 let first = (answer.json["classifications"] as? [[String: Any]])?.first
                 #expect(first?["index"] as? Int == picture.top.index, "\(name) \(path): \(answer.text.prefix(300))")
                 let confidence = first?["confidence"] as? Double ?? 0
-                #expect(abs(confidence - picture.top.confidence) < 1e-3, "\(name) \(path)")
+                let slack = letterboxed[name] == nil ? 1e-3 : 0.02
+                #expect(abs(confidence - picture.top.confidence) < slack, "\(name) \(path)")
             }
         }
         daemon.stop()
@@ -91,11 +107,12 @@ struct ImportedFoldersTests {
 
         let daemon = try Daemon(["--models", data.appendingPathComponent("import").path])
         let model = daemon.url + "/v1/models/mobilenet_v1_metadata/classify"
-        for (picture, label, confidence) in [("burger", "cheeseburger", 0.99), ("parrot", "macaw", 0.955)] {
+        // LiteRT 2.3.0 on the picture as OpenCV's INTER_LINEAR stretches it.
+        for (picture, label, confidence) in [("burger", "cheeseburger", 0.988), ("parrot", "macaw", 0.893)] {
             let answer = try Curl.post(data.appendingPathComponent("images/\(picture).jpg"), to: model)
             #expect(answer.topLabel == label, "\(answer.text)")
             let first = (answer.json["classifications"] as? [[String: Any]])?.first
-            #expect(abs((first?["confidence"] as? Double ?? 0) - confidence) < 0.05)
+            #expect(abs((first?["confidence"] as? Double ?? 0) - confidence) < 0.02)
         }
         daemon.stop()
     }

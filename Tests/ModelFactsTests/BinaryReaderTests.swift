@@ -203,7 +203,7 @@ import Testing
         let sheet = TFLiteReader.read(ByteSource(try FuzzSeeds.bytes("tflite")), name: "m.tflite")
         #expect(sheet.problems.isEmpty, "\(sheet.problems)")
         #expect(sheet.labels?.value == ["cat", "dog"] && sheet.ending?.value == .softmax)
-        #expect(sheet.outputQuantization?.value == TensorQuantization(scale: 0.00390625, zeroPoint: -128))
+        #expect(sheet.outputQuantization(0)?.value == TensorQuantization(scale: 0.00390625, zeroPoint: -128))
         #expect(sheet.name?.value == "small" && sheet.framing?.value == PictureFraming(.stretch))
     }
 

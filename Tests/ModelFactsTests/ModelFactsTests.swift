@@ -261,7 +261,7 @@ import Testing
         let size = FactSize(height: 224, width: 224)
         let sheet = TimmReader.config(Array(text.utf8))
         #expect(sheet.framing?.value == PictureFraming(.shortest(256), crop: size, floors: false))
-        #expect(sheet.inputSize == Fact(size, source: "config.json", key: "timm's default"))
+        #expect(sheet.inputSize == Fact(size, source: "config.json", key: "timm's default", basis: .preset))
     }
 
     /// timm itself does it only where it is asked for on the command line.
@@ -493,6 +493,59 @@ import Testing
             merged.disagreements.map(\.sentence) == [
                 "labels: a.json says 2 (\"cat\", \"dog\"), c.json says 2 (\"cat\", \"fox\"); a.json wins"
             ])
+    }
+
+    /// What a key says counts more than what a library does where nothing is said, and both more than what is merely usual: whatever the order.
+    @Test func aConventionYieldsToADefaultAndADefaultToAStatement() {
+        func filter(_ value: PictureFilter, _ basis: FactBasis) -> FactSheet {
+            var sheet = FactSheet()
+            sheet.filter = Fact(value, source: "\(basis)", key: "k", basis: basis)
+            return sheet
+        }
+        let all = [filter(.bilinear, .convention), filter(.bicubic, .preset), filter(.linear, .stated)]
+        for order in [[0, 1, 2], [2, 1, 0], [1, 0, 2], [2, 0, 1]] {
+            let merged = FactSheet.merged(order.map { all[$0] })
+            #expect(merged.filter?.value == .linear && merged.disagreements.isEmpty)
+        }
+        #expect(FactSheet.merged([all[0], all[1]]).filter?.value == .bicubic)
+        // Of equals the first counts, and what another key says is noted.
+        let merged = FactSheet.merged([filter(.area, .stated), all[2]])
+        #expect(merged.filter?.value == .area && merged.disagreements.isEmpty)
+        var other = FactSheet()
+        other.filter = Fact(.box, source: "another", key: "k")
+        #expect(FactSheet.merged([all[2], other]).disagreements.count == 1)
+    }
+
+    /// Every reader marks what its source does not say: beside another source that says it, that one counts.
+    @Test(arguments: [
+        ("transformers", HuggingFaceReader.preprocessor(Array(#"{"image_processor_type": "ViTImageProcessor"}"#.utf8))),
+        ("timm", TimmReader.config(Array(#"{"architecture": "x", "pretrained_cfg": {}}"#.utf8))),
+        ("Ultralytics", UltralyticsReader.yaml(Array("task: detect\nimgsz: [64, 64]\n".utf8))),
+        (
+            "Roboflow",
+            RoboflowReader.environment(Array(#"{"PREPROCESSING": {"resize": {"width": 64, "height": 64}}}"#.utf8))
+        ),
+        (
+            "Model API",
+            OpenVINOReader.read(
+                Array(
+                    #"<net><rt_info><model_info><model_type value="ssd"/></model_info></rt_info></net>"#.utf8),
+                name: "m.xml")
+        ),
+    ])
+    func whatASourceDoesNotSayYields(_ name: String, _ usual: FactSheet) {
+        var stated = FactSheet()
+        stated.filter = Fact(.area, source: "other", key: "filter")
+        stated.order = Fact(.gray, source: "other", key: "order")
+        var form = PictureNormalization()
+        form.mean = [7]
+        stated.normalization = Fact(form, source: "other", key: "mean")
+        #expect(usual.filter != nil && usual.order != nil, "\(name)")
+        for merged in [FactSheet.merged([usual, stated]), .merged([stated, usual])] {
+            #expect(merged.filter?.source == "other" && merged.order?.source == "other", "\(name)")
+            #expect(merged.normalization?.source == "other", "\(name)")
+            #expect(merged.disagreements.isEmpty, "\(name): \(merged.disagreements)")
+        }
     }
 
     @Test func normalizationsThatGiveTheSameAgree() {

@@ -1,6 +1,6 @@
 internal import FoundationEssentials
 internal import JSON
-internal import ModelFacts
+package import ModelFacts
 
 /// The metadata of a model file and the files next to it, for `ocelli init`: the file's tensors, and each value with its
 /// source.
@@ -23,6 +23,8 @@ package struct BundleDerivation: Sendable {
     package private(set) var scores: (kind: ScoreKind, words: String)?
     /// How that output's integers stand for numbers.
     private let outputQuantization: TensorQuantization?
+    /// How the integers of the only input, and of each output, stand for numbers, where the file says so.
+    package let inputQuantization: Fact<TensorQuantization>?, outputQuantizations: [Fact<TensorQuantization>?]
     /// Whether each class has a probability of its own, where a source says so.
     private let isMultiLabel: Bool
     /// The model file, or a SavedModel's folder.
@@ -52,6 +54,8 @@ package struct BundleDerivation: Sendable {
         labelledOutput = result.labelledOutput
         scoredOutput = result.scoredOutput
         outputQuantization = result.outputQuantization
+        inputQuantization = facts.sheet.inputQuantization
+        outputQuantizations = outline.outputs.indices.map { facts.sheet.outputQuantization($0) }
         isMultiLabel = facts.sheet.multiLabel?.value ?? false
         scores = result.ending.map { ending -> (kind: ScoreKind, words: String) in
             switch ending.value {

@@ -19,14 +19,14 @@ extension FactPlanner {
         guard let place = labelledOutput(sheet, &provenance, &result), let labels = result.labels else { return layers }
         let port = outputs[place]
         if !port.elementType.isFloatingPoint {
-            guard let quantization = sheet.outputQuantization else {
+            guard let quantization = sheet.outputQuantization(place) else {
                 provenance.leaveOpen("dequantize", "the scale and zero point of the output (\"dequantize\")")
                 return layers
             }
-            let (scale, zero) = (quantization.value.scale, Double(quantization.value.zeroPoint))
-            layers[place].linear = .scaleThenBias(scale: scale, bias: -zero * scale)
+            let (scale, bias) = (quantization.value.scale, quantization.value.bias)
+            layers[place].linear = .scaleThenBias(scale: scale, bias: bias)
             provenance.note("dequantize.scale", "\(scale)", quantization.source, quantization.key)
-            provenance.note("dequantize.bias", "\(-zero * scale)", quantization.source, quantization.key)
+            provenance.note("dequantize.bias", "\(bias)", quantization.source, quantization.key)
         }
         guard let ending = result.ending else {
             provenance.leaveOpen("activation", "whether the output is probabilities or logits (\"activation\")")
@@ -90,15 +90,14 @@ extension FactPlanner {
         }
         result.scoredOutput = place ?? candidates.first
         result.ending = result.scoredOutput.flatMap { ending(sheet, outputs[$0]) }
-        result.outputQuantization = sheet.outputQuantization?.value
+        result.outputQuantization = result.scoredOutput.flatMap { sheet.outputQuantization($0) }?.value
         guard let labels, let place else {
             let counts = candidates.compactMap { classes(outputs[$0]) }
             guard let count = counts.first else {
                 provenance.leaveOpen("labels", "what its outputs mean")
                 return nil
             }
-            let why = wrong.isEmpty ? "" : ": \(wrong.joined(separator: ", "))"
-            provenance.leaveOpen("labels", "the labels of the \(count) classes (\"labels\")" + why)
+            provenance.leaveOpen("labels", openMeaning(sheet, counts: Set(counts), first: count, wrong, result.ending))
             return nil
         }
         result.labels = labels.value
@@ -111,6 +110,18 @@ extension FactPlanner {
             "labels", labels.value.count > 5 ? "\(labels.value.count)" : labels.value.jsonText, labels.source,
             labels.key)
         return place
+    }
+
+    /// What is to be said of outputs that have a number for each class, if that is what they are.
+    private func openMeaning(
+        _ sheet: FactSheet, counts: Set<Int>, first count: Int, _ wrong: [String], _ ending: Fact<GraphEnding>?
+    ) -> String {
+        if !wrong.isEmpty { return "the labels of the \(count) classes (\"labels\"): \(wrong.joined(separator: ", "))" }
+        let isKnown = sheet.task?.value == "classify" || ending.map { $0.value != .none } ?? false
+        if isKnown, counts.count == 1 { return "the labels of the \(count) classes (\"labels\")" }
+        guard outputs.count == 1 else { return "what its \(outputs.count) outputs mean (\"type\" of each)" }
+        return
+            "what the \(count) values of its output are: scores of classes (\"labels\"), or an embedding (\"type\": \"embedding\")"
     }
 
     /// How the labelled output ends: by the graph, or by the name that Hugging Face's exporters give it.

@@ -60,9 +60,11 @@ extension FactPlanner {
             bias: [Double](repeating: 0, count: picture.channels))
         image.layout = picture.layout
         let isOpen = picture.height <= 0 || picture.width <= 0
-        provenance.note(
-            "shape", "[\(height), \(width), \(picture.channels)]", isOpen ? size?.source ?? file : file,
-            isOpen ? size?.key ?? "the input's shape" : "the input's shape")
+        if height > 0, width > 0 {
+            provenance.note(
+                "shape", "[\(height), \(width), \(picture.channels)]", isOpen ? size?.source ?? file : file,
+                isOpen ? size?.key ?? "the input's shape" : "the input's shape")
+        }
         provenance.note("layout", "\"\(picture.layout.rawValue)\"", file, "the input's shape")
         if let order = sheet.order, picture.channels == 3, order.value != .gray {
             image.channelOrder = order.value == .bgr ? .bgr : .rgb

@@ -61,7 +61,7 @@ struct FactPlanner {
         let known =
             picture.height > 0 && picture.width > 0 ? FactSize(height: picture.height, width: picture.width) : nil
         var sheet = facts.sheet(input: known)
-        if let head = sheet.head, head.value == .untoldYOLO, sheet.framing == nil {
+        if let head = sheet.head, head.value == .untoldYOLO, sheet.framing?.basis ?? .convention == .convention {
             let findsThings = outputs.contains { $0.shape.dimensions.count == 3 }
             sheet = .merged([sheet, UltralyticsReader.untold(head, findsThings: findsThings)])
         }

@@ -32,9 +32,10 @@ struct ObservationFacts {
         _ sheet: FactSheet, outputs: [TensorPort], labels: [Fact<[String]>], input: FactSize?, file: String
     ) -> Finding {
         let ports = OutputPorts(outputs, labels: labels, input: input, file: file)
-        let reading: HeadReading?
+        var reading: HeadReading?
         do throws(HeadProblem) {
             reading = try HeadReading.find(sheet, ports)
+            try reading?.dequantize(sheet, ports)
         } catch {
             // Whatever the source calls it: a score for each name is a classifier's.
             return ports.isClassifier ? .nothing : .unread(error.reason)
@@ -181,6 +182,32 @@ struct HeadReading {
                     "how its outputs are read: what \(head.source) says, \(head.key)\(word), is not supported; /predict returns the tensors"
             )
         }
+    }
+
+    /// What is done to the tensors that hold integers of 8 or 16 bits: the file has the scale and zero point of each.
+    fileprivate mutating func dequantize(_ sheet: FactSheet, _ ports: OutputPorts) throws(HeadProblem) {
+        var parts: [(role: String, text: String)] = []
+        var found: Fact<TensorQuantization>?
+        for (role, tensor) in tensors.sorted(by: { $0.key < $1.key }) {
+            guard let index = ports.all.firstIndex(where: { $0.name == tensor.name }),
+                [.int8, .uint8, .int16].contains(ports.all[index].elementType)
+            else { continue }
+            guard let quantization = sheet.outputQuantization(index) else {
+                // The greatest score of a place stays the greatest.
+                if case .mask = kind { continue }
+                throw HeadProblem(reason: "the scale and zero point of \"\(tensor.name)\" (\"dequantize\")")
+            }
+            let (scale, bias) = (quantization.value.scale, quantization.value.bias)
+            dequantization[tensor.name] = .scaleThenBias(scale: scale, bias: bias)
+            parts.append((role, "{ \"scale\": \(scale), \"bias\": \(bias) }"))
+            found = quantization
+        }
+        guard let found else { return }
+        // By role, if there are several tensors.
+        let text =
+            tensors.count == 1
+            ? parts[0].text : "{ " + parts.map { "\($0.role.jsonText): \($0.text)" }.joined(separator: ", ") + " }"
+        members.append(("dequantize", text, found.source, found.key))
     }
 
     /// A list of numbers in JSON, of the tensors' names by role.

@@ -74,7 +74,6 @@ extension HeadReading {
                 "units: \(ports.file) gives pixels where it was exported by itself, and fractions where it was a step of an export to TensorFlow Lite; pixels are taken (\"units\")"
             ]
         }
-        try reading.dequantize(sheet, ports, port)
         return reading
     }
 
@@ -129,22 +128,5 @@ extension HeadReading {
         guard ports.isTensorFlow else { return .pixels }
         let extras = table.prototypes?.count ?? 0
         return table.last == 5 + classes || table.last == 5 + classes + extras ? .fractions : .pixels
-    }
-
-    /// What is done to a single output of integers.
-    private mutating func dequantize(
-        _ sheet: FactSheet, _ ports: OutputPorts, _ port: TensorPort
-    ) throws(HeadProblem) {
-        guard !port.elementType.isFloatingPoint else { return }
-        guard ports.all.count == 1, let quantization = sheet.outputQuantization else {
-            throw HeadProblem(reason: "the scale and zero point of \"\(port.name)\" (\"dequantize\")")
-        }
-        let (scale, zero) = (quantization.value.scale, Double(quantization.value.zeroPoint))
-        dequantization[port.name] = .scaleThenBias(scale: scale, bias: -zero * scale)
-        members.append(
-            (
-                "dequantize", "{ \"scale\": \(scale), \"bias\": \(-zero * scale) }", quantization.source,
-                quantization.key
-            ))
     }
 }

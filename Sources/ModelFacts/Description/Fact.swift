@@ -1,3 +1,15 @@
+/// How firm a value is. Of two sources that differ, the one with the firmer value counts, whatever their order.
+package enum FactBasis: Int, Sendable, Hashable, Comparable {
+    /// Nothing in the source says it: files of this kind are usually used so.
+    case convention
+    /// The source names the library or class whose default it is.
+    case preset
+    /// A key of the source says it.
+    case stated
+
+    package static func < (one: FactBasis, other: FactBasis) -> Bool { one.rawValue < other.rawValue }
+}
+
 /// A value, and where it was read.
 package struct Fact<Value: Sendable & Hashable>: Sendable, Hashable {
     package let value: Value
@@ -7,11 +19,16 @@ package struct Fact<Value: Sendable & Hashable>: Sendable, Hashable {
     package let key: String
     /// The keys of parts that have one of their own: `rescale_factor` of a normalization.
     package let partKeys: [FactPart: String]
+    /// How firm it is.
+    package let basis: FactBasis
 
-    package init(_ value: Value, source: String, key: String, parts: [FactPart: String] = [:]) {
+    package init(
+        _ value: Value, source: String, key: String, parts: [FactPart: String] = [:], basis: FactBasis = .stated
+    ) {
         self.value = value
         self.source = source
         self.key = key
+        self.basis = basis
         partKeys = parts
     }
 
@@ -165,6 +182,9 @@ package enum ModelHead: String, Sendable, Hashable {
 package struct TensorQuantization: Sendable, Hashable {
     package let scale: Double
     package let zeroPoint: Int
+
+    /// What model.json adds to `value * scale`.
+    package var bias: Double { -Double(zeroPoint) * scale }
 
     package init(scale: Double, zeroPoint: Int) {
         self.scale = scale

@@ -1,5 +1,6 @@
 extension FactSheet {
-    /// All sources together: of two that say something about the same thing the earlier one counts, and where they differ it is noted.
+    /// All sources together: of two that say something about the same thing the firmer one counts (``FactBasis``), of two that are equally
+    /// firm the earlier one; where they differ it is noted.
     package static func merged(_ sheets: [FactSheet]) -> FactSheet {
         sheets.reduce(into: FactSheet()) { $0.add($1) }
     }
@@ -23,7 +24,7 @@ extension FactSheet {
         placeholderLabels = placeholderLabels ?? other.placeholderLabels
         spareLabel = spareLabel ?? other.spareLabel
         inputQuantization = inputQuantization ?? other.inputQuantization
-        outputQuantization = outputQuantization ?? other.outputQuantization
+        if outputQuantizations.isEmpty { outputQuantizations = other.outputQuantizations }
         // Descriptions differ without meaning anything by it.
         name = name ?? other.name
         details = details ?? other.details
@@ -46,11 +47,14 @@ extension FactSheet {
             self[keyPath: path] = theirs
             return
         }
-        guard !same(mine.value, theirs.value), mine.source != theirs.source else { return }
+        let (winner, loser) = theirs.basis > mine.basis ? (theirs, mine) : (mine, theirs)
+        self[keyPath: path] = winner
+        // What is only usual contradicts nobody.
+        guard !same(mine.value, theirs.value), mine.source != theirs.source, loser.basis == .stated else { return }
         disagreements.append(
             Disagreement(
-                subject: subject, winner: mine.source, loser: theirs.source, winning: show(mine.value),
-                losing: show(theirs.value)))
+                subject: subject, winner: winner.source, loser: loser.source, winning: show(winner.value),
+                losing: show(loser.value)))
     }
 }
 

@@ -21,8 +21,10 @@ package struct FactSheet: Sendable, Hashable {
     package var placeholderLabels: Fact<[String]>?
     /// What the source calls the first class, where a model has one more class than the source has labels.
     package var spareLabel: Fact<String>?
-    /// Of the only input and the only output, where these hold integers.
-    package var inputQuantization: Fact<TensorQuantization>?, outputQuantization: Fact<TensorQuantization>?
+    /// Of the only input, where it holds integers.
+    package var inputQuantization: Fact<TensorQuantization>?
+    /// Of each output in the file's order; nil for one without a single scale and zero point.
+    package var outputQuantizations: [Fact<TensorQuantization>?] = []
     /// Whether each class has its own probability.
     package var multiLabel: Fact<Bool>?
     package var stride: Fact<Int>?
@@ -49,6 +51,11 @@ package struct FactSheet: Sendable, Hashable {
 
     /// How the only output ends.
     package var ending: Fact<GraphEnding>? { endings.count == 1 ? endings.first?.fact : nil }
+
+    /// How the integers of the output at a place in the file stand for numbers.
+    package func outputQuantization(_ index: Int) -> Fact<TensorQuantization>? {
+        outputQuantizations.indices.contains(index) ? outputQuantizations[index] : nil
+    }
 
     /// Whether nothing at all was said.
     package var isEmpty: Bool { self == FactSheet() }

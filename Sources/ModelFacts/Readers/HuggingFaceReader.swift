@@ -110,8 +110,11 @@ private struct PreprocessorReading {
     private func key(_ key: String) -> String { node.has(key) ? node.at(key) : origin }
 
     private func fact<Value>(_ value: Value, _ key: String) -> Fact<Value> {
-        Fact(value, source: node.source, key: self.key(key))
+        Fact(value, source: node.source, key: self.key(key), basis: basis(key))
     }
+
+    /// Whether the file says a value, or one of its parts.
+    private func basis(_ keys: String...) -> FactBasis { keys.contains(where: node.has) ? .stated : .preset }
 
     private func refuse(_ sheet: inout FactSheet, _ key: String, _ reason: String) {
         sheet.unsupported.append(Fact(reason, source: node.source, key: node.at(key)))
@@ -132,7 +135,9 @@ private struct PreprocessorReading {
         let flips = node.flag("do_flip_channel_order") ?? node.flag("do_flip_channels") ?? defaults?.flips ?? false
         let key = ["do_flip_channel_order", "do_flip_channels"].first(where: node.has)
         let unsaid = defaults?.flips == true ? origin : "RGB, as in all other processors"
-        sheet.order = Fact(flips ? .bgr : .rgb, source: node.source, key: key.map(node.at) ?? unsaid)
+        sheet.order = Fact(
+            flips ? .bgr : .rgb, source: node.source, key: key.map(node.at) ?? unsaid,
+            basis: key == nil ? .preset : .stated)
         if let divisor = node.number("size_divisor"), divisor > 1 {
             refuse(&sheet, "size_divisor", "\"size_divisor\": a size that depends on the picture is not supported")
         }
@@ -197,7 +202,8 @@ private struct PreprocessorReading {
             let cuts = crop.map { resize != .exact($0) } ?? false
             sheet.framing = Fact(
                 PictureFraming(resize, crop: crop), source: node.source, key: cuts ? cropKey : key,
-                parts: [.resize: key, .crop: cropKey, .centering: "transformers' center_crop"])
+                parts: [.resize: key, .crop: cropKey, .centering: "transformers' center_crop"],
+                basis: basis("size", "crop_size", "do_resize", "do_center_crop"))
         }
         if node.flag("do_resize") == false {
             guard let crop else {
@@ -369,6 +375,9 @@ private struct PreprocessorReading {
                 .scale: rescales ? key("rescale_factor") : node.at("do_rescale"), .offset: key("rescale_offset"),
                 .mean: normalizes ? key("image_mean") : unsaid,
                 .std: normalizes || again ? key("image_std") : unsaid, .secondDivision: key("include_top"),
-            ])
+            ],
+            basis: basis(
+                "do_normalize", "image_mean", "image_std", "do_rescale", "rescale_factor", "rescale_offset",
+                "include_top"))
     }
 }

@@ -69,16 +69,27 @@ struct ModelInfo {
                 "resize_type",
                 "expected standard, fit_to_window, fit_to_window_letterbox or crop, found \"\(type.prefix(60))\"")
         }
-        let filters: [String: PictureFilter] = ["LINEAR": .bilinear, "CUBIC": .bicubic, "NEAREST": .nearest]
-        if let filter = filters[info["interpolation_type"] ?? "LINEAR"] {
-            sheet.filter = fact(filter, "interpolation_type")
-        }
+        readFilter()
         if let text = info["pad_value"] ?? usual.pad {
             if let level = Int(text), (0...255).contains(level) {
                 sheet.fill = fact([level], "pad_value")
             } else {
                 note("pad_value", "expected 0 to 255, found \"\(text.prefix(60))\"")
             }
+        }
+    }
+
+    /// OpenCV's filters, which are not antialiased. (`interpolation_mode` is the key since Model API 0.4.)
+    private mutating func readFilter() {
+        let key = info["interpolation_mode"] == nil ? "interpolation_type" : "interpolation_mode"
+        switch info[key] ?? "LINEAR" {
+        case "LINEAR": sheet.filter = fact(.linear, key)
+        case "NEAREST": sheet.filter = fact(.nearest, key)
+        case "AREA": sheet.filter = fact(.area, key)
+        case "CUBIC":
+            sheet.unsupported.append(fact("\"CUBIC\": OpenCV's INTER_CUBIC is not supported", key))
+        case let name:
+            note(key, "expected LINEAR, CUBIC, NEAREST or AREA, found \"\(name.prefix(60))\"")
         }
     }
 
@@ -99,13 +110,15 @@ struct ModelInfo {
             parts: [
                 .scale: "Model API's levels from 0 to 255, the units of mean and std", .mean: key("mean_values"),
                 .std: key("scale_values"),
-            ])
+            ], basis: info["scale_values"] ?? info["mean_values"] == nil ? .preset : .stated)
     }
 
     // MARK: Values
 
     private func fact<Value>(_ value: Value, _ key: String) -> Fact<Value> {
-        Fact(value, source: source, key: info[key] == nil ? "Model API's default" : key)
+        Fact(
+            value, source: source, key: info[key] == nil ? "Model API's default" : key,
+            basis: info[key] == nil ? .preset : .stated)
     }
 
     private mutating func note(_ key: String, _ reason: String) {

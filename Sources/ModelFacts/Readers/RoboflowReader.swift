@@ -70,7 +70,8 @@ package enum RoboflowReader {
         let levels = ["Fit (black edges) in": 0, "Fit (white edges) in": 255, "Fit (grey edges) in": 114]
         let convention = "Roboflow's convention"
         if format == "Stretch to" {
-            sheet.framing = Fact(PictureFraming(.stretch), source: source, key: key)
+            sheet.framing = Fact(
+                PictureFraming(.stretch), source: source, key: key, basis: resize.has("format") ? .stated : .preset)
         } else if let level = levels[format] {
             sheet.framing = Fact(
                 PictureFraming(.letterbox(nil, topLeft: false)), source: source, key: key,
@@ -87,7 +88,7 @@ package enum RoboflowReader {
                 Fact("\"\(format.prefix(60))\" is not supported", source: source, key: key))
             return
         }
-        sheet.filter = Fact(.linear, source: source, key: convention)
-        sheet.order = Fact(.rgb, source: source, key: convention)
+        sheet.filter = Fact(.linear, source: source, key: convention, basis: .preset)
+        sheet.order = Fact(.rgb, source: source, key: convention, basis: .preset)
     }
 }

@@ -20,11 +20,12 @@ package enum TFLiteReader {
             sheet.endings = try endings(&model, root).map {
                 OutputEnding(output: $0.0, fact: Fact($0.1, source: name, key: "the last operator"))
             }
-            sheet.inputQuantization = try quantization(&model, root, 1).map {
+            let inputs = try quantizations(&model, root, 1), outputs = try quantizations(&model, root, 2)
+            sheet.inputQuantization = (inputs.count == 1 ? inputs[0] : nil).map {
                 Fact($0, source: name, key: "the input's quantization")
             }
-            sheet.outputQuantization = try quantization(&model, root, 2).map {
-                Fact($0, source: name, key: "the output's quantization")
+            sheet.outputQuantizations = outputs.map { quantization in
+                quantization.map { Fact($0, source: name, key: "the output's quantization") }
             }
             if let range = try metadata(&model, root) {
                 let part = "TFLITE_METADATA of \(name)"
@@ -42,19 +43,11 @@ package enum TFLiteReader {
         // Ultralytics puts its YAML into the archive, under one name or another.
         for (file, text) in files.sorted(by: { $0.key < $1.key })
         where file == "metadata.yaml" || file.hasSuffix(".json") || file.hasSuffix("meta.txt") {
-            let isLiteral = text.first == UInt8(ascii: "{")
-            guard isLiteral else {
-                if file == "metadata.yaml" {
-                    sheet = .merged([sheet, UltralyticsReader.yaml(text, source: "\(file) of \(name)")])
-                }
-                continue
+            if let tree = UltralyticsReader.literal(text) {
+                sheet = .merged([sheet, UltralyticsReader.tree(tree, source: "\(file) of \(name)")])
+            } else if file == "metadata.yaml", text.first != UInt8(ascii: "{") {
+                sheet = .merged([sheet, UltralyticsReader.yaml(text, source: "\(file) of \(name)")])
             }
-            // Older versions write Python's notation.
-            let value = (try? JSONTree.read(text)) ?? (try? PythonLiteral.read(String(decoding: text, as: UTF8.self)))
-            guard case .object(let members)? = value,
-                members["task"] != nil || members["names"] != nil && members["stride"] != nil
-            else { continue }
-            sheet = .merged([sheet, UltralyticsReader.tree(.object(members), source: "\(file) of \(name)")])
         }
         return sheet
     }
@@ -83,13 +76,22 @@ package enum TFLiteReader {
         return nil
     }
 
-    /// Scale and zero point of the only input (field 1 of the graph) or output (field 2).
-    private static func quantization(
+    /// Scale and zero point of each input (field 1 of the graph) or output (field 2).
+    private static func quantizations(
         _ model: inout FlatBuffer, _ root: FlatBuffer.Table, _ field: Int
+    ) throws(FactError) -> [TensorQuantization?] {
+        guard let graph = try model.element(root, 2, 0) else { return [] }
+        var list: [TensorQuantization?] = []
+        for index in (try model.integers(graph, field) ?? []).prefix(1_024) {
+            list.append(try quantization(&model, graph, tensor: index))
+        }
+        return list
+    }
+
+    private static func quantization(
+        _ model: inout FlatBuffer, _ graph: FlatBuffer.Table, tensor index: Int
     ) throws(FactError) -> TensorQuantization? {
-        guard let graph = try model.element(root, 2, 0), let indexes = try model.integers(graph, field),
-            indexes.count == 1,
-            let tensor = try model.element(graph, 0, indexes[0]), let table = try model.table(tensor, 4),
+        guard let tensor = try model.element(graph, 0, index), let table = try model.table(tensor, 4),
             let scales = try model.floats(table, 2), scales.count == 1, scales[0].isFinite, scales[0] > 0
         else { return nil }
         // 64-bit numbers, of which the low half is all that a zero point needs.
@@ -209,9 +211,11 @@ private struct MetadataReading {
                     .mean: "NormalizationOptions.mean", .std: "NormalizationOptions.std",
                 ])
         }
-        // The metadata has no word for it; its own reader, the Task Library, scales the picture to the input's size.
-        sheet.framing = fact(PictureFraming(.stretch), "the Task Library's convention")
-        sheet.filter = fact(.bilinear, "the Task Library's convention")
+        // The metadata has no word for it; its own reader, the Task Library, scales the picture to the input's size (libyuv's
+        // kFilterBilinear, two taps along each axis). Other programs write such metadata, too: any word of theirs counts more.
+        let convention = "the Task Library's convention"
+        sheet.framing = Fact(PictureFraming(.stretch), source: source, key: convention, basis: .convention)
+        sheet.filter = Fact(.linear, source: source, key: convention, basis: .convention)
     }
 
     private mutating func output(
@@ -261,6 +265,8 @@ private struct MetadataReading {
                         source: source, reason: "names \"\(name)\", which is not in the zip archive at the file's end"))
                 continue
             }
+            // Ultralytics' older versions call their own metadata labels.
+            if UltralyticsReader.literal(text) != nil { continue }
             do throws(FactError) {
                 let labels = try LabelFile.read(text, name: name)
                 output.file = name

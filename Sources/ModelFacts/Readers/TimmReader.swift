@@ -50,7 +50,9 @@ package enum TimmReader {
 
     private static func data(_ node: FactNode, input: FactSize?, _ sheet: inout FactSheet) {
         func fact<Value>(_ value: Value, _ key: String) -> Fact<Value> {
-            Fact(value, source: node.source, key: node.has(key) ? node.at(key) : "timm's default")
+            Fact(
+                value, source: node.source, key: node.has(key) ? node.at(key) : "timm's default",
+                basis: node.has(key) ? .stated : .preset)
         }
         let unsaid = node.has("input_size") ? nil : usualSize
         let usual = tensorSize(node, "input_size") ?? unsaid, test = tensorSize(node, "test_input_size")
@@ -73,7 +75,7 @@ package enum TimmReader {
                 parts: [
                     .resize: "\(key(sizeKey)), \(node.has(shareKey) ? node.at(shareKey) : "timm's default crop_pct")",
                     .crop: key(sizeKey), .centering: "torchvision's center_crop",
-                ])
+                ], basis: [sizeKey, shareKey, "crop_mode"].contains(where: node.has) ? .stated : .preset)
         }
         switch node.text("crop_mode") ?? "center" {
         case "squash": framed(.exact(both))
@@ -83,9 +85,7 @@ package enum TimmReader {
             sheet.fill = fact(mean.map { Int((max(0, min(1, $0)) * 255).rounded(.toNearestOrEven)) }, "mean")
         case "center":
             guard both.height == both.width else {
-                // timm scales these bilinearly, whatever "interpolation" says.
                 framed(.cover(both))
-                sheet.filter = Fact(.bilinear, source: node.source, key: "timm's ResizeKeepRatio")
                 break
             }
             framed(.shortest(both.height))
@@ -100,9 +100,7 @@ package enum TimmReader {
                     "crop_border_pixels"))
         }
         let name = node.text("interpolation") ?? "bicubic"
-        if sheet.filter != nil {
-            // Settled already.
-        } else if let filter = PictureFilter(rawValue: name == "lanczos4" ? "lanczos" : name), filter != .linear,
+        if let filter = PictureFilter(rawValue: name == "lanczos4" ? "lanczos" : name), filter != .linear,
             filter != .area
         {
             sheet.filter = fact(filter, "interpolation")
@@ -117,8 +115,9 @@ package enum TimmReader {
         }
         sheet.normalization = Fact(
             form, source: node.source, key: key("mean"),
-            parts: [.scale: "timm's ToTensor", .mean: key("mean"), .std: key("std")])
-        sheet.order = Fact(.rgb, source: node.source, key: "RGB, as in all timm models")
+            parts: [.scale: "timm's ToTensor", .mean: key("mean"), .std: key("std")],
+            basis: node.has("mean") || node.has("std") ? .stated : .preset)
+        sheet.order = Fact(.rgb, source: node.source, key: "RGB, as in all timm models", basis: .preset)
     }
 
     /// `[channels, height, width]`.

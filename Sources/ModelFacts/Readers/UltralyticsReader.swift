@@ -3,8 +3,8 @@ internal import JSON
 /// Reads what Ultralytics' exporters say: the same keys in `metadata.yaml` beside TF Lite, IR and SavedModel exports, and as text in ONNX
 /// files' `metadata_props`.
 ///
-/// `detect`, `segment`, `pose` and `obb` letterbox with 114; `classify` scales the shorter side and crops the middle. All take RGB
-/// divided by 255. YOLOv5's exports, and YOLOv8's first ones, name classes and stride but no task: the outputs tell it.
+/// `detect`, `segment`, `pose` and `obb` letterbox with 114 and scale with OpenCV's INTER_LINEAR (`LetterBox`); `classify` scales the
+/// shorter side with Pillow and crops the middle (`classify_transforms`). All take RGB divided by 255. YOLOv5's exports, and YOLOv8's first ones, name classes and stride but no task: the outputs tell it.
 package enum UltralyticsReader {
     package static func yaml(_ text: [UInt8], source: String = "metadata.yaml") -> FactSheet {
         var sheet = FactSheet()
@@ -16,6 +16,16 @@ package enum UltralyticsReader {
             sheet.problems.append(FactProblem(source: source, reason: error.reason))
         }
         return sheet
+    }
+
+    /// What a file of the exporter holds that is written as one object: JSON, or Python's notation in older versions. Nil for other files.
+    static func literal(_ text: [UInt8]) -> JSONValue? {
+        guard text.first == UInt8(ascii: "{") else { return nil }
+        let value = (try? JSONTree.read(text)) ?? (try? PythonLiteral.read(String(decoding: text, as: UTF8.self)))
+        guard case .object(let members)? = value,
+            members["task"] != nil || members["names"] != nil && members["stride"] != nil
+        else { return nil }
+        return value
     }
 
     /// What a file holds that was read already.
@@ -60,7 +70,7 @@ package enum UltralyticsReader {
     private static func fill(_ sheet: inout FactSheet, _ node: FactNode) {
         guard node.has("task") || node.has("names") || node.has("imgsz") else { return }
         func fact<Value>(_ value: Value?, _ key: String) -> Fact<Value>? {
-            value.map { Fact($0, source: node.source, key: node.has(key) ? key : "Ultralytics' convention") }
+            value.map { Fact($0, source: node.source, key: key) }
         }
         sheet.labels = fact(node.labels("names"), "names")
         let size = node.size("imgsz")
@@ -100,22 +110,26 @@ package enum UltralyticsReader {
     /// How pictures are prepared for a task.
     private static func pictures(task: String, size: FactSize?, _ sheet: inout FactSheet, _ source: String) {
         let convention = "Ultralytics' convention"
+        func usual<Value>(_ value: Value) -> Fact<Value> {
+            Fact(value, source: source, key: convention, basis: .preset)
+        }
         if task == "classify" {
-            sheet.usualEnding = Fact(.softmax, source: source, key: convention)
-            // Of a size that is not square, torchvision would scale the shorter side to the smaller one.
-            let side = size.map { min($0.height, $0.width) }
+            sheet.usualEnding = usual(.softmax)
+            // Both sides, where the size is not square: torchvision's Resize takes two numbers for those of the result.
+            let resize = size.map { PictureFraming.Resize.of($0) } ?? .largest
             sheet.framing = Fact(
-                side.map { PictureFraming(.shortest($0), crop: size) } ?? PictureFraming(.largest), source: source,
-                key: "task", parts: [.resize: "imgsz", .crop: "imgsz", .centering: convention])
+                PictureFraming(resize, crop: size, floors: false), source: source, key: "task",
+                parts: [.resize: "imgsz", .crop: "imgsz", .centering: "torchvision's center_crop"])
+            sheet.filter = usual(.bilinear)
         } else {
             sheet.framing = Fact(
                 PictureFraming(.letterbox(size, topLeft: false)), source: source, key: "task",
                 parts: [.resize: "imgsz", .centering: convention])
-            sheet.fill = Fact([114], source: source, key: convention)
+            sheet.fill = usual([114])
+            sheet.filter = usual(.linear)
         }
-        sheet.filter = Fact(.bilinear, source: source, key: convention)
-        sheet.order = Fact(.rgb, source: source, key: convention)
-        sheet.normalization = Fact(PictureNormalization(), source: source, key: convention)
+        sheet.order = usual(.rgb)
+        sheet.normalization = usual(PictureNormalization())
     }
 
     /// What an export without a task is taken for, by its outputs.
@@ -127,7 +141,9 @@ package enum UltralyticsReader {
         guard findsThings else {
             // YOLOv5's classifiers: the middle, OpenCV's linear resize, ImageNet's mean and deviation.
             let convention = "YOLOv5's convention for classifiers"
-            func fact<Value>(_ value: Value) -> Fact<Value> { Fact(value, source: head.source, key: convention) }
+            func fact<Value>(_ value: Value) -> Fact<Value> {
+                Fact(value, source: head.source, key: convention, basis: .preset)
+            }
             sheet.task = Fact("classify", source: head.source, key: "the output's shape")
             sheet.framing = fact(PictureFraming(.largest))
             sheet.filter = fact(.linear)
@@ -140,8 +156,17 @@ package enum UltralyticsReader {
         }
         pictures(task: "detect", size: nil, &sheet, head.source)
         sheet.framing = sheet.framing.map {
-            Fact($0.value, source: $0.source, key: "the output's shape", parts: [.centering: "Ultralytics' convention"])
+            Fact(
+                $0.value, source: $0.source, key: "the output's shape", parts: [.centering: "Ultralytics' convention"],
+                basis: .preset)
         }
         return sheet
+    }
+}
+
+extension PictureFraming.Resize {
+    /// torchvision's `Resize` of a square or of two sides, as Ultralytics calls it.
+    fileprivate static func of(_ size: FactSize) -> Self {
+        size.height == size.width ? .shortest(size.height) : .exact(size)
     }
 }
