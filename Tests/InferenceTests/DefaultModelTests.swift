@@ -27,6 +27,40 @@ import Testing
         #expect(repository.settleDefault() == nil)
     }
 
+    /// A model.json with `$decide` in it is not finished: a request without a name does not mean it, one with its name does.
+    @Test func anUnfinishedModelIsNotTheDefault() async throws {
+        let folder = try TemporaryFolder()
+        func classifier(_ mark: String, load: String) -> String {
+            """
+            { "name": "m", "id": "m", "version": "1", "model": { "file": "m.onnx", "backend": "onnx" },
+              "inputs": [ { "name": "x", "type": "image", "shape": [2, 2, 1], "format": "GRAY"\(mark) } ],
+              "outputs": [ { "name": "y", "type": "array", "shape": [1, 4], "labels": "labels.txt" } ],
+              "runtime": { "load": "\(load)" } }
+            """
+        }
+        let mark = #", "$decide": "normalize: [0,1] or [-1,1]""#, labels = "a\nb\nc\nd\n"
+        for load in ["lazy", "eager"] {
+            try folder.write([
+                "a/model.json": classifier(mark, load: load), "a/m.onnx": "", "a/labels.txt": labels,
+            ])
+            let engine = FakeEngine(inputs: [TensorPort(name: "x", elementType: .float32, shape: [1, 2, 2, 1])])
+            let (repository, _) = try Bundles.repository(folder, engine: engine)
+            await repository.loadEager()
+            #expect(repository.defaultClassifier == nil && repository.unavailableClassifier == nil)
+            #expect(repository.undecidedModel(for: nil) == "a")
+            let model = try await repository.model(named: "a")
+            #expect(model.loadReport.undecided == ["inputs[0]: normalize: [0,1] or [-1,1]"])
+            #expect(repository.defaultClassifier == nil)
+            try folder.write([
+                "b/model.json": classifier("", load: load), "b/m.onnx": "", "b/labels.txt": labels,
+            ])
+            try repository.discover()
+            await repository.loadEager()
+            #expect(repository.defaultClassifier == "b")
+            try FileManager.default.removeItem(at: folder.url.appendingPathComponent("b"))
+        }
+    }
+
     /// A lack of threads, say, passes: another model would answer with other labels meanwhile, without a word.
     @Test func theDefaultStaysWhereItCannotBeLoadedForAWhile() async throws {
         let folder = try TemporaryFolder()

@@ -22,6 +22,7 @@ struct ManifestParser {
         manifest.author = root.string("author") ?? ""
         manifest.license = root.string("license") ?? ""
         manifest.options = root.value("options")
+        manifest.undecided = DecisionMarks.all(in: value)
         let isPlaceholder = root.bool("placeholder") == true
         if isPlaceholder {
             problems.add(

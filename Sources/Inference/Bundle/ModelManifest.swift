@@ -15,6 +15,8 @@ package struct ModelManifest: Sendable {
     /// The boxes, masks, keypoints and embeddings that `outputs` declares; each of their tensors is also one of the outputs.
     package var observations: [ObservationOutput] = []
     package var options: JSONValue?
+    /// What is marked as not decided yet, each with its place.
+    package var undecided: [String] = []
     package var runtime = ModelRuntime()
 
     /// Whether it takes one picture and gives labels, as image classifiers do.

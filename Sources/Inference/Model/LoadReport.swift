@@ -16,6 +16,8 @@ public struct LoadReport: Sendable, Hashable {
     public var fileBytes = 0
     /// Warnings about likely mistakes in the model file, and about wrong scores on this machine. The model is served unchanged.
     public var advice: [String] = []
+    /// What model.json marks as not decided yet (`$decide`), each with its place.
+    public var undecided: [String] = []
     /// The transforms of pixels and scores, by input and output.
     public var treatment: [String] = []
     /// The sources of the description of a model without model.json; nil if there is a model.json.

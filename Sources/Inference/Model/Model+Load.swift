@@ -100,6 +100,7 @@ extension Model {
         report.device = compiled.executionDevices
         report.advice = plan.advice
         if let advice = engine.advice(on: bundle.source, device: report.device) { report.advice.append(advice) }
+        report.undecided = bundle.manifest?.undecided ?? []
         report.execution = compiled.execution
         report.integerWeights = planner.file.integerWeights
         report.provenance = provenance

@@ -14,6 +14,8 @@ struct BundleFacts: Sendable {
     private(set) var tasks: [ObservationTask] = []
     /// True if only loading the model shows whether it takes a picture and what it finds there: it has no model.json.
     private(set) var isUndetermined = false
+    /// Whether model.json marks something as not decided yet: such a model is not what a request means that names none.
+    private(set) var isUndecided = false
     /// What the files were like; nil if the bundle could not be read.
     private var stamp: BundleStamp?
 
@@ -41,6 +43,7 @@ struct BundleFacts: Sendable {
             version = manifest.version
             classifiesPictures = classifiesPictures || manifest.classifiesPictures
             tasks = manifest.observations.map(\.task)
+            isUndecided = !manifest.undecided.isEmpty
         } catch {
             return
         }
@@ -50,6 +53,7 @@ struct BundleFacts: Sendable {
     mutating func settle(_ model: Model) {
         classifiesPictures = model.isImageClassifier
         tasks = model.tasks
+        isUndecided = !model.loadReport.undecided.isEmpty
         isUndetermined = false
     }
 

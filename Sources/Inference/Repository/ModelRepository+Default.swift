@@ -1,6 +1,6 @@
 internal import Synchronization
 
-// Which model a request means that names none.
+// Which model a request means that names none. One whose model.json is not finished (`$decide`) is not meant: it is asked by its name.
 
 extension ModelRepository {
     /// The model of `classify` without a name: the one that was chosen, or the first by name of the image classifiers that are ready.
@@ -8,8 +8,8 @@ extension ModelRepository {
     /// none.
     public var defaultClassifier: String? {
         if let settled = settledDefault.withLock({ $0 }), isDefault(settled) { return settled }
-        return first { $0.readyModel?.isImageClassifier ?? false }
-            ?? first { $0.facts.classifiesPictures && $0.isToCome }
+        return first { ($0.readyModel?.isImageClassifier ?? false) && !$0.facts.isUndecided }
+            ?? first { $0.facts.classifiesPictures && !$0.facts.isUndecided && $0.isToCome }
     }
 
     /// The same for models that find things: the one that a route without a name means. What lazy models without model.json do is known
@@ -17,16 +17,26 @@ extension ModelRepository {
     /// - Parameter preferred: the model that is used if it does this, ready or not.
     package func defaultModel(for task: ObservationTask, preferring preferred: String = "") -> String? {
         first { $0.name == preferred && ($0.facts.tasks.contains(task) || $0.facts.isUndetermined && $0.isToCome) }
-            ?? first { $0.readyModel?.tasks.contains(task) ?? false }
-            ?? first { $0.facts.tasks.contains(task) && $0.isToCome }
+            ?? first { ($0.readyModel?.tasks.contains(task) ?? false) && !$0.facts.isUndecided }
+            ?? first { $0.facts.tasks.contains(task) && !$0.facts.isUndecided && $0.isToCome }
             ?? first { $0.facts.isUndetermined && $0.isToCome }
     }
 
     /// Of the image classifiers that cannot be asked, because they were unloaded or failed, the first by name.
-    package var unavailableClassifier: String? { first { $0.facts.classifiesPictures } }
+    package var unavailableClassifier: String? { first { $0.facts.classifiesPictures && !$0.facts.isUndecided } }
 
     /// The same for models that find things.
-    package func unavailableModel(for task: ObservationTask) -> String? { first { $0.facts.tasks.contains(task) } }
+    package func unavailableModel(for task: ObservationTask) -> String? {
+        first { $0.facts.tasks.contains(task) && !$0.facts.isUndecided }
+    }
+
+    /// The first by name that would be meant if its model.json were finished.
+    /// - Parameter task: nil for classifiers.
+    package func undecidedModel(for task: ObservationTask?) -> String? {
+        first { item in
+            item.facts.isUndecided && (task.map { item.facts.tasks.contains($0) } ?? item.facts.classifiesPictures)
+        }
+    }
 
     /// The first by name that has a version that fits.
     private func first(_ fits: (ModelVersion) -> Bool) -> String? {
@@ -44,8 +54,9 @@ extension ModelRepository {
     private func isDefault(_ name: String) -> Bool {
         items.withLock { items in
             items[name]?.contains {
-                $0.readyModel?.isImageClassifier ?? false
-                    || $0.facts.classifiesPictures && ($0.isToCome || $0.isComingBack)
+                !$0.facts.isUndecided
+                    && ($0.readyModel?.isImageClassifier ?? false
+                        || $0.facts.classifiesPictures && ($0.isToCome || $0.isComingBack))
             } ?? false
         }
     }

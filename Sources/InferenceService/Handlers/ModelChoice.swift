@@ -52,6 +52,7 @@ extension ModelRepository {
     func defaultName(_ settings: Settings) throws(ServiceError) -> String {
         if !settings.defaultModel.isEmpty { return settings.defaultModel }
         if let name = defaultClassifier ?? unavailableClassifier { return name }
+        try checkDecided(nil)
         throw ServiceError(
             .modelNotFound,
             "no model is an image classifier (one image input, one output with labels): name a model in the path, "
@@ -64,9 +65,19 @@ extension ModelRepository {
         if let name = defaultModel(for: task, preferring: settings.defaultModel) ?? unavailableModel(for: task) {
             return name
         }
+        try checkDecided(task)
         throw ServiceError(
             .modelNotFound,
             "no model gives \(task.gives): a bundle declares it by an output of type \"\(task.outputType)\"; "
                 + "/v1/models lists the models")
+    }
+
+    /// Says so where the only model of a kind is one whose model.json is not finished.
+    private func checkDecided(_ task: ObservationTask?) throws(ServiceError) {
+        guard let name = undecidedModel(for: task) else { return }
+        throw ServiceError(
+            .modelNotFound,
+            "no default model: the model.json of \"\(name)\" has values to decide (\"$decide\"), so name the model "
+                + "in the path or the query, or finish model.json (`ocelli check` lists the values)")
     }
 }

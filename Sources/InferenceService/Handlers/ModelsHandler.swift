@@ -138,6 +138,7 @@ struct ModelsHandler: Sendable {
                 writer.integer(Int(clamping: total.count))
             }
         }
+        if !model.loadReport.undecided.isEmpty { writer.member("undecided", model.loadReport.undecided) }
         if let provenance = model.provenance { ProvenanceAnswer.write(provenance, to: &writer) }
         if let options = model.options, let text = try? JSONBytes.encode(options) {
             writer.key("options")

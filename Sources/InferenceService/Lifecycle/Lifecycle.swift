@@ -129,8 +129,9 @@ final class Lifecycle: Sendable {
         DefaultModel.warn(plan.settings, repository.names, log)
         repository.settleDefault()
         let named = plan.settings.defaultModel.isEmpty ? repository.defaultClassifier : plan.settings.defaultModel
+        let why = repository.undecidedModel(for: nil).map { "the model.json of \($0) has values to decide" }
         log.info(
-            "/v1/classify uses \(named.map { "the model \($0)" } ?? "no model: no image classifier is ready")"
+            "/v1/classify uses \(named.map { "the model \($0)" } ?? "no model: \(why ?? "no image classifier is ready")")"
         )
         let missing = repository.missing(for: plan.settings.readyCondition)
         if missing.isEmpty {

@@ -16,6 +16,11 @@ enum ModelEvents {
                     + ") on \(report.device)" + report.treatment.map { "; \($0)" }.joined()
             )
             if let provenance = report.provenance { self.log(provenance, of: "\(name) version \(version)", to: log) }
+            if !report.undecided.isEmpty {
+                log.warning(
+                    "model \(name) version \(version): model.json has values to decide, and is not used by requests that "
+                        + "name no model: \(report.undecided.joined(separator: "; "))")
+            }
             for advice in report.advice { log.warning("model \(name) version \(version): \(advice)") }
             if let problem = report.trialProblem {
                 log.warning("model \(name) was loaded without a trial in a separate process: \(problem)")

@@ -8,7 +8,7 @@ package import Settings
 /// Checks bundles as the daemon does when it loads them: what `ocelli check` prints.
 package enum BundleCheck {
     /// Loads a bundle or model file, and runs it once on zeros.
-    /// - Returns: lines that describe it, and whether it can be served.
+    /// - Returns: lines that describe it, and whether it can be served as it is: nothing is wrong, nothing is left to decide.
     package static func run(_ path: String, settings: Settings) async -> (text: String, isGood: Bool) {
         let plan = ServicePlan(settings: settings, environment: ProcessInfo.processInfo.environment)
         var configuration = plan.modelConfiguration
@@ -16,7 +16,7 @@ package enum BundleCheck {
         configuration.compile.cacheDirectory = nil
         do throws(InferenceError) {
             let model = try await Model.load(contentsOf: trimmed(path), configuration: configuration)
-            return (describe(model, path: path), true)
+            return (describe(model, path: path), model.loadReport.undecided.isEmpty)
         } catch {
             guard case .invalidBundle(_, let problems) = error else { return ("\(path): \(error.message)", false) }
             let count = problems.count == 1 ? "1 problem" : "\(problems.count) problems"
@@ -39,8 +39,10 @@ package enum BundleCheck {
 
     private static func describe(_ model: Model, path: String) -> String {
         let description = model.description
+        let open = model.loadReport.undecided.count
         var lines = [
-            "\(path): good",
+            open == 0
+                ? "\(path): good" : "\(path): not finished, \(open == 1 ? "1 remark" : "\(open) remarks") \"$decide\"",
             "  \(description.name), version \(description.version), \(description.backend), on \(model.loadReport.device)",
         ]
         for (what, features) in [("input", description.inputs), ("output", description.outputs)] {
@@ -75,25 +77,7 @@ package enum BundleCheck {
         }
         if let provenance = model.provenance { lines += ProvenanceAnswer.lines(provenance) }
         lines += model.loadReport.advice.map { "  warning: \($0)" }
-        // What `ocelli init` has marked, as long as the marks are there.
-        if let data = FileManager.default.contents(atPath: path + "/model.json"), let json = try? JSONValue.parse(data)
-        {
-            lines += marks(in: json, path: "").map { "  still to decide: \($0)" }
-        }
+        lines += model.loadReport.undecided.map { "  still to decide: \($0)" }
         return lines.joined(separator: "\n")
-    }
-
-    /// The remarks under `$decide`, each with its place.
-    private static func marks(in value: JSONValue, path: String) -> [String] {
-        switch value {
-        case .object(let members):
-            return members.sorted { $0.key < $1.key }.flatMap { key, member -> [String] in
-                if key == "$decide", case .string(let text) = member { return ["\(path): \(text)"] }
-                return marks(in: member, path: path.isEmpty ? key : "\(path).\(key)")
-            }
-        case .array(let elements):
-            return elements.enumerated().flatMap { marks(in: $1, path: "\(path)[\($0)]") }
-        default: return []
-        }
     }
 }

@@ -1,0 +1,35 @@
+package import JSON
+
+/// The remarks under `$decide` in a model.json: what `ocelli init` could not know, and nobody has decided yet.
+package enum DecisionMarks {
+    private static let key = "$decide"
+    private static let most = 100
+
+    /// Each remark with its place: `inputs[0]: normalize: [0,1] or [-1,1]`.
+    package static func all(in value: JSONValue) -> [String] {
+        var found: [String] = []
+        gather(value, path: "", into: &found)
+        return found
+    }
+
+    private static func gather(_ value: JSONValue, path: String, into found: inout [String]) {
+        guard found.count < most else { return }
+        switch value {
+        case .object(let members):
+            for (key, member) in members.sorted(by: { $0.key < $1.key }) {
+                guard key == Self.key else {
+                    gather(member, path: path.isEmpty ? key : "\(path).\(key)", into: &found)
+                    continue
+                }
+                // Whatever its value is: a mark is taken away when it is done.
+                let text = if case .string(let text) = member { text } else { "the remark \"\(key)\"" }
+                found.append(path.isEmpty ? text : "\(path): \(text)")
+            }
+        case .array(let elements):
+            for (index, element) in elements.enumerated() {
+                gather(element, path: "\(path)[\(index)]", into: &found)
+            }
+        default: break
+        }
+    }
+}
