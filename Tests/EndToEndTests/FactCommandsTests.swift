@@ -207,6 +207,66 @@ struct FactCommandsTests {
         #expect(known.output.contains("nothing is left to decide") && known.output.contains("actinic_keratoses 38.2%"))
     }
 
+    /// `--try` shows the scores that the bundle gives, and says what it has no names for.
+    @Test func theActivationOfTheBundleIsTried() throws {
+        let folder = try temporary()
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let exports = SharedData.packageRoot.appendingPathComponent("Tests/Fixtures/exports")
+        let picture = exports.appendingPathComponent("picture.png").path
+        let bundle = folder.appendingPathComponent("logits")
+        try FileManager.default.copyItem(at: exports.appendingPathComponent("ending_logits"), to: bundle)
+        #expect(try ocelli(["init", bundle.path]).status == 0)
+        let file = bundle.appendingPathComponent("model.json")
+        let text = try String(contentsOf: file, encoding: .utf8)
+        // The logits are known: of 2, the sigmoid is 0.8808 and the softmax 0.8338.
+        for (activation, share) in [("softmax", "dog 83.38%"), ("sigmoid", "dog 88.08%")] {
+            try text.replacing("\"softmax\"", with: "\"\(activation)\"").write(
+                to: file, atomically: true, encoding: .utf8)
+            let tried = try ocelli(["classify", "--try", bundle.path, picture])
+            #expect(tried.status == 0 && tried.output.contains(share), "\(tried.output)\(tried.errors)")
+            #expect(!tried.output.contains("softmax of logits"), "\(tried.output)")
+        }
+        let bare = folder.appendingPathComponent("model.onnx")
+        try FileManager.default.copyItem(at: bundle.appendingPathComponent("model.onnx"), to: bare)
+        let numbers = try ocelli(["classify", "--try", bare.path, picture])
+        #expect(
+            numbers.output.contains("output \"scores\" has no labels: classes are shown by their numbers"),
+            "\(numbers.output)\(numbers.errors)")
+        let detector = try ocelli(["classify", "--try", exports.appendingPathComponent("yolov5").path, picture])
+        #expect(
+            detector.status == 1 && detector.errors.contains("has no labels of classes: it answers /v1/detect"),
+            "\(detector.output)\(detector.errors)")
+    }
+
+    /// A fully quantized TensorFlow Lite classifier: scale and zero point are LiteRT's `quantization` of its input and its output.
+    @Test func scaleAndZeroPointAreReadFromTheFile() throws {
+        let folder = try temporary()
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let original = try data("models/cifar10_resnet_int8")
+        for file in ["model.tflite", "labels.txt"] {
+            try FileManager.default.copyItem(
+                at: original.appendingPathComponent(file), to: folder.appendingPathComponent(file))
+        }
+        func draft() throws -> (input: Substring, output: Substring) {
+            let drafted = try ocelli(["init", "--stdout", folder.appendingPathComponent("model.tflite").path])
+            #expect(drafted.status == 0, "\(drafted.errors)")
+            let parts = drafted.output.split(separator: "\"outputs\"")
+            #expect(parts.count == 2)
+            return (parts.first ?? "", parts.last ?? "")
+        }
+        let known = try draft()
+        #expect(known.input.contains("\"quantize\": { \"scale\": 1.0, \"bias\": -128.0 }"), "\(known.input)")
+        #expect(!known.input.contains("quantize: the scale"), "\(known.input)")
+        #expect(known.output.contains("\"dequantize\": { \"scale\": 0.00390625, \"bias\": 0.5 }"), "\(known.output)")
+        #expect(!known.output.contains("$decide"), "\(known.output)")
+        // Without labels, these are all that is left to decide about the output.
+        try FileManager.default.removeItem(at: folder.appendingPathComponent("labels.txt"))
+        let bare = try draft().output
+        #expect(
+            bare.contains("\"dequantize\": { \"scale\": 0.00390625, \"bias\": 0.5 }"), "\(bare)")
+        #expect(bare.contains("$decide\": \"labels: ") && !bare.contains("dequantize: "), "\(bare)")
+    }
+
     @Test func imageNetsLabelsAreInTheProgram() throws {
         let folder = try temporary()
         defer { try? FileManager.default.removeItem(at: folder) }

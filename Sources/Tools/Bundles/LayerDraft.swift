@@ -1,4 +1,5 @@
 internal import Inference
+internal import ModelFacts
 
 /// Writes the layers of a first model.json.
 struct LayerDraft {
@@ -155,10 +156,35 @@ struct LayerDraft {
                 Member(
                     key: "quantize", value: "{ \"scale\": \(scale.value), \"bias\": \(bias.value) }",
                     comment: comment(scale)))
+        } else if port.elementType == .int8, let quantization = facts.inputQuantization {
+            integers(quantization, &members, &open)
         } else if port.elementType == .int8 {
             members.append(Member(key: "quantize", value: "{ \"scale\": 1, \"bias\": -128 }"))
             open.append("quantize: the scale and zero point of the model's input")
         }
+    }
+
+    /// What the file says of an input of 8-bit integers: how they stand for numbers, but not how those are made of pixels.
+    private func integers(_ fact: Fact<TensorQuantization>, _ members: inout [Member], _ open: inout [String]) {
+        let (scale, zero) = (fact.value.scale, Double(fact.value.zeroPoint))
+        let least = (-128 - zero) * scale, greatest = (127 - zero) * scale
+        // Of the usual forms, the one whose range is the tensor's.
+        let usual = [("[0,1]", 0.0, 1.0), ("[-1,1]", -1, 1)].first {
+            abs($0.1 - least) < 3 * scale && abs($0.2 - greatest) < 3 * scale
+        }
+        if let usual {
+            members.append(Member(key: "normalize", value: "{ \"standard\": \"\(usual.0)\" }"))
+        } else {
+            members.append(Member(key: "normalize", value: "{ \"scale\": 1, \"bias\": 0 }"))
+        }
+        func rounded(_ value: Double) -> String { "\((value * 1_000).rounded() / 1_000)" }
+        open.append(
+            "normalize: as the model was trained; the input's integers stand for \(rounded(least)) to \(rounded(greatest))"
+        )
+        members.append(
+            Member(
+                key: "quantize", value: "{ \"scale\": \(1 / scale), \"bias\": \(zero * scale) }",
+                comment: "from \(fact.source): \(fact.key)"))
     }
 
     // MARK: Outputs
@@ -212,7 +238,9 @@ struct LayerDraft {
         } else {
             let known =
                 [1000: " (\"imagenet-1k\" for ImageNet's)", 1001: " (\"imagenet-1001\" for ImageNet's)"][classes] ?? ""
-            open.append("labels: the name of a file with \(classes) lines\(known), if these are classes")
+            open.append(
+                "labels: the name of a file with \(classes) lines\(known), if these are classes; or type: embedding, if pictures are compared by them"
+            )
         }
         var remark: String?
         if isLabelled, let activation = line("activation") {
@@ -230,6 +258,11 @@ struct LayerDraft {
                 Member(
                     key: "dequantize", value: "{ \"scale\": \(scale.value), \"bias\": \(bias.value) }",
                     comment: comment(scale)))
+        } else if !port.elementType.isFloatingPoint, let fact = facts.outputQuantizations[index] {
+            members.append(
+                Member(
+                    key: "dequantize", value: "{ \"scale\": \(fact.value.scale), \"bias\": \(fact.value.bias) }",
+                    comment: "from \(fact.source): \(fact.key)"))
         } else if port.elementType == .uint8 || port.elementType == .int8 {
             let scores = port.elementType == .uint8 ? "\"standard\": \"[0,1]\"" : "\"scale\": 0.00390625, \"bias\": 0.5"
             members.append(Member(key: "dequantize", value: "{ \(scores) }"))

@@ -35,6 +35,7 @@ package enum PreprocessingSearch {
             search.undecided.isEmpty
                 ? "nothing is left to decide" : "to decide: \(search.undecided.sorted().joined(separator: ", "))")
         var failed = 0
+        if let remark = search.remark { output(remark) }
         for file in request.files {
             do {
                 let bytes = try InputFile.read(file, most: settings.maxBody)
@@ -65,6 +66,8 @@ package enum PreprocessingSearch {
         private let labels: [String]?
         private let input: FeatureDescription
         private let outputIndex: Int
+        /// What is to be known of the names of classes; nil where the model has them.
+        let remark: String?
 
         init(_ model: Model, bundle: String) throws(StartupError) {
             self.model = model
@@ -75,13 +78,23 @@ package enum PreprocessingSearch {
                 throw StartupError("\(bundle) does not take one picture of a fixed size")
             }
             self.input = input
+            let outputs = model.description.outputs
+            if model.description.classLabels == nil, let task = model.tasks.first {
+                throw StartupError(
+                    "\(bundle) has no labels of classes: it answers /v1/\(task.rawValue), and --try prints the top classes"
+                )
+            }
             // One value for each class.
-            guard
-                let output = model.description.outputs.firstIndex(where: { $0.labels != nil })
-                    ?? model.description.outputs.firstIndex(where: { ($0.shape.elementCount ?? 0) > 1 })
+            guard let output = outputs.firstIndex(where: { $0.labels != nil }) ?? outputs.firstIndex(where: Self.isList)
             else { throw StartupError("\(bundle) has no output with a value for each class") }
             outputIndex = output
-            labels = model.description.outputs[output].labels ?? Self.assumed(model.description.outputs[output])
+            let assumed = Self.assumed(outputs[output])
+            labels = outputs[output].labels ?? assumed
+            remark =
+                outputs[output].labels != nil
+                ? nil
+                : "output \"\(outputs[output].name)\" has no labels: "
+                    + (assumed == nil ? "classes are shown by their numbers" : "those of ImageNet are shown")
             var base = ImageTensorSpec(width: picture.width, height: picture.height)
             base.layout = picture.isPlanar ? .nchw : .nhwc
             base.channelOrder = picture.channels == 1 ? .gray : .rgb
@@ -96,6 +109,12 @@ package enum PreprocessingSearch {
             }
             undecided = open.intersection(["format", "normalize", "crop_and_scale"])
             combinations = Self.combinations(base, undecided)
+        }
+
+        /// Whether an output is one list of numbers.
+        private static func isList(_ output: FeatureDescription) -> Bool {
+            let extents = output.shape.dimensions.filter { $0 != 1 }
+            return extents.count == 1 && extents[0] > 1
         }
 
         /// ImageNet's names where the number of classes is its: numbers tell a person nothing.
@@ -161,7 +180,7 @@ package enum PreprocessingSearch {
             return list
         }
 
-        /// The output's values, as probabilities.
+        /// The output's values: as the bundle reads them, where it says what they are; otherwise as probabilities.
         func scores(_ bytes: [UInt8], _ spec: ImageTensorSpec) async throws -> (values: [Double], isLogits: Bool) {
             let pipeline = try ImagePipeline(spec: spec, limits: ImageLimits())
             var tensor = [UInt8](repeating: 0, count: spec.byteCount)
@@ -180,6 +199,8 @@ package enum PreprocessingSearch {
                 case .dictionary(let entries)?: entries.map(\.value)
                 default: []
                 }
+            let output = model.description.outputs[outputIndex]
+            guard output.labels == nil, output.treatment == nil else { return (values, false) }
             let sum = values.reduce(0, +)
             let areProbabilities = values.allSatisfy { $0 >= 0 && $0 <= 1 } && abs(sum - 1) < 0.01
             guard !areProbabilities, let highest = values.max(), highest.isFinite else { return (values, false) }
