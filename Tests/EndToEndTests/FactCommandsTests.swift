@@ -238,7 +238,8 @@ struct FactCommandsTests {
             "\(detector.output)\(detector.errors)")
     }
 
-    /// A fully quantized TensorFlow Lite classifier: scale and zero point are LiteRT's `quantization` of its input and its output.
+    /// A fully quantized TensorFlow Lite classifier: scale and zero point are LiteRT's `quantization` of its input and
+    /// its output.
     @Test func scaleAndZeroPointAreReadFromTheFile() throws {
         let folder = try temporary()
         defer { try? FileManager.default.removeItem(at: folder) }

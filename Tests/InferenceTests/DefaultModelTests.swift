@@ -27,7 +27,8 @@ import Testing
         #expect(repository.settleDefault() == nil)
     }
 
-    /// A model.json with `$decide` in it is not finished: a request without a name does not mean it, one with its name does.
+    /// A model.json with `$decide` in it is not finished: a request without a name does not mean it, one with its name
+    /// does.
     @Test func anUnfinishedModelIsNotTheDefault() async throws {
         let folder = try TemporaryFolder()
         func classifier(_ mark: String, load: String) -> String {

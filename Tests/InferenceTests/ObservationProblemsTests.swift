@@ -353,3 +353,32 @@ import Testing
         }
     }
 }
+
+/// NON_MAX_SUPPRESSION in damaged files: a reason or two parts that are whole, and no crash.
+@Suite struct SuppressionSplitTests {
+    private static let folder = SharedData.packageRoot.appendingPathComponent("Tests/Fixtures/heads")
+
+    private static func read(_ bytes: [UInt8]) {
+        do throws(DetectionOperator.Unreadable) {
+            guard let found = try SuppressionSplit(bytes) else { return }
+            // Lists are written behind the file.
+            #expect(found.front.count > bytes.count && found.back.map { $0.count > bytes.count } ?? true)
+        } catch {
+            #expect(!error.reason.isEmpty)
+        }
+    }
+
+    @Test(arguments: ["nms_v5_soft", "nms_own"]) func truncationsAndTurnedBits(_ name: String) throws {
+        let good = [UInt8](try Data(contentsOf: Self.folder.appendingPathComponent("\(name).tflite")))
+        let split = try #require(try SuppressionSplit(good))
+        #expect(try SuppressionSplit(split.front) == nil, "the operator is left")
+        for length in 0..<good.count { Self.read(Array(good[..<length])) }
+        for place in good.indices {
+            for bit in [0, 7] {
+                var bytes = good
+                bytes[place] ^= 1 << UInt8(bit)
+                Self.read(bytes)
+            }
+        }
+    }
+}

@@ -495,7 +495,8 @@ import Testing
             ])
     }
 
-    /// What a key says counts more than what a library does where nothing is said, and both more than what is merely usual: whatever the order.
+    /// What a key says counts more than what a library does where nothing is said, and both more than what is merely
+    /// usual: whatever the order.
     @Test func aConventionYieldsToADefaultAndADefaultToAStatement() {
         func filter(_ value: PictureFilter, _ basis: FactBasis) -> FactSheet {
             var sheet = FactSheet()

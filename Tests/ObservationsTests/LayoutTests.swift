@@ -72,6 +72,32 @@ import Testing
             ])
     }
 
+    /// SCRFD: two rows in each cell, distances and points from its top left corner in multiples of the stride
+    /// (insightface's `distance2bbox` and `distance2kps`, computed by hand).
+    @Test func twoRowsOfACellAndPointsByDistance() throws {
+        var decoding = BoxDecoding(layout: .fcos)
+        (decoding.strides, decoding.anchors, decoding.offset) = ([8], 2, 0)
+        (decoding.scores, decoding.units, decoding.extras) = (.probabilities, .fractions, 4)
+        // 16 x 8 pixels: two cells, four rows.
+        let shapes = ["boxes": [[4, 4]], "scores": [[4, 1]], "points": [[4, 4]]]
+        let decoder = try BoxDecoder(decoding, shapes: shapes, width: 16, height: 8, classes: 1)
+        var boxes = [Float](repeating: 0, count: 16), points = boxes
+        boxes.replaceSubrange(12..<16, with: [0.5, 0, 1, 0.75])
+        boxes.replaceSubrange(0..<4, with: [0, 0, 0.25, 0.5])
+        points.replaceSubrange(12..<16, with: [0.25, 0.5, -0.25, 0.125])
+        let found = try OwnedTensors([
+            ("boxes", [4, 4], boxes), ("scores", [4, 1], [0.6, 0, 0, 0.9]), ("points", [4, 4], points),
+        ]).withTensors { try decoder.detections(in: $0) }
+        #expect(
+            found.map(\.box) == [Box(left: 4, top: 0, right: 16, bottom: 6), Box(left: 0, top: 0, right: 2, bottom: 4)])
+        #expect(found.map(\.extras) == [[10, 4, 6, 1], [0, 0, 0, 0]])
+        // One row a cell: half as many as there are.
+        decoding.anchors = 1
+        #expect(throws: ObservationError.self) {
+            try BoxDecoder(decoding, shapes: shapes, width: 16, height: 8, classes: 1)
+        }
+    }
+
     /// As many cells each way as a box has numbers: the scores tell the order of the axes.
     @Test func aMapWithAsManyCellsAsChannels() throws {
         var decoding = BoxDecoding(layout: .fcos)

@@ -152,6 +152,15 @@ struct ObservationParser {
             decoding.strides = numbers(elements, "strides", 1...64) { (1...4_096).contains($0) && $0 == $0.rounded() }
                 .map { Int($0) }
         }
+        if layout == .fcos {
+            if let count = object.integer("anchors", in: 1...64) { decoding.anchors = count }
+            if let offset = object.number("offset") {
+                if !(0...1).contains(offset) {
+                    problems.add(object.path(of: "offset"), "expected a number from 0 to 1, found \(offset)")
+                }
+                decoding.offset = Float(offset)
+            }
+        }
         if let elements = object.elements("variances") {
             decoding.variances = numbers(elements, "variances", 4...4) { abs($0) <= 1e6 }.map { Float($0) }
         }
@@ -168,6 +177,8 @@ struct ObservationParser {
             var reading = KeypointDecoding(layout: .points)
             reading.order = .xyScore
             reading.units = decoding.units
+            // Distances from the point of a cell: the decoder makes pixels of them.
+            if layout == .fcos { (reading.order, reading.units) = (.xy, .pixels) }
             pointKeys(points, into: &reading)
             boxes.keypoints = (reading, skeleton(points, required: true))
             points.refuseUnknownKeys()

@@ -1,6 +1,7 @@
 internal import Synchronization
 
-// Which model a request means that names none. One whose model.json is not finished (`$decide`) is not meant: it is asked by its name.
+// Which model a request means that names none. One whose model.json is not finished (`$decide`) is not meant: it is
+// asked by its name.
 
 extension ModelRepository {
     /// The model of `classify` without a name: the one that was chosen, or the first by name of the image classifiers that are ready.

@@ -1,6 +1,6 @@
 extension FactSheet {
-    /// All sources together: of two that say something about the same thing the firmer one counts (``FactBasis``), of two that are equally
-    /// firm the earlier one; where they differ it is noted.
+    /// All sources together: of two that say something about the same thing the firmer one counts (``FactBasis``), of
+    /// two that are equally firm the earlier one; where they differ it is noted.
     package static func merged(_ sheets: [FactSheet]) -> FactSheet {
         sheets.reduce(into: FactSheet()) { $0.add($1) }
     }

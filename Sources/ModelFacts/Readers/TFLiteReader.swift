@@ -211,8 +211,9 @@ private struct MetadataReading {
                     .mean: "NormalizationOptions.mean", .std: "NormalizationOptions.std",
                 ])
         }
-        // The metadata has no word for it; its own reader, the Task Library, scales the picture to the input's size (libyuv's
-        // kFilterBilinear, two taps along each axis). Other programs write such metadata, too: any word of theirs counts more.
+        // The metadata has no word for it; its own reader, the Task Library, scales the picture to the input's size
+        // (libyuv's kFilterBilinear, two taps along each axis). Other programs write such metadata, too: any word of
+        // theirs counts more.
         let convention = "the Task Library's convention"
         sheet.framing = Fact(PictureFraming(.stretch), source: source, key: convention, basis: .convention)
         sheet.filter = Fact(.linear, source: source, key: convention, basis: .convention)

@@ -3,8 +3,9 @@ internal import JSON
 /// Reads what Ultralytics' exporters say: the same keys in `metadata.yaml` beside TF Lite, IR and SavedModel exports, and as text in ONNX
 /// files' `metadata_props`.
 ///
-/// `detect`, `segment`, `pose` and `obb` letterbox with 114 and scale with OpenCV's INTER_LINEAR (`LetterBox`); `classify` scales the
-/// shorter side with Pillow and crops the middle (`classify_transforms`). All take RGB divided by 255. YOLOv5's exports, and YOLOv8's first ones, name classes and stride but no task: the outputs tell it.
+/// `detect`, `segment`, `pose` and `obb` letterbox with 114 and scale with OpenCV's INTER_LINEAR (`LetterBox`);
+/// `classify` scales the shorter side with Pillow and crops the middle (`classify_transforms`). All take RGB divided by
+/// 255. YOLOv5's exports, and YOLOv8's first ones, name classes and stride but no task: the outputs tell it.
 package enum UltralyticsReader {
     package static func yaml(_ text: [UInt8], source: String = "metadata.yaml") -> FactSheet {
         var sheet = FactSheet()
@@ -18,7 +19,8 @@ package enum UltralyticsReader {
         return sheet
     }
 
-    /// What a file of the exporter holds that is written as one object: JSON, or Python's notation in older versions. Nil for other files.
+    /// What a file of the exporter holds that is written as one object: JSON, or Python's notation in older versions.
+    /// Nil for other files.
     static func literal(_ text: [UInt8]) -> JSONValue? {
         guard text.first == UInt8(ascii: "{") else { return nil }
         let value = (try? JSONTree.read(text)) ?? (try? PythonLiteral.read(String(decoding: text, as: UTF8.self)))

@@ -58,11 +58,14 @@ package struct BoxDecoder: Sendable {
             }
         switch decoding.layout {
         case .yolox, .fcos:
-            let offset: Float = decoding.layout == .fcos ? 0.5 : 0
+            let isFCOS = decoding.layout == .fcos
             priors = try Self.layOut(
                 .grid(
-                    decoding.strides.map {
-                        PriorBoxes.Level(stride: $0, boxes: [[Float($0), Float($0)]], offset: offset)
+                    decoding.strides.map { stride in
+                        let cell = [Float(stride), Float(stride)]
+                        return PriorBoxes.Level(
+                            stride: stride, boxes: [[Float]](repeating: cell, count: isFCOS ? decoding.anchors : 1),
+                            offset: isFCOS ? decoding.offset : 0)
                     }), rows: plan.rows, width: width, height: height)
         case .ssd, .retinanet:
             if let given = decoding.priors {
@@ -288,6 +291,13 @@ package struct BoxDecoder: Sendable {
         }
     }
 
+    /// Points as distances from the point of a cell, x and y in turn, become pixels.
+    private func locate(_ points: inout [Float], prior: Int) {
+        let cell = self.prior(prior, BoundPriors())
+        let scale = decoding.units == .pixels ? 1 : cell.width
+        for index in points.indices { points[index] = (index & 1 == 0 ? cell.x : cell.y) + points[index] * scale }
+    }
+
     private static func centered(_ x: Float, _ y: Float, _ width: Float, _ height: Float) -> Box? {
         Box(left: x - width / 2, top: y - height / 2, right: x + width / 2, bottom: y + height / 2).bounded
     }
@@ -329,6 +339,9 @@ package struct BoxDecoder: Sendable {
             let (candidate, level, row) = chosen[place]
             var extras: [Float] = []
             if let plane = levels[level].extras { extras = (0..<plane.count).map { plane[row, $0] } }
+            if decoding.layout == .fcos {
+                locate(&extras, prior: levels[level].firstPrior + row * levels[level].priorStep)
+            }
             return Detection(
                 box: boxes[place], index: Int(candidate.label), confidence: candidate.score, extras: extras,
                 row: Int(candidate.row))

@@ -26,6 +26,10 @@ package struct BoxDecoding: Sendable, Hashable {
     package var order: RowOrder?
     /// The cells' sizes in pixels of the tensor, level by level: `yolox`, `fcos`.
     package var strides: [Int]
+    /// Rows of each cell, which follow one another: `fcos`.
+    package var anchors = 1
+    /// Where in a cell its point is, from which distances count: `fcos`. 0.5 is the middle, 0 the top left corner.
+    package var offset: Float = 0.5
     /// The boxes that offsets refer to: `ssd`, `retinanet`. Nil if a tensor of the model holds them.
     package var priors: PriorBoxes?
     /// What encoded offsets are multiplied by: centre x, centre y, width, height (`ssd`, `retinanet`).
@@ -128,7 +132,7 @@ package enum BoxLayout: String, Sendable, CaseIterable {
         case .ssd: (["boxes", "scores"], ["priors"])
         case .tfliteDetection: (["boxes", "classes", "scores"], ["count"])
         case .detr, .corners, .retinanet: (["boxes", "scores"], [])
-        case .fcos: (["boxes", "scores"], ["centerness"])
+        case .fcos: (["boxes", "scores"], ["centerness", "points"])
         }
     }
 

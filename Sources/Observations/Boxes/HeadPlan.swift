@@ -204,6 +204,11 @@ struct HeadPlan: Sendable {
             throw .unexpected(
                 role: "boxes", expected: "as many tensors as \"scores\": \(scores.count)", found: "\(boxes.count)")
         }
+        let points = decoding.layout == .fcos && decoding.extras > 0 ? shapes["points"] ?? [] : nil
+        if let points, points.count != scores.count {
+            throw .unexpected(
+                role: "points", expected: "as many tensors as \"scores\": \(scores.count)", found: "\(points.count)")
+        }
         let background = decoding.background == .none ? 0 : 1
         let expected = classes.map { $0 + background }
         var firstPrior = 0
@@ -212,6 +217,10 @@ struct HeadPlan: Sendable {
             // Channels last, a map of a single row of cells looks like a table.
             let isOneRow = boxes[index].count == 4 && dense.count == 2 && dense.first != 1 && dense.last != 4
             if dense.count == 3 || isOneRow {
+                if points != nil {
+                    throw .unexpected(
+                        role: "points", expected: "rows of boxes, [rows, 4]", found: "a map \(boxes[index])")
+                }
                 try map(
                     decoding, scores: scores[index], boxes: boxes[index], center: centers?[index], index: index,
                     expected: expected, width: width, height: height, firstPrior: &firstPrior)
@@ -241,6 +250,14 @@ struct HeadPlan: Sendable {
                 }
                 level.objectness = Field(role: "centerness", index: index, rowStride: 1, step: 1, count: 1)
             }
+            if let points = points?[index] {
+                guard OutputTensor.withoutBatch(points, rank: 2) == [number, decoding.extras] else {
+                    throw .unexpected(
+                        role: "points", expected: "[1, \(number), \(decoding.extras)]", found: "\(points)")
+                }
+                level.extras = Field(
+                    role: "points", index: index, rowStride: decoding.extras, step: 1, count: decoding.extras)
+            }
             level.firstPrior = firstPrior
             firstPrior += number
             levels.append(level)
@@ -267,7 +284,7 @@ struct HeadPlan: Sendable {
             anchors = index < grid.count ? grid[index].boxes.count : 0
         } else {
             stride = index < decoding.strides.count ? decoding.strides[index] : nil
-            anchors = 1
+            anchors = decoding.layout == .fcos ? decoding.anchors : 1
         }
         guard let stride, stride > 0, anchors > 0 else {
             throw .unexpected(role: "boxes", expected: "a stride for each level", found: "none for level \(index + 1)")
@@ -295,8 +312,10 @@ struct HeadPlan: Sendable {
         }
         let count = channels / anchors
         try settle(count - (decoding.background == .none ? 0 : 1), scores)
-        if let center, OutputTensor.count(of: center) != cells {
-            throw .unexpected(role: "centerness", expected: "[1, 1, \(down), \(across)]", found: "\(center)")
+        if let center, OutputTensor.count(of: center) != cells || anchors != 1 {
+            throw .unexpected(
+                role: "centerness", expected: "[1, 1, \(down), \(across)], with one row for each cell",
+                found: "\(center)")
         }
         for anchor in 0..<anchors {
             func field(_ role: String, _ count: Int) -> Field {

@@ -2,13 +2,12 @@ internal import FoundationEssentials
 internal import ImagePipeline
 internal import Inference
 internal import InferenceService
-internal import JSON
 package import Settings
 
 /// Checks bundles as the daemon does when it loads them: what `ocelli check` prints.
 package enum BundleCheck {
     /// Loads a bundle or model file, and runs it once on zeros.
-    /// - Returns: lines that describe it, and whether it can be served as it is: nothing is wrong, nothing is left to decide.
+    /// - Returns: lines that describe it, and whether nothing is wrong and nothing is left to decide.
     package static func run(_ path: String, settings: Settings) async -> (text: String, isGood: Bool) {
         let plan = ServicePlan(settings: settings, environment: ProcessInfo.processInfo.environment)
         var configuration = plan.modelConfiguration

@@ -164,7 +164,8 @@ struct LayerDraft {
         }
     }
 
-    /// What the file says of an input of 8-bit integers: how they stand for numbers, but not how those are made of pixels.
+    /// What the file says of an input of 8-bit integers: how they stand for numbers, but not how those are made of
+    /// pixels.
     private func integers(_ fact: Fact<TensorQuantization>, _ members: inout [Member], _ open: inout [String]) {
         let (scale, zero) = (fact.value.scale, Double(fact.value.zeroPoint))
         let least = (-128 - zero) * scale, greatest = (127 - zero) * scale

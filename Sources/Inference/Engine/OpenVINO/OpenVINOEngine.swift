@@ -73,14 +73,18 @@ public final class OpenVINOEngine: Engine {
         let key = exportKey(source)
         let bytes = TFLiteFile.bytes(source.path)
         let detection: DetectionOperator? = if let bytes { try TFLiteFile.detection(bytes) } else { nil }
-        let file: any ModelFile
+        let split: SuppressionSplit? =
+            if let bytes { try TFLiteFile.suppression(detection?.file ?? bytes) } else { nil }
+        let cut = split?.front ?? detection?.file
+        var file: any ModelFile
         if let key, let exported = ExportedModel.any(key) {
             file = ExportedModelFile(exported, key: key, engine: self) { () throws(EngineError) in
-                try self.read(source, bytes: bytes, detection: detection, export: key)
+                try self.read(source, bytes: bytes, cut: cut, export: key)
             }
         } else {
-            file = try read(source, bytes: bytes, detection: detection, export: key)
+            file = try read(source, bytes: bytes, cut: cut, export: key)
         }
+        if let split { file = try joined(file, split, left: Self.mostSuppressions) }
         guard let detection else { return file }
         return try DetectionModelFile(file, detection: detection)
     }
@@ -106,12 +110,34 @@ public final class OpenVINOEngine: Engine {
             path: source.path, folder: folder, circumstances: "\(OcelliVersion.number)\n\(version)\n\(integers)")
     }
 
+    /// A file may have several suppressions, one after another; each makes two models of one.
+    private static let mostSuppressions = 8
+
+    /// The model of a file that was split at its suppression. What is behind it may have another one.
+    private func joined(
+        _ front: any ModelFile, _ split: SuppressionSplit, left: Int
+    ) throws(EngineError) -> any ModelFile {
+        guard let bytes = split.back else {
+            return try SuppressionModelFile(front: front, back: nil, split: split)
+        }
+        guard left > 1 else {
+            throw EngineError(
+                kind: .invalidModel, operation: "read the model file",
+                detail: "it has more than \(Self.mostSuppressions) NON_MAX_SUPPRESSION operators")
+        }
+        let next = try TFLiteFile.suppression(bytes)
+        var back: any ModelFile = try readTemporary(next?.front ?? bytes, integerWeights: nil, export: nil)
+        if let next { back = try joined(back, next, left: left - 1) }
+        return try SuppressionModelFile(front: front, back: back, split: split)
+    }
+
     /// Reads a file, and a TensorFlow Lite one in the form in which the engine gets it.
+    /// - Parameter cut: a TensorFlow Lite file without the operators that are computed here.
     private func read(
-        _ source: ModelSource, bytes: [UInt8]?, detection: DetectionOperator?, export: ExportKey?
+        _ source: ModelSource, bytes: [UInt8]?, cut: [UInt8]?, export: ExportKey?
     ) throws(EngineError) -> OpenVINOModelFile {
         guard let bytes else { return try read(source.path, export: export) }
-        let rewritten = source.allowsIntegerWeights ? IntegerWeightsWriter.rewriting(detection?.file ?? bytes) : nil
+        let rewritten = source.allowsIntegerWeights ? IntegerWeightsWriter.rewriting(cut ?? bytes) : nil
         var (reason, export) = (inexactIntegers, export)
         if let rewritten, reason == nil {
             do throws(EngineError) {
@@ -122,8 +148,8 @@ public final class OpenVINOEngine: Engine {
             }
         }
         let unused = rewritten?.report.unused(because: reason ?? "")
-        guard let detection else { return try read(source.path, integerWeights: unused, export: export) }
-        return try readTemporary(detection.file, integerWeights: unused, export: export)
+        guard let cut else { return try read(source.path, integerWeights: unused, export: export) }
+        return try readTemporary(cut, integerWeights: unused, export: export)
     }
 
     /// Takes a compiled model from the cache.

@@ -178,7 +178,7 @@ package struct DetectionOperator {
     }
 
     /// Scale and zero point of a quantized tensor.
-    private static func quantization(of tensor: FlatBufferBytes.Table) -> Quantization? {
+    static func quantization(of tensor: FlatBufferBytes.Table) -> Quantization? {
         guard [3, 9].contains(tensor.integer(1, as: Int8.self) ?? 0), let quantization = tensor.table(4),
             let bits = quantization.integers(2, as: UInt32.self)?.first
         else { return nil }

@@ -25,6 +25,15 @@ enum TFLiteFile {
         }
     }
 
+    /// Where a file is split that has a non-maximum suppression among its operators; nil for a file without one.
+    static func suppression(_ bytes: [UInt8]) throws(EngineError) -> SuppressionSplit? {
+        do throws(DetectionOperator.Unreadable) {
+            return try SuppressionSplit(bytes)
+        } catch {
+            throw EngineError(kind: .invalidModel, operation: "read the model file", detail: error.reason)
+        }
+    }
+
     /// Calls `body` with the path of a file with these bytes, which is gone when it returns.
     static func withTemporaryFile<R>(
         _ bytes: [UInt8], _ body: (String) throws(EngineError) -> R

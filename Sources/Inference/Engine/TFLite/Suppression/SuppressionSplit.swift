@@ -1,0 +1,194 @@
+/// A TensorFlow Lite file that has NON_MAX_SUPPRESSION_V4 or V5 among its operators, which the engine does not support:
+/// the file up to that operator, and the file of what comes after it.
+///
+/// Source: TensorFlow Lite's schema.fbs (field numbers), and the operators' documented inputs and outputs.
+package struct SuppressionSplit {
+    /// The operator.
+    let suppression: NonMaxSuppression
+    /// How boxes and scores become numbers, where they are quantized.
+    let quantization: [DetectionOperator.Quantization?]
+    /// The file without the operator and what depends on it. Its outputs: boxes, scores, then `passed`, then the file's
+    /// own that do not depend on the operator.
+    package let front: [UInt8]
+    /// The names of its outputs.
+    let frontOutputs: [String]
+    /// What depends on the operator, as a file whose inputs are `sources`; nil where nothing does.
+    package let back: [UInt8]?
+    /// Where each input of the second file comes from, and its name.
+    let sources: [(name: String, value: Value)]
+    /// The outputs of the file: their names, and where they come from.
+    let outputs: [(name: String, value: Value)]
+
+    /// A tensor that is handed on.
+    enum Value: Sendable, Hashable {
+        /// An input of the file.
+        case input(Int)
+        /// An output of the first file.
+        case front(Int)
+        /// The operator's own: indices, scores (V5 only), count.
+        case indices, scores, count
+        /// An output of the second file.
+        case back(Int)
+    }
+
+    private static let codes = [120: "NON_MAX_SUPPRESSION_V4", 121: "NON_MAX_SUPPRESSION_V5"]
+    private static let mostSelected = 100_000, mostBoxes = 1 << 20
+
+    /// Splits at the first such operator; nil if the file has none.
+    /// - Throws: for a file that has the operator, but not in a form that is known.
+    package init?(_ file: [UInt8]) throws(DetectionOperator.Unreadable) {
+        guard Self.mentions(file) else { return nil }
+        guard let graph = TFLiteGraph(file) else {
+            throw DetectionOperator.Unreadable(
+                reason:
+                    "it has NON_MAX_SUPPRESSION in a form that is not supported: expected one subgraph, without loops")
+        }
+        guard let place = graph.operators.firstIndex(where: { Self.codes[$0.code] != nil }) else { return nil }
+        let node = graph.operators[place], isSoft = node.code == 121
+        let name = Self.codes[node.code] ?? ""
+        guard node.inputs.count == (isSoft ? 6 : 5), node.outputs.count == (isSoft ? 3 : 2),
+            node.inputs.allSatisfy(graph.tensors.indices.contains)
+        else {
+            throw DetectionOperator.Unreadable(
+                reason: "\(name) has \(node.inputs.count) inputs and \(node.outputs.count) outputs")
+        }
+        let boxes = graph.tensors[node.inputs[0]], scores = graph.tensors[node.inputs[1]]
+        guard boxes.shape.count == 2, boxes.shape[1] == 4, scores.shape == [boxes.shape[0]],
+            (1...Self.mostBoxes).contains(boxes.shape[0])
+        else {
+            throw DetectionOperator.Unreadable(
+                reason: "\(name) takes boxes of \(boxes.shape) and scores of \(scores.shape): expected [n, 4] and [n]")
+        }
+        func constant(_ index: Int, _ what: String) throws(DetectionOperator.Unreadable) -> [UInt8] {
+            guard let bytes = Self.bytes(of: node.inputs[index], graph), bytes.count == 4 else {
+                throw DetectionOperator.Unreadable(
+                    reason: "\(name) takes its \(what) from a computation: expected a constant")
+            }
+            return Array(bytes)
+        }
+        func bits(_ bytes: [UInt8]) -> UInt32 { bytes.reversed().reduce(0) { $0 << 8 | UInt32($1) } }
+        let most = Int(Int32(bitPattern: bits(try constant(2, "number of boxes"))))
+        guard (1...Self.mostSelected).contains(most) else {
+            throw DetectionOperator.Unreadable(
+                reason: "\(name) gives \(most) boxes: expected 1 to \(Self.mostSelected)")
+        }
+        suppression = NonMaxSuppression(
+            most: most, iou: Float(bitPattern: bits(try constant(3, "overlap"))),
+            threshold: Float(bitPattern: bits(try constant(4, "least score"))),
+            sigma: isSoft ? Float(bitPattern: bits(try constant(5, "sigma"))) : 0)
+        quantization = [boxes, scores].map { DetectionOperator.quantization(of: $0.table) }
+
+        // What depends on the operator, and what of the rest that takes.
+        var late = Set(node.outputs), lateOperators: [Int] = []
+        for (index, other) in graph.operators.enumerated() where index != place {
+            guard other.inputs.contains(where: late.contains) else { continue }
+            lateOperators.append(index)
+            late.formUnion(other.outputs)
+        }
+        let lateOnes = Set(lateOperators)
+        let own: [Int: Value] =
+            isSoft
+            ? [node.outputs[0]: .indices, node.outputs[1]: .scores, node.outputs[2]: .count]
+            : [node.outputs[0]: .indices, node.outputs[1]: .count]
+        var given = [node.inputs[0], node.inputs[1]]
+        var sources: [(tensor: Int, value: Value)] = []
+        func frontValue(_ tensor: Int) -> Value {
+            if let input = graph.inputs.firstIndex(of: tensor) { return .input(input) }
+            if let index = given.firstIndex(of: tensor) { return .front(index) }
+            given.append(tensor)
+            return .front(given.count - 1)
+        }
+        for index in lateOperators {
+            for tensor in graph.operators[index].inputs where tensor >= 0 {
+                guard !sources.contains(where: { $0.tensor == tensor }) else { continue }
+                if let value = own[tensor] {
+                    sources.append((tensor, value))
+                } else if !late.contains(tensor), Self.bytes(of: tensor, graph) == nil {
+                    sources.append((tensor, frontValue(tensor)))
+                }
+            }
+        }
+        var backOutputs: [Int] = []
+        var outputs: [Value] = []
+        for tensor in graph.outputs {
+            if let value = own[tensor] {
+                outputs.append(value)
+            } else if late.contains(tensor) {
+                if !backOutputs.contains(tensor) { backOutputs.append(tensor) }
+                outputs.append(.back(backOutputs.firstIndex(of: tensor) ?? 0))
+            } else {
+                outputs.append(frontValue(tensor))
+            }
+        }
+        self.outputs = zip(graph.outputs, outputs).map { (graph.name(of: $0), $1) }
+        self.sources = sources.map { (graph.name(of: $0.tensor), $0.value) }
+        frontOutputs = given.map(graph.name)
+        let early = graph.operators.indices.filter { $0 != place && !lateOnes.contains($0) }
+        front = try Self.file(file, graph, keeping: early, inputs: nil, outputs: given)
+        back =
+            backOutputs.isEmpty
+            ? nil
+            : try Self.file(file, graph, keeping: lateOperators, inputs: sources.map(\.tensor), outputs: backOutputs)
+    }
+
+    /// Whether an operator code is one of these, in any subgraph.
+    private static func mentions(_ file: [UInt8]) -> Bool {
+        guard file.count > 8, file[4..<8].elementsEqual("TFL3".utf8), let model = FlatBufferBytes(bytes: file).root,
+            let codes = model.tables(1)
+        else { return false }
+        return codes.contains { Self.codes[TFLiteGraph.code($0)] != nil }
+    }
+
+    /// The bytes of a constant.
+    private static func bytes(of tensor: Int, _ graph: TFLiteGraph) -> ArraySlice<UInt8>? {
+        guard graph.tensors.indices.contains(tensor), graph.producers[tensor] == nil, !graph.inputs.contains(tensor),
+            graph.buffers.indices.contains(graph.tensors[tensor].buffer),
+            let data = graph.buffers[graph.tensors[tensor].buffer].vector(0, size: 1), data.count > 0
+        else { return nil }
+        return data.bytes
+    }
+
+    /// The file with some of its operators, and with other inputs and outputs. Nothing is moved but offsets: the lists
+    /// of tensors are written behind the file.
+    private static func file(
+        _ bytes: [UInt8], _ graph: TFLiteGraph, keeping operators: [Int], inputs: [Int]?, outputs: [Int]
+    ) throws(DetectionOperator.Unreadable) -> [UInt8] {
+        var file = bytes
+        func write(_ value: UInt32, at place: Int) {
+            for index in 0..<4 { file[place + index] = UInt8(truncatingIfNeeded: value >> (8 * UInt32(index))) }
+        }
+        guard let list = graph.subgraph.vector(3, size: 4), !operators.isEmpty else {
+            throw DetectionOperator.Unreadable(reason: "the file has no operators before its suppression")
+        }
+        // Offsets count from where they stand.
+        for (new, old) in operators.enumerated() {
+            guard let offset = graph.subgraph.buffer.read(list.start + 4 * old, as: UInt32.self) else { continue }
+            write(offset &+ UInt32(4 * (old - new)), at: list.start + 4 * new)
+        }
+        write(UInt32(operators.count), at: list.start - 4)
+        for (field, tensors) in [(1, inputs), (2, outputs)] {
+            guard let tensors else { continue }
+            guard let place = graph.subgraph.field(field) else {
+                throw DetectionOperator.Unreadable(reason: "the file has no lists of inputs and outputs")
+            }
+            while file.count % 4 != 0 { file.append(0) }
+            guard let distance = UInt32(exactly: file.count - place) else {
+                throw DetectionOperator.Unreadable(reason: "the file is too large")
+            }
+            write(distance, at: place)
+            for value in [tensors.count] + tensors {
+                let bits = UInt32(bitPattern: Int32(truncatingIfNeeded: value))
+                file += (0..<4).map { UInt8(truncatingIfNeeded: bits >> (8 * UInt32($0))) }
+            }
+        }
+        // Signatures name inputs and outputs that are gone.
+        if let signatures = graph.model.vector(7, size: 4) { write(0, at: signatures.start - 4) }
+        return file
+    }
+}
+
+extension TFLiteGraph {
+    fileprivate func name(of tensor: Int) -> String {
+        tensors.indices.contains(tensor) ? tensors[tensor].table.string(3) ?? "" : ""
+    }
+}
