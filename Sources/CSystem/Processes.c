@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/prctl.h>
@@ -66,11 +67,43 @@ int csys_wait_child(int pid, int *signal, int *exit_status) {
 
 int csys_kill_group(int pid) { return pid > 1 && kill(-pid, SIGKILL) < 0 ? -errno : 0; }
 
-int csys_confine(int parent, unsigned seconds, uint64_t memory) {
-    int problem = 0;
-    if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0) problem = -errno;
+struct parent_watch {
+    int parent;
+    int problem;
+    sem_t is_set;
+};
+
+static int die_with_parent(int parent) {
+    int problem = prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 ? -errno : 0;
     // The parent may have ended before the line above: then no signal would come.
     if (getppid() != parent) _exit(1);
+    return problem;
+}
+
+/// The kernel keeps the wish for the thread that has it, and forgets it when that thread ends: this one does not.
+static void watch_parent(void *argument) {
+    struct parent_watch *watch = argument;
+    watch->problem = die_with_parent(watch->parent);
+    sem_post(&watch->is_set);
+    while (true) pause();
+}
+
+/// Ends this process when its parent ends, whatever becomes of the calling thread.
+static int follow_parent(int parent) {
+    struct parent_watch watch = {.parent = parent};
+    if (sem_init(&watch.is_set, 0, 0) < 0) return die_with_parent(parent);
+    if (csys_thread_start("parent", watch_parent, &watch) < 0) {
+        sem_destroy(&watch.is_set);
+        // No thread: for as long as the calling one lives.
+        return die_with_parent(parent);
+    }
+    while (sem_wait(&watch.is_set) < 0 && errno == EINTR) {}
+    sem_destroy(&watch.is_set);
+    return watch.problem;
+}
+
+int csys_confine(int parent, unsigned seconds, uint64_t memory) {
+    int problem = follow_parent(parent);
     // Ends the process whatever it does then, if nothing else does. Its parent may have left the signal blocked.
     sigset_t alarms;
     sigemptyset(&alarms);

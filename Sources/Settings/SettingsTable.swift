@@ -121,7 +121,9 @@ package enum SettingsTable {
             .integer(
                 "max_loads", \.maxLoads, 1...1024,
                 "Maximum number of models that are loaded at the same time. Other models wait, and so do requests for them, until their deadlines. Each "
-                    + "load may use all processors and load_trial_memory."),
+                    + "load may use all processors and load_trial_memory. Models that were loaded before come first, then small ones. Up to two "
+                    + "loads that take longer than 5 s do not count, so that one that hangs does not hold up the others."
+            ),
             .bool(
                 "external_links", \.externalLinks,
                 "Allow links inside a bundle that point outside the bundle and the model folders. By default a model with such "

@@ -126,4 +126,68 @@ struct LoadTrialTests {
         let late = try run(parent: getpid(), seconds: 1)
         #expect(late.status == SIGALRM && late.output.isEmpty, "\(late)")
     }
+
+    /// A model that hangs while it loads: the others are served meanwhile, and it is said how long it has been loading. Its trial ends with the
+    /// daemon, also where that is killed.
+    @Test func aModelThatHangsHoldsUpNothingAndItsTrialEndsWithTheDaemon() throws {
+        let folder = try Folder()
+        // Smaller than the other: it is loaded first.
+        try folder.add("endless.onnx", Self.endless)
+        let daemon = try Daemon(
+            ["--models", folder.url.path, "--cache-dir", folder.cache, "--load-trial-timeout", "300s"],
+            waitUntilReady: false)
+        func model(_ name: String) throws -> [String: Any] {
+            try Curl.run(daemon.url + "/v1/models/\(name)").json
+        }
+        #expect(try eventually(within: 60) { try model("endless")["loading_ms"] != nil })
+        #expect(try model("digits")["state"] as? String == "loading", "it waits for its turn")
+        #expect(try eventually(within: 60) { try model("digits")["state"] as? String == "ready" })
+        let answer = try Curl.post(BadInputTests.seven, to: daemon.url + "/v1/models/digits/classify")
+        #expect(answer.topLabel == "7", "\(answer.text)")
+        let endless = try model("endless")
+        #expect(endless["state"] as? String == "loading" && endless["loading_ms"] as? Double ?? 0 > 1_000, "\(endless)")
+        #expect(try model("digits")["loading_ms"] == nil)
+        let readiness = try Curl.run(daemon.url + "/readyz")
+        #expect(readiness.status == 503)
+        #expect(readiness.text.contains("not ready: endless is loading (for "), "\(readiness.text)")
+        let trial = try #require(daemon.children.first)
+        // Until the thread that began the trial in its process has ended: a pool keeps none that is idle for some seconds.
+        Thread.sleep(forTimeInterval: 8)
+        daemon.signal(SIGKILL)
+        daemon.waitForExit()
+        #expect(eventually { Self.hasEnded(trial) }, "the trial \(trial) goes on")
+        kill(trial, SIGKILL)
+    }
+
+    /// A new installation over a running daemon: what it starts to try a model finds no libraries, or others.
+    @Test func aDaemonWhoseFilesWereReplacedSaysThatItNeedsARestart() throws {
+        let folder = try Folder()
+        let program = folder.url.path + "/.program"
+        let installed = try Shell.run(
+            SharedData.packageRoot.path + "/scripts/install", [program],
+            environment: ["OCELLI_BINARY": Daemon.binary.path])
+        try #require(installed.status == 0, "\(installed.errors)")
+        let daemon = try Daemon(
+            ["--models", folder.url.path, "--cache-dir", folder.cache],
+            // Not those of the tests.
+            environment: ["LD_LIBRARY_PATH": ""],
+            launcher: ["sh", "-c", "shift; exec \(program)/bin/ocelli \"$@\"", "sh"])
+        try FileManager.default.removeItem(atPath: program + "/lib/ocelli")
+        try folder.add("new.onnx", Data("new".utf8))
+        daemon.signal(SIGHUP)
+        #expect(daemon.waitForLog("reload: done"))
+        let reason = try Curl.run(daemon.url + "/v1/models/new").json["reason"] as? String ?? ""
+        #expect(reason.contains("was replaced or removed since Ocelli started: restart it"), "\(reason)")
+        #expect(reason.contains("\(program)/lib/ocelli/lib"), "\(reason)")
+        #expect(daemon.log.contains("warning: \(program)/lib/ocelli/lib"), "\(daemon.log)")
+        let answer = try Curl.post(BadInputTests.seven, to: daemon.url + "/v1/models/digits/classify")
+        #expect(answer.topLabel == "7", "\(answer.text)")
+        #expect(daemon.stop() == 0)
+    }
+
+    /// Whether a process has ended, though nobody may have asked how.
+    private static func hasEnded(_ pid: Int32) -> Bool {
+        guard let status = try? String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8) else { return true }
+        return status.contains("State:\tZ")
+    }
 }

@@ -49,4 +49,47 @@ struct VersionsTests {
         #expect(metadata == ["3", "12"])
         #expect(daemon.stop() == 0)
     }
+
+    /// After a start, and after a reload: the highest good version serves, the daemon is ready by every route that says so, and the one that
+    /// failed is shown.
+    @Test func aVersionThatFailsLeavesTheHighestGoodOneServing() throws {
+        let folder = try Self.folder(["1", "2", "3"])
+        defer { try? FileManager.default.removeItem(at: folder) }
+        func damage(_ version: String) throws {
+            try Data("junk".utf8).write(to: folder.appendingPathComponent("ten/\(version)/digits.onnx"))
+        }
+        try damage("3")
+        let daemon = try Daemon(["--models", folder.path])
+        let picture = ["--data-binary", "@" + BadInputTests.seven.path]
+        func check(serving: String, failed: String) throws {
+            #expect(try member("version", daemon.url + "/v1/classify", picture) == serving)
+            for path in ["/readyz", "/v2/health/ready", "/v2/models/ten/ready"] {
+                #expect(try Curl.run(daemon.url + path).status == 200, "\(path)")
+            }
+            let model = try Curl.run(daemon.url + "/v1/models/ten").json
+            #expect(model["version"] as? String == serving && model["state"] as? String == "ready")
+            let versions = model["versions"] as? [[String: Any]] ?? []
+            let bad = versions.first { $0["version"] as? String == failed } ?? [:]
+            #expect(bad["state"] as? String == "failed" && (bad["reason"] as? String)?.isEmpty == false, "\(bad)")
+            let metrics = try Curl.run(daemon.url + "/metrics").text
+            #expect(metrics.contains("ocelli_model_state{model=\"ten\",version=\"\(failed)\",state=\"failed\"} 1\n"))
+            #expect(metrics.contains("ocelli_model_state{model=\"ten\",version=\"\(serving)\",state=\"ready\"} 1\n"))
+            #expect(metrics.contains("ocelli_ready 1\n"))
+        }
+        try check(serving: "2", failed: "3")
+        try FileManager.default.copyItem(
+            at: folder.appendingPathComponent("ten/3"), to: folder.appendingPathComponent("ten/4"))
+        daemon.signal(SIGHUP)
+        #expect(daemon.waitForLog("reload: done"))
+        try check(serving: "2", failed: "4")
+        // The files of the version that serves are replaced by others that are no model: it goes on, and that is shown too.
+        try damage("2")
+        daemon.signal(SIGHUP)
+        #expect(eventually { daemon.log.components(separatedBy: "reload: done").count == 3 })
+        try check(serving: "2", failed: "3")
+        let metrics = try Curl.run(daemon.url + "/metrics").text
+        #expect(metrics.contains("ocelli_model_stale{model=\"ten\",version=\"2\"} 1\n"))
+        #expect(metrics.contains("ocelli_model_stale{model=\"ten\",version=\"3\"} 0\n"))
+        #expect(daemon.stop() == 0)
+    }
 }

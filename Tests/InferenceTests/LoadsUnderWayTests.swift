@@ -162,6 +162,114 @@ import Testing
         #expect(most <= limit && most >= 1, "\(most) at once")
     }
 
+    /// Four models, the first of which hangs in its trial until it is let go.
+    private struct HangingModel {
+        let folder: TemporaryFolder
+        let events = RepositoryEvents()
+        let hanging = DispatchSemaphore(value: 0)
+        let repository: ModelRepository
+
+        init(patience: Duration) throws {
+            folder = try TemporaryFolder()
+            for (name, size) in [("hangs", 1), ("b", 300), ("c", 20), ("d", 4_000)] {
+                try folder.write(["\(name).onnx": String(repeating: "x", count: size)])
+            }
+            var configuration = ModelConfiguration()
+            configuration.engine = FakeEngine()
+            configuration.trial = LoadTrial(remembering: nil, circumstances: UUID().uuidString) { [hanging] path in
+                if path.hasSuffix("/hangs.onnx") { hanging.wait() }
+                return .good(compiledAnew: true)
+            }
+            repository = ModelRepository(
+                folders: [folder.url.path], configuration: configuration, patience: patience, reader: .disk,
+                onEvent: events.add)
+            try repository.discover()
+        }
+
+        func time(_ name: String) -> Duration? { repository.records.first { $0.name == name }?.loadingTime }
+    }
+
+    /// A model on a file system that does not answer, or one that takes a minute.
+    @Test(.timeLimit(.minutes(1)))
+    func aModelThatHangsDoesNotHoldUpTheOthers() async throws {
+        let scene = try HangingModel(patience: .milliseconds(50))
+        async let load: Void = scene.repository.loadEager()
+        #expect(eventually { scene.events.all.count == 3 })
+        #expect(scene.events.all == ["loaded c 1", "loaded b 1", "loaded d 1"], "the smallest first")
+        let missing = scene.repository.missing(for: .all)
+        #expect(missing.map(\.name) == ["hangs"] && missing.first?.state == .loading)
+        #expect(missing.first?.loadingTime ?? .zero >= .milliseconds(50))
+        #expect(scene.time("hangs") ?? .zero >= .milliseconds(50))
+        scene.hanging.signal()
+        await load
+        #expect(scene.repository.isReady() && scene.time("hangs") == nil)
+    }
+
+    /// An eager model is loading from the start, also while it waits for its turn; the time counts from its turn.
+    @Test(.timeLimit(.minutes(1)))
+    func eagerModelsAreLoadingBeforeTheirTurn() async throws {
+        let scene = try HangingModel(patience: .seconds(600))
+        async let load: Void = scene.repository.loadEager()
+        #expect(eventually { scene.time("hangs") != nil })
+        #expect(scene.repository.records.allSatisfy { $0.state == .loading })
+        #expect(["b", "c", "d"].allSatisfy { scene.time($0) == nil })
+        scene.hanging.signal()
+        await load
+        #expect(scene.repository.isReady())
+    }
+
+    /// A file system that stops answering in the middle: the load has failed, and what waits for all loads does not wait for ever.
+    @Test(.timeLimit(.minutes(1)))
+    func aLoadThatHangsForTooLongHasFailed() async throws {
+        let folder = try TemporaryFolder()
+        try folder.write(["m/model.json": Bundles.manifest(), "m/m.onnx": ""])
+        let gate = Gate()
+        var configuration = ModelConfiguration()
+        configuration.engine = FakeEngine(onRead: gate.wait)
+        configuration.loadLimit = .milliseconds(200)
+        let repository = ModelRepository(folders: [folder.url.path], configuration: configuration)
+        try repository.discover()
+        await repository.loadEager()
+        guard case .failed(let reason)? = repository.records.first?.state else {
+            Issue.record("\(repository.records)")
+            return
+        }
+        #expect(reason.contains("was still being loaded after 0 s"), "\(reason)")
+        gate.pass()
+    }
+
+    /// Neither a folder of models nor the place of a model that does not answer keeps the others from being found.
+    @Test(.timeLimit(.minutes(1)))
+    func aFolderThatDoesNotAnswerIsReported() async throws {
+        let folder = try TemporaryFolder()
+        try folder.write(["good.onnx": "", "stalled/m.onnx": ""])
+        let stalled = DispatchSemaphore(value: 0)
+        let disk = FolderReader.disk
+        let reader = FolderReader(
+            names: { (path) throws(FileFailure) in try disk.names(path) },
+            kind: { (path) throws(FileFailure) in
+                if path.contains("/stalled") { stalled.wait() }
+                return try disk.kind(path)
+            })
+        var configuration = ModelConfiguration()
+        configuration.engine = FakeEngine()
+        let place = folder.url.path + "/stalled"
+        func repository(_ folders: [String], _ named: [NamedModel]) -> ModelRepository {
+            ModelRepository(
+                folders: folders, named: named, configuration: configuration, answerTime: .milliseconds(200),
+                reader: reader)
+        }
+        let error = #expect(throws: RepositoryError.self) { try repository([place], []).discover() }
+        #expect(error?.message.contains("\(place) did not answer within 0 s") == true, "\(error?.message ?? "")")
+        let named = repository(
+            [], [NamedModel(name: "a", path: folder.url.path + "/good.onnx"), NamedModel(name: "b", path: place)])
+        try named.discover()
+        await named.loadEager()
+        #expect(named.records.map(\.state.name) == ["ready", "failed"])
+        stalled.signal()
+        stalled.signal()
+    }
+
     /// Those who come while the first one's load is under way wait for it.
     @Test(.timeLimit(.minutes(1)))
     func firstRequestsWaitForOneLoad() async throws {

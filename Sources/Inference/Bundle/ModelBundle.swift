@@ -1,4 +1,5 @@
 internal import FoundationEssentials
+internal import Glibc
 internal import JSON
 internal import ModelFacts
 
@@ -66,8 +67,8 @@ package struct ModelBundle: Sendable {
         case .failure(let problem):
             throw .invalidBundle(name: name, problems: [BundleProblem(path: "", reason: "\(path) \(problem.reason)")])
         }
-        let outside = Self.outside(path, links: links)
-        guard outside.isEmpty else { throw .invalidBundle(name: name, problems: outside) }
+        let misplaced = Self.outside(path, links: links) + Self.special(path)
+        guard misplaced.isEmpty else { throw .invalidBundle(name: name, problems: misplaced) }
         self.path = path
         self.name = name
         let stamp = BundleStamp(path: path)
@@ -151,17 +152,36 @@ package struct ModelBundle: Sendable {
         let links = links.admitting(path)
         // The bundle itself, and what a link in its own path makes of it.
         guard links.allows(path) else { return [BundleProblem(path: "", reason: LinkPolicy.problem)] }
-        var found = BundleWalk(path).links
-        if isModelFile(path), let slash = path.lastIndex(of: "/"), let dot = path.lastIndex(of: "."), slash < dot {
-            let stem = path[path.index(after: slash)...dot]
-            let folder = String(path[..<slash])
-            for name in (try? FolderReader.disk.names(folder.isEmpty ? "/" : folder)) ?? [] where name.hasPrefix(stem) {
-                found.append(folder + "/" + name)
-            }
-        }
-        return found.filter { !links.allows($0) }.map { link in
+        return (BundleWalk(path).links + namesakes(of: path)).filter { !links.allows($0) }.map { link in
             BundleProblem(path: String(link.dropFirst(path.count + 1)), reason: LinkPolicy.problem)
         }
+    }
+
+    /// The files with the name of a bare model file: itself, and weights beside it.
+    private static func namesakes(of path: String) -> [String] {
+        guard isModelFile(path), let slash = path.lastIndex(of: "/"), let dot = path.lastIndex(of: "."), slash < dot
+        else { return [] }
+        let stem = path[path.index(after: slash)...dot]
+        let folder = String(path[..<slash])
+        return ((try? FolderReader.disk.names(folder.isEmpty ? "/" : folder)) ?? []).filter { $0.hasPrefix(stem) }
+            .sorted().map { folder + "/" + $0 }
+    }
+
+    /// Pipes, sockets and devices among the files of a bundle, before any of them is opened: the engine would read from them for ever.
+    private static func special(_ path: String) -> [BundleProblem] {
+        let inside = BundleWalk(path).entries.filter { !$0.path.dropFirst(path.count).contains("/.") }
+        var problems = inside.compactMap { entry -> BundleProblem? in
+            guard let kind = SpecialFile(entry.status), kind != .folder else { return nil }
+            let place = entry.path == path ? "" : String(entry.path.dropFirst(path.count + 1))
+            return BundleProblem(
+                path: place, reason: (place.isEmpty ? "\(path) " : "") + "cannot be read: \(kind.reason)")
+        }
+        for beside in namesakes(of: path) where beside != path {
+            var status = stat()
+            guard stat(beside, &status) == 0, let kind = SpecialFile(status), kind != .folder else { continue }
+            problems.append(BundleProblem(path: "", reason: "\(beside) cannot be read: \(kind.reason)"))
+        }
+        return problems
     }
 
     /// What there is at a path, and whether it can be looked into: a folder that cannot has no missing files.

@@ -5,15 +5,21 @@ internal import SystemSupport
 package struct FileFailure: Error, Sendable, Hashable {
     /// An errno(3).
     package let code: Int32
+    /// What lies there instead of a regular file, if that is the failure.
+    private let special: SpecialFile?
 
     /// The failure of an errno(3).
-    package init(code: Int32) { self.code = code }
+    package init(code: Int32, special: SpecialFile? = nil) {
+        self.code = code
+        self.special = special
+    }
 
     /// Whether there is nothing; links that lead nowhere, or round in a circle, are nothing.
     package var isAbsence: Bool { code == ENOENT || code == ENOTDIR || code == ELOOP }
 
     /// The system's own words, and what can be done: what follows "cannot be read: ".
     package var reason: String {
+        if let special { return special.reason }
         let text = SystemError.words(code)
         return switch code {
         case EACCES, EPERM:

@@ -1,37 +1,67 @@
 internal import Glibc
 
 /// A regular file that is open for reading, closed with the last reference.
+///
+/// Every file of a model is opened here: a pipe would never end, and a device may do anything when it is opened.
 final class OpenFile {
     private let descriptor: Int32
     let size: Int
+    private var position = 0
 
+    /// Blocks.
     /// - Throws: where it cannot be opened, or is not a regular file.
     init(_ path: String) throws(FileFailure) {
+        var status = stat()
+        guard stat(path, &status) == 0 else { throw FileFailure(code: errno) }
+        // Looked at before it is opened, and again after: it may have been replaced.
+        try Self.refuseSpecial(status)
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw FileFailure(code: errno) }
-        var status = stat()
-        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+        do throws(FileFailure) {
+            guard fstat(descriptor, &status) == 0 else { throw FileFailure(code: errno) }
+            try Self.refuseSpecial(status)
+        } catch {
             close(descriptor)
-            throw FileFailure(code: EINVAL)
+            throw error
         }
         self.descriptor = descriptor
-        size = Int(status.st_size)
+        size = max(0, Int(status.st_size))
     }
 
     deinit { close(descriptor) }
 
+    private static func refuseSpecial(_ status: stat) throws(FileFailure) {
+        if let kind = SpecialFile(status) { throw FileFailure(code: EINVAL, special: kind) }
+    }
+
     /// The bytes of a range; fewer where the file has become shorter or cannot be read.
     func bytes(_ range: Range<Int>) -> [UInt8] {
         [UInt8](unsafeUninitializedCapacity: range.count) { buffer, count in
-            while count < range.count {
-                // Within the buffer: `count` is less than its size.
-                let got = pread(
-                    descriptor, UnsafeMutableRawPointer(buffer.baseAddress.map { $0 + count }), range.count - count,
-                    range.lowerBound + count)
-                if got < 0, errno == EINTR { continue }
-                guard got > 0 else { return }
-                count += got
-            }
+            count = read(UnsafeMutableRawBufferPointer(buffer), at: range.lowerBound)
+        }
+    }
+
+    /// Reads at a place until the buffer is full, or the file ends or cannot be read; the number of bytes.
+    private func read(_ buffer: UnsafeMutableRawBufferPointer, at offset: Int) -> Int {
+        var count = 0
+        while count < buffer.count {
+            // Within the buffer: `count` is less than its size.
+            let got = pread(descriptor, buffer.baseAddress.map { $0 + count }, buffer.count - count, offset + count)
+            if got < 0, errno == EINTR { continue }
+            guard got > 0 else { break }
+            count += got
+        }
+        return count
+    }
+
+    /// Reads on from where the last call ended; 0 at the end of the file.
+    func next(_ buffer: UnsafeMutableRawBufferPointer) throws(FileFailure) -> Int {
+        while true {
+            let got = pread(descriptor, buffer.baseAddress, buffer.count, position)
+            if got < 0, errno == EINTR { continue }
+            guard got >= 0 else { throw FileFailure(code: errno) }
+            position += got
+            return got
         }
     }
 }

@@ -1,50 +1,71 @@
+internal import FlowControl
 internal import Synchronization
+internal import SystemSupport
 
-/// Lets some loads run at a time, and the others wait in the order that they came: each may take most of the memory and all
-/// processors.
+/// Lets some loads run at a time, and the others wait, the cheapest first: each may take most of the memory and all processors.
+/// See ``LoadQueue``.
 final class LoadGate: Sendable {
+    /// A load's place among the others.
+    struct Ticket: Sendable {
+        fileprivate let id: Int
+    }
+
     private struct State {
-        var limit: Int
-        var running = 0
-        var waiting: [CheckedContinuation<Void, Never>] = []
+        var queue: LoadQueue
+        /// Loads that may begin and have not asked yet.
+        var admitted: Set<Int> = []
+        var waiters: [Int: CheckedContinuation<Void, Never>] = [:]
     }
 
     private let state: Mutex<State>
+    private let patience: Duration
 
-    init(limit: Int) { state = Mutex(State(limit: max(1, limit))) }
-
-    /// Changes how many may run; those that run already continue.
-    func use(limit: Int) {
-        let next = state.withLock { state in
-            state.limit = max(1, limit)
-            return Self.admit(&state)
-        }
-        for waiter in next { waiter.resume() }
+    /// - Parameter patience: how long a load may take before it no longer holds up the others.
+    init(limit: Int, patience: Duration = .seconds(5)) {
+        state = Mutex(State(queue: LoadQueue(limit: limit)))
+        self.patience = patience
     }
 
-    /// Runs a load when fewer than the limit run.
-    func run<Value: Sendable>(_ load: @Sendable () async -> Value) async -> Value {
+    /// Changes how many may run; those that run already continue.
+    func use(limit: Int) { change { $0.limit = limit } }
+
+    /// Takes a place for a load that ``run(_:_:)`` is called for.
+    func arrive(_ cost: LoadCost) -> Ticket { Ticket(id: change { $0.arrive(cost) }) }
+
+    /// Runs a load when it may begin.
+    func run<Value: Sendable>(_ ticket: Ticket, _ load: @Sendable () async -> Value) async -> Value {
+        let id = ticket.id
         await withCheckedContinuation { continuation in
-            let next = state.withLock { state in
-                state.waiting.append(continuation)
-                return Self.admit(&state)
+            let mayBegin = state.withLock { state in
+                if state.admitted.remove(id) != nil { return true }
+                state.waiters[id] = continuation
+                return false
             }
-            for waiter in next { waiter.resume() }
+            if mayBegin { continuation.resume() }
         }
+        let timer = DeadlineTimer.shared.schedule(at: .now + patience) { self.change { $0.isLate(id) } }
         defer {
-            let next = state.withLock { state in
-                state.running -= 1
-                return Self.admit(&state)
-            }
-            for waiter in next { waiter.resume() }
+            DeadlineTimer.shared.remove(timer)
+            change { $0.end(id) }
         }
         return await load()
     }
 
-    private static func admit(_ state: inout State) -> [CheckedContinuation<Void, Never>] {
-        let count = min(state.waiting.count, max(0, state.limit - state.running))
-        defer { state.waiting.removeFirst(count) }
-        state.running += count
-        return Array(state.waiting.prefix(count))
+    @discardableResult
+    private func change<Value>(_ change: (inout LoadQueue) -> Value) -> Value {
+        let (value, waiters) = state.withLock { state in
+            let value = change(&state.queue)
+            var waiters: [CheckedContinuation<Void, Never>] = []
+            for id in state.queue.admit() {
+                if let waiter = state.waiters.removeValue(forKey: id) {
+                    waiters.append(waiter)
+                } else {
+                    state.admitted.insert(id)
+                }
+            }
+            return (value, waiters)
+        }
+        for waiter in waiters { waiter.resume() }
+        return value
     }
 }

@@ -1,4 +1,5 @@
 internal import Dispatch
+internal import Synchronization
 internal import SystemSupport
 
 /// Work that blocks for long (loading a model, reading folders), on a thread that ends with it.
@@ -9,13 +10,43 @@ package enum LoaderThread {
     /// Does the work and returns what it gives; the calling task only waits.
     package static func run<Value: Sendable>(_ work: @escaping @Sendable () -> Value) async -> Value {
         await withCheckedContinuation { continuation in
-            let body: @Sendable () -> Void = { continuation.resume(returning: work()) }
-            do throws(SystemError) {
-                try SystemThread.start("load", body)
-            } catch {
-                // No further thread can be started: one of the existing ones does the work.
-                DispatchQueue.global(qos: .userInitiated).async(execute: body)
-            }
+            start { continuation.resume(returning: work()) }
+        }
+    }
+
+    /// The same for at most so long: nil then. Work that hangs (a file system that does not answer) stays with its thread.
+    package static func run<Value: Sendable>(
+        within time: Duration, _ work: @escaping @Sendable () -> Value
+    ) async -> Value? {
+        let result = PendingLoad<Value>()
+        start { result.fulfil(work()) }
+        return try? await result.value(until: .now + time)
+    }
+
+    /// The same for callers that may block.
+    static func wait<Value: Sendable>(within time: Duration, _ work: @escaping @Sendable () -> Value) -> Value? {
+        let result = WorkResult<Value>()
+        start {
+            let value = work()
+            result.value.withLock { $0 = value }
+            result.isThere.signal()
+        }
+        guard result.isThere.wait(timeout: .now() + .nanoseconds(Int(clamping: time.saturatedNanoseconds))) == .success
+        else { return nil }
+        return result.value.withLock { $0 }
+    }
+
+    private final class WorkResult<Value: Sendable>: Sendable {
+        let value = Mutex<Value?>(nil)
+        let isThere = DispatchSemaphore(value: 0)
+    }
+
+    private static func start(_ body: @escaping @Sendable () -> Void) {
+        do throws(SystemError) {
+            try SystemThread.start("load", body)
+        } catch {
+            // No further thread can be started: one of the existing ones does the work.
+            DispatchQueue.global(qos: .userInitiated).async(execute: body)
         }
     }
 }

@@ -15,14 +15,25 @@ extension Model {
         contentsOf path: String, name: String? = nil, configuration: ModelConfiguration = ModelConfiguration(),
         version: String? = nil
     ) async throws(InferenceError) -> Model {
-        let result: Result<Loaded, InferenceError> = await LoaderThread.run {
+        let work: @Sendable () -> Result<Loaded, InferenceError> = {
             do throws(InferenceError) {
                 return .success(try loadBlocking(path, name: name, configuration: configuration, version: version))
             } catch {
                 return .failure(error)
             }
         }
-        let loaded = try result.get()
+        let loaded: Loaded
+        if let limit = configuration.loadLimit {
+            guard let result = await LoaderThread.run(within: limit, work) else {
+                let reason =
+                    "was still being loaded after \(limit.components.seconds) s: do its files answer? Check the disk and the mount"
+                throw .invalidBundle(
+                    name: name ?? ModelBundle.servedName(of: path), problems: [BundleProblem(path: "", reason: reason)])
+            }
+            loaded = try result.get()
+        } else {
+            loaded = try await LoaderThread.run(work).get()
+        }
         try await loaded.model.warmUp(loaded.warmUp)
         return loaded.model
     }

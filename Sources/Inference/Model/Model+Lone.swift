@@ -44,7 +44,7 @@ extension Model {
     private func compileForLone(_ recipe: LoneVariant.Recipe) async {
         Self.compiling.wrappingAdd(1, ordering: .relaxed)
         defer { Self.compiling.wrappingSubtract(1, ordering: .relaxed) }
-        await Self.gate.run {
+        await Self.gate.run(Self.gate.arrive(LoadCost())) {
             let start = MonotonicInstant.now
             let before = Process.residentBytes
             let compiled: Result<LoneVariant, EngineError> = await LoaderThread.run {

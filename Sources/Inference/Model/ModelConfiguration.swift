@@ -30,6 +30,9 @@ public struct ModelConfiguration: Sendable, Equatable {
     public var links = LinkPolicy.anywhere
     /// Loads models in a separate process first, because some files crash the process that reads them; nil loads them directly.
     public var trial: LoadTrial?
+    /// The maximum time of reading, trying and compiling a model; nil waits as long as it takes. What hangs longer has failed, so that nothing
+    /// waits for it, and stays with its thread: a file system that does not answer.
+    public var loadLimit: Duration?
     /// Whether lone predictions run on a variant with more threads, which is compiled when it becomes useful.
     public var lone = LonePolicy.never
     /// The engine; nil takes the built-in one.

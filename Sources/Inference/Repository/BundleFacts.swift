@@ -18,6 +18,24 @@ struct BundleFacts: Sendable {
     private(set) var isUndecided = false
     /// What the files were like; nil if the bundle could not be read.
     private var stamp: BundleStamp?
+    /// Bytes of its files; nil if they could not be looked at.
+    var bytes: Int? { stamp?.bytes }
+
+    /// How long files may take to be read before a model is taken for one of which nothing is known.
+    static let patience = Duration.seconds(2)
+    /// What is wrong then.
+    static let silence = "has files that could not be read within 2 s: check the disk and the mount"
+
+    /// ``init(path:links:)`` within ``patience``: a file system may hang, and must not hold up the models of others. Blocks.
+    static func read(_ path: String, links: LinkPolicy) -> BundleFacts {
+        LoaderThread.wait(within: patience) { BundleFacts(path: path, links: links) } ?? BundleFacts()
+    }
+
+    /// Whether the files, as they were looked at, went through the trial before.
+    func isKnown(to trial: LoadTrial?, at path: String) -> Bool {
+        guard let stamp, let trial else { return false }
+        return trial.knows(path, stamp: stamp)
+    }
 
     /// What is known of a bundle that cannot be read: nothing.
     init() {}
@@ -59,8 +77,11 @@ struct BundleFacts: Sendable {
 
     /// The facts as they are now: a bundle that was damaged keeps those that it had, as it keeps its place. Blocks.
     func readAnew(_ path: String, links: LinkPolicy) -> BundleFacts {
-        if let stamp, stamp.isCurrent { return self }
-        let now = BundleFacts(path: path, links: links)
-        return now.stamp == nil ? self : now
+        let before = self
+        return LoaderThread.wait(within: Self.patience) {
+            if let stamp = before.stamp, stamp.isCurrent { return before }
+            let now = BundleFacts(path: path, links: links)
+            return now.stamp == nil ? before : now
+        } ?? self
     }
 }

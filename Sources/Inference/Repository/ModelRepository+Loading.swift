@@ -2,11 +2,42 @@ internal import Synchronization
 internal import SystemSupport
 
 extension ModelRepository {
-    /// Loads every `eager` model that is not loaded; failures are reported as events and states.
+    /// Loads every `eager` model that is not loaded: its highest version, or, where that fails, the next lower one. Failures are reported
+    /// as events and states.
     public func loadEager() async {
-        for item in allVersions.sorted(by: { $0.name < $1.name })
-        where !isOutOfReach(item) && item.policy == .eager && item.isHighest(among: versions(of: item.name)) {
-            _ = try? await load(item)
+        let items = names.compactMap { name -> ModelVersion? in
+            guard let highest = try? highest(of: name), highest.policy == .eager, !isOutOfReach(highest) else {
+                return nil
+            }
+            return highest
+        }
+        await load(items, again: false)
+    }
+
+    /// Loads versions, several at a time, the cheapest first; of a model that does not serve after that, the next lower version.
+    private func load(_ items: [ModelVersion], again: Bool) async {
+        let costs = await LoaderThread.run { items.map { ($0, $0.rememberedCost) } }.sorted { $0.1 < $1.1 }
+        // All of them are in line before the first one is waited for.
+        let begun = costs.map { item, cost in
+            let request = request(item, cost, again: again)
+            return (item, request, item.begin(request))
+        }
+        await withTaskGroup { group in
+            for (item, request, start) in begun {
+                group.addTask {
+                    // A failure is an event, and what served before keeps serving.
+                    _ = try? await item.load(request, begun: start)
+                    await self.loadHighestGood(of: item.name)
+                }
+            }
+        }
+    }
+
+    /// Loads the highest version of a model that can be loaded, if that is not loaded; those that have just failed are passed over.
+    private func loadHighestGood(of name: String) async {
+        for item in versions(of: name).sorted(by: { $0.order > $1.order }) {
+            if item.readyModel != nil || item.policy == .lazy || item.isHeldBack { return }
+            if !item.hasFailed, (try? await load(item)) != nil { return }
         }
     }
 
@@ -16,7 +47,12 @@ extension ModelRepository {
         // Not the one that answers: where the highest has failed, it is the one to be tried again.
         let highest = try highest(of: name)
         for item in versions(of: name) { item.release() }
-        _ = try await load(highest, again: true, bringsBack: true)
+        do throws(InferenceError) {
+            _ = try await load(highest, again: true, bringsBack: true)
+        } catch {
+            await loadHighestGood(of: name)
+            throw error
+        }
     }
 
     /// Reloads every version that is loaded, or should be, while the old one serves; see ``reload(_:)``. Versions whose files
@@ -32,6 +68,7 @@ extension ModelRepository {
     }
 
     private func reload(tellsUnchanged: Bool = true, where isMeant: (ModelVersion) -> Bool) async {
+        var changed: [ModelVersion] = []
         for name in names {
             let versions = versions(of: name)
             for item in versions where isMeant(item) {
@@ -44,14 +81,16 @@ extension ModelRepository {
                     item.forgetFailure()
                     continue
                 }
-                if await item.isCurrent {
-                    if tellsUnchanged { onEvent(.unchanged(name: name, version: item.version)) }
-                } else {
-                    // A failure is an event, and the old model keeps serving.
-                    _ = try? await load(item, again: true)
+                switch await item.isCurrent {
+                case true?: if tellsUnchanged { onEvent(.unchanged(name: name, version: item.version)) }
+                case false?: changed.append(item)
+                case nil:
+                    let why = "\(item.path) \(BundleFacts.silence)"
+                    onEvent(.leftAsItIs(name: name, version: item.version, why: why))
                 }
             }
         }
+        await load(changed, again: true)
     }
 
     /// Whether nothing can be loaded or reloaded because the files cannot be read, which is an event.
@@ -81,18 +120,22 @@ extension ModelRepository {
     func load(
         _ item: ModelVersion, again: Bool = false, bringsBack: Bool = false, deadline: MonotonicInstant? = nil
     ) async throws(InferenceError) -> Model {
-        // The load itself reports how it went, not those who wait for it: all of them may be gone by then.
-        let makeRoom: @Sendable (Int) async -> Bool = { await self.unloadIdlest($0, for: item) }
-        let outcome = try await item.load(
-            again: again, bringsBack: bringsBack, deadline: deadline, makeRoom: makeRoom
-        ) {
-            self.report($0, of: item)
-        }
+        let request = request(item, item.cost, again: again, bringsBack: bringsBack)
+        let outcome = try await item.load(request, deadline: deadline)
         switch outcome.result {
         case .success(let model): return model
         case .failure(.modelNotReady(let name, let reason)): throw .modelNotReady(name: name, reason: reason)
         case .failure(let error): throw .modelNotReady(name: item.name, reason: item.shown(error.message))
         }
+    }
+
+    /// The load itself reports how it went, not those who wait for it: all of them may be gone by then.
+    private func request(
+        _ item: ModelVersion, _ cost: LoadCost, again: Bool, bringsBack: Bool = false
+    ) -> ModelVersion.LoadRequest {
+        ModelVersion.LoadRequest(
+            cost: cost, again: again, bringsBack: bringsBack, makeRoom: { await self.unloadIdlest($0, for: item) },
+            onEnd: { self.report($0, of: item) })
     }
 
     private func report(_ outcome: ModelVersion.Outcome, of item: ModelVersion) {

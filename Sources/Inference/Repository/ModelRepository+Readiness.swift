@@ -9,8 +9,10 @@ extension ModelRepository {
     public struct Missing: Sendable, Hashable {
         /// Its name.
         public let name: String
-        /// The state of its highest version; nil if there is no such model.
+        /// The state of the version that would answer; nil if there is no such model.
         public let state: ModelState?
+        /// How long that version has been loading; nil if it is not, or waits for its turn.
+        public let loadingTime: Duration?
     }
 
     /// The models that must be ready but are not, by name.
@@ -19,28 +21,23 @@ extension ModelRepository {
     /// count, unless the condition names it.
     public func missing(for condition: ReadyCondition) -> [Missing] {
         items.withLock { items in
-            func highest(_ name: String) -> ModelVersion? {
-                items[name]?.filter { !$0.isLeaving }.max { $0.order < $1.order }
+            let models = items.mapValues { versions in
+                versions.map { ($0, $0.order) }.sorted { $0.1 < $1.1 }.map { ($0.0, $0.0.situation) }
             }
             func isServing(_ name: String) -> Bool {
-                guard let highest = highest(name) else { return false }
-                return items[name]?.contains { $0.readyModel != nil } ?? false
-                    || highest.policy == .lazy && highest.isToCome
-            }
-            /// With the condition `all` the highest version counts. While it replaces a version whose files are gone, that
-            /// one answers.
-            func isUpToDate(_ name: String) -> Bool {
-                guard let highest = highest(name) else { return true }
-                return highest.policy == .lazy || highest.readyModel != nil || highest.isHeldBack
-                    || items[name]?.contains { $0.isLeaving && $0.readyModel != nil } ?? false
+                models[name].map { VersionSituation.isServing($0.map(\.1)) } ?? false
             }
             let missing: [String] =
                 switch condition {
-                case .all: items.keys.filter { !isUpToDate($0) }
-                case .any: items.keys.contains(where: isServing) ? [] : Array(items.keys)
+                case .all: models.filter { !VersionSituation.isUpToDate($0.value.map(\.1)) }.map(\.key)
+                case .any: models.keys.contains(where: isServing) ? [] : Array(models.keys)
                 case .models(let names): names.filter { !isServing($0) }
                 }
-            return missing.sorted().map { Missing(name: $0, state: highest($0)?.record.state) }
+            return missing.sorted().map { name in
+                let versions = models[name] ?? []
+                let record = VersionSituation.answering(versions.map(\.1)).map { versions[$0].0.record }
+                return Missing(name: name, state: record?.state, loadingTime: record?.loadingTime)
+            }
         }
     }
 

@@ -52,7 +52,8 @@ public final class ModelRepository: Sendable {
     ///   - named: named models, which take precedence over those of the folders.
     ///   - configuration: how to load models, unless their bundle specifies it.
     ///   - defaultPolicy: when to load models, unless their bundle specifies it.
-    ///   - loadsAtOnce: the maximum number of parallel loads; others wait.
+    ///   - loadsAtOnce: the maximum number of parallel loads; others wait, the cheapest first. One that takes longer than a few
+    ///     seconds does not count.
     ///   - onEvent: called for loads, failures and unloads, from any thread.
     public convenience init(
         folders: [String], named: [NamedModel] = [], configuration: ModelConfiguration,
@@ -66,15 +67,19 @@ public final class ModelRepository: Sendable {
     }
 
     /// The same, with folders that are looked into by other means.
+    /// - Parameters:
+    ///   - patience: how long a load may take before it no longer holds up others.
+    ///   - answerTime: how long a folder may take to be read.
     package init(
         folders: [String], named: [NamedModel] = [], configuration: ModelConfiguration,
-        defaultPolicy: LoadPolicy = .eager, loadsAtOnce: Int = 1,
-        reader: FolderReader, onEvent: @escaping @Sendable (Event) -> Void = { _ in }
+        defaultPolicy: LoadPolicy = .eager, loadsAtOnce: Int = 1, patience: Duration = .seconds(5),
+        answerTime: Duration = .seconds(30), reader: FolderReader,
+        onEvent: @escaping @Sendable (Event) -> Void = { _ in }
     ) {
         plan = Mutex(
             Plan(folders: folders, named: named, configuration: configuration, defaultPolicy: defaultPolicy))
-        scanner = RepositoryScanner(files: reader)
-        gate = LoadGate(limit: loadsAtOnce)
+        scanner = RepositoryScanner(files: reader, patience: answerTime)
+        gate = LoadGate(limit: loadsAtOnce, patience: patience)
         self.onEvent = onEvent
     }
 
@@ -184,13 +189,13 @@ public final class ModelRepository: Sendable {
 
     /// What there is. Models that the plan names come first: their names win.
     private func scan(_ plan: Plan) throws(RepositoryError) -> [RepositoryScanner.Found] {
-        var found = plan.named.flatMap { scanner.scan($0) }
+        var found = plan.named.flatMap { scanner.scanInTime($0) }
         let taken = Set(plan.named.map(\.name))
         var problems: [String] = []
         for folder in plan.folders {
             do throws(RepositoryError) {
                 // One that cannot be read has no claim to its name: another of that name may be served meanwhile.
-                for entry in try scanner.scan(folder) where !taken.contains(entry.name) {
+                for entry in try scanner.scanInTime(folder) where !taken.contains(entry.name) {
                     let isThere = found.contains {
                         $0.name == entry.name && $0.version == entry.version && $0.failure == nil
                     }
@@ -225,13 +230,18 @@ public final class ModelRepository: Sendable {
             onEvent(.leftAlone(name: entry.name, reason: "\(entry.path) cannot be read: \(failure.reason)"))
             return false
         }
-        do throws(InferenceError) {
-            _ = try ModelBundle(path: entry.path, links: plan.withLock { $0.configuration.links })
-            return true
-        } catch {
-            onEvent(.leftAlone(name: entry.name, reason: error.message))
-            return false
+        let links = plan.withLock { $0.configuration.links }
+        let problem = LoaderThread.wait(within: BundleFacts.patience) { () -> String? in
+            do throws(InferenceError) {
+                _ = try ModelBundle(path: entry.path, links: links)
+                return nil
+            } catch {
+                return error.message
+            }
         }
+        guard let reason = problem ?? "\(entry.path) \(BundleFacts.silence)" else { return true }
+        onEvent(.leftAlone(name: entry.name, reason: reason))
+        return false
     }
 
     /// What an entry of the folders looks like, and why it cannot be looked into, where it cannot.
@@ -256,9 +266,19 @@ public final class ModelRepository: Sendable {
     public func model(
         named name: String, version: String? = nil, deadline: MonotonicInstant? = nil
     ) async throws(InferenceError) -> Model {
-        let item = try find(name, version: version)
-        if let model = item.readyModel { return model }
-        return try await load(item, deadline: deadline)
+        var item = try find(name, version: version)
+        while true {
+            if let model = item.readyModel { return model }
+            do throws(InferenceError) {
+                return try await load(item, deadline: deadline)
+            } catch {
+                // Of several versions the next one answers, unless one was asked for. Each has failed once then, so that this ends.
+                guard version == nil, case .modelNotReady = error, let next = try? find(name, version: nil),
+                    next !== item
+                else { throw error }
+                item = next
+            }
+        }
     }
 
     /// A model if it is ready now; never waits.
@@ -289,10 +309,8 @@ public final class ModelRepository: Sendable {
         let versions = items.withLock { $0[name] ?? [] }
         let highest = try highest(of: name)
         guard let version else {
-            // The highest version that answers: one that failed to load leaves the older ones serving.
-            let ready = versions.filter { $0.readyModel != nil }.max { $0.order < $1.order }
-            let answers = highest.readyModel != nil || highest.policy == .lazy && !highest.hasFailed
-            return answers ? highest : ready ?? highest
+            let ascending = versions.sorted { $0.order < $1.order }
+            return VersionSituation.answering(ascending.map(\.situation)).map { ascending[$0] } ?? highest
         }
         // Two may have the same version while one replaces the other.
         let same = versions.filter { $0.version == version }

@@ -1,6 +1,6 @@
 /// The state of a version of a model.
 public enum ModelState: Sendable, Hashable {
-    /// It is being loaded.
+    /// It is being loaded, or waits for its turn.
     case loading
     /// It is ready.
     case ready
@@ -35,4 +35,6 @@ public struct ModelRecord: Sendable {
     /// Why a ready version does not match its files or settings: the last reload failed, or the files cannot be read. Nil if it
     /// matches.
     public let staleReason: String?
+    /// How long its load has been under way; nil if none is, or it waits for its turn. A ready version may be loaded again.
+    public let loadingTime: Duration?
 }

@@ -1,4 +1,3 @@
-internal import Dispatch
 internal import FlowControl
 internal import FoundationEssentials
 internal import Synchronization
@@ -37,6 +36,8 @@ final class ModelVersion: Sendable {
         var readyConfiguration: ModelConfiguration?
         /// The load that is under way, and what it was begun with.
         var loading: (load: Load, configuration: ModelConfiguration)?
+        /// When its turn came.
+        var loadBegan: MonotonicInstant?
         var failure: String?
         /// When the last load failed.
         var failed: MonotonicInstant?
@@ -76,7 +77,7 @@ final class ModelVersion: Sendable {
         state = Mutex(
             State(
                 configuration: configuration, defaultPolicy: defaultPolicy,
-                facts: unreadable == nil ? BundleFacts(path: found.path, links: configuration.links) : BundleFacts(),
+                facts: unreadable == nil ? BundleFacts.read(found.path, links: configuration.links) : BundleFacts(),
                 unreadable: unreadable,
                 failure: reason))
     }
@@ -154,7 +155,8 @@ final class ModelVersion: Sendable {
                 }
             return ModelRecord(
                 name: name, version: version(in: state), state: current, policy: state.policy, model: state.ready,
-                staleReason: state.ready == nil ? nil : state.failure ?? state.unreadable.map { shown($0.reason) })
+                staleReason: state.ready == nil ? nil : state.failure ?? state.unreadable.map { shown($0.reason) },
+                loadingTime: state.loading == nil ? nil : state.loadBegan.map { .now - $0 })
         }
     }
 
@@ -176,6 +178,28 @@ final class ModelVersion: Sendable {
         }
     }
 
+    /// The expected effort of a load, as far as this process knows.
+    var cost: LoadCost {
+        state.withLock { LoadCost(wasLoaded: $0.readyConfiguration != nil, bytes: $0.facts.bytes, name: name) }
+    }
+
+    /// The same with what former processes knew. Reads the list of models that went through the trial: blocks.
+    var rememberedCost: LoadCost {
+        let (facts, trial) = state.withLock { ($0.facts, $0.configuration.trial) }
+        var cost = cost
+        cost.wasLoaded = cost.wasLoaded || facts.isKnown(to: trial, at: path)
+        return cost
+    }
+
+    /// What decides whether it answers requests that name no version.
+    var situation: VersionSituation {
+        state.withLock { state in
+            VersionSituation(
+                policy: state.policy, isReady: state.ready != nil, hasFailed: state.failure != nil,
+                isHeldBack: state.isHeldBack, isLeaving: state.isLeaving)
+        }
+    }
+
     /// How a load went.
     struct Outcome: Sendable {
         let result: Result<Model, InferenceError>
@@ -187,10 +211,24 @@ final class ModelVersion: Sendable {
     /// there may be many requests. Reloads are not held up.
     private static let respite = Duration.seconds(5)
 
-    /// What a call to ``load(again:bringsBack:)`` finds.
-    private enum Start {
-        case begun(Load)
-        case joined(Load, ModelConfiguration)
+    /// What is asked of a load.
+    struct LoadRequest: Sendable {
+        /// Its place among the loads that wait.
+        let cost: LoadCost
+        /// Whether files and configuration count as they are now, which those of a load under way may not be.
+        var again = false
+        /// Whether the model is loaded although it was unloaded on request.
+        var bringsBack = false
+        /// Unloads up to so many other models, if there are no more threads for this one; whether there were any.
+        let makeRoom: @Sendable (Int) async -> Bool
+        /// Receives the result of the load, if this request began it.
+        let onEnd: @Sendable (Outcome) -> Void
+    }
+
+    /// What a request for a load finds.
+    enum Start {
+        case begun(PendingLoad<Outcome>)
+        case joined(PendingLoad<Outcome>, ModelConfiguration)
         case ready(Model)
         case impossible(String)
     }
@@ -198,42 +236,38 @@ final class ModelVersion: Sendable {
     /// Loads the model, or waits for a load that is under way. The caller wants the model: one that was unloaded while it
     /// was loading is kept then.
     /// - Parameters:
-    ///   - again: whether files and configuration count as they are now, which those of a load under way may not be.
-    ///   - bringsBack: whether the model is loaded although it was unloaded on request.
+    ///   - begun: what ``begin(_:)`` found, where it was called before.
     ///   - deadline: until when it is waited for; the load continues after it.
-    ///   - makeRoom: unloads up to so many other models, if there are no more threads for this one; whether there were any.
-    ///   - onEnd: receives the result of the load, if this call began it.
     /// - Throws: where the deadline has passed, or the calling task was cancelled, before the load was over.
     func load(
-        again: Bool, bringsBack: Bool, deadline: MonotonicInstant? = nil,
-        makeRoom: @escaping @Sendable (Int) async -> Bool,
-        onEnd: @escaping @Sendable (Outcome) -> Void
+        _ request: LoadRequest, begun: Start? = nil, deadline: MonotonicInstant? = nil
     ) async throws(InferenceError) -> Outcome {
+        var start = begun ?? begin(request)
         while true {
-            switch state.withLock({ start(&$0, again: again, bringsBack: bringsBack, makeRoom: makeRoom, onEnd: onEnd) }
-            ) {
+            switch start {
             case .impossible(let reason):
                 return Outcome(result: .failure(.modelNotReady(name: name, reason: reason)), isKept: false)
             case .ready(let model): return Outcome(result: .success(model), isKept: true)
             case .begun(let load): return try await load.value(until: deadline)
             case .joined(let load, let configuration):
                 let outcome = try await load.value(until: deadline)
-                guard again else { return outcome }
+                guard request.again else { return outcome }
                 let isAsWanted = state.withLock { $0.configuration == configuration }
                 switch outcome.result {
                 case .failure where isAsWanted: return outcome
-                case .success where isAsWanted: if await isCurrent { return outcome }
+                case .success where isAsWanted: if await isCurrent ?? true { return outcome }
                 default: break
                 }
             }
+            start = begin(request)
         }
     }
 
-    private func start(
-        _ state: inout State, again: Bool, bringsBack: Bool, makeRoom: @escaping @Sendable (Int) async -> Bool,
-        onEnd: @escaping @Sendable (Outcome) -> Void
-    ) -> Start {
-        if state.isHeldBack, !bringsBack { return .impossible("it was unloaded and has not been loaded again") }
+    /// Puts a load in line, if none is under way, and does not wait for it.
+    func begin(_ request: LoadRequest) -> Start { state.withLock { start(&$0, request) } }
+
+    private func start(_ state: inout State, _ request: LoadRequest) -> Start {
+        if state.isHeldBack, !request.bringsBack { return .impossible("it was unloaded and has not been loaded again") }
         state.isUnloaded = false
         state.isHeldBack = false
         if standsForUnreadable {
@@ -241,16 +275,20 @@ final class ModelVersion: Sendable {
             return .impossible(state.failure ?? "\(name) could not be read")
         }
         if let (load, configuration) = state.loading { return .joined(load, configuration) }
-        if let ready = state.ready, !again { return .ready(ready) }
-        if !again, let failure = state.failure, let failed = state.failed, MonotonicInstant.now < failed + Self.respite
+        if let ready = state.ready, !request.again { return .ready(ready) }
+        if !request.again, let failure = state.failure, let failed = state.failed,
+            MonotonicInstant.now < failed + Self.respite
         {
             return .impossible(failure)
         }
         let configuration = state.configuration
         // Not a child of the asking task: the load continues when that client disconnects, for the others who wait.
         let load = Load()
+        let ticket = gate.arrive(request.cost)
+        state.loadBegan = nil
         Task.detached {
-            let result: Result<Model, InferenceError> = await self.gate.run {
+            let result: Result<Model, InferenceError> = await self.gate.run(ticket) {
+                self.state.withLock { $0.loadBegan = .now }
                 var unloaded = 1
                 while true {
                     do throws(InferenceError) {
@@ -260,14 +298,14 @@ final class ModelVersion: Sendable {
                                 version: self.numbered))
                     } catch {
                         // Each time twice as many: a model and the process that tries it need more threads than one gives back.
-                        guard error.isForWantOfThreads, await makeRoom(unloaded) else { return .failure(error) }
+                        guard error.isForWantOfThreads, await request.makeRoom(unloaded) else { return .failure(error) }
                         unloaded *= 2
                     }
                 }
             }
             // Here, not by the caller: every task that waited finds the version as it then is.
             let outcome = Outcome(result: result, isKept: self.settle(result, configuration))
-            onEnd(outcome)
+            request.onEnd(outcome)
             load.fulfil(outcome)
         }
         state.loading = (load, configuration)
@@ -300,8 +338,8 @@ final class ModelVersion: Sendable {
     }
 
     /// Whether the model is ready, its last load succeeded, and a load now would give the same: neither its files nor its
-    /// configuration have changed. The files are looked at on a thread that may block.
-    var isCurrent: Bool {
+    /// configuration have changed. The files are looked at on a thread that may block; nil where they do not answer.
+    var isCurrent: Bool? {
         get async {
             let model = state.withLock { state -> Model? in
                 guard state.failure == nil, state.loading == nil, state.readyConfiguration == state.configuration else {
@@ -310,11 +348,7 @@ final class ModelVersion: Sendable {
                 return state.ready
             }
             guard let model else { return false }
-            return await withCheckedContinuation { continuation in
-                DispatchQueue.global(qos: .userInitiated).async {
-                    continuation.resume(returning: model.stamp.isCurrent)
-                }
-            }
+            return await LoaderThread.run(within: BundleFacts.patience) { model.stamp.isCurrent }
         }
     }
 

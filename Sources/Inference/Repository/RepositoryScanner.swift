@@ -24,6 +24,26 @@ struct RepositoryScanner: Sendable {
     }
 
     var files = FolderReader.disk
+    /// How long a folder may take: a file system that does not answer must not keep the daemon from starting.
+    var patience = Duration.seconds(30)
+
+    /// ``scan(_:)-(String)``, within ``patience``. Blocks.
+    func scanInTime(_ folder: String) throws(RepositoryError) -> [Found] {
+        let result = LoaderThread.wait(within: patience) { Result { () throws(RepositoryError) in try scan(folder) } }
+        guard let result else {
+            throw RepositoryError(
+                folder: folder,
+                problem: "did not answer within \(patience.components.seconds) s: check the disk and the mount")
+        }
+        return try result.get()
+    }
+
+    /// The same of what `model` names; a place that does not answer is one that cannot be read.
+    func scanInTime(_ model: NamedModel) -> [Found] {
+        let (name, path) = (model.name, model.path)
+        return LoaderThread.wait(within: patience) { scan(model) }
+            ?? [Found(name: name, version: nil, path: path, folder: path, failure: FileFailure(code: ETIMEDOUT))]
+    }
 
     /// What the folder holds, by name and version. Names that begin with a dot or an underscore are left alone: copies
     /// in progress are kept under such names. Reads the folder: blocks.

@@ -39,6 +39,9 @@ public final class LoadTrial: Sendable {
         self.attempt = attempt
     }
 
+    /// Whether a bundle or model file went through a trial before. Blocks.
+    func knows(_ path: String, stamp: BundleStamp) -> Bool { known.contains(path, identity: stamp.identity) }
+
     /// Tries a bundle or model file if it is not known. Blocks.
     /// - Returns: nil if nothing had to be done.
     func run(_ path: String, name: String, stamp: BundleStamp) throws(InferenceError) -> Report? {

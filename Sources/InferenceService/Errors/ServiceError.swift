@@ -70,6 +70,9 @@ package struct ServiceError: Error, Sendable {
             switch model.state {
             case nil: "\(model.name) does not exist"
             case .failed: "\(model.name) has failed"
+            case .loading:
+                "\(model.name) is loading ("
+                    + (model.loadingTime.map { "for \($0.components.seconds) s" } ?? "waits for its turn") + ")"
             case .some(let state): "\(model.name) is \(state.name)"
             }
         }

@@ -4,6 +4,7 @@ internal import HTTPWire
 internal import ImagePipeline
 internal import Inference
 internal import JSON
+internal import SystemSupport
 
 /// Answers `GET /v1/models` and `GET /v1/models/{name}`.
 struct ModelsHandler: Sendable {
@@ -67,6 +68,10 @@ struct ModelsHandler: Sendable {
         if case .failed(let reason) = record.state {
             writer.key("reason")
             writer.string(reason)
+        }
+        if let time = record.loadingTime {
+            writer.key("loading_ms")
+            writer.milliseconds(UInt64(clamping: time.saturatedNanoseconds))
         }
         if let reason = record.staleReason {
             writer.key("stale")

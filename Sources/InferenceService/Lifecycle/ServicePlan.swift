@@ -75,7 +75,11 @@ package struct ServicePlan {
         if !settings.externalLinks { configuration.links = .within(folders + named.flatMap(\.roots)) }
         configuration.lone = lonePolicy
         // What came with Ocelli is as good as Ocelli itself.
-        if settings.loadTrial, !settings.models.isEmpty || !named.isEmpty { configuration.trial = trial }
+        if settings.loadTrial, !settings.models.isEmpty || !named.isEmpty {
+            configuration.trial = trial
+            // Its trial, and what the trial has done once more.
+            configuration.loadLimit = .seconds(3 * settings.loadTrialTimeout)
+        }
         return configuration
     }
 

@@ -66,6 +66,15 @@ struct MetricsPage {
                     record.state.name == state ? 1 : 0)
             }
         }
+        text.family(
+            "ocelli_model_stale", .gauge,
+            "1 for a loaded version that does not match its files or settings: its last load failed, or its files cannot be read."
+        )
+        for record in records {
+            text.sample(
+                "ocelli_model_stale", [("model", record.name), ("version", record.version)],
+                record.staleReason == nil ? 0 : 1)
+        }
         text.family("ocelli_model_instances", .gauge, "Infer requests of a loaded model.")
         for (record, model) in ready {
             text.sample(

@@ -41,13 +41,8 @@ struct CoreMLFile {
         guard let file = path.hasEnding(ModelFormat.package) ? try? modelFile(ofPackage: path) : path else {
             return nil
         }
-        let descriptor = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard descriptor >= 0 else { return nil }
-        defer { close(descriptor) }
-        var head = [UInt8](repeating: 0, count: 1 << 20)
-        let count = Glibc.read(descriptor, &head, head.count)
-        guard count > 0 else { return nil }
-        return .peek(Bytes(Array(head.prefix(count))))
+        guard let head = try? OpenFile(file).bytes(0..<1 << 20), !head.isEmpty else { return nil }
+        return .peek(Bytes(head))
     }
 
     // MARK: Packages
@@ -123,20 +118,18 @@ struct CoreMLFile {
 
     /// The contents of a file. Read, not mapped: a file that is cut off while it is mapped would end the process.
     private static func read(_ path: String) throws(Problem) -> Bytes {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard descriptor >= 0 else { throw Problem("cannot be read: \(FileFailure(code: errno).reason)") }
-        defer { close(descriptor) }
-        var status = stat()
-        guard fstat(descriptor, &status) == 0 else {
-            throw Problem("cannot be read: \(FileFailure(code: errno).reason)")
+        let file: OpenFile
+        do throws(FileFailure) {
+            file = try OpenFile(path)
+        } catch {
+            throw Problem("cannot be read: \(error.reason)")
         }
-        guard status.st_mode & S_IFMT == S_IFREG else { throw Problem("is not a plain file") }
-        let size = Int(status.st_size)
+        let size = file.size
         guard let memory = mmap(nil, max(1, size), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0),
             memory != MAP_FAILED
         else { throw Problem("has \(size) bytes, more than the available memory") }
         do throws(Problem) {
-            try fill(memory, size, from: descriptor)
+            try fill(UnsafeMutableRawBufferPointer(start: memory, count: size), from: file)
         } catch {
             munmap(memory, max(1, size))
             throw error
@@ -147,14 +140,15 @@ struct CoreMLFile {
         }
     }
 
-    private static func fill(
-        _ memory: UnsafeMutableRawPointer, _ size: Int, from descriptor: Int32
-    ) throws(Problem) {
+    private static func fill(_ memory: UnsafeMutableRawBufferPointer, from file: OpenFile) throws(Problem) {
         var done = 0
-        while done < size {
-            let count = Glibc.read(descriptor, memory + done, size - done)
-            if count < 0, errno == EINTR { continue }
-            guard count >= 0 else { throw Problem("cannot be read: \(FileFailure(code: errno).reason)") }
+        while done < memory.count {
+            let count: Int
+            do throws(FileFailure) {
+                count = try file.next(UnsafeMutableRawBufferPointer(rebasing: memory[done...]))
+            } catch {
+                throw Problem("cannot be read: \(error.reason)")
+            }
             guard count > 0 else { throw Problem("became shorter while it was read") }
             done += count
         }

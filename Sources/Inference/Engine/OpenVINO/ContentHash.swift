@@ -1,5 +1,3 @@
-internal import Glibc
-
 /// A checksum of 128 bits, to recognize the same bytes later. It is fast, but does not protect against files that are constructed
 /// to collide.
 package struct ContentHash: Sendable, Hashable {
@@ -64,17 +62,15 @@ package struct ContentHash: Sendable, Hashable {
     /// - Parameter look: is handed each piece of the file, with up to 64 bytes of the one before.
     /// - Returns: whether the file could be read.
     package mutating func add(file path: String, _ look: (UnsafeRawBufferPointer) -> Void = { _ in }) -> Bool {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard descriptor >= 0 else { return false }
-        defer { close(descriptor) }
+        guard let file = try? OpenFile(path) else { return false }
         let overlap = 64, size = 256 << 10
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: overlap + size, alignment: 16)
         defer { buffer.deallocate() }
         var kept = 0
         while true {
-            let count = read(descriptor, buffer.baseAddress.map { $0 + kept }, size)
-            if count < 0, errno == EINTR { continue }
-            guard count >= 0 else { return false }
+            guard let count = try? file.next(UnsafeMutableRawBufferPointer(rebasing: buffer[kept..<kept + size])) else {
+                return false
+            }
             guard count > 0 else {
                 end()
                 return true

@@ -91,15 +91,12 @@ public final class OpenVINOEngine: Engine {
 
     /// Content that is not a model (a web page, an archive, a Git LFS pointer), and what to do about it; nil if it may be one.
     private static func foreignContent(_ path: String) -> String? {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         // The engine reports a file that cannot be read.
-        guard descriptor >= 0 else { return nil }
-        defer { close(descriptor) }
-        var head = [UInt8](repeating: 0, count: ForeignContent.headSize)
-        let count = Glibc.read(descriptor, &head, head.count)
+        guard let file = try? OpenFile(path) else { return nil }
+        let head = file.bytes(0..<ForeignContent.headSize)
         // OpenVINO's own files are XML, and Paddle's may be JSON.
         let isBinary = path.hasSuffix(".onnx") || path.hasSuffix(".tflite")
-        return count > 0 ? ForeignContent.reason(Array(head.prefix(count)), isBinary: isBinary) : nil
+        return head.isEmpty ? nil : ForeignContent.reason(head, isBinary: isBinary)
     }
 
     private func exportKey(_ source: ModelSource) -> ExportKey? {

@@ -13,7 +13,9 @@ package struct SavedModelNames {
     init?(folder: String) {
         let file = URL(fileURLWithPath: folder + "/saved_model.pb")
         // Mapped: what is wanted lies behind a graph that may hold gigabytes of weights.
-        guard let data = try? Data(contentsOf: file, options: .mappedIfSafe) else { return nil }
+        guard (try? OpenFile(file.path)) != nil, let data = try? Data(contentsOf: file, options: .mappedIfSafe) else {
+            return nil
+        }
         self.init(message: data)
     }
 

@@ -8,10 +8,7 @@ enum TFLiteFile {
 
     /// The bytes of a TensorFlow Lite file; nil for other files, and for very large ones. Blocks.
     static func bytes(_ path: String) -> [UInt8]? {
-        var status = stat()
-        guard ModelFormat(file: path) == .tflite, stat(path, &status) == 0,
-            status.st_mode & S_IFMT == S_IFREG, status.st_size <= largest,
-            let data = FileManager.default.contents(atPath: path)
+        guard ModelFormat(file: path) == .tflite, case .success(let data) = BundleFile.read(path, most: largest)
         else { return nil }
         return [UInt8](data)
     }

@@ -1,0 +1,110 @@
+import Foundation
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import Inference
+
+/// Pipes, sockets and devices where the files of a model are expected: refused at once, wherever they are opened.
+@Suite(.timeLimit(.minutes(2))) struct SpecialFilesTests {
+    /// Files of bundles in every form, one of which is to be a pipe or a device.
+    private static let bundles: [(files: [String: String], special: String, model: String)] = [
+        (["m/model.json": Bundles.manifest()], "m/m.onnx", "m"),
+        (["m/m.onnx": ""], "m/model.json", "m"),
+        (["m/model.json": Bundles.manifest(), "m/m.onnx": ""], "m/labels.txt", "m"),
+        (["m/model.json": Bundles.manifest(), "m/m.onnx": ""], "m/assets/weights.data", "m"),
+        ([:], "m.onnx", "m.onnx"), ([:], "m.tflite", "m.tflite"), ([:], "m.xml", "m.xml"), ([:], "m.pb", "m.pb"),
+        ([:], "m.mlmodel", "m.mlmodel"), (["m.xml": "<net/>"], "m.bin", "m.xml"),
+        (["m.onnx": ""], "m.onnx.data", "m.onnx"),
+        (["m/saved_model.pb": ""], "m/variables/variables.index", "m"), ([:], "m/saved_model.pb", "m"),
+        (["m/model.onnx": ""], "m/config.json", "m"), (["m/model.onnx": ""], "m/preprocessor_config.json", "m"),
+        ([:], "m.mlpackage/Manifest.json", "m.mlpackage"),
+        (["m.mlpackage/Manifest.json": "{}"], "m.mlpackage/Data/com.apple.CoreML/weights/weight.bin", "m.mlpackage"),
+    ]
+
+    enum Kind: CaseIterable {
+        case pipe, zero, socket
+
+        func make(_ path: String) throws {
+            try? FileManager.default.createDirectory(
+                atPath: (path as NSString).deletingLastPathComponent, withIntermediateDirectories: true)
+            switch self {
+            case .pipe: try #require(mkfifo(path, 0o600) == 0)
+            case .zero: try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: "/dev/zero")
+            case .socket: try #require(mknod(path, S_IFSOCK | 0o600, 0) == 0)
+            }
+        }
+
+        var reason: String {
+            switch self {
+            case .pipe: "cannot be read: expected a regular file, found a FIFO"
+            case .zero: "cannot be read: expected a regular file, found a character device"
+            case .socket: "cannot be read: expected a regular file, found a socket"
+            }
+        }
+    }
+
+    @Test(arguments: Kind.allCases) func aBundleWithASpecialFileIsRefusedBeforeTheEngineSeesIt(_ kind: Kind)
+        async throws
+    {
+        for (files, special, model) in Self.bundles {
+            let folder = try TemporaryFolder()
+            let path = try folder.write(files) + "/" + model
+            try kind.make(folder.url.path + "/" + special)
+            let engine = FakeEngine()
+            var configuration = ModelConfiguration()
+            configuration.engine = engine
+            let error = await #expect(throws: InferenceError.self, "\(special)") {
+                _ = try await Model.load(contentsOf: path, configuration: configuration)
+            }
+            let name = String(special.split(separator: "/").last ?? "")
+            #expect(
+                error?.message.contains("\(name): \(kind.reason)") == true
+                    || error?.message.contains("\(name) \(kind.reason)") == true, "\(special): \(error?.message ?? "")")
+            #expect(engine.state.withLock { $0.sources.isEmpty })
+        }
+    }
+
+    @Test(arguments: Kind.allCases) func everyReaderOfFilesRefusesThem(_ kind: Kind) throws {
+        let folder = try TemporaryFolder()
+        let path = folder.url.path + "/file.bin"
+        try kind.make(path)
+        #expect(throws: FileFailure.self) { _ = try OpenFile(path) }
+        guard case .failure(let problem) = BundleFile.read(path, most: 100) else {
+            Issue.record("it was read")
+            return
+        }
+        #expect(problem.reason == kind.reason)
+        var hash = ContentHash()
+        let wasRead = hash.add(file: path)
+        #expect(!wasRead)
+        for name in ["m.tflite", "m.mlmodel"] { try kind.make(folder.url.path + "/" + name) }
+        #expect(TFLiteFile.bytes(folder.url.path + "/m.tflite") == nil)
+        #expect(CoreMLFile.description(ofFileAt: folder.url.path + "/m.mlmodel") == nil)
+        try kind.make(folder.url.path + "/saved/saved_model.pb")
+        #expect(SavedModelNames(folder: folder.url.path + "/saved") == nil)
+        try folder.write(["ir.xml": ""])
+        try kind.make(folder.url.path + "/ir.bin")
+        #expect(ExportKey(path: folder.url.path + "/ir.xml", folder: "/tmp", circumstances: "") == nil)
+    }
+
+    /// A watched folder is looked at whatever lies in it.
+    @Test func aWatchedFolderWithSpecialFilesIsLookedAt() async throws {
+        let folder = try TemporaryFolder()
+        try folder.write(["good.onnx": ""])
+        let (repository, events) = try Bundles.repository(folder)
+        await repository.loadEager()
+        let watcher = try RepositoryWatcher(repository)
+        for (index, kind) in Kind.allCases.enumerated() {
+            try folder.write(["bundle\(index)/model.json": Bundles.manifest()])
+            try kind.make(folder.url.path + "/bundle\(index)/m.onnx")
+            try kind.make(folder.url.path + "/bare\(index).onnx")
+        }
+        for _ in 0..<2 where try watcher.look() { try await watcher.takeIn() }
+        #expect(
+            events.all.sorted()
+                == ["left alone bare0", "left alone bare1", "left alone bare2"]
+                + ["left alone bundle0", "left alone bundle1", "left alone bundle2", "loaded good 1"])
+        #expect(repository.isReady())
+    }
+}

@@ -1,0 +1,132 @@
+import Foundation
+import Inference
+import Synchronization
+import Testing
+
+/// What serves where a version of a model cannot be loaded: the highest that is good, after a reload and after a start.
+@Suite(.timeLimit(.minutes(2))) struct VersionFallbackTests {
+    /// Versions of the model m, of which some fail in their trials.
+    private struct Scene {
+        let folder: TemporaryFolder
+        let repository: ModelRepository
+        let events = RepositoryEvents()
+        private let bad: Bad
+
+        /// The versions that fail.
+        private final class Bad: Sendable {
+            let versions = Mutex<Set<String>>([])
+        }
+
+        init(_ versions: ClosedRange<Int>, bad: Set<Int>, policy: LoadPolicy = .eager) throws {
+            folder = try TemporaryFolder()
+            let list = Bad()
+            self.bad = list
+            for version in versions { try folder.write(["m/\(version)/m.onnx": "\(version)"]) }
+            var configuration = ModelConfiguration()
+            configuration.engine = FakeEngine()
+            configuration.trial = LoadTrial(remembering: nil, circumstances: UUID().uuidString) { path in
+                let isBad = list.versions.withLock { $0.contains { path.hasSuffix("/m/\($0)/m.onnx") } }
+                return isBad ? .lost("the engine crashed") : .good(compiledAnew: true)
+            }
+            repository = ModelRepository(
+                folders: [folder.url.path], configuration: configuration, defaultPolicy: policy, onEvent: events.add)
+            fail(bad)
+            try repository.discover()
+        }
+
+        func fail(_ versions: Set<Int>) { bad.versions.withLock { $0 = Set(versions.map(String.init)) } }
+
+        var answering: String? {
+            get async throws { try await repository.model(named: "m").description.version }
+        }
+        var states: [String] { repository.records.map(\.state.name) }
+    }
+
+    @Test func atAStartTheHighestGoodVersionIsLoaded() async throws {
+        let scene = try Scene(1...4, bad: [3, 4])
+        await scene.repository.loadEager()
+        #expect(scene.events.all == ["failed m 4", "failed m 3", "loaded m 2"])
+        #expect(scene.states == ["unloaded", "ready", "failed", "failed"])
+        #expect(try await scene.answering == "2")
+        for condition in [ReadyCondition.all, .any, .models(["m"])] {
+            #expect(scene.repository.isReady(when: condition))
+        }
+    }
+
+    @Test func aModelWithoutAGoodVersionIsNotReady() async throws {
+        let scene = try Scene(1...2, bad: [1, 2])
+        await scene.repository.loadEager()
+        #expect(scene.events.all == ["failed m 2", "failed m 1"])
+        for condition in [ReadyCondition.all, .any, .models(["m"])] {
+            #expect(scene.repository.missing(for: condition).map { $0.state?.name } == ["failed"])
+        }
+        await #expect(throws: InferenceError.self) { _ = try await scene.answering }
+    }
+
+    @Test func aNewVersionThatFailsLeavesTheModelReady() async throws {
+        let scene = try Scene(1...2, bad: [])
+        await scene.repository.loadEager()
+        try scene.folder.write(["m/3/m.onnx": "3"])
+        scene.fail([3])
+        try scene.repository.discover()
+        await scene.repository.reloadAll()
+        #expect(scene.states == ["unloaded", "ready", "failed"])
+        #expect(try await scene.answering == "2")
+        #expect(scene.repository.isReady())
+        #expect(scene.events.all == ["loaded m 2", "unchanged m 2", "failed m 3"])
+        // Repaired, it serves after the next reload.
+        scene.fail([])
+        await scene.repository.reloadAll()
+        #expect(try await scene.answering == "3")
+    }
+
+    /// Of several that have failed, the one that is repaired serves, though a higher one is still bad.
+    @Test func aRepairedVersionBelowABadOneServesAfterAReload() async throws {
+        let scene = try Scene(1...4, bad: [3, 4])
+        await scene.repository.loadEager()
+        await scene.repository.reloadAll()
+        #expect(scene.states == ["unloaded", "ready", "failed", "failed"], "both are still shown")
+        scene.fail([4])
+        await scene.repository.reloadAll()
+        #expect(scene.states == ["unloaded", "ready", "ready", "failed"])
+        #expect(try await scene.answering == "3")
+    }
+
+    /// The version that serves is removed, while the one above it is bad: one that was never loaded takes its place.
+    @Test(arguments: [LoadPolicy.eager, .lazy])
+    func whereTheServingVersionIsRemovedTheNextGoodOneServes(_ policy: LoadPolicy) async throws {
+        let scene = try Scene(1...2, bad: [], policy: policy)
+        await scene.repository.loadEager()
+        #expect(try await scene.answering == "2")
+        scene.fail([3])
+        try scene.folder.write(["m/3/m.onnx": "3"])
+        try FileManager.default.removeItem(atPath: scene.folder.url.path + "/m/2")
+        try scene.repository.discover()
+        await scene.repository.reloadAll()
+        #expect(try await scene.answering == "1")
+        #expect(scene.repository.isReady() && scene.repository.isReady(when: .models(["m"])))
+    }
+
+    @Test func aRequestForALazyModelGetsTheHighestGoodVersion() async throws {
+        let scene = try Scene(1...3, bad: [2, 3], policy: .lazy)
+        #expect(try await scene.answering == "1")
+        #expect(try await scene.answering == "1")
+        #expect(scene.events.all == ["failed m 3", "failed m 2", "loaded m 1"])
+        await #expect(throws: InferenceError.self, "the one that is asked for, or none") {
+            _ = try await scene.repository.model(named: "m", version: "3")
+        }
+    }
+
+    /// Who has a model loaded is told that its highest version failed; what is good serves all the same.
+    @Test func aLoadOnRequestReportsTheFailureAndServesWhatIsGood() async throws {
+        let scene = try Scene(1...2, bad: [])
+        await scene.repository.loadEager()
+        try scene.repository.unload("m")
+        // Another file: what went through its trial is not tried again.
+        try scene.folder.write(["m/2/m.onnx": "22"])
+        scene.fail([2])
+        await #expect(throws: InferenceError.self) { try await scene.repository.reload("m") }
+        #expect(try await scene.answering == "1")
+        #expect(scene.repository.isReady())
+    }
+}

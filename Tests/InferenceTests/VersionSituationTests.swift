@@ -1,0 +1,64 @@
+import Testing
+
+@testable import Inference
+
+/// Which version of a model answers, over all combinations of the states of three versions.
+@Suite struct VersionSituationTests {
+    /// The states that a version can be in.
+    private static let all: [VersionSituation] = [LoadPolicy.eager, .lazy].flatMap { policy in
+        [true, false].flatMap { isReady in
+            [true, false].flatMap { hasFailed in
+                [false, true].flatMap { isHeldBack -> [VersionSituation] in
+                    // One that was unloaded on request is not ready.
+                    if isReady, isHeldBack { return [] }
+                    return [
+                        VersionSituation(
+                            policy: policy, isReady: isReady, hasFailed: hasFailed, isHeldBack: isHeldBack)
+                    ]
+                }
+            }
+        }
+    }
+
+    @Test func theHighestGoodVersionAnswersInEveryCombination() throws {
+        #expect(Self.all.count == 12)
+        for first in Self.all {
+            for second in Self.all {
+                for third in Self.all {
+                    let versions = [first, second, third]
+                    let index = try #require(VersionSituation.answering(versions))
+                    let chosen = versions[index]
+                    // Nothing that is ready is passed over for one that has failed or is on its way at start.
+                    if versions.contains(where: \.isReady) {
+                        #expect(chosen.isReady || chosen.policy == .lazy && !chosen.hasFailed && !chosen.isHeldBack)
+                        #expect(VersionSituation.isServing(versions) && VersionSituation.isUpToDate(versions))
+                    }
+                    #expect(!versions[(index + 1)...].contains { $0.isReady }, "\(versions)")
+                    // The highest that has not failed is what requests load, where they may.
+                    if let good = versions.lastIndex(where: { $0.isReady || !$0.hasFailed }) {
+                        #expect(index <= good, "\(versions)")
+                        if versions[good].policy == .lazy, !versions[good].isHeldBack { #expect(index == good) }
+                    }
+                    if versions.allSatisfy({ $0.hasFailed && !$0.isReady }) {
+                        #expect(index == 2, "its reason is shown")
+                        #expect(!VersionSituation.isServing(versions))
+                        let isAwaited = third.policy == .eager && !third.isHeldBack
+                        #expect(VersionSituation.isUpToDate(versions) == !isAwaited)
+                    }
+                }
+            }
+        }
+    }
+
+    @Test func aVersionWhoseFilesAreGoneAnswersUntilItIsReplaced() {
+        let leaving = VersionSituation(policy: .eager, isReady: true, hasFailed: false, isLeaving: true)
+        let loading = VersionSituation(policy: .eager, isReady: false, hasFailed: false)
+        let ready = VersionSituation(policy: .eager, isReady: true, hasFailed: false)
+        let failed = VersionSituation(policy: .eager, isReady: false, hasFailed: true)
+        #expect(VersionSituation.answering([loading, leaving]) == 1)
+        #expect(VersionSituation.answering([ready, leaving]) == 0)
+        #expect(VersionSituation.answering([failed, leaving]) == 1)
+        for version in [loading, failed] { #expect(VersionSituation.isUpToDate([version, leaving])) }
+        #expect(VersionSituation.answering([]) == nil)
+    }
+}
