@@ -54,7 +54,10 @@ package struct Reloader: Sendable {
         if !next.ignored.isEmpty {
             log.warning("reload: changed, but takes effect after a restart: \(next.ignored.joined(separator: ", "))")
         }
-        await LoaderThread.run { LeftOut.log(repository, to: log) }
+        await LoaderThread.run {
+            if let advice = ReplacedProgram.advice { log.warning(advice) }
+            LeftOut.log(repository, to: log)
+        }
         await repository.reloadAll()
         compiledModels.use(next.plan)
         await compiledModels.keep()

@@ -97,7 +97,9 @@ struct ChildTrial: Sendable {
         case nil: break
         }
         guard signal == 0, let result = TrialResult(output: output) else {
-            return .ended(.lost(Self.ending(signal: signal, status: status, output: output)))
+            let ending = Self.ending(signal: signal, status: status, output: output)
+            // Another program, or this one with other libraries, says nothing of the model.
+            return .ended(.lost((ReplacedProgram.advice.map { $0 + "; " } ?? "") + ending))
         }
         if result.hadNoThreads {
             // Where this process could have started them, the stacks did not fit into the trial's memory: the model's problem, since a
