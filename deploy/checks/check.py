@@ -30,6 +30,9 @@ class Check:
         for path in files.Files.all():
             name = str(path.relative_to(files.DEPLOY))
             found += [f"{name}: {problem}" for problem in self.once(name, texts.text(path), lambda: self.file(path, texts))]
+        for path in sorted((files.ROOT / "systemd").glob("*.service")):
+            found += [f"systemd/{path.name}: {problem}" for problem in services.restarts(path.read_text())]
+        found += [f"config/alerts.yaml: {problem}" for problem in references.jobs(self.monitors(texts))]
         for folder in self.kustomizations():
             name = str(folder.relative_to(files.DEPLOY))
             try:
@@ -56,6 +59,21 @@ class Check:
     @staticmethod
     def kustomizations():
         return [path.parent for path in files.Files.all() if path.name == "kustomization.yaml"]
+
+    @staticmethod
+    def monitors(texts):
+        """The names of all PodMonitors."""
+        found = []
+        for path in files.Files.all():
+            if path.suffix == ".yaml" and "kubernetes" in path.parts and path.name != "kustomization.yaml":
+                try:
+                    documents = texts.documents(path)
+                except files.Problem:
+                    continue  # reported where the file is checked
+                found += [
+                    name for entry in documents if isinstance(entry, dict) and entry.get("kind") == "PodMonitor"
+                    and (name := (entry.get("metadata") or {}).get("name"))]
+        return found
 
     def file(self, path, texts):
         """Problems of one file by itself."""
@@ -118,6 +136,7 @@ class Check:
         arguments = services.arguments(found)
         if problem := self.known.problem(arguments):
             yield problem
+        yield from services.restarts(texts.text(path))
         stop = next((value for _, key, value in found if key == "StopTimeout"), "10")
         yield from references.drain(arguments, float(stop))
         yield from self.probe(next((value for _, key, value in found if key == "HealthCmd"), ""), json.loads)
@@ -136,6 +155,10 @@ class Check:
             if daemon_arguments.seconds(service["environment"]["OCELLI_GRACE"]) != grace:
                 yield f"{name}: OCELLI_GRACE and stop_grace_period differ"
             yield from references.drain(service["command"], grace)
+            # What each may take: without limits each counts the whole host as its own.
+            limits = service["deploy"].get("resources", {}).get("limits", {})
+            if service["deploy"].get("replicas", 1) > 1 and not {"cpus", "memory"} <= set(limits):
+                yield f"{name}: several replicas on one host without deploy.resources.limits.cpus and .memory"
             yield from self.probe(service["healthcheck"]["test"], lambda words: words[1:] if words[0] == "CMD" else [])
         for service in document["services"].values():
             for needed in service.get("depends_on", {}):

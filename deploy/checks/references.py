@@ -76,6 +76,20 @@ def _queries(resource):
         for name in wanted:
             if name not in metrics():
                 yield f"the query asks for {name}, which the daemon does not have"
+        namespace = resource.get("metadata", {}).get("namespace", "default")
+        for name, selector in re.findall(r"\b(ocelli_\w+)(\{[^}]*\})?", query):
+            if f'namespace="{namespace}"' not in selector:
+                yield f"the query takes {name} of every namespace: expected namespace=\"{namespace}\" in its selector"
+
+
+def jobs(monitors):
+    """What alerts miss of the jobs that are scraped: "ocelli" by Prometheus' own configuration, NAMESPACE/NAME by a PodMonitor."""
+    text = (files.ROOT / "config/alerts.yaml").read_text()
+    names = ["ocelli", *(f"anywhere/{name}" for name in monitors)]
+    for operator, value in re.findall(r"\bjob(=~?)\"([^\"]*)\"", text):
+        for name in names:
+            if not (re.fullmatch(value, name) if operator == "=~" else value == name):
+                yield f"job{operator}\"{value}\" does not match the job \"{name}\""
 
 
 def _targets(resource, deployments):
@@ -85,6 +99,13 @@ def _targets(resource, deployments):
         target = spec.get("scaleTargetRef", {}).get("name")
         if target not in [deployment["metadata"]["name"] for deployment in deployments]:
             yield f"scales the Deployment \"{target}\", which is not there"
+        for deployment in deployments:
+            if deployment["metadata"]["name"] == target and "replicas" in deployment["spec"]:
+                yield f"scales the Deployment \"{target}\", whose replicas each apply would set to {deployment['spec']['replicas']}"
+    if kind == "NetworkPolicy":
+        for rule in spec.get("ingress", []):
+            if not rule.get("from"):
+                yield "a rule for ingress has no from: it admits the whole world, not only the cluster"
     selectors = {
         "Service": spec.get("selector"), "PodMonitor": spec.get("selector", {}).get("matchLabels"),
         "PodDisruptionBudget": spec.get("selector", {}).get("matchLabels"),

@@ -21,7 +21,7 @@ CONTAINER = set(
     ServiceName ShmSize StartWithPod StopSignal StopTimeout SubGIDMap SubUIDMap Sysctl Timezone Tmpfs UIDMap Ulimit Unmask User
     UserNS Volume WorkingDir""".split())
 SECTIONS = {
-    "Unit": {"Description", "Documentation", "After", "Wants", "Requires"},
+    "Unit": {"Description", "Documentation", "After", "Wants", "Requires", "StartLimitIntervalSec", "StartLimitBurst"},
     "Container": CONTAINER,
     "Service": {"Restart", "RestartSec", "TimeoutStartSec", "TimeoutStopSec"},
     "Install": {"WantedBy"},
@@ -58,6 +58,20 @@ def quadlet(text):
         if key not in keys:
             raise files.Problem(f"[Container] has no {key}")
     return found
+
+
+def restarts(text):
+    """What is wrong with how systemd restarts a unit or quadlet file: its default gives up for good after five starts in 10 s."""
+    section, keys = None, set()
+    for line in text.splitlines():
+        if match := re.fullmatch(r"\[(\w+)\]", line.strip()):
+            section = match[1]
+        elif match := re.match(r"(\w+)=", line):
+            keys.add((section, match[1]))
+    if ("Service", "Restart") in keys:
+        for wanted in (("Unit", "StartLimitIntervalSec"), ("Service", "RestartSec")):
+            if wanted not in keys:
+                yield f"[{wanted[0]}] has no {wanted[1]}, though the service is restarted"
 
 
 def quadlet_by_podman(name, text):
