@@ -22,9 +22,9 @@ struct BundleFacts: Sendable {
     var bytes: Int? { stamp?.bytes }
 
     /// How long files may take to be read before a model is taken for one of which nothing is known.
-    static let patience = Duration.seconds(2)
+    static let patience = Duration.seconds(5)
     /// What is wrong then.
-    static let silence = "has files that could not be read within 2 s: check the disk and the mount"
+    static let silence = "has files that could not be read within 5 s: check the disk and the mount"
 
     /// ``init(path:links:)`` within ``patience``: a file system may hang, and must not hold up the models of others. Blocks.
     static func read(_ path: String, links: LinkPolicy) -> BundleFacts {
