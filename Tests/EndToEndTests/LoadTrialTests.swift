@@ -178,8 +178,8 @@ struct LoadTrialTests {
         #expect(daemon.waitForLog("reload: done"))
         let reason = try Curl.run(daemon.url + "/v1/models/new").json["reason"] as? String ?? ""
         #expect(reason.contains("was replaced or removed since Ocelli started: restart it"), "\(reason)")
-        #expect(reason.contains("\(program)/lib/ocelli/lib"), "\(reason)")
-        #expect(daemon.log.contains("warning: \(program)/lib/ocelli/lib"), "\(daemon.log)")
+        #expect(reason.contains("cannot be served: lib"), "\(reason)")
+        #expect(daemon.log.contains(" warning: lib"), "\(daemon.log)")
         let answer = try Curl.post(BadInputTests.seven, to: daemon.url + "/v1/models/digits/classify")
         #expect(answer.topLabel == "7", "\(answer.text)")
         #expect(daemon.stop() == 0)

@@ -6,7 +6,8 @@ internal import Glibc
 enum ReplacedProgram {
     /// What to do about it; nil where the files are still those that run. Reads /proc: blocks.
     static var advice: String? {
-        guard let file = replaced(in: maps) else { return nil }
+        // Clients see it as the reason of a model: where the program is, is not theirs to know.
+        guard let file = replaced(in: maps)?.split(separator: "/").last else { return nil }
         return "\(file) was replaced or removed since Ocelli started: restart it (systemctl restart ocelli)"
     }
 
