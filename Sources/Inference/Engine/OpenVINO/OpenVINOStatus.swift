@@ -18,7 +18,7 @@ func checked(
         detail = String(cString: message)
         ov_free(message)
     }
-    if detail.contains("bad_alloc") { detail = "not enough memory (\(firstWords(of: detail)))" }
+    if detail.contains("bad_alloc") { detail = "not enough memory (\(EngineMessage.summary(of: detail)))" }
     let hasNoThreads = detail.contains("Resource temporarily unavailable")
     if hasNoThreads { detail = HostResources.threadsUsedUp() }
     if detail.isEmpty, let info = ov_get_error_info(status) {
@@ -27,20 +27,7 @@ func checked(
     throw EngineError(
         kind: status == INFER_CANCELLED ? .cancelled : hasNoThreads ? .noThreads : kind,
         operation: operation(),
-        detail: firstWords(of: detail))
-}
-
-/// OpenVINO's messages run over many lines, beginning with the source file that threw; a person wants what follows.
-private func firstWords(of message: String) -> String {
-    let lines = message.split(whereSeparator: \.isNewline).map { line in
-        line.drop { $0 == " " || $0 == "\t" }
-    }
-    let telling = lines.filter { line in
-        !line.isEmpty && !line.hasPrefix("Exception from ") && !line.hasPrefix("Check '")
-            && !line.hasPrefix("[ GENERAL_ERROR ]")
-    }
-    let text = (telling.isEmpty ? lines : telling).prefix(3).joined(separator: " ")
-    return text.count > 400 ? text.prefix(400) + "..." : text
+        detail: EngineMessage.summary(of: detail))
 }
 
 /// An object of the C API with the function that frees it: freed when the last reference goes.

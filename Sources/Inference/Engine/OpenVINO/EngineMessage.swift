@@ -1,0 +1,50 @@
+/// OpenVINO's messages run over many lines: the source files that threw, what was being done, the reason, and a summary. A person needs
+/// the reason first.
+package enum EngineMessage {
+    /// Lines that say where in the engine it happened.
+    private static let frames = [
+        "Exception from ", "Check '", "[ GENERAL_ERROR ]", "FrontEnd API failed", "Model wasn't fully converted",
+        "Shape inference input shapes",
+    ]
+    private static let most = 400
+
+    /// One line: the reason, then the operator that it is about. Only what is around the reason is cut, unless it alone is too long.
+    package static func summary(of message: String) -> String {
+        let lines = message.split(whereSeparator: \.isNewline).map { $0.drop { $0 == " " || $0 == "\t" } }
+        let all = lines.filter { !$0.isEmpty }
+        let end = all.firstIndex(of: "Summary:") ?? all.endIndex
+        var (reason, place): (Substring?, String?) = (nil, nil)
+        for line in all[..<end] {
+            if line.hasPrefix("-- "), line.hasSuffix(" with a message:") {
+                place = String(line.dropFirst(3).dropLast(" with a message:".count))
+            } else if line.hasPrefix("While validating node '") {
+                place = String(line.dropFirst("While validating ".count))
+            } else if let rest = line.hasPrefix("While validating") ? afterQuote(line) : line, !isFrame(rest) {
+                reason = rest
+            }
+        }
+        // The summary names operators alone: it is the reason where no other is given.
+        let summary = all[end...].dropFirst().last.map { $0.hasPrefix("-- ") ? $0.dropFirst(3) : $0 }
+        let text = String(reason ?? summary ?? all.last ?? "")
+        guard text.count < most else { return text.prefix(most) + "..." }
+        guard let place = place?.trimmingColon, reason != nil else { return text }
+        let room = max(80, most - text.count)
+        return "\(text) (\(place.count > room ? place.prefix(room) + "..." : Substring(place)))"
+    }
+
+    private static func isFrame(_ line: Substring) -> Bool { frames.contains { line.hasPrefix($0) } }
+
+    /// What follows the name of a node; nil if nothing does.
+    private static func afterQuote(_ line: Substring) -> Substring? {
+        var rest = line
+        while let quote = rest.firstIndex(of: "'") {
+            rest = rest[rest.index(after: quote)...]
+            if rest.hasPrefix(": "), rest.count > 2 { return rest.dropFirst(2) }
+        }
+        return nil
+    }
+}
+
+extension String {
+    fileprivate var trimmingColon: String { hasSuffix(":") ? String(dropLast()) : self }
+}
