@@ -15,6 +15,9 @@ struct Load {
     var rampSeconds = 0.05
     /// Bursts: for `burstSeconds` of every `burstPeriod` the rate is `burstFactor` times as high.
     var burstFactor = 1.0, burstSeconds = 0.0, burstPeriod = 1.0
+    /// Requests that come within a second, from clients that never leave, and again at these times.
+    var volley = 0
+    var volleysAt: [Double] = [0]
     var seconds = 30.0
     /// Predictions side by side, and how long one takes in the mean.
     var streams = 2, serviceSeconds = 0.018
@@ -34,6 +37,8 @@ struct Load {
 struct Outcome {
     var arrived = 0, inTime = 0, late = 0, gone = 0, closedAnswered = 0, closedRefused = 0
     var refusalDelays: [Double] = []
+    /// Requests of each volley that were answered.
+    var answeredOfVolleys: [Int] = []
     var latencies: [Double] = []
     var seconds = 0.0, capacity = 0.0
 

@@ -11,6 +11,8 @@ struct Simulation {
     enum Event {
         /// The next request of the open loop.
         case arrival
+        /// One of a volley's.
+        case shot(volley: Int)
         /// A client of the closed loop sends its next request.
         case turn
         /// A client has waited for as long as it does.
@@ -25,6 +27,7 @@ struct Simulation {
         var ticket: WaiterTicket?
         var grant: Grant?
         var isOver = false
+        var volley: Int?
     }
 
     let load: Load
@@ -48,6 +51,12 @@ struct Simulation {
         for index in 0..<load.closedClients {
             events.add(at: load.rampSeconds * Double(index) / Double(max(load.closedClients, 1)), .turn)
         }
+        result.answeredOfVolleys = load.volleysAt.map { _ in 0 }
+        for (volley, at) in load.volleysAt.enumerated() {
+            for index in 0..<load.volley {
+                events.add(at: at + Double(index) / Double(load.volley), .shot(volley: volley))
+            }
+        }
         while let (at, event) = events.next(), at <= load.seconds {
             now = at
             handle(event)
@@ -65,6 +74,7 @@ struct Simulation {
             let rate = load.rate * (load.isBurst(now) ? load.burstFactor : 1)
             events.add(at: now + random.exponential(mean: 1 / rate), .arrival)
             arrive(isOpen: true)
+        case .shot(let volley): arrive(isOpen: true, volley: volley)
         case .turn: arrive(isOpen: false)
         case .impatience(let id): leave(id)
         case .served(let id): finish(id)
@@ -72,9 +82,9 @@ struct Simulation {
         }
     }
 
-    private mutating func arrive(isOpen: Bool) {
+    private mutating func arrive(isOpen: Bool, volley: Int? = nil) {
         let id = requests.count
-        requests.append(Request(came: now, isOpen: isOpen))
+        requests.append(Request(came: now, isOpen: isOpen, volley: volley))
         result.arrived += 1
         let (arrival, effects) = machine.arrive(at: instant, deadline: nil)
         perform(effects)
@@ -83,7 +93,7 @@ struct Simulation {
         case .refused: refuse(id)
         case .waiting(let ticket):
             requests[id].ticket = ticket
-            if isOpen { events.add(at: now + load.patience, .impatience(id)) }
+            if isOpen, volley == nil { events.add(at: now + load.patience, .impatience(id)) }
             if let outcome = machine.suspend(ticket, as: id) { end(id, outcome) }
         }
     }
@@ -123,6 +133,7 @@ struct Simulation {
         let request = requests[id]
         if !request.isOver {
             requests[id].isOver = true
+            if let volley = request.volley { result.answeredOfVolleys[volley] += 1 }
             result.answered(after: now - request.came, wanted: request.isOpen ? load.wanted : .infinity)
             if !request.isOpen { events.add(at: now + 0.001, .turn) }
         }

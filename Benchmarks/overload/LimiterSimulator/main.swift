@@ -18,7 +18,9 @@ let policies: [(String, LimiterConfiguration)] = [
     ("overload_target 400 ms (default)", limiter(target: .milliseconds(400))),
 ]
 
-var loads: [Load] = [0.5, 0.9, 1, 1.05, 1.1, 1.2, 1.3, 1.5, 2, 3, 5, 10, 20].map { Load(name: "\($0) times", rate: $0 * 111.1) }
+var loads: [Load] = [0.5, 0.9, 1, 1.05, 1.1, 1.2, 1.3, 1.5, 2, 3, 5, 10, 20].map {
+    Load(name: "\($0) times", rate: $0 * 111.1)
+}
 for patience in [0.2, 0.5, 10] {
     loads.append(Load(name: "3 times, leave after \(patience) s", rate: 333.3, patience: patience))
 }
@@ -59,5 +61,17 @@ for load in loads {
         print(
             "| \(load.name) | \(name) | \(goodput) | \(result.late) | \(result.gone) | \(result.refusalDelays.count) "
                 + "| \(cell(refused, 1)) | \(cell(p50, 0)), \(cell(p99, 0)) | \(closed) |")
+    }
+}
+
+print("\n| requests within 1 s | policy | answered | of as many 8 s later | of as many 16 s later |")
+print("| --- | --- | --- | --- | --- |")
+for volley in [100, 256, 600, 1000, 3000] {
+    for (name, configuration) in policies {
+        let load = Load(
+            name: "", volley: volley, volleysAt: [0, 8, 16], seconds: 30, serviceSeconds: 0.018)
+        var simulation = Simulation(load: load, limiter: configuration, seed: seed)
+        let answered = simulation.run().answeredOfVolleys.map(String.init).joined(separator: " | ")
+        print("| \(volley) | \(name) | \(answered) |")
     }
 }

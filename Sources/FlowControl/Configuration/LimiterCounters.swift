@@ -27,7 +27,7 @@ public struct LimiterCounters: Sendable, Hashable {
     public package(set) var leftTimedOut: UInt64 = 0
     /// Left the queue: the deadline passed.
     public package(set) var leftDeadlineExceeded: UInt64 = 0
-    /// Removed from the queue: a newer request replaced it, the queue was made smaller, or overload began.
+    /// Removed from the queue: a newer request replaced it, or the queue was made smaller.
     public package(set) var leftDisplaced: UInt64 = 0
     /// Left the queue: waiters were refused too when draining.
     public package(set) var leftDraining: UInt64 = 0

@@ -6,10 +6,16 @@ package struct Grant: Sendable, Hashable {
     package let since: MonotonicInstant
     /// How long the request had waited for it.
     package let waitedNanoseconds: UInt64
+    /// Whose it is, and for what.
+    package let claim: Claim
+    /// What the client was charged for it, in nanoseconds.
+    package let cost: UInt64
 
-    package init(since: MonotonicInstant, waitedNanoseconds: UInt64) {
+    package init(since: MonotonicInstant, waitedNanoseconds: UInt64, claim: Claim = .usual, cost: UInt64 = 0) {
         self.since = since
         self.waitedNanoseconds = waitedNanoseconds
+        self.claim = claim
+        self.cost = cost
     }
 }
 

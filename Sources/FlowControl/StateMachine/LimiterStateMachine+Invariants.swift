@@ -4,11 +4,15 @@ extension LimiterStateMachine {
     /// What is wrong with this state, or nil. To be called after an event, with its instant. For tests: O(n).
     package func invariantViolation(at now: MonotonicInstant) -> String? {
         guard inFlight >= 0 else { return "\(inFlight) in flight" }
-        if inFlight < configuration.limit, waiting > 0 { return "\(waiting) wait although a slot is free" }
+        if inFlight < configuration.limit {
+            if queue.waiting(isLong: false) > 0 { return "\(waiting) wait although a slot is free" }
+            if longInFlight < mostLong, waiting > 0 { return "\(waiting) long ones wait although a slot is free" }
+        }
+        if longInFlight < 0 || longInFlight > inFlight { return "\(longInFlight) long of \(inFlight) in flight" }
         if waiting > configuration.effectiveCapacity { return "\(waiting) wait, over the capacity" }
 
         guard let tickets = queue.tickets else { return "the queue's links are broken" }
-        let arrivals = tickets.map { queue.arrival(of: $0).at }
+        let arrivals = tickets.dropFirst(queue.aside).map { queue.arrival(of: $0).at }
         if zip(arrivals, arrivals.dropFirst()).contains(where: { $0 > $1 }) { return "the queue is out of order" }
 
         if let violation = expiryViolation(tickets) { return violation }

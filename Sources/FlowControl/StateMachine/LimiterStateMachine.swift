@@ -19,8 +19,10 @@ package import SystemSupport
 ///                                                          └────────────────────────────────┘
 ///
 /// What holds after every event (`invariantViolation` checks it):
-/// - a request waits only while no slot is free: a free slot is given to a waiter in the same event, to the oldest (or to the
-///   newest while more come than are done and the oldest is late: see ``OverloadDetector``);
+/// - a request waits only while no slot is free: a free slot is given to a waiter in the same event, to the client's whose turn it is
+///   (``ClientShares``), and of its waiters to the oldest (or to the newest while more come than are done and the oldest is late: see
+///   ``OverloadDetector``);
+/// - long requests (``Claim/isLong``) hold at most two thirds of the slots: there is soon a slot for those who are done quickly;
 /// - a slot is given only while fewer than `limit` are out (a lowered limit takes none back);
 /// - no more wait than the queue's capacity, in order of arrival, and none past its expiry;
 /// - the timer is set for the earliest expiry or before it;
@@ -34,6 +36,8 @@ package struct LimiterStateMachine<Waiter> {
 
     package private(set) var configuration: LimiterConfiguration
     package private(set) var inFlight = 0
+    /// Of those, the long ones.
+    package private(set) var longInFlight = 0
     package private(set) var counters = LimiterCounters()
     var phase = Phase.accepting
     var queue = WaiterQueue<Waiter>()
@@ -42,6 +46,11 @@ package struct LimiterStateMachine<Waiter> {
     private var timerEpoch: UInt64 = 0
     private var service: ServiceTimeEstimate
     private var overload: OverloadDetector
+    private var shares = ClientShares()
+    /// Slots given since one of those set aside got one.
+    private var passedOver = 0
+    /// One slot in so many goes to a waiter that was set aside, while others have turns.
+    private static var slotsPerAside: Int { 8 }
     /// When a slot was last taken or given back: every slot that is out has been so for at least as long.
     private var lastChange = MonotonicInstant(nanoseconds: 0)
 
@@ -54,6 +63,8 @@ package struct LimiterStateMachine<Waiter> {
     package var waiting: Int { queue.count }
     package var isDraining: Bool { phase != .accepting }
     package var isDrained: Bool { phase == .drained }
+    /// The most slots that long requests hold.
+    var mostLong: Int { max(1, configuration.limit * 2 / 3) }
     /// Whether the queue is now bounded by time and not by its capacity.
     package var isOverloaded: Bool { overload.isOverloaded }
 
@@ -61,20 +72,21 @@ package struct LimiterStateMachine<Waiter> {
 
     /// A request asks for a slot.
     package mutating func arrive(
-        at now: MonotonicInstant, deadline: MonotonicInstant?
+        at now: MonotonicInstant, deadline: MonotonicInstant?, claim: Claim = .usual
     ) -> (Arrival, LimiterEffects<Waiter>) {
         var effects = expireDue(at: now)
         counters.arrived &+= 1
         overload.arrived(at: now)
-        switch decide(at: now, deadline: deadline) {
+        switch decide(at: now, deadline: deadline, claim) {
         case .admit:
             counters.admittedAtOnce &+= 1
-            return (.admitted(takeSlot(at: now, waited: 0)), effects)
+            shares.begin(claim.client)
+            return (.admitted(takeSlot(at: now, waited: 0, claim)), effects)
         case .refuse(let error):
             return (.refused(refuse(error, at: now, &effects)), effects)
-        case .enqueue(let displacing):
-            if displacing { displaceOldest(at: now, &effects) }
-            let ticket = enqueue(at: now, deadline: deadline)
+        case .enqueue(let displaced):
+            if let displaced { leave(displaced, .displaced(predictedWait: predictedWait(at: now)), &effects) }
+            let ticket = enqueue(at: now, deadline: deadline, claim)
             arm(&effects)
             return (.waiting(ticket), effects)
         }
@@ -89,10 +101,10 @@ package struct LimiterStateMachine<Waiter> {
     /// A request comes whose body is not here yet. Where `arrive` would refuse it, it is refused and counted now; else it
     /// will arrive later, and nothing is counted.
     package mutating func announce(
-        at now: MonotonicInstant, deadline: MonotonicInstant?
+        at now: MonotonicInstant, deadline: MonotonicInstant?, claim: Claim = .usual
     ) -> (AdmissionError?, LimiterEffects<Waiter>) {
         var effects = expireDue(at: now)
-        guard case .refuse(let error) = decide(at: now, deadline: deadline) else { return (nil, effects) }
+        guard case .refuse(let error) = decide(at: now, deadline: deadline, claim) else { return (nil, effects) }
         counters.arrived &+= 1
         overload.arrived(at: now)
         return (refuse(error, at: now, &effects), effects)
@@ -103,7 +115,8 @@ package struct LimiterStateMachine<Waiter> {
         guard phase == .accepting, inFlight < configuration.limit else { return nil }
         counters.arrived &+= 1
         counters.admittedAtOnce &+= 1
-        return takeSlot(at: now, waited: 0)
+        shares.begin(Claim.usual.client)
+        return takeSlot(at: now, waited: 0, .usual)
     }
 
     /// The task behind a ticket goes to sleep, to be resumed through `waiter`. An outcome: it must not, its wait is over.
@@ -118,7 +131,7 @@ package struct LimiterStateMachine<Waiter> {
         guard queue.contains(ticket) else { return effects }
         let waited = now.nanoseconds(since: queue.arrival(of: ticket).at)
         leave(ticket, .cancelled, &effects)
-        if overload.departed(after: waited, at: now) { shed(at: now, &effects) }
+        if overload.departed(after: waited, at: now) { setAsideLate(at: now) }
         return effects
     }
 
@@ -134,9 +147,14 @@ package struct LimiterStateMachine<Waiter> {
         counters.released &+= 1
         counters.servedNanoseconds &+= held
         inFlight -= 1
+        if grant.claim.isLong { longInFlight -= 1 }
+        shares.correct(grant.claim.client, cost: grant.cost, spent: held)
+        shares.end(grant.claim.client)
+        queue.move(grant.claim.client, to: shares.start(of: grant.claim.client))
         lastChange = max(lastChange, now)
         overload.completed(at: now, interval: interval)
         grantFreeSlots(at: now, &effects)
+        if inFlight == 0 { overload.becameIdle(at: now) }
         completeDrain(&effects)
         return effects
     }
@@ -163,7 +181,8 @@ package struct LimiterStateMachine<Waiter> {
         self.configuration = configuration
         grantFreeSlots(at: now, &effects)
         while queue.count > configuration.effectiveCapacity {
-            guard let ticket = configuration.policy == .dropOldest ? queue.oldest : queue.newest else { break }
+            let next = configuration.policy == .dropOldest ? queue.oldest : queue.newest
+            guard let ticket = next ?? queue.newestAside else { break }
             leave(ticket, .displaced(predictedWait: predictedWait(at: now)), &effects)
         }
         return effects
@@ -175,7 +194,7 @@ package struct LimiterStateMachine<Waiter> {
     ) -> LimiterEffects<Waiter> {
         var effects = expireDue(at: now)
         if phase == .accepting { phase = .draining }
-        while refusingWaiters, let ticket = queue.oldest { leave(ticket, .draining, &effects) }
+        while refusingWaiters, let ticket = queue.oldest ?? queue.newestAside { leave(ticket, .draining, &effects) }
         completeDrain(&effects)
         return effects
     }
@@ -196,22 +215,23 @@ package struct LimiterStateMachine<Waiter> {
 
     private enum Decision {
         case admit
-        case enqueue(displacing: Bool)
+        case enqueue(displacing: WaiterTicket?)
         case refuse(AdmissionError)
     }
 
-    private func decide(at now: MonotonicInstant, deadline: MonotonicInstant?) -> Decision {
+    private func decide(at now: MonotonicInstant, deadline: MonotonicInstant?, _ claim: Claim) -> Decision {
         guard phase == .accepting else { return .refuse(.draining) }
         if let deadline, deadline <= now { return .refuse(.deadlineExceeded) }
         // A free slot is given whatever the prediction says: else a wrong prediction would never be put right.
-        if inFlight < configuration.limit { return .admit }
+        if inFlight < configuration.limit, !claim.isLong || longInFlight < mostLong { return .admit }
 
         let capacity = configuration.effectiveCapacity
         let isFull = queue.count >= capacity
-        let displaces = isFull && capacity > 0 && configuration.policy == .dropOldest
-        if isFull, !displaces { return .refuse(.queueFull(predictedWait: predictedWait(at: now))) }
+        let displaced = isFull && capacity > 0 ? displaceable(by: claim.client) : nil
+        if isFull, displaced == nil { return .refuse(.queueFull(predictedWait: predictedWait(at: now))) }
 
-        let wait = predictedWaitNanoseconds(ahead: displaces ? queue.count - 1 : queue.count, at: now)
+        let wait = predictedWaitNanoseconds(
+            ahead: min(turnsBefore(claim.client), displaced == nil ? .max : queue.count - 1), at: now)
         let predicted = Duration.nanoseconds(clamping: wait)
         if overload.isOverloaded, capacity > 0, Double(wait) > longestWait {
             return .refuse(.overloaded(predictedWait: predicted, retryAfter: .seconds(1)))
@@ -220,7 +240,28 @@ package struct LimiterStateMachine<Waiter> {
             return .refuse(.deadlineUnreachable(predictedWait: predicted))
         }
         if predicted > configuration.maxWait { return .refuse(.queueFull(predictedWait: predicted)) }
-        return .enqueue(displacing: displaces)
+        return .enqueue(displacing: displaced)
+    }
+
+    /// Who leaves a full queue for a new request of a client: under `drop_oldest` the oldest; else the newest of the client with the
+    /// most waiters, if that is more than the new one's has: one client does not fill the queue for the others.
+    private func displaceable(by client: Int) -> WaiterTicket? {
+        if configuration.policy == .dropOldest { return queue.oldest }
+        let own = queue.waiting(of: client)
+        // It may be the only one in the queue: the most usual reason for a full one.
+        guard queue.clients > 1 || own == 0, let longest = queue.longestList, longest.count > own + 1 else {
+            return nil
+        }
+        return queue.newest(of: longest.turn)
+    }
+
+    /// The slots that are given before that of a client's next request: to those of its own that wait, and to as many of each other
+    /// client's, in the order of their turns; and those that are given meanwhile to waiters that were set aside.
+    private func turnsBefore(_ client: Int) -> Int {
+        let own = queue.waiting(of: client)
+        let clients = queue.clients + (own == 0 ? 1 : 0)
+        let withTurns = min(queue.count - queue.aside, clients * (own + 1) - 1)
+        return withTurns + min(queue.aside, withTurns / (Self.slotsPerAside - 1))
     }
 
     /// The time until the slot comes free for which `ahead` others wait.
@@ -254,17 +295,26 @@ package struct LimiterStateMachine<Waiter> {
 
     // MARK: Changes
 
-    private mutating func takeSlot(at now: MonotonicInstant, waited: UInt64) -> Grant {
+    private mutating func takeSlot(at now: MonotonicInstant, waited: UInt64, _ claim: Claim) -> Grant {
         inFlight += 1
+        if claim.isLong { longInFlight += 1 }
         lastChange = max(lastChange, now)
         counters.mostInFlight = max(counters.mostInFlight, inFlight)
-        return Grant(since: now, waitedNanoseconds: waited)
+        let cost = max(claim.work, Self.clamped(service.nanoseconds))
+        shares.serve(claim.client, cost: cost)
+        queue.move(claim.client, to: shares.start(of: claim.client))
+        return Grant(since: now, waitedNanoseconds: waited, claim: claim, cost: cost)
     }
 
-    private mutating func enqueue(at now: MonotonicInstant, deadline: MonotonicInstant?) -> WaiterTicket {
+    private mutating func enqueue(
+        at now: MonotonicInstant, deadline: MonotonicInstant?, _ claim: Claim
+    ) -> WaiterTicket {
         let patience = now.advanced(by: configuration.maxWait)
         let expiry = min(patience, deadline ?? .distantFuture)
-        let ticket = queue.append(arrivedAt: now, expiresByDeadline: expiry < patience)
+        shares.begin(claim.client)
+        let ticket = queue.append(
+            WaiterQueue<Waiter>.Arrival(at: now, expiresByDeadline: expiry < patience, claim: claim),
+            start: shares.start(of: claim.client))
         expiries.sweep(live: queue.count) { [queue] in queue.contains($0) }
         expiries.insert(ExpiryHeap.Entry(at: expiry, ticket: ticket))
         counters.mostWaiting = max(counters.mostWaiting, queue.count)
@@ -272,14 +322,37 @@ package struct LimiterStateMachine<Waiter> {
     }
 
     private mutating func grantFreeSlots(at now: MonotonicInstant, _ effects: inout LimiterEffects<Waiter>) {
-        while inFlight < configuration.limit, let oldest = queue.oldest, let newest = queue.newest {
-            let longest = now.nanoseconds(since: queue.arrival(of: oldest).at)
-            let ticket = overload.prefersNewest(over: longest, at: now) ? newest : oldest
-            let waited = now.nanoseconds(since: queue.arrival(of: ticket).at)
+        while inFlight < configuration.limit, let ticket = next(at: now) {
+            let arrival = queue.arrival(of: ticket)
+            let waited = now.nanoseconds(since: arrival.at)
             counters.admittedAfterWait &+= 1
             counters.waitedNanoseconds &+= waited
-            end(ticket, .success(takeSlot(at: now, waited: waited)), &effects)
+            end(ticket, .success(takeSlot(at: now, waited: waited, arrival.claim)), &effects)
         }
+    }
+
+    /// Who gets the slot that is free.
+    private mutating func next(at now: MonotonicInstant) -> WaiterTicket? {
+        let allowsLong = longInFlight < mostLong
+        let turn = queue.next(allowingLong: allowsLong)
+        if let aside = queue.oldestAside(allowingLong: allowsLong) {
+            passedOver += 1
+            if turn == nil || passedOver >= Self.slotsPerAside {
+                passedOver = 0
+                return aside
+            }
+        }
+        guard let turn, let oldest = queue.oldest(of: turn) else { return nil }
+        guard overload.prefersNewest(over: now.nanoseconds(since: queue.arrival(of: oldest).at), at: now) else {
+            return oldest
+        }
+        // Of all, where its client's turn is as early: clients that send one request each share the time as those of one client do.
+        if let newest = queue.newest, let other = queue.turn(of: newest), other.start <= turn.start,
+            allowsLong || !queue.arrival(of: newest).claim.isLong
+        {
+            return newest
+        }
+        return queue.newest(of: turn)
     }
 
     /// Refuses an arrival. A refusal because the queue is full may be the sign of overload.
@@ -288,26 +361,21 @@ package struct LimiterStateMachine<Waiter> {
     ) -> AdmissionError {
         count(refusal: error)
         if case .queueFull = error, configuration.policy == .defer, overload.foundFull(at: now) {
-            shed(at: now, &effects)
+            setAsideLate(at: now)
         }
         guard case .overloaded(let wait, _) = error else { return error }
         return .overloaded(predictedWait: wait, retryAfter: overload.retryAfter())
     }
 
-    /// Overload begins: of those who wait, the youngest stay whose answers are predicted within the target; for the others it
-    /// is too late.
-    private mutating func shed(at now: MonotonicInstant, _ effects: inout LimiterEffects<Waiter>) {
+    /// Overload begins: of those who wait, the youngest whose answers are predicted within the target keep their turns. The others were
+    /// accepted and are answered too, but no longer keep the others from being answered in time.
+    private mutating func setAsideLate(at now: MonotonicInstant) {
         guard configuration.policy == .defer else { return }
-        while let oldest = queue.oldest, Double(predictedWaitNanoseconds(ahead: queue.count - 1, at: now)) > longestWait
+        while let oldest = queue.oldest,
+            Double(predictedWaitNanoseconds(ahead: queue.count - queue.aside - 1, at: now)) > longestWait
         {
-            let wait = predictedWait(at: now)
-            leave(oldest, .overloaded(predictedWait: wait, retryAfter: overload.retryAfter()), &effects)
+            queue.setAside(oldest)
         }
-    }
-
-    private mutating func displaceOldest(at now: MonotonicInstant, _ effects: inout LimiterEffects<Waiter>) {
-        guard let oldest = queue.oldest else { return }
-        leave(oldest, .displaced(predictedWait: predictedWait(at: now)), &effects)
     }
 
     /// Waiters whose time is up leave. Before any other decision, so that none is given a slot, keeps a place from an
@@ -317,11 +385,12 @@ package struct LimiterStateMachine<Waiter> {
         while let first = expiries.first, first.at <= now {
             expiries.removeFirst()
             guard queue.contains(first.ticket) else { continue }
-            let (arrivedAt, byDeadline) = queue.arrival(of: first.ticket)
-            let waited = now.nanoseconds(since: arrivedAt)
+            let arrival = queue.arrival(of: first.ticket)
+            let waited = now.nanoseconds(since: arrival.at)
             leave(
-                first.ticket, byDeadline ? .deadlineExceeded : .waitTimedOut(.nanoseconds(clamping: waited)), &effects)
-            if overload.departed(after: waited, at: now) { shed(at: now, &effects) }
+                first.ticket,
+                arrival.expiresByDeadline ? .deadlineExceeded : .waitTimedOut(.nanoseconds(clamping: waited)), &effects)
+            if overload.departed(after: waited, at: now) { setAsideLate(at: now) }
         }
         return effects
     }
@@ -330,6 +399,7 @@ package struct LimiterStateMachine<Waiter> {
         _ ticket: WaiterTicket, _ error: AdmissionError, _ effects: inout LimiterEffects<Waiter>
     ) {
         count(departure: error)
+        shares.end(queue.arrival(of: ticket).claim.client)
         end(ticket, .failure(error), &effects)
     }
 
@@ -372,10 +442,10 @@ package struct LimiterStateMachine<Waiter> {
         switch error {
         case .waitTimedOut: counters.leftTimedOut &+= 1
         case .deadlineExceeded: counters.leftDeadlineExceeded &+= 1
-        case .displaced, .overloaded: counters.leftDisplaced &+= 1
+        case .displaced: counters.leftDisplaced &+= 1
         case .draining: counters.leftDraining &+= 1
         case .cancelled: counters.leftCancelled &+= 1
-        case .queueFull, .deadlineUnreachable: assertionFailure("not a departure")
+        case .queueFull, .overloaded, .deadlineUnreachable: assertionFailure("not a departure")
         }
     }
 }

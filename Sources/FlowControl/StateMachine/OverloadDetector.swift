@@ -6,12 +6,13 @@ package import SystemSupport
 ///     ┌────────┐ ──────────────────────────────────────────────▶ ┌────────────┐
 ///     │ normal │                                                 │ overloaded │
 ///     └────────┘ ◀────────────────────────────────────────────── └────────────┘
-///                  no more arrive than are answered, for one second
+///                  no more arrive than are answered, for one second;
+///                  or nobody has held a slot for 100 ms
 ///
 /// Normal: the queue is bounded by its capacity, first come, first served; a closed loop of 200 clients is never refused. While
 /// more arrive than are answered and the oldest waiter is late already, the newest goes first: it can still be answered in time.
 /// Overloaded: a request is admitted only if its answer is predicted within the target. All waiters are then answered in
-/// time, and the others are refused at once.
+/// time, and the others are refused at once. Those who wait when overload begins are answered too, in between.
 package struct OverloadDetector: Sendable {
     /// How long a wait and a service may take together while overloaded, in nanoseconds; 0: never overloaded.
     package let target: UInt64
@@ -26,6 +27,8 @@ package struct OverloadDetector: Sendable {
     private var lastFull = MonotonicInstant(nanoseconds: 0)
     /// Since when no more requests arrive than are answered.
     private var settledSince: MonotonicInstant?
+    /// Since when nobody holds a slot.
+    private var idleSince: MonotonicInstant?
     private var refusals: UInt64 = 0
     /// How often the newest went before a waiter that has waited for far too long, since the last time that it did not.
     private var passedOver = 0
@@ -33,6 +36,8 @@ package struct OverloadDetector: Sendable {
     /// A single burst fills the queue for a moment; overload keeps it full.
     private static let fullLongEnough: UInt64 = 250_000_000
     private static let settledLongEnough: UInt64 = 1_000_000_000
+    /// Nobody holds a slot for that long under overload, where the next request waits already.
+    private static let idleLongEnough: UInt64 = 100_000_000
     /// A wait of this many targets is far too long.
     private static let farTooLong: UInt64 = 5
     private static let turnsOfTheNewest = 4
@@ -40,7 +45,12 @@ package struct OverloadDetector: Sendable {
     private static let share = 0.8
 
     package init(target: Duration) {
-        self.target = target.saturatedNanoseconds.magnitude
+        self.init(target: target.saturatedNanoseconds.magnitude, refusals: 0)
+    }
+
+    private init(target: UInt64, refusals: UInt64) {
+        self.target = target
+        self.refusals = refusals
     }
 
     /// The same load under another target.
@@ -58,6 +68,13 @@ package struct OverloadDetector: Sendable {
 
     package mutating func arrived(at now: MonotonicInstant) {
         guard isOn else { return }
+        if let since = idleSince {
+            idleSince = nil
+            // What came before the silence tells nothing of what comes after it.
+            if now.nanoseconds(since: since) >= Self.idleLongEnough {
+                self = OverloadDetector(target: target, refusals: refusals)
+            }
+        }
         meter.arrived(at: now)
         recent.arrived(at: now)
         steady.arrived(at: now)
@@ -80,6 +97,11 @@ package struct OverloadDetector: Sendable {
         let since = fullSince ?? now
         fullSince = since
         return now.nanoseconds(since: since) >= Self.fullLongEnough && enter(at: now)
+    }
+
+    /// The last slot came back, and nobody waits.
+    package mutating func becameIdle(at now: MonotonicInstant) {
+        idleSince = now
     }
 
     /// A waiter left without a slot after `waited` nanoseconds. True: from now on it is overload.

@@ -9,7 +9,7 @@ import Testing
     private func tickets(_ count: Int) -> [WaiterTicket] {
         var queue = WaiterQueue<Int>()
         return (0..<count).map { _ in
-            queue.append(arrivedAt: MonotonicInstant(nanoseconds: 0), expiresByDeadline: false)
+            queue.append(.init(at: MonotonicInstant(nanoseconds: 0), expiresByDeadline: false, claim: .usual), start: 0)
         }
     }
 

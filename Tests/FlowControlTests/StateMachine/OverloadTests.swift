@@ -30,10 +30,10 @@ import Testing
 
         var now: MonotonicInstant { MonotonicInstant(nanoseconds: UInt64(1000 + millisecond) * 1_000_000) }
 
-        mutating func arrive() {
+        mutating func arrive(_ claim: Claim = .usual) {
             let id = came.count
             came.append(millisecond)
-            let (arrival, effects) = machine.arrive(at: now, deadline: nil)
+            let (arrival, effects) = machine.arrive(at: now, deadline: nil, claim: claim)
             perform(effects)
             switch arrival {
             case .admitted(let grant): begin(id, grant)
@@ -85,16 +85,18 @@ import Testing
             world.pass()
         }
         #expect(world.machine.isOverloaded)
-        // Once overload is known, and what waited before has been refused.
+        // Once overload is known.
         let late = world.waits(from: 3000).filter { $0 > 400 }
         #expect(late.isEmpty)
         #expect(world.idleSlots < 20)
         let slow = world.refused.filter { world.came[$0.id] >= 3000 && $0.after > 0 }
         #expect(slow.isEmpty)
         #expect(world.refused.contains { if case .overloaded = $0.error { true } else { false } })
-        // Also before: at most what was served in the first moments was late.
-        let lateAtFirst = world.waits.filter { $0.waited > 450 }.count
-        #expect(lateAtFirst * 20 < world.waits.count)
+        // Those who waited when it began are late: they get one slot in eight, and none of them is refused.
+        let lateAtFirst = world.waits.filter { $0.waited > 450 }
+        #expect(lateAtFirst.count <= 256)
+        #expect(lateAtFirst.count { world.came[$0.id] < 3000 && $0.waited > 2000 } <= 8000 / 5 / 8)
+        #expect(!world.refused.contains { $0.after > 0 })
     }
 
     @Test(arguments: [8, 64, 200, 256])
@@ -151,6 +153,53 @@ import Testing
         #expect(!world.machine.isOverloaded)
         #expect(world.waits.count == 52)
         #expect(world.refused.count == 48)
+    }
+
+    /// Requests that come in a second, and are all answered before the next come.
+    @Test(arguments: [256, 600, 1000])
+    func burstIsAnsweredUpToTheQueuesLengthWhateverCameBefore(requests: Int) {
+        var world = World()
+        for burst in 1...3 {
+            let before = world.waits.count
+            for millisecond in 0..<6000 {
+                if millisecond < 1000 {
+                    for _ in requests * millisecond / 1000..<requests * (millisecond + 1) / 1000 { world.arrive() }
+                }
+                world.pass()
+            }
+            let answered = world.waits.count - before
+            #expect(answered >= min(requests, 256), "burst \(burst)")
+            // What was accepted is answered.
+            #expect(!world.refused.contains { $0.after > 0 })
+        }
+    }
+
+    @Test func overloadEndsWithSilenceBeforeTheNextRequest() {
+        var world = World()
+        for millisecond in 0..<4000 {
+            for _ in 0..<(millisecond % 5 == 0 ? 3 : 0) { world.arrive() }
+            world.pass()
+        }
+        #expect(world.machine.isOverloaded)
+        let refused = world.refused.count
+        // Until those who wait are answered, and 100 milliseconds more.
+        while world.machine.inFlight > 0 { world.pass() }
+        for _ in 0..<100 { world.pass() }
+        for _ in 0..<256 { world.arrive() }
+        #expect(!world.machine.isOverloaded)
+        #expect(world.refused.count == refused)
+    }
+
+    @Test func thoseWhoWaitWhenOverloadBeginsAreAnsweredWhileItLasts() {
+        var world = World()
+        for millisecond in 0..<14_000 {
+            for _ in 0..<(millisecond % 5 == 0 ? 3 : 0) { world.arrive() }
+            world.pass()
+        }
+        #expect(world.machine.isOverloaded)
+        let early = world.came.indices.filter { world.came[$0] < 600 }
+        let answered = Set(world.waits.map(\.id)), refusedAtOnce = Set(world.refused.filter { $0.after == 0 }.map(\.id))
+        #expect(early.allSatisfy { answered.contains($0) || refusedAtOnce.contains($0) })
     }
 
     @Test func overloadEndsWhenNoMoreComeThanAreDone() {

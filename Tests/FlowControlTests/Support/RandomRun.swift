@@ -258,9 +258,13 @@ struct RandomRun {
         if effects.drained { drains += 1 }
     }
 
-    /// The outcome without the predicted wait, which the account does not compute.
+    /// The outcome without what the account does not compute: the predicted wait, and what the client is charged.
     static func simplified(_ outcome: WaitOutcome) -> WaitOutcome {
-        if case .failure(.displaced) = outcome { .failure(.displaced(predictedWait: .zero)) } else { outcome }
+        switch outcome {
+        case .failure(.displaced): .failure(.displaced(predictedWait: .zero))
+        case .failure: outcome
+        case .success(let grant): .success(Grant(since: grant.since, waitedNanoseconds: grant.waitedNanoseconds))
+        }
     }
 
     struct Resumption: Equatable {

@@ -1,0 +1,60 @@
+/// The time that clients have had, in virtual time: start-time fair queueing (Goyal, Vin, Cheng, 1996).
+///
+/// The client whose next request starts first in virtual time is served next. A request moves its client's start by what it is
+/// expected to cost; when its slot comes back, by the difference to the time for which it was held. So clients share time, however
+/// many requests or connections they have, and one that was idle is neither paid nor punished for it.
+///
+/// Clients are numbers below ``count``, to which their names are hashed: memory is bounded whatever addresses clients make up, and
+/// the few that share a number share its time (stochastic fairness queueing, McKenney, 1990).
+package struct ClientShares: Sendable {
+    /// Numbers that clients may have: 0 up to, and without, this one.
+    package static let count = 1024
+
+    private struct Client: Sendable {
+        /// When its next request starts, in nanoseconds of virtual time.
+        var start: Int64 = 0
+        /// Requests that wait or hold a slot.
+        var requests = 0
+    }
+
+    /// Grows with the greatest number in use.
+    private var clients: [Client] = []
+    /// The latest start of a request that was served.
+    private var now: Int64 = 0
+
+    package init() {}
+
+    /// When the client's next request starts.
+    package func start(of client: Int) -> Int64 { client < clients.count ? clients[client].start : now }
+
+    /// A request of the client comes. One without others begins now: it has no claim to the time when it was not there.
+    package mutating func begin(_ client: Int) {
+        if client >= clients.count {
+            clients.append(contentsOf: repeatElement(Client(), count: client + 1 - clients.count))
+        }
+        if clients[client].requests == 0 { clients[client].start = max(clients[client].start, now) }
+        clients[client].requests += 1
+    }
+
+    /// A request of the client is given a slot.
+    package mutating func serve(_ client: Int, cost: UInt64) {
+        guard client < clients.count else { return }
+        now = max(now, clients[client].start)
+        clients[client].start &+= Self.clamped(cost)
+    }
+
+    /// A slot comes back that was expected to be held for `cost` nanoseconds, and was for `spent`.
+    package mutating func correct(_ client: Int, cost: UInt64, spent: UInt64) {
+        guard client < clients.count else { return }
+        clients[client].start &+= Self.clamped(spent) &- Self.clamped(cost)
+    }
+
+    /// A request of the client is over: its slot has come back, or it left without one.
+    package mutating func end(_ client: Int) {
+        guard client < clients.count else { return }
+        clients[client].requests -= 1
+    }
+
+    /// An hour at most: sums of a thousand years do not overflow.
+    private static func clamped(_ nanoseconds: UInt64) -> Int64 { Int64(min(nanoseconds, 3_600_000_000_000)) }
+}

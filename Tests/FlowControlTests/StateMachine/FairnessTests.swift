@@ -1,0 +1,192 @@
+import FlowControl
+import SystemSupport
+import TestSupport
+import Testing
+
+/// Slots shared among clients by the time that they hold them; with the limiter's own state machine in made-up time.
+@Suite struct FairnessTests {
+    /// A limiter, and clients whose requests hold their slots for given times. Everything happens on whole milliseconds.
+    struct World {
+        typealias Request = (client: Int, work: Int)
+        var machine: LimiterStateMachine<Int>
+        var millisecond = 0
+        var requests: [Request] = []
+        var came: [Int] = []
+        var releases: [Int: [Grant]] = [:]
+        /// Requests that got a slot, in order, and how long each waited.
+        var served: [(id: Int, waited: Int)] = []
+        var refused: [(id: Int, after: Int)] = []
+
+        init(slots: Int, places: Int = 256) {
+            machine = LimiterStateMachine(
+                configuration: LimiterConfiguration(
+                    limit: slots, queueCapacity: places, expectedServiceTime: .milliseconds(10),
+                    overloadTarget: .milliseconds(400)))
+        }
+
+        var now: MonotonicInstant { MonotonicInstant(nanoseconds: UInt64(1000 + millisecond) * 1_000_000) }
+
+        /// - Parameters:
+        ///   - work: milliseconds for which the slot is held.
+        ///   - promised: what the header says, where that is something else.
+        mutating func arrive(_ client: Int, work: Int, promised: Int? = nil) {
+            let id = requests.count
+            requests.append((client, work))
+            came.append(millisecond)
+            let claim = Claim(client: UInt64(client), work: UInt64(promised ?? work) * 1_000_000)
+            let (arrival, effects) = machine.arrive(at: now, deadline: nil, claim: claim)
+            perform(effects)
+            switch arrival {
+            case .admitted(let grant): begin(id, grant)
+            case .refused: refused.append((id, 0))
+            case .waiting(let ticket): _ = machine.suspend(ticket, as: id)
+            }
+            check()
+        }
+
+        /// A millisecond passes; `done` is called for each request that has ended.
+        mutating func pass(done: (inout World, Int) -> Void = { _, _ in }) {
+            millisecond += 1
+            for grant in releases.removeValue(forKey: millisecond) ?? [] {
+                perform(machine.finish(grant, at: now))
+                done(&self, grant.claim.client)
+            }
+        }
+
+        private mutating func begin(_ id: Int, _ grant: Grant) {
+            served.append((id, millisecond - came[id]))
+            releases[millisecond + requests[id].work, default: []].append(grant)
+        }
+
+        private mutating func perform(_ effects: LimiterEffects<Int>) {
+            for (id, outcome) in effects.resume {
+                switch outcome {
+                case .success(let grant): begin(id, grant)
+                case .failure: refused.append((id, millisecond - came[id]))
+                }
+            }
+        }
+
+        private func check() {
+            let violation = machine.invariantViolation(at: now)
+            #expect(violation == nil)
+        }
+
+        func waits(of client: Int) -> [Int] { served.filter { requests[$0.id].client == client }.map(\.waited) }
+        func time(of client: Int, from first: Int) -> Int {
+            served.filter { requests[$0.id].client == client && came[$0.id] + $0.waited >= first }
+                .reduce(0) { $0 + requests[$1.id].work }
+        }
+    }
+
+    @Test func twelveLongRequestsOfAnotherClientDelayNobody() {
+        var world = World(slots: 3)
+        for _ in 0..<12 { world.arrive(1, work: 500) }
+        for _ in 0..<10_000 {
+            if world.millisecond % 20 == 3 { world.arrive(2, work: 5) }
+            world.pass { world, client in
+                if client == 1 { world.arrive(1, work: 500) }
+            }
+        }
+        #expect(world.waits(of: 2).count == 500)
+        #expect(world.waits(of: 2).max() == 0)
+        // And the long ones have the slots that they may have, all the time.
+        #expect(world.time(of: 1, from: 0) >= 2 * 9500)
+    }
+
+    /// Where the header promises nothing, the next slot is waited for, and no more.
+    @Test func clientThatHasHadMuchTimeWaitsForTheOthers() {
+        var world = World(slots: 2)
+        for _ in 0..<12 { world.arrive(1, work: 100, promised: 0) }
+        for _ in 0..<10_000 {
+            if world.millisecond % 50 == 3 { world.arrive(2, work: 5, promised: 0) }
+            world.pass { world, client in
+                if client == 1 { world.arrive(1, work: 100, promised: 0) }
+            }
+        }
+        #expect(world.waits(of: 2).count >= 199)
+        #expect(world.waits(of: 2).max() ?? .max <= 100)
+    }
+
+    @Test func clientsThatAlwaysWaitGetTheSameTimeWhateverTheirRequestsTake() {
+        var world = World(slots: 2)
+        let work = [1: 90, 2: 30, 3: 5]
+        for (client, time) in work { for _ in 0..<12 { world.arrive(client, work: time, promised: 0) } }
+        for _ in 0..<10_000 {
+            world.pass { world, client in world.arrive(client, work: work[client] ?? 0, promised: 0) }
+        }
+        for client in 1...3 {
+            let time = world.time(of: client, from: 1000)
+            #expect((5700...6300).contains(time), "client \(client): \(time) of 18000 ms")
+        }
+    }
+
+    @Test func clientThatWasIdleHasSavedNoTime() {
+        var world = World(slots: 1)
+        for _ in 0..<3 { world.arrive(1, work: 10, promised: 0) }
+        for millisecond in 0..<4000 {
+            if millisecond == 2000 { for _ in 0..<3 { world.arrive(2, work: 10, promised: 0) } }
+            world.pass { world, client in world.arrive(client, work: 10, promised: 0) }
+        }
+        #expect((950...1050).contains(world.time(of: 2, from: 0)))
+    }
+
+    @Test func fullQueueOfOneClientHasPlacesForAnother() {
+        var world = World(slots: 1, places: 8)
+        for _ in 0..<9 { world.arrive(1, work: 50, promised: 0) }
+        world.arrive(1, work: 50, promised: 0)
+        #expect(world.refused.map(\.id) == [9], "a client does not displace itself")
+        for _ in 0..<6 { world.arrive(2, work: 50, promised: 0) }
+        // Four each: the newest of the first client make room.
+        #expect(world.refused.map(\.id) == [9, 8, 7, 6, 5, 14, 15])
+        #expect(world.machine.waiting == 8)
+    }
+
+    @Test func clientsWithoutHistoryAreServedInOrderOfArrival() {
+        var world = World(slots: 1)
+        for client in 1...40 { world.arrive(client, work: 5, promised: 0) }
+        for _ in 0..<300 { world.pass() }
+        #expect(world.served.map(\.id) == Array(0..<40))
+    }
+
+    /// Whoever always has a request waiting is behind no other such client by more than the requests that were under way.
+    @Test func randomClientsNeverFallBehind() {
+        let seed = SplitMix.seed(for: "randomClientsNeverFallBehind")
+        var random = SplitMix(seed: seed)
+        for round in 0..<60 {
+            let slots = Int.random(in: 1...4, using: &random), clients = Int.random(in: 2...5, using: &random)
+            let longest = (0..<clients).map { _ in Int.random(in: 1...60, using: &random) }
+            var world = World(slots: slots)
+            func send(_ world: inout World, _ client: Int) {
+                world.arrive(
+                    client, work: Int.random(in: 1...longest[client], using: &random),
+                    promised: random.chance(50) ? 0 : Int.random(in: 0...9, using: &random))
+            }
+            for client in 0..<clients { for _ in 0...slots { send(&world, client) } }
+            for _ in 0..<2000 { world.pass { world, client in send(&world, client) } }
+            let times = (0..<clients).map { world.time(of: $0, from: 0) }
+            // Start-time fair queueing over several slots: each client's share differs by its own requests under way.
+            let most = 2 * (slots + 1) * (longest.max() ?? 0)
+            let difference = (times.max() ?? 0) - (times.min() ?? 0)
+            #expect(difference <= most, "seed \(seed), round \(round): \(times), longest \(longest), \(slots) slots")
+            #expect(world.refused.isEmpty)
+        }
+    }
+
+    @Test func heapGivesTheEarliestTurnWhateverMoved() {
+        let seed = SplitMix.seed(for: "heapGivesTheEarliestTurnWhateverMoved")
+        var random = SplitMix(seed: seed)
+        var heap = TurnHeap()
+        var account: [Int: Int64] = [:]
+        for step in 0..<20_000 {
+            let list = Int.random(in: 0..<40, using: &random), start = Int64.random(in: 0..<100, using: &random)
+            switch (account[list], random.chance(40)) {
+            case (nil, _): heap.insert(list, start: start); account[list] = start
+            case (_?, true): heap.remove(list); account[list] = nil
+            case (_?, false): heap.move(list, to: start); account[list] = start
+            }
+            #expect(heap.first?.start == account.values.min(), "seed \(seed), step \(step)")
+            #expect(heap.turns.count == account.count)
+        }
+    }
+}
