@@ -17,6 +17,10 @@ final class FakeEngine: Engine {
     let threads: Int?
     /// Models that are loaded at a time; one more finds no threads.
     let mostModels: Int
+    /// The answer of an infer request, by the streams of its model, its own number in it, how often it has run, and its items; nil gives
+    /// `answer`.
+    let answers: (@Sendable (_ streams: Int, _ request: Int, _ run: Int, _ items: Int) -> [UInt8])?
+    var comparesStreams: Bool { answers != nil }
     /// Called when an input is handed to an infer request.
     let onSetInput: @Sendable () -> Void
     /// Called while a model file is read.
@@ -53,6 +57,7 @@ final class FakeEngine: Engine {
         outputs: [TensorPort] = [TensorPort(name: "y", elementType: .float32, shape: [1, 4])],
         requestCount: Int = 2, answer: [UInt8] = [UInt8](repeating: 0, count: 16), endsAtOnce: Bool = true,
         mostItems: Int = .max, threads: Int? = nil, mostModels: Int = .max,
+        answers: (@Sendable (_ streams: Int, _ request: Int, _ run: Int, _ items: Int) -> [UInt8])? = nil,
         onSetInput: @escaping @Sendable () -> Void = {},
         onRead: @escaping @Sendable () -> Void = {},
         onFree: @escaping @Sendable () -> Void = {},
@@ -66,6 +71,7 @@ final class FakeEngine: Engine {
         self.mostItems = mostItems
         self.threads = threads
         self.mostModels = mostModels
+        self.answers = answers
         self.onSetInput = onSetInput
         self.onRead = onRead
         self.onFree = onFree
@@ -120,6 +126,7 @@ private struct FakeFile: ModelFile {
 private final class FakeModel: CompiledModel {
     let engine: FakeEngine
     let execution: ExecutionProperties
+    private let requests = Atomic<Int>(0)
     init(engine: FakeEngine, options: CompileOptions) {
         self.engine = engine
         var execution = ExecutionProperties()
@@ -133,14 +140,17 @@ private final class FakeModel: CompiledModel {
     }
     var inputs: [TensorPort] { engine.inputs }
     var outputs: [TensorPort] { engine.outputs }
-    var optimalRequestCount: Int { engine.requestCount }
+    var optimalRequestCount: Int { min(engine.requestCount, execution.streams ?? engine.requestCount) }
     var loadedFromCache: Bool { false }
     var executionDevices: String { "FAKE" }
     func check(_ shapes: [Int: Shape]) throws(EngineError) {
         guard let reason = engine.onCheck(shapes) else { return }
         throw EngineError(kind: .invalidModel, operation: "try the shapes", detail: reason)
     }
-    func makeRequest() throws(EngineError) -> any InferRequest { FakeRequest(engine: engine) }
+    func makeRequest() throws(EngineError) -> any InferRequest {
+        let number = requests.wrappingAdd(1, ordering: .relaxed).oldValue
+        return FakeRequest(engine: engine, streams: execution.streams ?? 1, number: number)
+    }
     func makeTensor(elementType: ElementType, shape: Shape) throws(EngineError) -> any EngineTensor {
         FakeTensor(elementType: elementType, shape: shape)
     }
@@ -170,9 +180,16 @@ private final class FakeRequest: InferRequest {
         var isRunning = false
         var wasCancelled = false
         var items = 1
+        var runs = 0
     }
 
-    init(engine: FakeEngine) { self.engine = engine }
+    private let streams: Int, number: Int
+
+    init(engine: FakeEngine, streams: Int, number: Int) {
+        self.engine = engine
+        self.streams = streams
+        self.number = number
+    }
 
     func setInput(_ index: Int, to tensor: any EngineTensor) throws(EngineError) {
         inner.withLock { $0.items = tensor.shape.dimensions.first ?? 1 }
@@ -183,6 +200,7 @@ private final class FakeRequest: InferRequest {
         let (wasRunning, items) = inner.withLock { inner in
             defer {
                 inner.isRunning = true
+                inner.runs += 1
                 inner.wasCancelled = false
             }
             return (inner.isRunning, inner.items)
@@ -232,10 +250,11 @@ private final class FakeRequest: InferRequest {
 
     func withOutput<R>(_ index: Int, _ body: (Shape, UnsafeRawBufferPointer) -> R) throws(EngineError) -> R {
         var shape = engine.outputs[index].shape
-        guard shape.dimensions.first == Shape.dynamic else { return engine.answer.withUnsafeBytes { body(shape, $0) } }
-        let items = inner.withLock { $0.items }
+        let (items, runs) = inner.withLock { ($0.items, $0.runs) }
+        let answer = engine.answers?(streams, number, runs, items) ?? engine.answer
+        guard shape.dimensions.first == Shape.dynamic else { return answer.withUnsafeBytes { body(shape, $0) } }
         shape.dimensions[0] = items
-        return Array(repeatElement(engine.answer, count: items).joined()).withUnsafeBytes { body(shape, $0) }
+        return Array(repeatElement(answer, count: items).joined()).withUnsafeBytes { body(shape, $0) }
     }
 
     func profile() throws(EngineError) -> [LayerProfile] { [] }

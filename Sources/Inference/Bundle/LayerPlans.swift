@@ -66,4 +66,9 @@ struct ModelPlan: Sendable {
     var about: ModelAbout?
     /// What looks like a mistake in the model file, though it can be served.
     var advice: [String] = []
+
+    /// Inputs of open shape, and strings, have no zeros to be made of.
+    var hasZeros: Bool {
+        inputs.allSatisfy { $0.description.shape.isStatic && $0.description.elementType != .string }
+    }
 }

@@ -5,6 +5,8 @@ internal import Glibc
 public enum CompiledModelCache {
     /// The beginning of the name of a compiled model that is not whole yet.
     static let unfinished = ".export-"
+    /// The end of the name of a model's reference answers.
+    static let answers = ".answers"
 
     /// The result of ``prune(_:to:)``.
     public struct Pruned: Sendable, Hashable {
@@ -21,7 +23,7 @@ public enum CompiledModelCache {
 
     /// Removes compiled models, least recently used first, until the rest fits.
     ///
-    /// Removes only compiled models (`*.blob`), and incomplete ones that are at least an hour old. Data that a loaded model reads
+    /// Removes only compiled models (`*.blob`), their reference answers (`*.answers`), and incomplete ones that are at least an hour old. Data that a loaded model reads
     /// from its file remains until the model is unloaded. Blocks.
     /// - Parameters:
     ///   - folder: the folder of the cache; a missing folder counts as empty.
@@ -32,7 +34,7 @@ public enum CompiledModelCache {
         for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] {
             let path = folder + "/" + name, isUnfinished = name.hasPrefix(unfinished)
             var status = stat()
-            guard isUnfinished || name.hasSuffix(".blob"), lstat(path, &status) == 0,
+            guard isUnfinished || name.hasSuffix(".blob") || name.hasSuffix(answers), lstat(path, &status) == 0,
                 status.st_mode & S_IFMT == S_IFREG
             else { continue }
             guard !isUnfinished else {

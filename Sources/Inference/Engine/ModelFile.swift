@@ -13,6 +13,9 @@ public protocol ModelFile: Sendable {
     /// The rewrite of its 8-bit weights; nil if it has none with zero points, or if they must not be rewritten.
     var integerWeights: IntegerWeights? { get }
 
+    /// What stands for the contents of its files and how they were read, in hexadecimal digits; nil if it is not known.
+    var digest: String? { get }
+
     /// Compiles the model; to be called once. Blocks: for seconds where a large model is not in the cache.
     func compile(_ options: CompileOptions) throws(EngineError) -> any CompiledModel
 }
@@ -20,6 +23,9 @@ public protocol ModelFile: Sendable {
 extension ModelFile {
     /// Most files have no such weights.
     public var integerWeights: IntegerWeights? { nil }
+
+    /// An engine need not read them for this.
+    public var digest: String? { nil }
 }
 
 /// The location of a model.

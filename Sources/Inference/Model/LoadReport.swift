@@ -10,6 +10,10 @@ public struct LoadReport: Sendable, Hashable {
     public var trialProblem: String?
     /// Nanoseconds of the very first prediction, which is part of the warm-up; nil if there was none.
     public var firstPrediction: UInt64?
+    /// Nanoseconds for comparing the answers of its streams, and for computing those of one stream.
+    public var comparison: UInt64 = 0
+    /// The result of that comparison.
+    public var streamCheck = StreamCheck.notCompared(reason: "it is not loaded")
     /// Whether the compiled model came from the cache.
     public var isCached = false
     /// Bytes of the bundle's files.
@@ -33,5 +37,5 @@ public struct LoadReport: Sendable, Hashable {
     public init() {}
 
     /// Total nanoseconds.
-    public var total: UInt64 { trial &+ read &+ compile &+ warmUp }
+    public var total: UInt64 { trial &+ read &+ compile &+ warmUp &+ comparison }
 }

@@ -49,4 +49,27 @@ package enum LoaderThread {
             DispatchQueue.global(qos: .userInitiated).async(execute: body)
         }
     }
+
+    /// Does the work with a value to which the thread has no reference any more when this returns. A process that ends right after it
+    /// would otherwise unload the engine while the thread releases the engine's objects.
+    /// - Returns: what the work gives.
+    static func run<Lent: Sendable, Value: Sendable>(
+        lending value: Lent, _ work: @escaping @Sendable (Lent) -> Value?
+    ) async -> Value? {
+        let loan = Loan(value)
+        return await run { loan.take().flatMap(work) }
+    }
+
+    private final class Loan<Value: Sendable>: Sendable {
+        private let value: Mutex<Value?>
+
+        init(_ value: Value) { self.value = Mutex(value) }
+
+        func take() -> Value? {
+            value.withLock { value in
+                defer { value = nil }
+                return value
+            }
+        }
+    }
 }

@@ -15,9 +15,44 @@ extension Model {
         contentsOf path: String, name: String? = nil, configuration: ModelConfiguration = ModelConfiguration(),
         version: String? = nil
     ) async throws(InferenceError) -> Model {
+        let difference: StreamDifference
+        switch try await loadComparing(path, name: name, configuration: configuration, version: version) {
+        case .served(let model): return model
+        case .differs(let found): difference = found
+        }
+        // The first is released by now. This file was tried already.
+        var configuration = configuration
+        configuration.compile.streams = 1
+        configuration.trial = nil
+        switch try await loadComparing(
+            path, name: name, configuration: configuration, version: version, because: difference)
+        {
+        case .served(let model): return model
+        case .differs(let again):
+            throw .engine(
+                EngineError(
+                    kind: .failure, operation: "give the same answers twice",
+                    detail: "\(difference.text); compiled once more, with one stream, \(again.text)"))
+        }
+    }
+
+    private enum Compared {
+        case served(Model)
+        case differs(StreamDifference)
+    }
+
+    /// Loads a model, warms it up, and compares the answers of its streams with those of one stream.
+    /// - Parameter difference: how those of several streams differed; nil if they were not compared yet.
+    private static func loadComparing(
+        _ path: String, name: String?, configuration: ModelConfiguration, version: String?,
+        because difference: StreamDifference? = nil
+    ) async throws(InferenceError) -> Compared {
         let work: @Sendable () -> Result<Loaded, InferenceError> = {
             do throws(InferenceError) {
-                return .success(try loadBlocking(path, name: name, configuration: configuration, version: version))
+                return .success(
+                    try loadBlocking(
+                        path, name: name, configuration: configuration, version: version,
+                        answers: difference?.answers))
             } catch {
                 return .failure(error)
             }
@@ -35,17 +70,23 @@ extension Model {
             loaded = try await LoaderThread.run(work).get()
         }
         try await loaded.model.warmUp(loaded.warmUp)
-        return loaded.model
+        guard let reference = loaded.reference else { return .served(loaded.model) }
+        let found = await LoaderThread.run(lending: loaded.model) { $0.compare(with: reference) }
+        if let found { return .differs(found.after(loaded.model.loadReport)) }
+        if let difference { loaded.model.note(difference) }
+        return .served(loaded.model)
     }
 
     /// A model, and what it is to run on before it is handed out.
     private struct Loaded: Sendable {
         let model: Model
         let warmUp: WarmUp
+        /// The answers of one stream; nil if there is nothing to compare with them.
+        let reference: Reference?
     }
 
     private static func loadBlocking(
-        _ path: String, name: String?, configuration: ModelConfiguration, version: String?
+        _ path: String, name: String?, configuration: ModelConfiguration, version: String?, answers: ReferenceAnswers?
     ) throws(InferenceError) -> Loaded {
         let start = MonotonicInstant.now
         let bundle = try ModelBundle(path: path, name: name, links: configuration.links)
@@ -70,6 +111,12 @@ extension Model {
         }
         let readDone = MonotonicInstant.now
         configuration.compile.inputShapes = plan.inputShapes
+        // Before the model itself: one of the two is in memory at a time.
+        let (reference, unchecked) = Reference.find(
+            planner.file, engine: engine, source: configuration.source(bundle.source), configuration, plan: plan,
+            known: answers)
+        if reference?.answers.difference != nil { configuration.compile.streams = 1 }
+        let referenceDone = MonotonicInstant.now
         let compiled: any CompiledModel
         do throws(EngineError) {
             compiled = try planner.file.compile(configuration.compile)
@@ -104,12 +151,15 @@ extension Model {
         report.trialProblem = tried?.problem
         report.wasTried = tried.map { $0.problem == nil } ?? false
         report.read = readDone.nanoseconds(since: tryDone)
-        report.compile = MonotonicInstant.now.nanoseconds(since: readDone)
+        report.comparison = referenceDone.nanoseconds(since: readDone)
+        report.compile = MonotonicInstant.now.nanoseconds(since: referenceDone)
+        report.streamCheck = unchecked
         // What the trial has compiled a moment ago was not there before.
         report.isCached = compiled.loadedFromCache && tried?.compiledAnew != true
         report.fileBytes = bundle.stamp.bytes
         report.device = compiled.executionDevices
         report.advice = plan.advice
+        if let advice = unchecked.advice { report.advice.append(advice) }
         if let advice = engine.advice(on: bundle.source, device: report.device) { report.advice.append(advice) }
         report.undecided = bundle.manifest?.undecided ?? []
         report.execution = compiled.execution
@@ -122,7 +172,7 @@ extension Model {
                 configuration.lone, source: configuration.source(bundle.source), stamp: bundle.stamp, engine: engine,
                 options: configuration.compile, execution: compiled.execution),
             configuration: configuration, loadReport: report)
-        return Loaded(model: model, warmUp: warmUp)
+        return Loaded(model: model, warmUp: warmUp, reference: reference)
     }
 
     /// Has the engine read a bundle's model file.

@@ -61,9 +61,7 @@ extension Model {
     }
 
     /// Inputs of open shape, and strings, have no zeros to be made of.
-    var hasZeros: Bool {
-        plan.inputs.allSatisfy { $0.description.shape.isStatic && $0.description.elementType != .string }
-    }
+    var hasZeros: Bool { plan.hasZeros }
 
     private func zeros() throws(EngineError) -> [any EngineTensor] {
         var tensors: [any EngineTensor] = []

@@ -112,19 +112,32 @@ extension Model {
         return result
     }
 
-    /// Runs the model once on zeros, to check that it works. Takes no slot of ``limiter``, so that it also works when the model
+    /// Runs the model, to check that it works: on every infer request that is free, all at once, and compares their answers with those of
+    /// one stream; where there are none to compare with, once on zeros. Takes no slot of ``limiter``, so that it also works when the model
     /// is busy; it then waits for an infer request. Does nothing if the shape of an input is open.
     public func canary() async throws(InferenceError) {
         guard hasZeros else { return }
+        var taken: [RequestPool.PooledRequest] = []
+        defer { for pooled in taken { pooled.release() } }
+        do throws(AdmissionError) { taken.append(try await requests.acquire(deadline: nil)) } catch { return }
         do throws(EngineError) {
-            let filled = try tensors.take()
-            defer { tensors.giveBack(filled) }
-            for tensor in filled.tensors { tensor.zero() }
-            let pooled: RequestPool.PooledRequest
-            do throws(AdmissionError) { pooled = try await requests.acquire(deadline: nil) } catch { return }
-            defer { pooled.release() }
-            try setInputs(of: pooled.request, to: filled.tensors)
-            try await Self.inferAnything(pooled.request)
+            guard let reference = reference.withLock({ $0 }) else {
+                let filled = try tensors.take()
+                defer { tensors.giveBack(filled) }
+                for tensor in filled.tensors { tensor.zero() }
+                try setInputs(of: taken[0].request, to: filled.tensors)
+                return try await Self.inferAnything(taken[0].request)
+            }
+            while let pooled = requests.tryAcquire() { taken.append(pooled) }
+            let probe = AnswerProbe(plan: plan, compiled: compiled), running = taken.map(\.request)
+            let outcome = await LoaderThread.run(lending: (probe, running)) { probe, running in
+                Result { () throws(EngineError) in
+                    try probe.difference(from: reference, requests: running, patterns: [.picture], rounds: 1)
+                }
+            }
+            let difference = try outcome?.get()
+            guard let difference else { return }
+            throw EngineError(kind: .failure, operation: "repeat its answers", detail: difference)
         } catch {
             throw .engine(error)
         }

@@ -51,6 +51,8 @@ public final class Model: Sendable {
     let lone: LoneSlot
     /// Reports scores that are not confidences.
     package let scoreWatch = ScoreWatch()
+    /// The answers of one stream, for the canary; nil if they were not compared.
+    let reference = Mutex<ReferenceAnswers?>(nil)
     /// What was tried of the shapes that callers bring to open axes.
     let shapeTrials: ShapeTrials
 

@@ -33,6 +33,8 @@ public struct ModelConfiguration: Sendable, Equatable {
     /// The maximum time of reading, trying and compiling a model; nil waits as long as it takes. What hangs longer has failed, so that nothing
     /// waits for it, and stays with its thread: a file system that does not answer.
     public var loadLimit: Duration?
+    /// Whether the answers of several streams are compared with those of one before a model is handed out.
+    public var comparesStreams = true
     /// Whether lone predictions run on a variant with more threads, which is compiled when it becomes useful.
     public var lone = LonePolicy.never
     /// The engine; nil takes the built-in one.

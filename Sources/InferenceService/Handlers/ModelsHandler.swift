@@ -102,7 +102,7 @@ struct ModelsHandler: Sendable {
         writer.key("device")
         writer.string(model.loadReport.device)
         writer.key("execution")
-        write(model.loadReport.execution, lone: model.loneReport, to: &writer)
+        write(model.loadReport, lone: model.loneReport, to: &writer)
         if let weights = model.loadReport.integerWeights {
             writer.key("integer_weights")
             writer.object { writer in
@@ -151,7 +151,8 @@ struct ModelsHandler: Sendable {
         }
     }
 
-    private func write(_ execution: ExecutionProperties, lone: LoneReport?, to writer: inout JSONWriter) {
+    private func write(_ report: LoadReport, lone: LoneReport?, to writer: inout JSONWriter) {
+        let execution = report.execution
         writer.object { writer in
             for (key, value) in [("precision", execution.precision), ("hint", execution.hint)] {
                 guard let value else { continue }
@@ -162,6 +163,13 @@ struct ModelsHandler: Sendable {
                 guard let value else { continue }
                 writer.key(key)
                 writer.integer(value)
+            }
+            writer.key("stream_check")
+            writer.object { writer in
+                writer.member("result", report.streamCheck.name)
+                if let reason = report.streamCheck.reason { writer.member("reason", reason) }
+                writer.key("ms")
+                writer.milliseconds(report.comparison)
             }
             if let lone {
                 writer.key("lone")

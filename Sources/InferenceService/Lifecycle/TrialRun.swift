@@ -34,6 +34,8 @@ package enum TrialRun {
         var configuration = ServicePlan(settings: settings, environment: [:]).modelConfiguration
         // One inference shows as much as several.
         configuration.instances = 1
+        // The daemon has no use for reference answers that are not kept.
+        configuration.comparesStreams = configuration.compile.cacheDirectory != nil
         var result = TrialResult()
         do throws(InferenceError) {
             if let look {

@@ -13,6 +13,7 @@ package final class ExportedModelFile: ModelFile {
     package let inputs: [TensorPort]
     package let outputs: [TensorPort]
     package var integerWeights: IntegerWeights? { description.integerWeights }
+    package var digest: String? { key.name }
 
     /// - Parameter readFile: reads the model's file.
     init(

@@ -9,6 +9,7 @@ final class OpenVINOModelFile: ModelFile {
     let inputs: [TensorPort]
     let outputs: [TensorPort]
     let integerWeights: IntegerWeights?
+    var digest: String? { export?.name }
     /// What the compiled model is found by in the cache on another day; nil where the engine's own cache is used.
     private let export: ExportKey?
     /// The indices of tensors that were asked for by another of their names.

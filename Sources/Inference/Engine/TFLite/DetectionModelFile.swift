@@ -11,6 +11,7 @@ package struct DetectionModelFile: ModelFile {
 
     package var inputs: [TensorPort] { base.inputs }
     package var integerWeights: IntegerWeights? { base.integerWeights }
+    package var digest: String? { base.digest }
     /// The operator's four, then the others.
     package var outputs: [TensorPort] { detection.outputs + others.map { base.outputs[$0] } }
     private var others: [Int] { base.outputs.indices.filter { !taken.contains($0) } }

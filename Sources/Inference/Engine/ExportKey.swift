@@ -47,9 +47,9 @@ package struct ExportKey: Sendable, Hashable {
         if status.st_mode & S_IFMT == S_IFDIR { return files(in: path) }
         guard status.st_mode & S_IFMT == S_IFREG, let dot = path.lastIndex(of: ".") else { return nil }
         switch ModelFormat(file: path) {
-        case .tflite, .onnx: return [("", path)]
+        case .tflite, .onnx, .coreml: return [("", path)]
         case .openvino: return [("xml", path), ("bin", path[..<dot] + ".bin")]
-        case .paddle, .tensorflow, .coreml, nil: return nil
+        case .paddle, .tensorflow, nil: return nil
         }
     }
 

@@ -1,0 +1,114 @@
+internal import Dispatch
+internal import SystemSupport
+
+/// Runs a compiled model on made-up inputs, on a thread that may block.
+struct AnswerProbe {
+    let plan: ModelPlan
+    let compiled: any CompiledModel
+    /// Items of each inference, all of them the same; nil for a model without an axis for them.
+    var items: Int?
+
+    /// After the first inference of so many nanoseconds the picture has to do.
+    private static let slow: UInt64 = 1_000_000_000
+    /// Rounds of a pattern end after so many, or after so many nanoseconds: a fast stream may take the work of another.
+    private static let mostRounds = 16, roundsTime: UInt64 = 10_000_000
+
+    /// The answers of a model of one stream.
+    func reference() throws(EngineError) -> ReferenceAnswers {
+        let request = try compiled.makeRequest()
+        var reference = ReferenceAnswers()
+        reference.tolerance = ReferenceAnswers.tolerance(precision: compiled.execution.precision)
+        for pattern in ProbePattern.allCases {
+            let start = MonotonicInstant.now
+            let inputs = try self.inputs(pattern)
+            reference.answers[pattern] = try answers(of: [request], to: inputs).first
+            let isSlow = MonotonicInstant.now.nanoseconds(since: start) > Self.slow
+            if let again = try answers(of: [request], to: inputs).first,
+                reference.difference(again, to: pattern, plan: plan) != nil
+            {
+                reference.isRandom = true
+                return reference
+            }
+            if isSlow { break }
+        }
+        return reference
+    }
+
+    /// How the answers of requests that run at the same time differ from the reference; nil if they do not.
+    func difference(
+        from reference: ReferenceAnswers, requests: [any InferRequest],
+        patterns: [ProbePattern] = ProbePattern.allCases,
+        rounds: Int = mostRounds
+    ) throws(EngineError) -> String? {
+        for pattern in patterns where reference.answers[pattern] != nil {
+            let inputs = try self.inputs(pattern), start = MonotonicInstant.now
+            for _ in 0..<rounds {
+                for found in try answers(of: requests, to: inputs) {
+                    if let difference = reference.difference(found, to: pattern, plan: plan) {
+                        return difference + " for \(pattern == .noise ? "noise" : "a picture")"
+                    }
+                }
+                if MonotonicInstant.now.nanoseconds(since: start) > Self.roundsTime { break }
+            }
+        }
+        return nil
+    }
+
+    private func inputs(_ pattern: ProbePattern) throws(EngineError) -> [any EngineTensor] {
+        var tensors: [any EngineTensor] = []
+        for input in plan.inputs {
+            let tensor = try compiled.makeTensor(
+                elementType: input.description.elementType,
+                shape: items.map { Shape([$0] + input.description.shape.dimensions.dropFirst()) }
+                    ?? input.description.shape)
+            if let items {
+                for item in 0..<items { pattern.fill(BatchItemTensor(item, of: items, in: tensor), plan: input) }
+            } else {
+                pattern.fill(tensor, plan: input)
+            }
+            tensors.append(tensor)
+        }
+        return tensors
+    }
+
+    private func answers(
+        of requests: [any InferRequest], to inputs: [any EngineTensor]
+    ) throws(EngineError) -> [[ReferenceAnswers.Output]] {
+        for request in requests {
+            // Not those of the prediction that ran on it before.
+            request.setDetectionThresholds(DetectionThresholds())
+            for (position, input) in plan.inputs.enumerated() {
+                try request.setInput(input.index, to: inputs[position])
+            }
+        }
+        let ended = DispatchSemaphore(value: 0)
+        var started: [any InferRequest] = []
+        var failure: EngineError?
+        for request in requests {
+            do throws(EngineError) {
+                try request.start { ended.signal() }
+                started.append(request)
+            } catch {
+                failure = failure ?? error
+            }
+        }
+        // None may be released while it runs.
+        for _ in started { ended.wait() }
+        for request in started {
+            do throws(EngineError) { try request.finish() } catch { failure = failure ?? error }
+        }
+        if let failure { throw failure }
+        var answers: [[ReferenceAnswers.Output]] = []
+        for request in requests {
+            guard let items else {
+                answers.append(try ReferenceAnswers.outputs(of: request, plan: plan))
+                continue
+            }
+            for item in 0..<items {
+                let outputs = BatchItemOutputs(request: request, item: item, count: items)
+                answers.append(try ReferenceAnswers.outputs(of: outputs, plan: plan))
+            }
+        }
+        return answers
+    }
+}

@@ -1,0 +1,70 @@
+/// Made-up inputs on which answers are compared: what a picture looks like, and noise.
+enum ProbePattern: String, Sendable, Codable, CaseIterable, CodingKeyRepresentable {
+    case picture, noise
+
+    /// Fills an input's tensor. The same on every machine.
+    func fill(_ tensor: any EngineTensor, plan: InputPlan) {
+        let size = tensor.elementType.byteCount
+        guard size > 0 else { return }
+        let table = elements(of: tensor.elementType, plan: plan)
+        let surface = Surface(tensor.shape)
+        for index in 0..<tensor.bytes.count / size {
+            let level = Int(self == .noise ? Self.noise(index) : surface.level(index))
+            for byte in 0..<size { tensor.bytes[index * size + byte] = table[level * size + byte] }
+        }
+    }
+
+    /// The element for each of 256 levels.
+    private func elements(of type: ElementType, plan: InputPlan) -> [UInt8] {
+        var table = [UInt8](repeating: 0, count: 256 * type.byteCount)
+        table.withUnsafeMutableBytes { raw in
+            for level in 0..<256 {
+                ElementConversion.write(value(Double(level), type, plan), at: level, as: type, to: raw)
+            }
+        }
+        return table
+    }
+
+    private func value(_ level: Double, _ type: ElementType, _ plan: InputPlan) -> Double {
+        switch type {
+        case .uint8: return level
+        case .int8: return level - 128
+        // Wider integers are often places in a table, and the first two are in every table.
+        case _ where !type.isFloatingPoint: return level < 128 ? 0 : 1
+        default: break
+        }
+        if let image = plan.description.image {
+            return level * Double(image.scale.first ?? 1) + Double(image.bias.first ?? 0)
+        }
+        return self == .noise ? level / 127.5 - 1 : level / 255
+    }
+
+    /// A number that looks random, by its place: the mixing function of SplitMix64.
+    private static func noise(_ index: Int) -> UInt8 {
+        var bits = (UInt64(index) &+ 1) &* 0x9E37_79B9_7F4A_7C15
+        bits = (bits ^ bits >> 30) &* 0xBF58_476D_1CE4_E5B9
+        bits = (bits ^ bits >> 27) &* 0x94D0_49BB_1331_11EB
+        return UInt8(truncatingIfNeeded: bits >> 32)
+    }
+
+    /// A bright disc on a gradient, over the two longest axes, with a fine texture.
+    private struct Surface {
+        let width: Int, height: Int
+        /// Elements from one column to the next, and from one row to the next.
+        let column: Int, row: Int
+
+        init(_ shape: Shape) {
+            let extents = shape.dimensions.map { max(1, $0) }
+            let longest = extents.indices.sorted { (extents[$0], $0) > (extents[$1], $1) }.prefix(2).sorted()
+            func stride(_ axis: Int) -> Int { extents[(axis + 1)...].reduce(1, &*) }
+            (width, column) = longest.last.map { (extents[$0], max(1, stride($0))) } ?? (1, 1)
+            (height, row) = longest.count == 2 ? (extents[longest[0]], max(1, stride(longest[0]))) : (1, 1)
+        }
+
+        func level(_ index: Int) -> UInt8 {
+            let x = Double(index / column % width) / Double(width), y = Double(index / row % height) / Double(height)
+            let isDisc = (x - 0.6) * (x - 0.6) + (y - 0.4) * (y - 0.4) < 0.05
+            return UInt8(isDisc ? 200 : 40 + 60 * x + 50 * y) &+ ProbePattern.noise(index) % 32
+        }
+    }
+}

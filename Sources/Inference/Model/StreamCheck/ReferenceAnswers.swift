@@ -1,0 +1,123 @@
+internal import FoundationEssentials
+
+/// The answers of a model that ran on one stream, to compare others with: a sample of the values of each output.
+struct ReferenceAnswers: Sendable, Codable {
+    /// The sampled values of one output.
+    struct Output: Sendable, Codable {
+        /// The extents that this answer had.
+        let shape: [Int]
+        /// 32-bit floats, little endian. JSON has no NaN.
+        let values: Data
+    }
+
+    /// The outputs' answers in the plan's order.
+    var answers: [ProbePattern: [Output]] = [:]
+    /// Whether the same input gave different answers on one stream.
+    var isRandom = false
+    /// How several streams once differed from these: then the model runs with one stream, whatever the next compilation is like.
+    var difference: String?
+    /// How far apart values are that differ by rounding, as a part of the output's largest.
+    var tolerance = 1e-4
+
+    /// These, for answers that were computed in a batch: with other kernels, whose sums and roundings are others.
+    var forBatches: ReferenceAnswers {
+        var copy = self
+        copy.tolerance = 0.05
+        return copy
+    }
+
+    /// How far apart values may be that were computed in a precision; nil is 32-bit floats.
+    static func tolerance(precision: String?) -> Double {
+        precision.map { $0.contains("16") } ?? false ? 0.02 : 1e-4
+    }
+
+    /// More values are not kept, all outputs together: they are in memory for as long as the model is.
+    private static let mostValues = 65_536
+    /// One of so many values may differ: a place that is the largest by a hair may be another after rounding.
+    private static let exceptions = 500
+
+    /// The answers that requests hold after an inference; nil if the engine gives an output as a value instead of a tensor.
+    static func outputs(of request: any EngineOutputs, plan: ModelPlan) throws(EngineError) -> [Output] {
+        let most = max(64, mostValues / max(1, plan.outputs.count))
+        var outputs: [Output] = []
+        for output in plan.outputs {
+            if case .feature = output.kind { continue }
+            let type = output.description.elementType
+            outputs.append(try request.withOutput(output.index) { sample($1, shape: $0, type: type, most: most) })
+        }
+        return outputs
+    }
+
+    private static func sample(_ raw: UnsafeRawBufferPointer, shape: Shape, type: ElementType, most: Int) -> Output {
+        let size = type.byteCount, count = size > 0 ? raw.count / size : 0
+        // Steps without a common divisor with the count come to every row, column and channel.
+        var step = max(1, count / max(1, most)) | 1
+        while step > 1, greatestCommonDivisor(step, count) > 1 { step += 2 }
+        var values = Data(capacity: 4 * min(count, most))
+        var place = 0
+        for _ in 0..<min(count, most) {
+            let element = UnsafeRawBufferPointer(rebasing: raw[place * size..<(place + 1) * size])
+            ElementConversion.read(element, as: type) { _, value in
+                withUnsafeBytes(of: Float(value).bitPattern.littleEndian) { values.append(contentsOf: $0) }
+            }
+            place = (place + step) % count
+        }
+        return Output(shape: shape.dimensions, values: values)
+    }
+
+    private static func greatestCommonDivisor(_ a: Int, _ b: Int) -> Int {
+        b == 0 ? a : greatestCommonDivisor(b, a % b)
+    }
+
+    /// How answers to a pattern differ from these by more than rounding; nil if they do not.
+    func difference(_ found: [Output], to pattern: ProbePattern, plan: ModelPlan) -> String? {
+        guard let expected = answers[pattern] else { return nil }
+        let plans = plan.outputs.filter { if case .feature = $0.kind { false } else { true } }
+        guard expected.count == found.count, found.count == plans.count else {
+            return "\(found.count) outputs instead of \(expected.count)"
+        }
+        for (index, output) in plans.enumerated() {
+            let (a, b) = (expected[index], found[index])
+            let name = "output \"\(output.description.name)\""
+            guard a.shape == b.shape, a.values.count == b.values.count else {
+                return "\(name) has shape \(Shape(b.shape)) instead of \(Shape(a.shape))"
+            }
+            if let (was, isNow) = Self.difference(
+                a.values, b.values, type: output.description.elementType, tolerance: tolerance)
+            {
+                return "\(name) has \(isNow) instead of \(was)"
+            }
+        }
+        return nil
+    }
+
+    /// The two values that are farthest apart, if more differ than rounding explains.
+    private static func difference(
+        _ expected: Data, _ found: Data, type: ElementType, tolerance: Double
+    ) -> (Float, Float)? {
+        let a = floats(expected), b = floats(found)
+        let largest = a.reduce(Float(0)) { $1.isFinite ? max($0, abs($1)) : $0 }
+        let allowed: Float =
+            switch type {
+            case .uint8, .int8: 2
+            default: type.isFloatingPoint ? Float(tolerance) * largest : 0
+            }
+        var count = 0, worst: (distance: Float, Float, Float)?
+        for (a, b) in zip(a, b) where !(a == b || abs(a - b) <= allowed || (a.isNaN && b.isNaN)) {
+            count += 1
+            let distance = abs(a - b)
+            // What is no number at all is farthest.
+            if worst.map({ !(distance <= $0.distance) }) ?? true { worst = (distance, a, b) }
+        }
+        guard let worst, count > a.count / exceptions else { return nil }
+        return (worst.1, worst.2)
+    }
+
+    private static func floats(_ data: Data) -> [Float] {
+        data.withUnsafeBytes { raw in
+            (0..<raw.count / 4).map {
+                Float(bitPattern: UInt32(littleEndian: raw.loadUnaligned(fromByteOffset: 4 * $0, as: UInt32.self)))
+            }
+        }
+    }
+}

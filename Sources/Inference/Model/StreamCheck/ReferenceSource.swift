@@ -1,0 +1,75 @@
+internal import FoundationEssentials
+internal import Glibc
+internal import SystemSupport
+
+/// The reference answers of one model file: from the cache, where they are kept by the file's digest, or of a model that is compiled for
+/// one stream, and released again.
+struct ReferenceSource: Sendable {
+    let engine: any Engine
+    let source: ModelSource
+    let options: CompileOptions
+    let plan: ModelPlan
+    /// The file in the cache; nil if there is no cache, or if not all files of the model are known.
+    private let path: String?
+
+    /// Blocks: may read the model's files.
+    init(_ file: any ModelFile, engine: any Engine, source: ModelSource, options: CompileOptions, plan: ModelPlan) {
+        var options = options
+        options.streams = 1
+        // Compiled as it is in the file: what is wrong with the cache must not be wrong with the reference.
+        options.cacheDirectory = nil
+        options.checksShapes = false
+        options.inputShapes = plan.inputShapes
+        self.engine = engine
+        self.source = source
+        self.options = options
+        self.plan = plan
+        path = Self.path(file, engine: engine, source: source, options: options)
+    }
+
+    private static func path(
+        _ file: any ModelFile, engine: any Engine, source: ModelSource, options: CompileOptions
+    ) -> String? {
+        guard let folder = source.cacheFolder else { return nil }
+        let digest =
+            file.digest
+            ?? ExportKey(
+                path: source.path, folder: folder,
+                circumstances: "\(OcelliVersion.number)\n\(engine.version)\n\(source.allowsIntegerWeights)")?.name
+        guard let digest else { return nil }
+        let shapes = options.inputShapes.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }
+        var hash = ContentHash()
+        hash.add(
+            "\(options.device) \(options.precision.rawValue) \(shapes) \(Processor.instructions) "
+                + (ByteProducts.reasonWithoutVNNI ?? ""))
+        return "\(folder)/\(digest)-\(hash.text.prefix(16))\(CompiledModelCache.answers)"
+    }
+
+    /// The answers from the cache; nil if they are not there.
+    func cached() -> ReferenceAnswers? {
+        guard let path, case .success(let data) = BundleFile.read(path, most: 8 << 20) else { return nil }
+        return try? JSONDecoder().decode(ReferenceAnswers.self, from: data)
+    }
+
+    /// Compiles the model for one stream, runs it, and keeps its answers. Blocks.
+    func computed() throws(EngineError) -> ReferenceAnswers {
+        let compiled = try engine.read(source).compile(options)
+        let answers = try AnswerProbe(plan: plan, compiled: compiled).reference()
+        keep(answers)
+        return answers
+    }
+
+    /// A cache that cannot be written keeps none.
+    func keep(_ answers: ReferenceAnswers) {
+        let encoder = JSONEncoder()
+        // The same answers make the same file: images are built reproducibly.
+        encoder.outputFormatting = .sortedKeys
+        guard let path, let data = try? encoder.encode(answers) else { return }
+        try? data.write(to: URL(fileURLWithPath: path), options: .atomic)
+    }
+}
+
+extension CompileOptions {
+    /// Whether the engine may run several predictions at a time, each on a stream of its own.
+    var runsSeveralStreams: Bool { streams.map { $0 > 1 } ?? (hint != .latency) }
+}

@@ -1,0 +1,153 @@
+import Foundation
+import Inference
+import Synchronization
+import TestSupport
+import Testing
+
+/// The answers of all streams, compared with those of one before a model serves.
+@Suite(.timeLimit(.minutes(2))) struct StreamCheckTests {
+    private static func bytes(_ values: [Float]) -> [UInt8] { values.withUnsafeBytes { Array($0) } }
+    private static let right = bytes([0.1, 0.2, 0.3, 0.4])
+
+    private func load(
+        _ engine: FakeEngine, runtime: String = "{}", cache: TemporaryFolder? = nil,
+        _ change: (inout ModelConfiguration) -> Void = { _ in }
+    ) async throws -> Model {
+        let folder = try TemporaryFolder()
+        let path = try folder.write(["model.json": Bundles.manifest(runtime: runtime), "m.onnx": "a model"])
+        var configuration = ModelConfiguration()
+        configuration.engine = engine
+        configuration.compile.cacheDirectory = cache?.url.path
+        change(&configuration)
+        return try await Model.load(contentsOf: path, configuration: configuration)
+    }
+
+    private func streams(_ engine: FakeEngine) -> [Int?] { engine.state.withLock { $0.options.map(\.streams) } }
+
+    @Test func equalStreamsServeAsTheyAre() async throws {
+        let engine = FakeEngine(answers: { _, _, _, _ in Self.right })
+        let model = try await load(engine)
+        #expect(model.loadReport.streamCheck == .equal && model.instances == 2)
+        #expect(streams(engine) == [1, nil], "the reference is compiled, then the model")
+        #expect(engine.state.withLock { $0.models } == 1, "the reference is released")
+        #expect(engine.state.withLock { $0.used.count } >= 2, "both requests of the model ran")
+    }
+
+    /// The last bits of a sum depend on how threads share it.
+    @Test func roundingIsNoDifference() async throws {
+        let engine = FakeEngine(answers: { streams, _, _, _ in
+            streams == 1 ? Self.right : Self.bytes([0.10001, 0.2, 0.3, 0.40002])
+        })
+        #expect(try await load(engine).loadReport.streamCheck == .equal)
+    }
+
+    @Test(arguments: [[0.1, 0.2, 0.3, 0.41], [0.1, .nan, 0.3, 0.4], [0.1, 0.2, .infinity, 0.4]] as [[Float]])
+    func aModelWhoseSecondStreamIsWrongIsServedWithOneStream(_ wrong: [Float]) async throws {
+        let engine = FakeEngine(answers: { streams, request, _, _ in
+            streams > 1 && request == 1 ? Self.bytes(wrong) : Self.right
+        })
+        let model = try await load(engine)
+        guard case .oneStream(let reason) = model.loadReport.streamCheck else {
+            Issue.record("\(model.loadReport.streamCheck)")
+            return
+        }
+        #expect(reason.contains("output \"y\" has") && reason.contains("instead of 0."), "\(reason)")
+        #expect(model.loadReport.advice.contains { $0.contains("runs with one stream") })
+        #expect(streams(engine) == [1, nil, 1] && model.instances == 1)
+        #expect(engine.state.withLock { $0.models } == 1)
+    }
+
+    @Test func aModelThatIsWrongWithOneStreamTooFailsToLoad() async throws {
+        // Only the first that is compiled, the reference, is right.
+        let compiled = Atomic<Int>(0)
+        let engine = FakeEngine(answers: { streams, _, _, _ in
+            if streams > 1 { compiled.store(1, ordering: .relaxed) }
+            return compiled.load(ordering: .relaxed) == 0 ? Self.right : Self.bytes([1, 2, 3, 4])
+        })
+        let error = await #expect(throws: InferenceError.self) { try await load(engine) }
+        #expect("\(String(describing: error))".contains("give the same answers twice"), "\(String(describing: error))")
+        #expect(streams(engine) == [1, nil, 1])
+    }
+
+    @Test func aModelThatDiffersFromItselfOnOneStreamIsExemptAndSaysSo() async throws {
+        let engine = FakeEngine(answers: { _, _, run, _ in Self.bytes([Float(run), 0, 0, 0]) })
+        let model = try await load(engine)
+        #expect(model.loadReport.streamCheck == .random && model.instances == 2)
+        #expect(model.loadReport.advice.contains { $0.contains("were not compared") })
+        try await model.canary()
+    }
+
+    @Test func oneStreamIsComparedWithNothing() async throws {
+        let engine = FakeEngine(answers: { _, _, _, _ in Self.right })
+        let model = try await load(engine) { $0.compile.streams = 1 }
+        #expect(model.loadReport.streamCheck == .notCompared(reason: "it runs with one stream"))
+        #expect(streams(engine) == [1])
+    }
+
+    @Test func theReferenceIsKeptByTheDigestOfTheFileInTheCache() async throws {
+        let cache = try TemporaryFolder()
+        let engine = FakeEngine(answers: { _, _, _, _ in Self.right })
+        #expect(try await load(engine, cache: cache).loadReport.streamCheck == .equal)
+        #expect(streams(engine) == [1, nil])
+        #expect(try await load(engine, cache: cache).loadReport.streamCheck == .equal)
+        #expect(streams(engine) == [1, nil, nil], "a second load compiles no reference")
+        let names = try FileManager.default.contentsOfDirectory(atPath: cache.url.path)
+        #expect(names.count == 1 && names.allSatisfy { $0.hasSuffix(".answers") }, "\(names)")
+        // Each compilation may differ: the check is made on loads with a known reference too.
+        let wrong = FakeEngine(answers: { streams, request, _, _ in
+            streams > 1 && request == 1 ? Self.bytes([9, 9, 9, 9]) : Self.right
+        })
+        #expect(try await load(wrong, cache: cache).loadReport.execution.streams == 1)
+        // Compiled once more: the difference might be the reference's.
+        #expect(streams(wrong) == [nil, 1, 1])
+        // That is remembered: whether the next compilation were right is chance.
+        let next = try await load(wrong, cache: cache)
+        guard case .oneStream = next.loadReport.streamCheck else {
+            Issue.record("\(next.loadReport.streamCheck)")
+            return
+        }
+        #expect(streams(wrong) == [nil, 1, 1, 1])
+    }
+
+    @Test func aReferenceThatIsWrongOrDamagedIsComputedAgain() async throws {
+        let cache = try TemporaryFolder()
+        let other = FakeEngine(answers: { _, _, _, _ in Self.bytes([5, 5, 5, 5]) })
+        _ = try await load(other, cache: cache)
+        let engine = FakeEngine(answers: { _, _, _, _ in Self.right })
+        #expect(try await load(engine, cache: cache).loadReport.streamCheck == .equal)
+        #expect(streams(engine) == [nil, 1])
+        let name = try #require(try FileManager.default.contentsOfDirectory(atPath: cache.url.path).first)
+        try Data("{".utf8).write(to: cache.url.appendingPathComponent(name))
+        #expect(try await load(engine, cache: cache).loadReport.streamCheck == .equal)
+        #expect(streams(engine) == [nil, 1, 1, nil])
+    }
+
+    /// The variant for batches is a compilation of its own.
+    @Test func aBatchWhoseSecondStreamIsWrongIsServedWithOneStream() async throws {
+        let engine = FakeEngine(
+            inputs: [TensorPort(name: "x", elementType: .float32, shape: [-1, 4])],
+            outputs: [TensorPort(name: "y", elementType: .float32, shape: [-1, 4])],
+            answers: { streams, request, _, items in
+                streams > 1 && request == 1 && items == 3 ? Self.bytes([9, 9, 9, 9]) : Self.right
+            })
+        let model = try await load(engine, runtime: #"{ "batch": 3 }"#)
+        guard case .oneStream(let reason) = model.loadReport.streamCheck else {
+            Issue.record("\(model.loadReport.streamCheck)")
+            return
+        }
+        #expect(reason.hasPrefix("in batches, output \"y\" has 9.0"), "\(reason)")
+        #expect(engine.state.withLock { $0.items }.contains(3))
+    }
+
+    @Test func theCanaryFindsAStreamThatGoesWrongLater() async throws {
+        let isWrong = Atomic<Bool>(false)
+        let engine = FakeEngine(answers: { streams, request, _, _ in
+            isWrong.load(ordering: .relaxed) && streams > 1 && request == 1 ? Self.bytes([9, 9, 9, 9]) : Self.right
+        })
+        let model = try await load(engine)
+        try await model.canary()
+        isWrong.store(true, ordering: .relaxed)
+        let error = await #expect(throws: InferenceError.self) { try await model.canary() }
+        #expect("\(String(describing: error))".contains("repeat its answers"), "\(String(describing: error))")
+    }
+}
