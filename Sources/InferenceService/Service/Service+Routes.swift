@@ -66,6 +66,8 @@ extension Service {
 
     // MARK: Operations
 
+    /// Made once: it is asked for more often than it changes.
+    private static let description = Result { () throws(ServiceError) in json(try OpenAPIDocument.text(routes)) }
     private static let healthy = json("{\"status\":\"ok\"}")
     private static let ready = json("{\"status\":\"ready\"}")
 
@@ -90,7 +92,7 @@ extension Service {
     private static func page(_ call: Call) -> BodyAdmission { call.service.accept(call) { _ in Page.response } }
 
     private static func openAPI(_ call: Call) -> BodyAdmission {
-        call.service.accept(call) { (_) throws(ServiceError) in json(try OpenAPIDocument.text(routes)) }
+        call.service.accept(call) { (_) throws(ServiceError) in try description.get() }
     }
 
     private static func metrics(_ call: Call) -> BodyAdmission {

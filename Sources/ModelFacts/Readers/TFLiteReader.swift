@@ -211,12 +211,11 @@ private struct MetadataReading {
                     .mean: "NormalizationOptions.mean", .std: "NormalizationOptions.std",
                 ])
         }
-        // The metadata has no word for it; its own reader, the Task Library, scales the picture to the input's size
-        // (libyuv's kFilterBilinear, two taps along each axis). Other programs write such metadata, too: any word of
-        // theirs counts more.
-        let convention = "the Task Library's convention"
-        sheet.framing = Fact(PictureFraming(.stretch), source: source, key: convention, basis: .convention)
-        sheet.filter = Fact(.linear, source: source, key: convention, basis: .convention)
+        // The metadata has no word for it; its own reader, the Task Library, stretches the picture to the input's size. It does so with
+        // two taps along each axis; nothing says that the model was trained so, and pictures are many times the input's size: the filter
+        // stays Ocelli's, which averages. Other programs write such metadata, too: any word of theirs counts more.
+        sheet.framing = Fact(
+            PictureFraming(.stretch), source: source, key: "the Task Library's convention", basis: .convention)
     }
 
     private mutating func output(
