@@ -32,6 +32,7 @@ struct SystemPackageTests {
         #expect(result.text.contains("  7"), "\(result.errors)")
         let unit = try String(contentsOfFile: prefix + "/lib/systemd/system/ocelli.service", encoding: .utf8)
         #expect(unit.contains("ExecStart=\(prefix)/bin/ocelli serve"))
+        try Self.checkDocuments(prefix)
         #expect(try Shell.run(script, ["--remove", prefix]).status == 0)
         #expect(Self.files(under: URL(fileURLWithPath: prefix)) == [])
         // A folder that was there before stays, though it is empty (an updated installation has not made it either).
@@ -39,6 +40,33 @@ struct SystemPackageTests {
         for _ in 1...2 { #expect(try Shell.run(script, [prefix], environment: environment).status == 0) }
         #expect(try Shell.run(script, ["--remove", prefix]).status == 0)
         #expect(Self.files(under: URL(fileURLWithPath: prefix)) == ["bin"])
+    }
+
+    /// What the installed documents link to, and the installed files that they name, is there.
+    private static func checkDocuments(_ prefix: String) throws {
+        let root = prefix + "/share/doc/ocelli", files = FileManager.default
+        let documents = Self.files(under: URL(fileURLWithPath: root)).filter { $0.hasSuffix(".md") }
+        #expect(documents.count > 10)
+        var count = 0
+        for document in documents {
+            let text = try String(contentsOfFile: root + "/" + document, encoding: .utf8)
+            let folder = URL(fileURLWithPath: root + "/" + document).deletingLastPathComponent()
+            let links = text.matches(of: /\]\(([^)#\s]+)[^)]*\)|src="([^"]+)"/).compactMap { $0.output.1 ?? $0.output.2 }
+            for link in links where !link.contains("://") {
+                let path = link.hasPrefix("/") ? String(link) : folder.appendingPathComponent(String(link)).path
+                #expect(files.fileExists(atPath: path), "\(document) links to \(link)")
+                count += 1
+            }
+            for name in text.matches(of: /[\w.\/-]*\/(?:share\/ocelli|lib\/systemd)\/[\w.\/-]*\w/).map(\.output)
+            where name.hasPrefix(prefix) {
+                #expect(files.fileExists(atPath: String(name)), "\(document) names \(name)")
+                count += 1
+            }
+            for name in text.matches(of: /(?:^|[^\w.\/-])((?:\.\.\/)?(?:config|examples)\/\w[\w.-]*)/).map(\.output.1) {
+                Issue.record("\(document) names \(name), which is in the source tree")
+            }
+        }
+        #expect(count > 50)
     }
 
     /// Builds the package; its path.
@@ -80,6 +108,10 @@ struct SystemPackageTests {
         let install = try dpkg("-i", package)
         #expect(install.status == 0, "\(install.text)\(install.errors)")
         #expect(own().contains("usr/bin/ocelli"))
+        let description = try Shell.run("dpkg-deb", ["-f", package, "Description"]).text
+        for words in ["ONNX", "TensorFlow Lite", "Paddle", "Core ML", "boxes, masks"] {
+            #expect(description.replacing(/\s+/, with: " ").contains(words), "\(description)")
+        }
         #expect(own().contains("etc/ocelli/ocelli.json5"))
         let result = try Shell.run(
             target.path + "/usr/bin/ocelli", ["classify", "--top", "1", BadInputTests.seven.path],

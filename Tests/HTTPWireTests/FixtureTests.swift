@@ -59,6 +59,9 @@ import Testing
             }
         }
         #expect(count >= 200)
+        let document = SharedData.packageRoot.appendingPathComponent("docs/threat-model.md")
+        let text = try String(contentsOf: document, encoding: .utf8)
+        #expect(text.contains("tested with \(count) conformance cases"), "docs/threat-model.md: there are \(count)")
     }
 
     /// Every error that the module can raise is shown by a case, except for those that no wire input of a case reaches.
