@@ -14,7 +14,8 @@ struct BenchArguments {
 
     private static let ceilingFlags = ["--model", "--concurrency"]
     private static let loadFlags = [
-        "--rate", "--sweep", "--connections", "--warm-up", "--timeout", "--no-keepalive", "--get", "--header", "--html",
+        "--rate", "--sweep", "--slo", "--connections", "--warm-up", "--timeout", "--no-keepalive", "--get", "--header",
+        "--html",
         "--svg",
     ]
 
@@ -123,6 +124,7 @@ struct BenchArguments {
                 } else {
                     load.mode = text == "auto" ? .automatic : .rates(try RateList.parse(text))
                 }
+            case "--slo": load.objective = try ServiceObjective(parsing: text, duration: Units.parseDuration)
             case "--header": load.fields.append(try RequestBytes.field(text))
             default: break
             }

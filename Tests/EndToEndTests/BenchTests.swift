@@ -50,6 +50,28 @@ struct BenchTests {
         #expect(daemon.stop() == 0)
     }
 
+    @Test func theHighestRateThatHoldsAnObjectiveIsTheAnswer() throws {
+        let daemon = try Daemon(["--access-log=false"])
+        let short = ["--seconds", "300ms", "--warm-up", "0s"]
+        let found = try Shell.run(
+            Daemon.binary.path, ["bench", daemon.url, "--slo", "p99<10s", "--json", "-"] + short)
+        #expect(found.status == 0, "\(found.errors)\(found.text)")
+        let slo = found.json["slo"] as? [String: Any] ?? [:]
+        #expect(slo["holds"] as? Bool == true && (slo["rate"] as? Double ?? 0) > 0, "\(found.text)")
+        let rates = (found.json["steps"] as? [[String: Any]] ?? []).compactMap { $0["rate"] as? Double }
+        #expect(rates.count > 1 && rates == rates.sorted() && rates.contains(slo["rate"] as? Double ?? 0))
+        // Of one rate: whether it holds. Errors are no answers, however quick they are.
+        let refused = try Shell.run(
+            Daemon.binary.path, ["bench", daemon.url + "/v1/nothing", "--slo", "p99<10s", "--rate", "20"] + short)
+        #expect(refused.status == 1)
+        #expect(
+            refused.text.hasPrefix(
+                "p99 < 10s does not hold at any rate that was tried; at 20.0/s: 6 of 6 requests failed"))
+        let wrong = try bench(daemon.url, "--slo", "99<10s")
+        #expect(wrong.status == 2 && wrong.errors.contains("--slo: expected a percentile"), "\(wrong.errors)")
+        #expect(daemon.stop() == 0)
+    }
+
     /// What was answered while the generator could not look was answered in time; and what it sends late is waited for.
     @Test func aStandstillOfTheGeneratorIsNotTheServers() throws {
         let daemon = try Daemon()

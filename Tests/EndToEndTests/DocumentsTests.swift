@@ -30,16 +30,21 @@ import Testing
         let text = try Self.text("README.md")
         let top = try #require(text.components(separatedBy: "## Start").first)
         let claims = top.matches(of: /(?m)^- \*\*([^*]+)\*\*:/).map { String($0.output.1) }
-        let table = try #require(text.components(separatedBy: "## What shows it").last?.components(separatedBy: "\n## ").first)
+        let table = try #require(
+            text.components(separatedBy: "## What shows it").last?.components(separatedBy: "\n## ").first)
         let rows = Dictionary(
-            uniqueKeysWithValues: table.matches(of: /(?m)^\| ([^|`]+) \| (.+) \|$/).map { (String($0.output.1), String($0.output.2)) })
+            uniqueKeysWithValues: table.matches(of: /(?m)^\| ([^|`]+) \| (.+) \|$/).map {
+                (String($0.output.1), String($0.output.2))
+            })
         #expect(claims.count >= 6)
         for claim in claims { #expect(rows[claim] != nil, "\(claim)") }
         let root = SharedData.packageRoot
         var suites: Set<String> = []
-        for case let path as String in FileManager.default.enumerator(atPath: root.appendingPathComponent("Tests").path) ?? .init()
+        for case let path as String in FileManager.default.enumerator(atPath: root.appendingPathComponent("Tests").path)
+            ?? .init()
         where path.hasSuffix(".swift") {
-            suites.formUnion(try Self.text("Tests/" + path).matches(of: /(?:struct|class) (\w+Tests)\b/).map { String($0.output.1) })
+            suites.formUnion(
+                try Self.text("Tests/" + path).matches(of: /(?:struct|class) (\w+Tests)\b/).map { String($0.output.1) })
         }
         for (claim, commands) in rows where claim != "claim" {
             for tests in commands.matches(of: /TESTS='?([\w|\\]+)/) {
@@ -49,7 +54,9 @@ import Testing
             }
             for program in commands.matches(of: /`((?:Tests|Benchmarks|scripts)\/[\w\/-]+)/) {
                 let path = root.appendingPathComponent(String(program.output.1)).path
-                #expect(FileManager.default.isExecutableFile(atPath: path), "\(claim): \(program.output.1) is not a program")
+                #expect(
+                    FileManager.default.isExecutableFile(atPath: path), "\(claim): \(program.output.1) is not a program"
+                )
             }
         }
     }

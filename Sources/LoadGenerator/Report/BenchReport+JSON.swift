@@ -16,6 +16,7 @@ extension BenchReport {
         let pictures: [Picture]
         let processors: Double
         let load_average_before: Double?
+        let slo: Objective?
         let steps: [Step]
         let warnings: [String]
 
@@ -27,9 +28,21 @@ extension BenchReport {
             pictures = report.pictures.map { Picture(name: $0.name, bytes: $0.bytes) }
             processors = report.processors
             load_average_before = report.loadBefore
+            slo = report.objective.flatMap { objective in
+                report.verdict.map {
+                    Objective(objective: objective.text, holds: $0.holds, rate: $0.rate, text: $0.text)
+                }
+            }
             steps = report.steps.map { Step($0) }
             warnings = report.warnings
         }
+    }
+
+    private struct Objective: Encodable {
+        let objective: String
+        let holds: Bool
+        let rate: Double?
+        let text: String
     }
 
     private struct Picture: Encodable {

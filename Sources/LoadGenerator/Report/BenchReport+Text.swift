@@ -6,7 +6,8 @@ extension BenchReport {
             pictures.isEmpty
             ? "GET without a body"
             : "\(pictures.count) picture\(pictures.count == 1 ? "" : "s") of \(Self.range(sizes)) KB"
-        var lines = [
+        var lines = verdict.map { [$0.text, ""] } ?? []
+        lines += [
             url,
             "  \(isOpenLoop ? "open loop" : "closed loop"), connections \(keepAlive ? "reused" : "new for each request"), "
                 + "\(kinds), \(NumberText.decimal(steps.first?.plan.seconds ?? 0)) s"

@@ -12,6 +12,8 @@ package struct BenchReport: Sendable {
     /// The load average of this machine before.
     package var loadBefore: Double?
     package var steps: [StepResult] = []
+    /// What must hold, if it was asked for.
+    package var objective: ServiceObjective?
 
     package init(
         url: String, isLocal: Bool, keepAlive: Bool, pictures: [(name: String, bytes: Int)], date: String,
@@ -34,21 +36,38 @@ package struct BenchReport: Sendable {
     /// True if requests were sent when they were due.
     package var isOpenLoop: Bool { steps.first?.offeredRate != nil }
 
-    /// Reasons for doubt, each with the load that it is about.
+    /// Whether the objective holds, and up to which rate: nil if none was asked for.
+    package var verdict: (holds: Bool, rate: Double?, text: String)? {
+        guard let objective else { return nil }
+        let judged = steps.sorted { ($0.offeredRate ?? 0) < ($1.offeredRate ?? 0) }.map {
+            ($0, objective.objection(to: $0))
+        }
+        func rate(_ step: StepResult) -> String {
+            step.offeredRate.map { "\(NumberText.decimal($0))/s" } ?? "this load"
+        }
+        // Above a rate that does not hold, one that does is an accident.
+        let holding = judged.prefix { $0.1 == nil }
+        let first = judged.dropFirst(holding.count).first
+        let reason = first.flatMap { step, objection in objection.map { "; at \(rate(step)): \($0)" } } ?? ""
+        guard let best = holding.last?.0 else {
+            return (false, nil, "\(objective.text) does not hold at any rate that was tried\(reason)")
+        }
+        return (true, best.offeredRate, "\(objective.text) holds up to \(rate(best))\(reason)")
+    }
+
+    /// Reasons for doubt, each with the load that it is about: first what makes a figure wrong, then what makes it vague.
     package var warnings: [String] {
         var warnings: [String] = []
-        if let loadBefore, loadBefore > 0.25 * processors {
-            warnings.append(
-                "other programs were running here: the load average was \(NumberText.fixed(loadBefore, places: 2)) on "
-                    + "\(NumberText.fixed(processors, places: 1)) processors before the measurement")
-        }
         // What several loads have in common is reported once, in the words of the highest of them.
         let doubts = steps.map { (step: $0, all: StepDoubts.about($0)) }
-        for kind in StepDoubts.Doubt.Kind.allCases {
+        // A search looks for loads that do not hold: only the best one is to be believed.
+        let best = verdict?.rate
+        func add(_ kind: StepDoubts.Doubt.Kind) {
             let found = doubts.compactMap { entry in
-                entry.all.first { $0.kind == kind }.map { (entry.step, $0.text) }
+                objective != nil && entry.step.offeredRate != best
+                    ? nil : entry.all.first { $0.kind == kind }.map { (entry.step, $0.text) }
             }
-            guard let last = found.last else { continue }
+            guard let last = found.last else { return }
             let rates = found.compactMap { $0.0.offeredRate }.map { NumberText.decimal($0) }
             let highest = found.count > 1 ? ", here of the highest" : ""
             let subject =
@@ -59,11 +78,18 @@ package struct BenchReport: Sendable {
                     : "at \(rates.joined(separator: ", "))/s\(highest): "
             warnings.append(subject + last.1)
         }
+        for kind in StepDoubts.Doubt.Kind.allCases where kind != .samples { add(kind) }
+        if let loadBefore, loadBefore > 0.25 * processors {
+            warnings.append(
+                "other programs were running here: the load average was \(NumberText.fixed(loadBefore, places: 2)) on "
+                    + "\(NumberText.fixed(processors, places: 1)) processors before the measurement")
+        }
         if isLocal, let most = steps.map(\.generatorCPU).max(), most > 0.1 * processors {
             warnings.append(
                 "the server is on this machine: the generator took \(Int((most / processors * 100).rounded()))% of the "
                     + "processors, which a server on a machine of its own would have")
         }
+        add(.samples)
         return warnings
     }
 }

@@ -1,5 +1,5 @@
 internal import InferenceService
-internal import LoadGenerator
+package import LoadGenerator
 
 /// What `ocelli bench URL` is asked for.
 package struct LoadRequest: Sendable {
@@ -15,6 +15,8 @@ package struct LoadRequest: Sendable {
 
     package var url = ""
     package var mode = Mode.closed
+    /// What must hold: at the rates of ``mode``, or else at the highest rate that is found.
+    package var objective: ServiceObjective?
     package var pictures: [String] = []
     /// Whether a GET without a body is sent.
     package var isGet = false

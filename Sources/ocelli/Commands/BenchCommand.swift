@@ -11,7 +11,7 @@ enum BenchCommand: Command {
     static var help: String {
         """
         Usage: ocelli bench [MODEL] [PICTURE...] [--seconds S] [--concurrency N] [--json] [SETTINGS]
-               ocelli bench URL [PICTURE...] [--rate R | --sweep RATES] [--connections N] [OPTIONS]
+               ocelli bench URL [PICTURE...] [--rate R | --sweep RATES] [--slo OBJECTIVE] [OPTIONS]
 
         Without a URL, measures the ceilings of this machine, in turn and in one process: the engine alone, decoding alone,
         both together as in the daemon, and the same through a socket (POST /v1/classify on loopback, or /v1/detect,
@@ -40,6 +40,8 @@ enum BenchCommand: Command {
           --rate R          Requests a second.
           --sweep RATES     Several rates in turn: 50,100,200, or 20..200 (eight), or 20..200/4; auto: around the rate of a
                             closed loop.
+          --slo OBJECTIVE   Finds the highest rate at which the objective holds, such as "p99<50ms": a percentile of the
+                            latency below a time, with no request failed. With --rate or --sweep: up to which of these.
           --connections N   Connections, 1 to 4096: a closed loop uses all of them (default 8), an open loop as many as it
                             needs up to this number (default 256).
           --seconds S       How long each load lasts. Default: 10s.
@@ -52,7 +54,7 @@ enum BenchCommand: Command {
           --html FILE       Write a page with a chart of latency against load, and the table.
           --svg FILE        Write the chart alone.
 
-        Exits with 1 if a request failed. The settings of `ocelli help serve` about running models apply to the ceilings.
+        Exits with 1 if a request failed; with --slo, if the objective holds at no rate. The settings of `ocelli help serve` about running models apply to the ceilings.
         """
     }
 
