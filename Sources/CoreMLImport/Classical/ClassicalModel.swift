@@ -11,7 +11,7 @@ protocol ClassicalModel: Sendable {
     /// The classes of a classifier, in the order of its probabilities; nil for other models.
     var labels: [Category]? { get }
 
-    /// Whether the model knows what to do with numbers that are missing (NaN).
+    /// True if the model accepts missing numbers (NaN).
     var takesMissing: Bool { get }
 
     /// Inputs that have a default in the model, and that its description need not name.
@@ -79,7 +79,7 @@ extension InterfaceSpecification {
         return output
     }
 
-    /// Where a regressor's value goes: the predicted feature, or the first output where none is named.
+    /// The output for a regressor's value: the predicted feature, or the first output where none is named.
     func regressorOutput() throws(Problem) -> FeatureSpecification {
         if let output = outputs.first(where: { $0.name == predictedFeatureName }) ?? outputs.first { return output }
         throw Problem("has no outputs")

@@ -8,7 +8,7 @@ package enum FeatureData: Sendable, Hashable {
     /// A picture that the caller holds: its number is the caller's.
     case image(Int)
 
-    /// What the value is, for messages.
+    /// The name of the kind of value, for messages.
     package var kind: String {
         switch self {
         case .double: "a number"
@@ -37,7 +37,7 @@ package struct NumberArray: Sendable, Hashable {
     }
 }
 
-/// What names a class or a category: in every model all of them are strings, or all are integers.
+/// The name of a class or a category: in every model all of them are strings, or all are integers.
 package enum Category: Sendable, Hashable, CustomStringConvertible {
     case string(String)
     case int64(Int64)

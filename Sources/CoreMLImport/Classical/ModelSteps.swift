@@ -1,4 +1,4 @@
-/// What is done for one prediction, in order: a pipeline as a list, whose models find their inputs by the features' names.
+/// The steps of one prediction, in order: a pipeline as a list, whose models find their inputs by the features' names.
 ///
 /// The models of a pipeline within a pipeline see its inputs only, and leave nothing but its outputs behind: `enter` and
 /// `leave` mark its ends.
@@ -46,7 +46,7 @@ package struct ModelSteps: Sendable {
     /// A network or a program within the steps.
     package struct GraphStep: Sendable {
         package let specification: ModelSpecification
-        /// Where it is in the file.
+        /// The step's place in the file.
         package let place: String
         /// The images whose scale and bias belong to the graph, with the color space that they come in: what another model of the
         /// file made, and pictures that several graphs take, each with a scale of its own.
@@ -90,7 +90,7 @@ package struct ModelSteps: Sendable {
         }
     }
 
-    /// Whether an input's numbers may be missing: an imputer or trees take it, with or without a vectorizer in front.
+    /// True if an input's numbers may be missing: an imputer or trees take it, with or without a vectorizer in front.
     package func takesMissing(_ input: String) -> Bool {
         var name = input
         for case .evaluate(let step) in steps where step.inputs.contains(where: { $0.name == name }) {
@@ -101,7 +101,7 @@ package struct ModelSteps: Sendable {
         return false
     }
 
-    /// Whether an input may be left out whatever the description says: every model that takes it has a default for it.
+    /// True if an input may be left out whatever the description says: every model that takes it has a default for it.
     package func hasDefault(_ input: String) -> Bool {
         var hasDefault = false
         for step in steps {
@@ -118,8 +118,9 @@ package struct ModelSteps: Sendable {
         return hasDefault
     }
 
-    /// What a detector gives, whose last model suppresses boxes that overlap: the outputs with the scores of each class and with the
-    /// boxes, [boxes, 4] of centre x and y, width and height as fractions of the picture; and the names of the classes, if it has any.
+    /// The outputs of a detector, whose last model suppresses boxes that overlap: the outputs with the scores of each class and
+    /// with the boxes, [boxes, 4] of centre x and y, width and height as fractions of the picture; and the names of the
+    /// classes, if it has any.
     package var detections: (scores: String, boxes: String, classes: [Category])? {
         for step in steps.reversed() {
             switch step {

@@ -7,7 +7,7 @@ struct NearestNeighborsClassifier: ClassicalModel {
     private let classes: [Int]
     private let neighbors: Int
     private let weighsByDistance: Bool
-    /// Where there are no samples.
+    /// The class that is given where there are no samples.
     private let fallback: Category?
     private let inputs: NumberInputs
     /// nil if there are no samples.

@@ -15,7 +15,7 @@ struct NonMaximumSuppression: ClassicalModel {
     private let confidenceOutput: FeatureSpecification, coordinatesOutput: FeatureSpecification
     private let iouInput: String, thresholdInput: String
     private let iou: Double, threshold: Double
-    /// What a caller says in place of the file and of the inputs.
+    /// The thresholds that a caller gives in place of those of the file and of the inputs.
     private var chosen = DetectorThresholds()
     private let isPerClass: Bool
     /// The names of the classes; empty if the file has none.

@@ -3,10 +3,10 @@ package struct StepRun: Sendable {
     private let steps: ModelSteps
     private let thresholds: DetectorThresholds
     private var position = 0
-    /// What is known by name: the file's own features, and above them those of each pipeline that was entered.
+    /// The known values by name: the file's own features, and above them those of each pipeline that was entered.
     private var tables: [FeatureTable]
 
-    /// What is to be done next.
+    /// The next action.
     package enum Next: Sendable {
         /// Run a graph, by its index in ``ModelSteps/graphs``, on these values, and give what comes out to `resume`.
         case run(Int, FeatureTable)
@@ -20,7 +20,7 @@ package struct StepRun: Sendable {
         tables = [inputs]
     }
 
-    /// What has been computed; after ``Next/done`` the outputs are among it.
+    /// The values computed so far; after ``Next/done`` they include the outputs.
     package var table: FeatureTable { tables.last ?? [:] }
 
     /// Goes on until the engine is needed, or all is done.

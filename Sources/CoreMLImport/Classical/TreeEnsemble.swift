@@ -13,7 +13,7 @@ struct TreeEnsemble: Sendable {
         var test: Test
         var feature = 0
         var threshold = 0.0
-        /// Where to continue, by index in `nodes`; for a leaf the range of its values.
+        /// The indices in `nodes` to continue at; for a leaf the range of its values.
         var yes = 0, no = 0
         var missingGoesToYes = false
     }
@@ -22,7 +22,7 @@ struct TreeEnsemble: Sendable {
         case lessOrEqual, less, greaterOrEqual, greater, equal, notEqual, leaf
     }
 
-    /// What a file says of a node, before the children are found.
+    /// The place of a node in the file, before the children are found.
     private struct Place: Hashable {
         let tree: UInt64, node: UInt64
         var text: String { "node \(node) of tree \(tree)" }
@@ -164,7 +164,7 @@ struct TreeEnsemble: Sendable {
     }
 }
 
-/// What is done to the sums of trees (TreeEnsemble.proto: `TreeEnsemblePostEvaluationTransform`).
+/// The function that is applied to the sums of trees (TreeEnsemble.proto: `TreeEnsemblePostEvaluationTransform`).
 enum TreeTransform: Int {
     case none, softmax, logistic, softmaxWithZeroReference
 
@@ -247,7 +247,7 @@ struct TreeEnsembleClassifier: ClassicalModel {
 private struct TreeInputs: Sendable {
     private let inputs: NumberInputs
     private let least: Int
-    /// How many the description declares; nil if it leaves that open.
+    /// The number of features that the description declares; nil if it leaves that open.
     private let declared: Int?
 
     init(_ description: InterfaceSpecification, trees: TreeEnsemble) throws(Problem) {

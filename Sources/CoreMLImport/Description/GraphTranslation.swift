@@ -2,7 +2,7 @@
 package struct TranslatedGraph: Sendable {
     /// Parameters have the names of the description's inputs, results those of its outputs.
     package var graph: Graph
-    /// What is applied to pictures before they are handed to the graph, by input.
+    /// The scalers that are applied to pictures before they are handed to the graph, by input.
     package var scalers: [String: ImageScaler]
     /// A classifier's: nil for others.
     package var classifier: Classifier?
@@ -14,7 +14,7 @@ package struct TranslatedGraph: Sendable {
         package var result: String
     }
 
-    /// Whether requests choose extents, and the model can be translated for the default ones as well.
+    /// True if requests choose extents, and the model can be translated for the default ones as well.
     package var canBeClosed: Bool
 
     /// Translates a model of one of the types that graphs can be.

@@ -11,7 +11,7 @@ extension InterfaceSpecification {
         return nil
     }
 
-    /// Whether the model takes one picture and gives classes.
+    /// True if the model takes one picture and gives classes.
     package var classifiesPictures: Bool {
         guard inputs.count == 1, case .image = inputs[0].type else { return false }
         return !predictedFeatureName.isEmpty

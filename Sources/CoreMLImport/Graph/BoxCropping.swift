@@ -1,16 +1,16 @@
-/// How boxes are cut out of images, each scaled to one size.
+/// The parameters for cutting boxes out of images, each scaled to one size.
 struct BoxCropping {
     let height: Int, width: Int
     let sampling: GridSampling
     var coordinates = Coordinates.cornersHeightFirst
     /// Coordinates go from 0 to 1, rather than in pixels.
     var isNormalized = false
-    /// What coordinates are multiplied by.
+    /// The factor that coordinates are multiplied by.
     var scale: Float = 1
     /// The value of points outside of the image.
     var filler: Float = 0
 
-    /// What the four numbers of a box are.
+    /// The meaning of the four numbers of a box.
     enum Coordinates: Int {
         case cornersHeightFirst, cornersWidthFirst, centerHeightFirst, centerWidthFirst
 

@@ -31,7 +31,7 @@ package struct Graph: Sendable {
         package let shape: [Int?]
 
         package var rank: Int { shape.count }
-        /// Whether both are the same output of the same node.
+        /// True if both are the same output of the same node.
         func isSame(as other: Value) -> Bool { node == other.node && port == other.port }
         /// The shape, where all of its extents are known.
         package var staticShape: [Int]? {
@@ -54,11 +54,11 @@ package struct Graph: Sendable {
         var attributes: [(key: String, value: Attribute)]
         var inputs: [Value]
         var outputs: [Output]
-        /// What a constant holds, little-endian.
+        /// The bytes of a constant, little-endian.
         var data: Bytes?
-        /// How the elements of a constant are made of it; nil if it is the elements.
+        /// The conversion from `data` to the elements of a constant; nil if `data` is the elements.
         var expansion: Expansion?
-        /// What an operation repeats; nil for all but Loop.
+        /// The loop that an operation repeats; nil for all but Loop.
         var loop: Loop?
 
         /// The bytes of a constant's elements.

@@ -6,12 +6,12 @@
 package final class GraphBuilder {
     package private(set) var graph = Graph()
     private var constants: [ConstantKey: Graph.Value] = [:]
-    /// What `numbers(of:)` found out of nodes; nil for those whose numbers are not known.
+    /// The results of `numbers(of:)` by node; nil for those whose numbers are not known.
     var knownNumbers: [Int: [Double]?] = [:]
     /// In the body of a loop: the parameters that count its rounds, by node, and how many rounds there are.
     var counters: [Int: Counter] = [:]
     var rounds = 0
-    /// Where the file speaks of what is being added, for the names of nodes: engines' messages and profiles show them.
+    /// The place in the file of what is being added, for the names of nodes: engines' messages and profiles show them.
     package var place = ""
 
     /// The first value that is too large to be computed. A file of a few bytes can ask for any amount of memory.
@@ -31,7 +31,7 @@ package final class GraphBuilder {
     }
     private static let sharedConstantBytes = 64
 
-    /// How many operations and constants there are so far.
+    /// The number of operations and constants so far.
     package var nodeCount: Int { graph.nodes.count }
 
     package init() {}

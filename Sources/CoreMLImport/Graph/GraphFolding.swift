@@ -1,7 +1,7 @@
 extension Graph {
-    /// How the memory of a constant is converted to its elements.
+    /// The conversion of a constant's memory to its elements.
     struct Expansion: Sendable {
-        /// What the memory holds: `f16` or `f32`. The elements are f32.
+        /// The type of the numbers in memory: `f16` or `f32`. The elements are f32.
         var stored: ElementType
         /// Factors, one for each of as many equal parts of the elements; empty for none.
         var factors: [Float] = []
@@ -20,9 +20,9 @@ extension Graph {
 /// One graph while it is folded.
 private struct GraphFolding {
     private var nodes: [Graph.Node]
-    /// How many inputs take what a node gives.
+    /// The number of inputs that take each node's output.
     private var uses: [Int]
-    /// What stands for nodes that are no longer needed.
+    /// The replacements of nodes that are no longer needed.
     private var replaced: [Int: Graph.Value] = [:]
 
     init(_ graph: Graph) {
@@ -49,7 +49,7 @@ private struct GraphFolding {
         return compacted()
     }
 
-    /// Whether a value goes to one place only, and can be changed for it.
+    /// True if a value goes to one place only, and can be changed for it.
     private func isSole(_ value: Graph.Value) -> Bool {
         uses[value.node] == 1 && nodes[value.node].outputs.count == 1 && nodes[value.node].outputs[0].names.isEmpty
     }

@@ -1,4 +1,4 @@
-/// Where the points of a new grid lie on the old one.
+/// The positions of a new grid's points on the old one.
 enum GridSampling {
     /// i · in / out.
     case asymmetric
@@ -41,7 +41,7 @@ enum GridSampling {
         }
     }
 
-    /// What the engine calls it; `nil` for those that it does not have, or has otherwise for one point.
+    /// The engine's name of the sampling; `nil` for those that it does not have, or has otherwise for one point.
     func engineName(counts: [Int]) -> GraphBuilder.Sampling? {
         switch self {
         case .asymmetric: .asymmetric

@@ -1,6 +1,6 @@
 /// Operations of neural networks: products, windows, reductions, normalization.
 extension GraphBuilder {
-    /// How windows move along the axes after the channels; one number an axis.
+    /// The movement of windows along the axes after the channels; one number an axis.
     package struct Window {
         package var strides: [Int]
         package var dilations: [Int]
@@ -32,7 +32,7 @@ extension GraphBuilder {
             }
         }
 
-        /// How many windows of `kernel` fit along the axes of `extents`. Throws where numbers are out of range.
+        /// The number of windows of `kernel` that fit along each axis of `extents`. Throws where numbers are out of range.
         func outputs(_ extents: [Int?], kernel: [Int], roundsUp: Bool = false) throws(Problem) -> [Int?] {
             let lists = [strides, dilations, kernel]
             guard lists.allSatisfy({ $0.count == extents.count && $0.allSatisfy { $0 > 0 && $0 <= 1 << 24 } }) else {
@@ -220,7 +220,7 @@ extension GraphBuilder {
             "SoftMax", 8, [value], ["axis": .integer(try positiveAxis(axis, rank: value.rank))], shape: value.shape)
     }
 
-    /// How positions of the output are mapped to the input, by OpenVINO's names.
+    /// The mapping of positions of the output to the input, by OpenVINO's names.
     package enum Sampling: String {
         case asymmetric
         case alignCorners = "align_corners"

@@ -208,7 +208,7 @@ extension GraphBuilder {
     }
 }
 
-/// How many elements a slice has, as Python counts them. `step` is not 0.
+/// The number of elements of a slice, as Python counts them. `step` is not 0.
 package func sliceLength(extent: Int, start: Int, end: Int, step: Int) -> Int {
     func limited(_ index: Int) -> Int {
         let position = index < 0 ? index.addingReportingOverflow(extent).partialValue : index

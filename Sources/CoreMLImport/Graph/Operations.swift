@@ -55,7 +55,7 @@ extension GraphBuilder {
         summand == 0 ? value : try add(value, float(summand))
     }
 
-    /// Where `condition` (boolean) holds `yes`, else `no`; with numpy's broadcasting.
+    /// Selects `yes` where `condition` (boolean) holds, else `no`; with numpy's broadcasting.
     package func select(_ condition: Graph.Value, _ yes: Graph.Value, _ no: Graph.Value) throws(Problem) -> Graph.Value
     {
         operation(

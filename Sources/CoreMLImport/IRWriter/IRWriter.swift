@@ -12,7 +12,7 @@ package struct IRWriter {
     /// Constants begin at multiples of this.
     private static let alignment = 64
 
-    /// Where the constants of nodes are in the weights.
+    /// The positions of nodes' constants in the weights.
     private struct Places {
         /// For each node; nil for those without constants.
         var offsets: [Int?] = []
@@ -83,7 +83,7 @@ package struct IRWriter {
 
     /// Numbers that are made of a constant's memory at a time.
     private static let expandedAtOnce = 1 << 16
-    /// What each 16-bit float is: processors of ten years ago convert them by a function call each.
+    /// The 32-bit values of all 16-bit floats: processors of ten years ago convert them by a function call each.
     private static let halves = (0...UInt16.max).map { Float(Float16(bitPattern: $0)) }
 
     private func expand<Failure: Error>(

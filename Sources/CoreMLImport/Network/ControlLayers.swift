@@ -38,7 +38,7 @@ enum ControlLayers {
         }
     }
 
-    /// How the layers of a network end.
+    /// The ways in which the layers of a network end.
     enum Flow {
         case next
         case leavesRound

@@ -1,4 +1,4 @@
-/// How one kind of layer is translated. `kind` and `name` are those of NeuralNetworkLayer's `oneof layer`.
+/// The translation of one kind of layer. `kind` and `name` are those of NeuralNetworkLayer's `oneof layer`.
 struct LayerTranslator: Sendable {
     let kind: Int
     let name: String

@@ -4,11 +4,12 @@ package struct TranslatedNetwork: Sendable {
     /// their scale and bias applied, which is left to the caller that fills them in. Its results have the names of the description's
     /// outputs.
     package var graph: Graph
-    /// What must be applied to images before they are handed to the graph, by input. A mean image is part of the graph.
+    /// The scalers that must be applied to images before they are handed to the graph, by input. A mean image is part of the
+    /// graph.
     package var scalers: [String: ImageScaler]
     /// A classifier's: the labels, and the result with the probability of each, a list.
     package var classifier: (labels: ClassLabels, probabilities: String)?
-    /// Whether inputs are sequences of any length.
+    /// True if inputs are sequences of any length.
     package var hasSequences = false
 }
 

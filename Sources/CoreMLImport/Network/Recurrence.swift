@@ -79,7 +79,7 @@ struct Recurrence {
         return messages
     }
 
-    /// Whether activations are those fields of ActivationParams: the engine's own operations take sigmoid and tanh. For these,
+    /// True if activations are those fields of ActivationParams: the engine's own operations take sigmoid and tanh. For these,
     /// limiting what goes in to ±50 changes nothing.
     static func are(_ activations: [Message], _ fields: [Int]) -> Bool {
         zip(activations, fields).allSatisfy { message, field in message.fields.last?.number == field }

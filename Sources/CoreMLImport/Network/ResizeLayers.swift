@@ -57,7 +57,7 @@ enum ResizeLayers {
         return [try back(result)]
     }
 
-    /// What the engine's own modes can do from an open size.
+    /// Resizes from an open size, in the modes that the engine has itself. Throws for the others.
     private static func openBilinear(
         _ layer: Layer, _ value: Graph.Value, to target: [Int], mode: Int
     ) throws(Problem) -> Graph.Value {

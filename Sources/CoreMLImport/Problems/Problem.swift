@@ -38,7 +38,7 @@ package struct ProblemCollector {
 
     package init() {}
 
-    /// How many there are, those that are not listed among them.
+    /// The number of problems, including those that are not listed.
     package var count: Int { problems.count + omitted }
 
     package mutating func add(_ problem: Problem) {

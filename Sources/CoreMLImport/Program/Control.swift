@@ -44,7 +44,7 @@ extension ProgramOperations {
         throw Problem("the loop runs more than \(maximumRounds) times")
     }
 
-    /// What a block gives for its inputs.
+    /// The outputs of a block for its inputs.
     static func results(
         of block: MILBlock, _ inputs: [ProgramOperand], _ program: ProgramContext,
         constants: inout [Int: [ProgramOperand]]

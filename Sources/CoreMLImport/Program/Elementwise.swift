@@ -118,7 +118,7 @@ extension ProgramOperations {
         return order.first { type in values.contains { $0.type == type } } ?? .f32
     }
 
-    /// Whether elements differ from 0.
+    /// A boolean for each element: true if it differs from 0.
     static func truth(_ graph: GraphBuilder, _ x: Graph.Value) throws(Problem) -> Graph.Value {
         x.type == .boolean ? x : try graph.binary("NotEqual", x, graph.convert(graph.float(0), to: x.type))
     }

@@ -3,7 +3,7 @@
 /// They are computed here rather than by the graph, so that what depends on them (a shape, an axis, the end of a loop) is
 /// known, too.
 extension ProgramOperations {
-    /// What an operation gives, where all of its inputs are known and few; `nil` where the graph is to compute it.
+    /// The output of an operation all of whose inputs are known and few; `nil` where the graph is to compute it.
     static func folded(_ call: ProgramCall) throws(Problem) -> BlobTensor? {
         switch call.operation.type {
         case "shape":

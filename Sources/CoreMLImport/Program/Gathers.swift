@@ -66,7 +66,7 @@ extension ProgramOperations {
         },
     ]
 
-    /// How many axes the last axis of indices speaks of.
+    /// The number of axes that the last axis of indices addresses.
     private static func places(_ indices: Graph.Value, in x: Graph.Value, batch: Int) throws(Problem) -> Int {
         guard let last = indices.shape.last, let depth = last, batch >= 0, batch < indices.rank, depth > 0,
             depth <= x.rank - batch
@@ -94,7 +94,7 @@ extension ProgramOperations {
         return try graph.select(isNegative, graph.add(indices, extents), indices)
     }
 
-    /// How the updates are combined with what is there, by OpenVINO's name, and the updates as it wants them.
+    /// The reduction that combines the updates with what is there, by OpenVINO's name, and the updates as it wants them.
     private static func reduction(_ call: ProgramCall, _ updates: Graph.Value) throws(Problem) -> (String, Graph.Value)
     {
         let graph = call.graph

@@ -33,7 +33,7 @@ final class ProgramContext {
     var builder: GraphBuilder { loops.last?.body ?? outermost }
     /// The names of the function and, behind them, those of the blocks that are being translated.
     private var scopes: [[String: ProgramOperand]] = [[:]]
-    /// What the operation "classify" says, where there is one.
+    /// The result of the operation "classify", where there is one.
     var classifier: (probabilities: Graph.Value, labels: ClassLabels, outputs: [String])?
     /// Operations that were translated, those of loops as often as they run.
     var operationCount = 0

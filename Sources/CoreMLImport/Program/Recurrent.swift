@@ -11,7 +11,7 @@ extension ProgramOperations {
         case linear
         case hardSigmoid
 
-        /// Whether the engine's recurrent operations have it.
+        /// True if the engine's recurrent operations have it.
         var isEngine: Bool { self == .sigmoid || self == .tanh || self == .relu }
 
         func apply(_ graph: GraphBuilder, _ x: Graph.Value) throws(Problem) -> Graph.Value {

@@ -29,7 +29,7 @@ extension ProgramOperations {
         },
     ]
 
-    /// Where a slice begins and ends along every axis, as Python counts.
+    /// The start and end of a slice along every axis, as Python counts.
     private struct IndexSlice {
         var starts: Graph.Value
         var ends: Graph.Value

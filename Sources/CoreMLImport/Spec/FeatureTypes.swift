@@ -65,7 +65,7 @@ package enum FeatureType: Sendable, Equatable {
         }
     }
 
-    /// What it is called in messages.
+    /// The type's name in messages.
     package var name: String {
         switch self {
         case .int64: "int64"
@@ -157,7 +157,7 @@ package struct ArrayFeature: Sendable, Equatable {
     package var shape: [Int]
     package var dataType: DataType
     package var flexibility: Flexibility = .none
-    /// What an optional input holds that is left out.
+    /// The value of an optional input that is left out.
     package var defaultValue: Double?
 
     package enum DataType: Int, Sendable {

@@ -69,15 +69,15 @@ package struct MILBlock {
 
 /// MIL.proto: Operation.
 package struct MILOperation {
-    /// What it does: "conv", "const".
+    /// The operation's type: "conv", "const".
     package var type: String
     package var inputs: [String: [Binding]] = [:]
     package var outputs: [MILNamedType] = []
     package var attributes: [String: MILValue] = [:]
-    /// What a loop repeats, or a condition chooses from.
+    /// The blocks that a loop repeats, or a condition chooses from.
     package var blocks: [MILBlock] = []
 
-    /// Where an argument comes from (MIL.proto: Argument.Binding).
+    /// The source of an argument (MIL.proto: Argument.Binding).
     package enum Binding {
         case name(String)
         case value(MILValue)

@@ -1,4 +1,4 @@
-/// What kind of value an ML Program computes with (MIL.proto: DataType).
+/// The type of the values that an ML Program computes with (MIL.proto: DataType).
 package enum MILDataType: Int, Sendable, CaseIterable {
     case bool = 1
     case string = 2

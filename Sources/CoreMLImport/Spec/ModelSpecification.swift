@@ -1,4 +1,4 @@
-/// What a Core ML file says (Model.proto): its description, and the model as the bytes of one of the types.
+/// The contents of a Core ML file (Model.proto): its description, and the model as the bytes of one of the types.
 package struct ModelSpecification: Sendable {
     package var version: Int
     package var description: InterfaceSpecification
@@ -6,7 +6,7 @@ package struct ModelSpecification: Sendable {
     package var type: ModelType
     /// The message of the model's type, unread.
     package var body: Bytes
-    /// How deeply this model is nested, to bound pipelines of pipelines.
+    /// The depth at which this model is nested, to bound pipelines of pipelines.
     package var depth: Int
 
     /// iOS 11 to 26.

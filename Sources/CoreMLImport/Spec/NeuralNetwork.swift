@@ -1,5 +1,5 @@
-/// What NeuralNetwork, NeuralNetworkClassifier and NeuralNetworkRegressor say (NeuralNetwork.proto); the three share their
-/// field numbers.
+/// The contents of NeuralNetwork, NeuralNetworkClassifier and NeuralNetworkRegressor (NeuralNetwork.proto); the three share
+/// their field numbers.
 package struct NeuralNetwork: Sendable {
     package var layers: [NetworkLayer] = []
     package var preprocessing: [NetworkPreprocessing] = []
@@ -88,7 +88,7 @@ package struct NetworkLayer: Sendable {
     func parameters() throws(Problem) -> Message { try Message(MessageReader(body, depth: depth)) }
 }
 
-/// What is done to an image before the first layer.
+/// A preprocessing step of an image before the first layer.
 package struct NetworkPreprocessing: Sendable {
     /// The input. Empty: the first image.
     package var featureName: String

@@ -120,7 +120,7 @@ private struct QuantizedWeights {
         return raw.withUnsafeBytes { source in floats { Int(Int8(bitPattern: source[$0])) } }
     }
 
-    /// What the numbers stand for. `number` is asked for each in turn.
+    /// The numbers as 32-bit floats. `number` is asked for each in turn.
     private func floats(_ number: (Int) -> Int) -> Bytes {
         Bytes(count: count * 4) { target in
             let floats = target.bindMemory(to: Float.self)

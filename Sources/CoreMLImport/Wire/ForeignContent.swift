@@ -1,9 +1,11 @@
-/// What a file holds that has the name of a model and is not one: what a repository, a download or an archive left in its place.
+/// The contents of a file that has the name of a model and is not one: what a repository, a download or an archive left in its
+/// place.
 package enum ForeignContent {
     /// As many bytes from the beginning of a file tell.
     package static let headSize = 512
 
-    /// What a file is, and what to do about it: what follows its name in a sentence. nil where its beginning may be a model's.
+    /// The kind of such a file and its remedy, as what follows its name in a sentence. nil where its beginning may be a
+    /// model's.
     /// - Parameters:
     ///   - head: the first bytes of the file.
     ///   - isBinary: whether no model of the file's format is text.
@@ -30,7 +32,7 @@ package enum ForeignContent {
         return isBinary && isText(head) ? "is a text file, and not a model: copy or download the model again" : nil
     }
 
-    /// Whether there are no control characters but those of lines of text; a character may be cut off at the end.
+    /// True if there are no control characters but those of lines of text; a character may be cut off at the end.
     private static func isText(_ head: [UInt8]) -> Bool {
         let isPlain = head.allSatisfy { $0 >= 0x20 && $0 != 0x7F || (0x09...0x0D).contains($0) }
         return isPlain && (0..<4).contains { String(validating: head.dropLast($0), as: UTF8.self) != nil }

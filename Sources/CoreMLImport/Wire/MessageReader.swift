@@ -4,7 +4,7 @@
 /// Copies nothing: strings, bytes and messages are slices. Damaged bytes throw a `Problem`.
 package struct MessageReader {
     package let bytes: Bytes
-    /// How many messages hold this one.
+    /// The number of messages that hold this one.
     package let depth: Int
     private var position = 0
 
