@@ -27,10 +27,10 @@ final class AnswerBudget: Sendable {
     /// Bytes that wait.
     var used: Int { count.load(ordering: .relaxed) }
 
-    /// What one loop may give to the kernel before it looks how much of it clients have taken.
+    /// The number of bytes that one loop may give to the kernel before it looks how much of it clients have taken.
     var unseen: Int { total / 8 / loops }
 
-    /// Whether more is known to wait than may.
+    /// True if more is known to wait than may.
     var isExceeded: Bool { used > total - total / 8 }
 
     /// Counts bytes that wait from now on, or less than nothing for those that wait no more.

@@ -25,9 +25,9 @@ package final class ByteBudget: Sendable {
     private struct State {
         var used = 0
         var overdrawing: ObjectIdentifier?
-        /// What that body has of the reserve.
+        /// The bytes of the reserve that the overdrawing body has.
         var overdrawn = 0
-        /// What has come of bodies with their heads, and waits for room. Part of `used`.
+        /// The bytes of bodies that came with their heads and wait for room. Part of `used`.
         var beginnings = 0
         var isShort = false
         var releases = 0
@@ -39,7 +39,7 @@ package final class ByteBudget: Sendable {
     private let halfTaken = Atomic<Bool>(false)
     private let subscribers = Guarded<[Subscriber]>([])
 
-    /// What is called when there is too little, and when there is room again.
+    /// The functions to call when there is too little, and when there is room again.
     private struct Subscriber: Sendable {
         let shortage: @Sendable () -> Void
         let release: @Sendable () -> Void
@@ -56,9 +56,9 @@ package final class ByteBudget: Sendable {
         (total.load(ordering: .relaxed), largest.load(ordering: .relaxed))
     }
 
-    /// What is kept for the body that overdraws.
+    /// The bytes that are kept for the body that overdraws.
     private var reserve: Int { min(largest.load(ordering: .relaxed), total.load(ordering: .relaxed)) }
-    /// What bodies have without the reserve.
+    /// The bytes that bodies have without the reserve.
     private var ordinary: Int { total.load(ordering: .relaxed) - reserve }
     /// Bodies up to this length are small.
     private var small: Int { max(64 << 10, total.load(ordering: .relaxed) / 256) }
@@ -79,13 +79,13 @@ package final class ByteBudget: Sendable {
     /// Bytes in use.
     package var used: Int { state.withLock { $0.used } }
 
-    /// Whether more than half of it is in use. Read for each head, without the lock.
+    /// True if more than half of it is in use. Read for each head, without the lock.
     package var isHalfTaken: Bool { halfTaken.load(ordering: .relaxed) }
 
-    /// Whether a connection was refused since bytes were last released.
+    /// True if a connection was refused since bytes were last released.
     package var isShort: Bool { state.withLock { $0.isShort } }
 
-    /// How often bytes were released while a connection waited for them: shows whether there is progress.
+    /// The number of times that bytes were released while a connection waited for them: shows whether there is progress.
     package var releases: Int { state.withLock { $0.releases } }
 
     /// The claim of a body: how much of the budget it may use.
@@ -140,7 +140,7 @@ package final class ByteBudget: Sendable {
         return taken
     }
 
-    /// How much of the budget anything but a body may use.
+    /// The share of the budget that anything but a body may use.
     package enum Share: Sendable {
         /// Half of what bodies have.
         case half

@@ -5,7 +5,7 @@ public import HTTPWire
 /// All durations are enforced by a timer of about a tenth of a second: a limit is never cut short, and is exceeded by
 /// no more than a few ticks.
 public struct HTTPServerConfiguration: Sendable {
-    /// Where to listen. Several are served at once.
+    /// The addresses to listen on. Several are served at once.
     public var listeners = [ListenerConfiguration(.tcp(host: "127.0.0.1", port: 8080))]
     /// The proxies that are trusted to name their clients, for ``ExchangeRecord/client``.
     public var trustedProxies = TrustedProxies.none
@@ -34,7 +34,7 @@ public struct HTTPServerConfiguration: Sendable {
 
     /// From the first byte of a head (for the first request: from accepting) to its end.
     public var headerTimeout: Duration = .seconds(10)
-    /// How long a kept-alive connection may be silent between requests.
+    /// The maximum time between requests of a kept-alive connection.
     public var idleTimeout: Duration = .seconds(75)
     /// The minimum rate of a body in bytes per second, in each window of `bodyGrace`.
     public var minBodyRate = 1024
@@ -50,13 +50,13 @@ public struct HTTPServerConfiguration: Sendable {
     public var writeTimeout: Duration = .seconds(30)
     /// Silence after which a lingering connection (answered, not to be used again) is closed.
     public var lingerTimeout: Duration = .seconds(5)
-    /// How long a connection lingers at most.
+    /// The maximum time that a connection lingers.
     public var lingerTotal: Duration = .seconds(30)
     /// The maximum number of bytes of a refused body that are read and discarded, so that its sender reads the answer.
     public var lingerBytes = 256 << 20
-    /// Whether a client that has closed its sending side while its HTTP/1.1 request runs is sent 102 (Processing), once, so that
-    /// the answer to it shows whether there still is a client; HTTP/1.0 clients are taken to be gone. If false, such a client
-    /// counts as there.
+    /// True if a client that has closed its sending side while its HTTP/1.1 request runs is sent 102 (Processing), once, so
+    /// that the answer to it shows whether there still is a client; HTTP/1.0 clients are taken to be gone. If false, such a
+    /// client counts as there.
     public var probesHalfClosed = true
 
     /// The maximum number of connections, in equal shares for the event loops (at least one each). At the limit, connections are closed

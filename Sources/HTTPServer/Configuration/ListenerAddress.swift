@@ -1,4 +1,4 @@
-/// Where the server listens.
+/// An address that the server listens on.
 public enum ListenerAddress: Sendable, Hashable {
     /// A TCP address. `host` is a name or a numeric address without brackets; empty is every address of the machine.
     /// Port 0 takes a free one.
@@ -80,7 +80,7 @@ extension ListenerAddress: CustomStringConvertible {
 }
 
 extension String {
-    /// What follows `prefix`, or nil if the string does not begin with it.
+    /// The rest of the string after `prefix`, or nil if the string does not begin with it.
     func dropping(prefix: String) -> Substring? {
         hasPrefix(prefix) ? dropFirst(prefix.count) : nil
     }

@@ -2,7 +2,7 @@ public import HTTPWire
 
 /// An address to listen on, and the protocol of its connections.
 public struct ListenerConfiguration: Sendable, Hashable {
-    /// Where to listen.
+    /// The address to listen on.
     public var address: ListenerAddress
     /// The PROXY protocol header that each connection starts with; nil for none. One that starts otherwise is closed.
     public var proxyHeader: ProxyHeader.Version?

@@ -11,7 +11,7 @@ final class Connection {
     let remote: String
     /// Its listener's place in the configuration's `listeners`.
     let listener: Int
-    /// Whether it is a proxy's: its listener expects PROXY headers.
+    /// True if it is a proxy's: its listener expects PROXY headers.
     let isProxied: Bool
     /// The PROXY header that has not come yet.
     var awaitedProxyHeader: ProxyHeader.Version?
@@ -28,7 +28,7 @@ final class Connection {
     var leftover: [UInt8] = []
     /// `leftover` has bytes that were not shown to the parser.
     var leftoverIsNew = false
-    /// Where the parser stands within `leftover`; nil at the start of a request.
+    /// The parser, at its position within `leftover`; nil at the start of a request.
     var parser: RequestParser?
     /// The first byte of the request that is being received; 0 for none.
     var firstByte: UInt64 = 0
@@ -41,7 +41,7 @@ final class Connection {
     /// When the body last brought a whole `EventLoop.piece`, or the client took one of its answer: how slow it is. Of a connection
     /// that is idle or has half a head: when it became idle.
     var progressAt: UInt64 = 0
-    /// What came, or was taken, since then.
+    /// The bytes that came, or were taken, since then.
     var sinceProgress = 0
 
     /// The request that is being received or handled.
@@ -51,11 +51,11 @@ final class Connection {
     /// Its handler.
     var task: Task<Void, Never>?
 
-    /// What the socket has not taken yet.
+    /// The bytes that the socket has not taken yet.
     var output = PendingOutput()
-    /// What the kernel held beside it when it was last looked at.
+    /// The number of bytes that the kernel held beside it when it was last looked at.
     var queued = 0
-    /// What the kernel was given since then.
+    /// The number of bytes that the kernel was given since then.
     var handed = 0
     /// When the client was last seen to take something, or began to have something to take.
     var tookAt: UInt64 = 0

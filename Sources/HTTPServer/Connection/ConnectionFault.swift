@@ -21,7 +21,7 @@ package enum ConnectionFault: Sendable, Hashable {
     /// The client closed its side within the body.
     case bodyTruncated
 
-    /// Whether it is a timeout, for the statistics.
+    /// True if it is a timeout, for the statistics.
     package var isTimeout: Bool {
         switch self {
         case .slowHead, .slowBody, .lateBody, .slowestBody, .noBudget: true

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// How many connections there may be at once. It may change while the server runs.
+/// The maximum number of connections at once. It may change while the server runs.
 final class ConnectionLimit: Sendable {
     private let loops: Int
     private let most: Atomic<Int>

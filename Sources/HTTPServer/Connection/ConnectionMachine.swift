@@ -40,12 +40,12 @@
 /// A connection that ends normally is not closed before its client has taken what the socket holds: a closed socket that still holds
 /// an answer cannot be seen or counted any more.
 package struct ConnectionMachine: Sendable {
-    /// Where the connection is in its life; see the type's table.
+    /// The phase of the connection's life; see the type's table.
     package enum Phase: Sendable, Hashable {
         case idle, head, body, waiting, handling, answering, skipping, lingering, closing, closed
     }
 
-    /// What comes after the answer that is being sent.
+    /// The action after the answer that is being sent.
     private enum Next: Sendable {
         case request, skip, linger, close
     }
@@ -54,7 +54,7 @@ package struct ConnectionMachine: Sendable {
     package private(set) var phase = Phase.idle
     /// When to call `timerFired`, in the clock of the events; nil for never.
     package private(set) var deadline: UInt64?
-    /// Whether the client has closed its side.
+    /// True if the client has closed its side.
     package private(set) var peerFinished = false
     /// Requests answered so far.
     package private(set) var answeredRequests = 0
@@ -64,9 +64,9 @@ package struct ConnectionMachine: Sendable {
     private var traits = RequestTraits()
     /// A head was taken and its answer is due, though the phase is still `head`.
     private var headTaken = false
-    /// Whether the client sends the body of a request that is answered without it. One that expects 100 (Continue) may or may not: it
-    /// need not wait for the answer (RFC 9110, 10.1.1), and what it sends next could be the body or another request. Nothing but
-    /// bytes of the body that have already arrived decides.
+    /// True if the client is certain to send the body of a request that is answered without it. One that expects 100 (Continue)
+    /// may or may not: it need not wait for the answer (RFC 9110, 10.1.1), and what it sends next could be the body or another
+    /// request. Nothing but bytes of the body that have already arrived decides.
     private var bodyIsCertain = false
     private var next = Next.request
     /// The connection was idle when the server began to shut down.

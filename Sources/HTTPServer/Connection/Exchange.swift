@@ -12,7 +12,7 @@ struct Exchange {
     /// Takes the chunked coding off; nil if the body has a length.
     var decoder: ChunkedDecoder?
     let firstByte: UInt64
-    /// What answers it; nil once it runs.
+    /// The handler that answers it; nil once it runs.
     var handler: RequestHandler?
     var bodyEnd: UInt64 = 0
     /// Length of the body once it is whole; the body itself is then the handler's.

@@ -9,7 +9,7 @@ struct PendingOutput {
 
     var isEmpty: Bool { pieces.isEmpty }
 
-    /// How many bytes are left.
+    /// The number of bytes left.
     var count: Int { held - offset }
 
     /// Adds bytes, of which the first `sent` are gone already.

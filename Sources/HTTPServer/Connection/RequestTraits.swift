@@ -22,7 +22,7 @@ package struct RequestTraits: Sendable, Hashable {
 }
 
 extension RequestTraits {
-    /// What matters of a head to its connection.
+    /// Takes from a head what matters to its connection.
     init(_ head: RequestHead) {
         let length: UInt64? =
             switch head.framing {

@@ -4,13 +4,13 @@ import Glibc
 /// One listening socket.
 struct Listener: Sendable {
     let descriptor: Int32
-    /// What it is bound to, port 0 resolved: `127.0.0.1:8080` or `unix:/run/x.sock`.
+    /// The address that it is bound to, port 0 resolved: `127.0.0.1:8080` or `unix:/run/x.sock`.
     let address: String
     /// Its place in the configuration's `listeners`.
     let index: Int
     /// Its file, if it has one.
     let file: UnixSocketFile?
-    /// Whether it was passed by a service manager, which keeps it, with all who wait on it, for the next process.
+    /// True if it was passed by a service manager, which keeps it, with all who wait on it, for the next process.
     var isPassed = false
 
     /// Binds everything that the configuration names. The result has one list per event loop: TCP addresses get a socket
@@ -60,7 +60,7 @@ struct Listener: Sendable {
         }
     }
 
-    /// Whether handshakes may be under way that cannot be seen here. The kernel reports a handshake to a process only when it
+    /// True if handshakes may be under way that cannot be seen here. The kernel reports a handshake to a process only when it
     /// is over; between two hosts it lasts a round trip. On the loopback interface, and for a Unix-domain socket, it is over
     /// before `connect` returns, and a passed socket stays open for the next process.
     static func mayHaveHandshakes(_ perLoop: [[Listener]]) -> Bool {

@@ -61,7 +61,7 @@ extension EventLoop {
         return true
     }
 
-    /// Whether to continue accepting after this error.
+    /// True if accepting continues after this error.
     private func acceptFailed(_ error: Int32, _ listener: Listener, turn: Int) -> Bool {
         switch error {
         case EAGAIN:

@@ -171,7 +171,7 @@ extension EventLoop {
         }
     }
 
-    /// Whether every answer says `Connection: close`.
+    /// True if every answer says `Connection: close`.
     private var closesAfterAnswers: Bool { isDraining || context.lameDuck.isSet }
 
     /// After an answer was rendered and, if `sent`, handed to the socket whole.

@@ -121,7 +121,7 @@ extension EventLoop {
         starved.append(connection.descriptor, claim)
     }
 
-    /// Whether the last byte of the body has arrived: read already, or in the socket.
+    /// True if the last byte of the body has arrived: read already, or in the socket.
     func restHasArrived(_ connection: Connection) -> Bool {
         guard let exchange = connection.exchange else { return false }
         let kept = connection.leftover.count
@@ -168,6 +168,6 @@ extension EventLoop {
         settle(connection)
     }
 
-    /// What `feedStarved` may take of a turn, in nanoseconds.
+    /// The time that `feedStarved` may take of a turn, in nanoseconds.
     private static let feedingTime: UInt64 = 1_000_000
 }

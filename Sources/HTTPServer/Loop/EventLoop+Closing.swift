@@ -45,9 +45,9 @@ extension EventLoop {
         settle(connection)
     }
 
-    /// Whether the client is late is for the socket to say: what it has sent, or taken, may not have been announced yet. It is
-    /// so after the process stood still (SIGCONT ends epoll_wait without events), and where more events are due than one
-    /// turn fetches.
+    /// Looks at the socket of a connection whose deadline has passed before its client counts as late: what it has sent, or
+    /// taken, may not have been announced yet. It is so after the process stood still (SIGCONT ends epoll_wait without events),
+    /// and where more events are due than one turn fetches.
     private func lookOnceMore(_ connection: Connection) {
         guard let deadline = connection.machine.deadline, now >= deadline else { return }
         switch connection.machine.phase {

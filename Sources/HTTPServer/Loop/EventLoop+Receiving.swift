@@ -30,7 +30,7 @@ extension EventLoop {
         settle(connection)
     }
 
-    /// What a connection may do before the others have their turn.
+    /// The work that a connection may do before the others have their turn.
     struct Slice {
         /// Heads of requests that are taken up.
         let heads: Int
@@ -105,7 +105,7 @@ extension EventLoop {
         return take(received, of: target.count, connection)
     }
 
-    /// What a read's result means for the connection.
+    /// Takes a read's result for the connection.
     func take(_ received: Int, of wanted: Int, _ connection: Connection) -> Int? {
         if received > 0 {
             // Less than there was room for: the socket is empty. See the note on edge-triggering.
@@ -228,7 +228,7 @@ extension EventLoop {
         }
     }
 
-    /// What came with its head of a body that was refused is not kept. Returns how many of `count` bytes that is.
+    /// Discards what came of a refused body with its head. Returns how many of `count` bytes that is.
     private func discardReceived(_ connection: Connection, _ count: Int) -> Int {
         guard connection.machine.phase == .skipping, count > 0 else { return 0 }
         let skipped = Int(min(connection.machine.bodyRemaining ?? 0, UInt64(count)))

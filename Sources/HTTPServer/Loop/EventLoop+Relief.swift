@@ -1,13 +1,13 @@
 import CSystem
 import HTTPWire
 
-/// What is closed when there is not enough for all: connections that make the least progress.
+/// Closing connections when there is not enough for all: those that make the least progress.
 extension EventLoop {
     /// A client is not slow that has sent, or taken, this many bytes ...
     static let piece = 16 << 10
     /// ... within this time, in nanoseconds.
     static let slowAfter: UInt64 = 1_000_000_000
-    /// How long nothing may come free before bodies that wait themselves are given up.
+    /// The time in which nothing comes free after which bodies that wait themselves are given up, in nanoseconds.
     private static let stuckAfter: UInt64 = 2_000_000_000
 
     /// A client has brought `count` bytes of its body, or taken as many of its answer: with a whole piece it goes to the end
@@ -71,7 +71,7 @@ extension EventLoop {
         if let connection = longestWaiting() { giveUpBody(connection) }
     }
 
-    /// Whether its bytes are there, and this loop has not come to read them.
+    /// True if its bytes are there, and this loop has not come to read them.
     private func isHeldUp(_ connection: Connection) -> Bool {
         let unread = Int(csys_unread(connection.descriptor))
         return unread >= Self.piece / 4 || unread > 0 && restHasArrived(connection)
@@ -158,7 +158,7 @@ extension EventLoop {
         return nil
     }
 
-    /// Whether waiting may bring a connection that `evictOne` can close.
+    /// True if waiting may bring a connection that `evictOne` can close.
     var mayEvictLater: Bool { bodies.count + readers.count > 0 }
 
     private func evict(_ connection: Connection, _ ending: ConnectionEnding = .evicted) {

@@ -1,7 +1,7 @@
 import CSystem
 
-/// What the sockets of a loop may hold of answers: the kernel keeps them until their clients have taken them, and does not say
-/// when that is.
+/// The bytes of answers that the sockets of a loop may hold: the kernel keeps them until their clients have taken them, and
+/// does not say when that is.
 struct UnreadAnswers {
     /// Connections whose sockets were given something since they were looked at, or held something then.
     var sent: [Int32] = []
@@ -30,7 +30,7 @@ struct UnreadAnswers {
 /// which makes the kernel drop what it holds.
 extension EventLoop {
     private static let lookInterval: UInt64 = 1_000_000_000
-    /// How many sockets are looked at in one turn: some tenths of a millisecond.
+    /// The number of sockets that are looked at in one turn, which takes some tenths of a millisecond.
     private static let looksPerTurn = 1024
 
     /// The socket has taken `count` bytes of answers.

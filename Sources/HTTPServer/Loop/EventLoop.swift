@@ -58,11 +58,11 @@ final class EventLoop {
     var readers = IndexQueue()
     /// Connections that have been answered and only send on.
     var leaving = IndexQueue()
-    /// What the kernel was given of answers, and what is known of it.
+    /// The bytes of answers that the kernel was given, and what is known of them.
     var unread = UnreadAnswers()
     /// When bodies are given up if there is still no room.
     var reliefAt: UInt64?
-    /// How often in succession there was no room when it was looked.
+    /// The number of times in succession that there was no room when it was looked.
     var shortages = 0
     /// `ByteBudget.releases`, and since when it is that.
     var lastReleases = (count: 0, since: UInt64(0))
@@ -70,7 +70,7 @@ final class EventLoop {
     var expired: [Int32] = []
     var expiredDone = 0
 
-    /// What is left of the slice of the connection that is being advanced: heads, and until when (0: not begun).
+    /// The rest of the slice of the connection that is being advanced: heads, and until when (0: not begun).
     var slice = (heads: 0, end: UInt64(0))
 
     /// Listeners that have connections, in this turn.
@@ -157,8 +157,8 @@ final class EventLoop {
         }
     }
 
-    /// What is left to do after a failure: the server's shutdown waits for an answer of every loop, and gets it as from one
-    /// without connections.
+    /// Answers messages after a failure, until the loop is stopped: the server's shutdown waits for an answer of every loop,
+    /// and gets it as from one without connections.
     private func answerMail() {
         var messages: [LoopMessage] = []
         while !isStopped {
@@ -266,7 +266,7 @@ final class EventLoop {
         time = csys_monotonic()
     }
 
-    /// What `unfinished` and `discarding` get of each turn, in nanoseconds.
+    /// The time that `unfinished` and `discarding` get of each turn, in nanoseconds.
     private static let unfinishedTime: UInt64 = 1_000_000
     private static let discardingTime: UInt64 = 250_000
 

@@ -14,7 +14,7 @@ package struct IndexQueue: Sendable {
     /// An empty queue.
     package init() {}
 
-    /// Whether `id` is in it.
+    /// True if `id` is in it.
     package func contains(_ id: Int32) -> Bool {
         Int(id) < next.count && next[Int(id)] != Self.absent
     }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What an event loop shares with the server and with other threads.
+/// The state that an event loop shares with the server and with other threads.
 final class LoopContext: Sendable {
     let configuration: HTTPServerConfiguration
     let policy: ConnectionPolicy
@@ -39,7 +39,7 @@ final class LoopContext: Sendable {
     }
 }
 
-/// Whether the server is about to be taken out of service.
+/// A flag: true if the server is about to be taken out of service.
 final class LameDuckFlag: Sendable {
     private let flag = Atomic<Bool>(false)
 

@@ -1,4 +1,4 @@
-/// What other threads have to say to an event loop.
+/// A message of another thread to an event loop.
 enum LoopMessage: Sendable {
     /// A handler's task is done.
     case completed(descriptor: Int32, registration: UInt32, HTTPResponse, at: UInt64)

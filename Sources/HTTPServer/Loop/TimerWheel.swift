@@ -53,7 +53,7 @@ package struct TimerWheel: Sendable {
         count -= 1
     }
 
-    /// Whether `id` has a deadline.
+    /// True if `id` has a deadline.
     package func isSet(_ id: Int32) -> Bool {
         Int(id) < slotOf.count && slotOf[Int(id)] != Self.none
     }

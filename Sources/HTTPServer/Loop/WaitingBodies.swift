@@ -6,9 +6,9 @@
 package struct WaitingBodies: Sendable {
     /// The queues: of bodies that need little, of large ones that have begun, and of those that have not.
     private var queues = [IndexQueue(), IndexQueue(), IndexQueue()]
-    /// How many of each queue are still to be asked in this round.
+    /// The number of bodies of each queue that are still to be asked in this round.
     private var toAsk = [0, 0, 0]
-    /// How many of each queue found too little in this round.
+    /// The number of bodies of each queue that found too little in this round.
     private var refused = [0, 0, 0]
     /// The queue that the last one came from.
     private var last = 2
@@ -20,10 +20,10 @@ package struct WaitingBodies: Sendable {
     /// No body waits.
     package init() {}
 
-    /// How many wait.
+    /// The number of bodies that wait.
     package var count: Int { queues[0].count + queues[1].count + queues[2].count }
 
-    /// Whether there is a body to ask.
+    /// True if there is a body to ask.
     package var isAsking: Bool { toAsk[0] + toAsk[1] + toAsk[2] > 0 }
 
     /// Puts `id` at the end of its queue.

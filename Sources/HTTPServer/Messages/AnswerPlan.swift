@@ -1,4 +1,4 @@
-/// How an answer is to be sent.
+/// The form in which an answer is sent.
 package struct AnswerPlan: Sendable, Hashable {
     /// False: `Connection: close`.
     package let keepAlive: Bool

@@ -15,9 +15,9 @@ public final class HTTPBody: @unchecked Sendable {
     public private(set) var count = 0
     private var base: UnsafeMutableRawPointer?
     private var capacity = 0
-    /// Whether the buffer is mapped, and not from the heap.
+    /// True if the buffer is mapped, and not from the heap.
     private var isMapped = false
-    /// How much of the buffer's beginning an earlier body has written to.
+    /// The number of bytes at the buffer's beginning that an earlier body has written to.
     private var resident = 0
     private var charged = 0
     /// No body of this length takes more of the budget than its length: whole pages may be more than the budget is.
@@ -74,7 +74,7 @@ public final class HTTPBody: @unchecked Sendable {
     /// Bytes of budget that are taken for it.
     package var bytesCharged: Int { charged }
 
-    /// How much of the budget it may use until its last byte has arrived.
+    /// The claim on the budget until its last byte has arrived.
     package var claim: ByteBudget.Claim { budget?.claim(ofLength: longest, hasBegun: charged > 0) ?? .small }
 
     /// Makes room for `more` bytes, in memory and in the budget, in a buffer that will hold `target` bytes. `hasArrived`: the

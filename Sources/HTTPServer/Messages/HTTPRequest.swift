@@ -11,7 +11,7 @@ public struct HTTPRequest: Sendable {
     public let requestID: String
     /// The peer: `127.0.0.1:4242`, `[::1]:4242` or `unix`.
     public let remote: String
-    /// Whether the peer is a proxy that sends PROXY headers, for any client.
+    /// True if the peer is a proxy that sends PROXY headers, for any client.
     public let isProxied: Bool
     /// When the first byte of the request was received.
     public let headReceived: MonotonicInstant

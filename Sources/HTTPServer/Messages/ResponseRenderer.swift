@@ -4,7 +4,7 @@ import HTTPWire
 /// Renders answers into one buffer, which all connections of a loop share. Bytes that the socket does not accept at once are
 /// copied, which is rare.
 struct ResponseRenderer {
-    /// What is rendered and not yet sent.
+    /// The bytes that are rendered and not yet sent.
     private(set) var bytes: [UInt8] = []
     /// `Server`, `Date` and the name of `X-Request-ID`, rendered once a second; and the same behind 200's status line.
     private var common: [UInt8] = []
@@ -73,7 +73,7 @@ struct ResponseRenderer {
         commonOK.append(contentsOf: common)
     }
 
-    /// Whether a field is the server's to say. By length first: most names differ in length.
+    /// True if a field is the server's to say. By length first: most names differ in length.
     private static func isOwn(_ name: String) -> Bool {
         switch name.utf8.count {
         case 4: equal(name, "date")

@@ -17,7 +17,7 @@ public struct ExchangeRecord: Sendable {
         case answering
     }
 
-    /// How it ended. Labels come from a fixed set.
+    /// The outcome of a request. Labels come from a fixed set.
     public enum Outcome: Sendable, Hashable {
         /// The complete answer was written to the socket.
         case answered
@@ -38,7 +38,7 @@ public struct ExchangeRecord: Sendable {
     public var client: String
     /// The method; nil if no head was parsed.
     public var method: HTTPMethod?
-    /// What was asked for; nil if no head was understood.
+    /// The request's target; nil if no head was understood.
     var target: RequestTarget?
     /// The target's path, decoded; empty if no head was parsed. Computed on demand.
     public var path: String { target?.path ?? "" }
@@ -60,7 +60,7 @@ public struct ExchangeRecord: Sendable {
     public var responseReady: MonotonicInstant
     /// When the last byte of the answer was written to the socket, or the connection ended.
     public var end: MonotonicInstant
-    /// How it ended.
+    /// The outcome of the request.
     public var outcome: Outcome
 
     package init(

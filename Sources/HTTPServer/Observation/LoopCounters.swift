@@ -1,7 +1,7 @@
 import Synchronization
 import SystemSupport
 
-/// What one event loop counts. Only the loop writes, so that a plain load and store does; anybody may read.
+/// The counters of one event loop. Only the loop writes, so that a plain load and store does; anybody may read.
 final class LoopCounters: Sendable {
     /// One number.
     struct Counter: ~Copyable, Sendable {

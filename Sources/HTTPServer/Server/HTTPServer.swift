@@ -143,7 +143,7 @@ public final class HTTPServer: Sendable {
         return ShutdownReport(lostRequests: lost)
     }
 
-    /// How long handshakes and first requests that are on their way at a shutdown may take: a few round trips.
+    /// The maximum time for handshakes and first requests that are on their way at a shutdown: a few round trips.
     private static let arrivalTime: Duration = .milliseconds(200)
 
     // MARK: Failure
