@@ -2,7 +2,7 @@
 /// through a bounded number of steps only.
 struct FlatBuffer {
     var source: ByteSource
-    /// Where the buffer begins in the source, and its bytes.
+    /// The place of the buffer in the source, and its bytes.
     let range: Range<Int>
     private var tables = 0
 
@@ -56,7 +56,7 @@ struct FlatBuffer {
         return Table(position: place, fields: fields, fieldBytes: bytes)
     }
 
-    /// Where a field's value stands; nil if it has its default.
+    /// The offset of a field's value; nil if it has its default.
     private mutating func place(_ table: Table, _ field: Int) throws(FactError) -> Int? {
         let entry = 4 + field * 2
         guard entry + 2 <= table.fieldBytes else { return nil }
@@ -78,7 +78,7 @@ struct FlatBuffer {
         return try self.table(at: try follow(place))
     }
 
-    /// Where a vector's elements begin, and how many there are.
+    /// The offset of a vector's first element, and the number of elements.
     private mutating func vector(
         _ table: Table, _ field: Int, elementBytes: Int, most: Int
     ) throws(FactError) -> (start: Int, count: Int)? {

@@ -10,7 +10,7 @@ struct ProtobufWalk {
     enum Value {
         case varint(UInt64)
         case fixed
-        /// Where the bytes stand in the source.
+        /// The range of the bytes in the source.
         case bytes(Range<Int>)
     }
 

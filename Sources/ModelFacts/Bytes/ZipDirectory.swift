@@ -12,7 +12,7 @@ struct ZipDirectory {
     }
 
     let entries: [Entry]
-    /// What is to be added to the archive's own offsets.
+    /// The number that is added to the archive's own offsets.
     private let shift: Int
 
     private static let mostEntries = 1_000

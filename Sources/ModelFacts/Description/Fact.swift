@@ -1,4 +1,4 @@
-/// How firm a value is. Of two sources that differ, the one with the firmer value counts, whatever their order.
+/// The firmness of a value. Of two sources that differ, the one with the firmer value counts, whatever their order.
 package enum FactBasis: Int, Sendable, Hashable, Comparable {
     /// Nothing in the source says it: files of this kind are usually used so.
     case convention
@@ -19,7 +19,7 @@ package struct Fact<Value: Sendable & Hashable>: Sendable, Hashable {
     package let key: String
     /// The keys of parts that have one of their own: `rescale_factor` of a normalization.
     package let partKeys: [FactPart: String]
-    /// How firm it is.
+    /// The firmness of the value.
     package let basis: FactBasis
 
     package init(
@@ -57,7 +57,7 @@ package struct FactSize: Sendable, Hashable {
     static let sides = 1...16_384
 }
 
-/// How a picture's shape becomes the tensor's.
+/// The conversion of a picture's shape to the tensor's.
 package struct PictureFraming: Sendable, Hashable {
     package enum Resize: Sendable, Hashable {
         /// Both sides to a size, whatever the picture's shape.
@@ -78,9 +78,9 @@ package struct PictureFraming: Sendable, Hashable {
     }
 
     package let resize: Resize
-    /// What is then cut from the middle.
+    /// The size that is then cut from the middle.
     package let crop: FactSize?
-    /// Whether an odd pixel goes before the middle (Hugging Face, Ultralytics) or to the even side (torchvision, timm).
+    /// True if an odd pixel goes before the middle (Hugging Face, Ultralytics); false if to the even side (torchvision, timm).
     package let floors: Bool
 
     package init(_ resize: Resize, crop: FactSize? = nil, floors: Bool = true) {
@@ -119,7 +119,7 @@ package struct PictureNormalization: Sendable, Hashable {
 
     package init() {}
 
-    /// Whether two give the same values, to a part in a million.
+    /// True if the two give the same values, to a part in a million.
     func isSame(as other: PictureNormalization) -> Bool {
         func lines(_ form: PictureNormalization) -> [(Double, Double)] {
             (0..<3).map { channel in
@@ -137,7 +137,7 @@ package struct PictureNormalization: Sendable, Hashable {
     }
 }
 
-/// What a graph does last with an output.
+/// The last operation of a graph on an output.
 package enum GraphEnding: String, Sendable, Hashable {
     /// Probabilities that sum to 1.
     case softmax
@@ -147,7 +147,7 @@ package enum GraphEnding: String, Sendable, Hashable {
     case none
 }
 
-/// What the outputs of a model mean, by the library that decodes them.
+/// The meaning of a model's outputs, by the library that decodes them.
 package enum ModelHead: String, Sendable, Hashable {
     /// Ultralytics' exports of a named task.
     case ultralytics = "Ultralytics"
@@ -174,16 +174,16 @@ package enum ModelHead: String, Sendable, Hashable {
     /// Something that is not decoded here.
     case other
 
-    /// Whether it is what Ultralytics exports, by whatever name.
+    /// True for what Ultralytics exports, by whatever name.
     package var isYOLO: Bool { self == .ultralytics || self == .untoldYOLO || self == .modelAPIYOLO }
 }
 
-/// How a tensor of integers stands for real numbers: `(value - zeroPoint) * scale`.
+/// The mapping of a tensor of integers to real numbers: `(value - zeroPoint) * scale`.
 package struct TensorQuantization: Sendable, Hashable {
     package let scale: Double
     package let zeroPoint: Int
 
-    /// What model.json adds to `value * scale`.
+    /// The number that model.json adds to `value * scale`.
     package var bias: Double { -Double(zeroPoint) * scale }
 
     package init(scale: Double, zeroPoint: Int) {

@@ -59,7 +59,7 @@ extension FactSheet {
 }
 
 extension PictureFraming: CustomStringConvertible {
-    /// Whether two are the same, where one may leave the letterbox's size to the model file.
+    /// True if the two are the same, where one may leave the letterbox's size to the model file.
     func isSame(as other: PictureFraming) -> Bool {
         if case .letterbox(let size, let topLeft) = resize,
             case .letterbox(let otherSize, let otherSide) = other.resize, topLeft == otherSide
@@ -94,7 +94,7 @@ extension PictureNormalization: CustomStringConvertible {
 }
 
 extension [String] {
-    /// How many, and the first ones.
+    /// The number of elements, and the first ones.
     var summary: String {
         "\(count) (" + prefix(3).map { "\"\($0.prefix(40))\"" }.joined(separator: ", ") + (count > 3 ? ", …)" : ")")
     }

@@ -7,7 +7,7 @@ package enum LabelFile {
     /// The names that such files usually have, the likeliest first.
     package static func isUsual(_ name: String) -> Bool { rank(name) != nil }
 
-    /// How likely a file of a name holds the labels: 0 first; nil for one that does not.
+    /// The rank of a file of this name among those that may hold the labels: 0 first; nil for a name of no such file.
     package static func rank(_ name: String) -> Int? {
         let lower = name.lowercased()
         if let place = usual.firstIndex(of: lower) { return place }

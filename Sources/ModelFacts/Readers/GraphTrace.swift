@@ -8,7 +8,7 @@ struct GraphTrace {
     }
 
     var makers: [String: Node] = [:]
-    /// Whether the nodes are a part of a graph: what has no maker there comes from outside, and may be anything.
+    /// True if the nodes are a part of a graph: what has no maker there comes from outside, and may be anything.
     var isOpen = false
 
     /// Operators that change how values are held, not the values.
@@ -47,7 +47,7 @@ struct GraphTrace {
 
     private static let most = 64, mostVisited = 512
 
-    /// What makes a tensor, the operators passed over that leave values as they are.
+    /// The node that makes a tensor, the operators passed over that leave values as they are.
     func maker(of tensor: String) -> Node? {
         makers[beforeTransparent(tensor)].flatMap { Self.transparent.contains($0.operation) ? nil : $0 }
     }
@@ -63,14 +63,14 @@ struct GraphTrace {
         return wanted
     }
 
-    /// Whether the maker of a tensor takes nothing but the graph's inputs and constants.
+    /// True if the maker of a tensor takes nothing but the graph's inputs and constants.
     func takesSourcesOnly(_ tensor: String) -> Bool {
         (makers[tensor]?.inputs ?? []).allSatisfy { input in
             makers[beforeTransparent(input)].map { Self.sources.contains($0.operation) } ?? !isOpen
         }
     }
 
-    /// How an output ends; nil if it is unknown.
+    /// The ending of an output; nil if it is unknown.
     func ending(of tensor: String) -> GraphEnding? {
         guard let last = maker(of: tensor) else { return nil }
         switch last.operation {
@@ -90,7 +90,8 @@ struct GraphTrace {
         return areScores(last) ? GraphEnding.none : nil
     }
 
-    /// Whether layers make what a node gives, and nothing after them bounds it: a probability that was scaled, cut or averaged is none.
+    /// True if layers make what a node gives, and nothing after them bounds it: a probability that was scaled, cut or averaged
+    /// is none.
     private func areScores(_ last: Node) -> Bool {
         var left = [last]
         var visited: Set<String> = []

@@ -103,7 +103,7 @@ private struct PreprocessorReading {
             ?? (type == nil ? modelType.flatMap(ProcessorDefaults.ofModelType) : nil)
     }
 
-    /// Where a value came from that the file leaves out.
+    /// The origin of a value that the file leaves out.
     private var origin: String { defaults.map { "default of \($0.className)" } ?? "transformers' usual default" }
 
     /// The key of a value, or whose default it is.
@@ -113,7 +113,7 @@ private struct PreprocessorReading {
         Fact(value, source: node.source, key: self.key(key), basis: basis(key))
     }
 
-    /// Whether the file says a value, or one of its parts.
+    /// `stated` if the file gives a value, or one of its parts, else `preset`.
     private func basis(_ keys: String...) -> FactBasis { keys.contains(where: node.has) ? .stated : .preset }
 
     private func refuse(_ sheet: inout FactSheet, _ key: String, _ reason: String) {

@@ -1,4 +1,4 @@
-/// What `rt_info/model_info` of an OpenVINO IR says, with Model API's defaults for what it leaves out.
+/// The facts in `rt_info/model_info` of an OpenVINO IR, with Model API's defaults for what it leaves out.
 struct ModelInfo {
     private(set) var sheet = FactSheet()
     private let info: [String: String]
@@ -148,7 +148,7 @@ struct ModelInfo {
 
     // MARK: Types
 
-    /// What Model API's class for a type takes where `model_info` leaves a key out.
+    /// The values that Model API's class for a type takes where `model_info` leaves a key out.
     private struct Usual {
         /// Nil if the type says nothing of it.
         var resize: String? = "standard"
@@ -172,7 +172,7 @@ struct ModelInfo {
         }
     }
 
-    /// What a type of Model API does, and what reads its outputs. The type is in lower case, without `_` and `-`.
+    /// The task of a type of Model API, and what reads its outputs. The type is in lower case, without `_` and `-`.
     private static func meaning(of type: String) -> (task: String?, head: ModelHead?) {
         switch type {
         case "classification": ("classify", nil)

@@ -32,7 +32,7 @@ package enum ONNXReader {
         ])
     }
 
-    /// How many layers both of whose operands are rounded to 8 bits a model has; 0 where the file cannot be read.
+    /// The number of a model's layers both of whose operands are rounded to 8 bits; 0 where the file cannot be read.
     package static func integerLayers(_ source: ByteSource) -> Int {
         var source = source
         var layers = IntegerLayers()

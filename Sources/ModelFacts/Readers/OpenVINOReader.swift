@@ -30,13 +30,13 @@ package enum OpenVINOReader {
         var graph = Graph()
     }
 
-    /// How many layers both of whose operands are rounded to 8 bits an IR has; 0 where it cannot be read.
+    /// The number of an IR's layers both of whose operands are rounded to 8 bits; 0 where it cannot be read.
     package static func integerLayers(_ text: [UInt8]) -> Int { (try? walk(text))?.graph.integerLayers ?? 0 }
 
-    /// What of the graph is needed to see what its outputs end in.
+    /// The parts of the graph that are needed to see what its outputs end in.
     private struct Graph {
         var types: [Int: String] = [:]
-        /// Where each layer's inputs come from, by port.
+        /// The sources of each layer's inputs, by port.
         var sources: [Int: [Int: (layer: Int, port: Int)]] = [:]
         /// The names of tensors, by layer and port.
         var names: [Int: [Int: String]] = [:]

@@ -1,12 +1,12 @@
-/// What an image processor of Hugging Face's transformers does where `preprocessor_config.json` leaves a key out: read off the classes'
-/// constructors in transformers 4.57.6, by constructing each.
+/// The steps of an image processor of Hugging Face's transformers where `preprocessor_config.json` leaves a key out: read off
+/// the classes' constructors in transformers 4.57.6, by constructing each.
 struct ProcessorDefaults {
     enum Size {
         case shortest(Int)
         case exact(Int, Int)
     }
 
-    /// What a class does besides the usual resize, crop, rescale, normalize.
+    /// The peculiarity of a class, besides the usual resize, crop, rescale, normalize.
     enum Quirk {
         case none
         /// Below 384 pixels the shorter side goes to the size divided by `crop_pct`, then the size is cropped; from 384 on it is exact.
@@ -24,12 +24,12 @@ struct ProcessorDefaults {
     let name: String
     let size: Size
     var crop: Int?
-    /// Whether the class knows `do_center_crop`, and crops unless configured not to.
+    /// True if the class knows `do_center_crop`, and crops unless configured not to.
     var crops: Bool?
     let resample: Int
     /// Nil: the class does not normalize.
     var moments: Moments?
-    /// What levels are multiplied by.
+    /// The factor that levels are multiplied by.
     var rescale = 1 / 255.0
     var flips = false
     var normalizes = true

@@ -64,7 +64,7 @@ package enum TFLiteReader {
         return files
     }
 
-    /// Where the metadata's own buffer is.
+    /// The range of the metadata's own buffer.
     private static func metadata(_ model: inout FlatBuffer, _ root: FlatBuffer.Table) throws(FactError) -> Range<Int>? {
         for entry in try model.elements(root, 6) where try model.text(entry, 0) == "TFLITE_METADATA" {
             let index = Int(try model.number(entry, 1, UInt32.self) ?? 0)

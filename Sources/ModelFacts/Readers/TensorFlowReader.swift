@@ -33,8 +33,8 @@ package enum TensorFlowReader {
         }
     }
 
-    /// How many layers both of whose operands are rounded to 8 bits a SavedModel has (`FakeQuantWithMinMaxVars` and its like, as training for
-    /// quantization leaves them); 0 where it cannot be read.
+    /// The number of a SavedModel's layers both of whose operands are rounded to 8 bits (`FakeQuantWithMinMaxVars` and its
+    /// like, as training for quantization leaves them); 0 where it cannot be read.
     package static func integerLayers(_ source: ByteSource) -> Int {
         var source = source
         do throws(FactError) {
@@ -284,7 +284,7 @@ package enum TensorFlowReader {
             return layers.count
         }
 
-        /// How a tensor is made in the end: calls are followed into their functions.
+        /// The ending of a tensor: calls are followed into their functions.
         mutating func ending(of tensor: String, _ source: inout ByteSource) throws(FactError) -> GraphEnding? {
             var wanted = tensor
             var scope = nodes

@@ -2,7 +2,7 @@ internal import JSON
 
 /// Reads the `config.json` that timm (pytorch-image-models) puts beside a model: `pretrained_cfg` and the names of classes.
 package enum TimmReader {
-    /// What is left out has the values of timm's own `resolve_data_config`.
+    /// The values of timm's own `resolve_data_config`, for what is left out.
     private static let imageNetMean = [0.485, 0.456, 0.406], imageNetDeviation = [0.229, 0.224, 0.225]
     private static let usualShare = 0.875, usualSize = FactSize(height: 224, width: 224)
 

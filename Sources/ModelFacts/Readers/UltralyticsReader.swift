@@ -19,8 +19,8 @@ package enum UltralyticsReader {
         return sheet
     }
 
-    /// What a file of the exporter holds that is written as one object: JSON, or Python's notation in older versions.
-    /// Nil for other files.
+    /// The value in a file of the exporter that is written as one object: JSON, or Python's notation in older versions. Nil for
+    /// other files.
     static func literal(_ text: [UInt8]) -> JSONValue? {
         guard text.first == UInt8(ascii: "{") else { return nil }
         let value = (try? JSONTree.read(text)) ?? (try? PythonLiteral.read(String(decoding: text, as: UTF8.self)))
@@ -30,7 +30,7 @@ package enum UltralyticsReader {
         return value
     }
 
-    /// What a file holds that was read already.
+    /// The facts in a file's value that was read already.
     static func tree(_ value: JSONValue, source: String) -> FactSheet {
         var sheet = FactSheet()
         let node = FactNode(value, source: source)
@@ -109,7 +109,7 @@ package enum UltralyticsReader {
         pictures(task: task, size: size, &sheet, node.source)
     }
 
-    /// How pictures are prepared for a task.
+    /// Fills in the preparation of pictures for a task.
     private static func pictures(task: String, size: FactSize?, _ sheet: inout FactSheet, _ source: String) {
         let convention = "Ultralytics' convention"
         func usual<Value>(_ value: Value) -> Fact<Value> {
@@ -134,7 +134,7 @@ package enum UltralyticsReader {
         sheet.normalization = usual(PictureNormalization())
     }
 
-    /// What an export without a task is taken for, by its outputs.
+    /// The facts that are assumed for an export without a task, by its outputs.
     /// - Parameters:
     ///   - head: where its names and stride were read.
     ///   - findsThings: whether its first output is a table of boxes; otherwise one score for each name.

@@ -2,7 +2,7 @@ internal import JSON
 
 /// Words without quotes, of YAML (core schema) and Python.
 enum PlainScalar {
-    /// What a word is if it is more than text; nil for text.
+    /// The value of a word that is more than text; nil for text.
     static func value(_ word: String, isPython: Bool = false) -> JSONValue? {
         switch word {
         case "None" where isPython, "~" where !isPython, "null" where !isPython, "Null" where !isPython: return .null

@@ -125,7 +125,7 @@ struct YAMLSubset {
         return nil
     }
 
-    /// What follows a key or a dash; takes the lines that belong to it.
+    /// Reads the value after a key or a dash; takes the lines that belong to it.
     private mutating func value(
         _ rest: String, indent: Int, depth: Int, inSequence: Bool
     ) throws(FactError) -> JSONValue {
@@ -192,7 +192,7 @@ struct YAMLSubset {
         return String(text[..<place]).trimmed
     }
 
-    /// Where the closing quote of a quoted text is, counted in bytes.
+    /// The place of the closing quote of a quoted text, counted in bytes.
     private static func quoteEnd(_ text: String) -> Int? {
         let bytes = Array(text.utf8)
         let quote = bytes[0]
@@ -213,7 +213,7 @@ struct YAMLSubset {
         return nil
     }
 
-    /// Whether a value in quotes or brackets has come to its end: fed piece by piece, so that each byte is looked at once.
+    /// Finds the end of a value in quotes or brackets: fed piece by piece, so that each byte is looked at once.
     private struct Delimiter {
         private(set) var isClosed = false
         private let isFlow: Bool
