@@ -4,7 +4,7 @@
     internal import Musl
 #endif
 
-/// What one request asks of a detector, in place of what its bundle says.
+/// The options of one request to a detector, in place of what its bundle says.
 package struct BoxOptions: Sendable, Hashable {
     package var threshold: Float?
     package var iou: Float?
@@ -13,7 +13,7 @@ package struct BoxOptions: Sendable, Hashable {
     /// The classes that are wanted; nil for all.
     package var classes: Set<Int>?
 
-    /// What the bundle says.
+    /// The options of the bundle.
     package init() {}
 }
 
@@ -103,7 +103,7 @@ package struct BoxDecoder: Sendable {
 
     // MARK: Decoding
 
-    /// What the outputs of one picture say, the most confident first.
+    /// The detections in the outputs of one picture, the most confident first.
     ///
     /// - Parameters:
     ///   - tensors: by role, of the shapes that the decoder was made for.
@@ -191,7 +191,7 @@ package struct BoxDecoder: Sendable {
         return bound
     }
 
-    /// How many rows the model says are valid.
+    /// The number of rows that the model says are valid.
     private func count(in tensors: [String: [OutputTensor]]) -> Int {
         guard let value = tensors["count"]?.first?.values.first else { return .max }
         return value >= 1 ? Int(min(value, 1e9)) : 0
@@ -204,9 +204,9 @@ package struct BoxDecoder: Sendable {
         var boxes: UnsafeBufferPointer<Float>?
         /// One set for all, or one for each.
         var variances: UnsafeBufferPointer<Float>?
-        /// What the boxes are multiplied by: a tensor's are fractions.
+        /// The factors that the boxes are multiplied by: a tensor's are fractions.
         var scaleX: Float = 1, scaleY: Float = 1
-        /// Whether a tensor's boxes are corners.
+        /// True if a tensor's boxes are corners.
         var areCorners = false
     }
 

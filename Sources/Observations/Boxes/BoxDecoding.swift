@@ -1,12 +1,13 @@
-/// How the raw outputs of a detector are read. `init(layout:)` sets what is usual for a family; each part can then be changed.
+/// The way in which the raw outputs of a detector are read. `init(layout:)` sets what is usual for a family; each part can then
+/// be changed.
 package struct BoxDecoding: Sendable, Hashable {
     /// The family of detectors.
     package var layout: BoxLayout
-    /// What the four numbers of a box are.
+    /// The meaning of the four numbers of a box.
     package var form: BoxForm
     /// The unit of boxes.
     package var units: BoxUnits
-    /// What the scores are before they are compared with the threshold.
+    /// The form of the scores before they are compared with the threshold.
     package var scores: ScoreForm
     /// Which class means that nothing is there. Indices of detections do not count it.
     package var background: BackgroundClass
@@ -20,7 +21,7 @@ package struct BoxDecoding: Sendable, Hashable {
     package var maxDetections: Int
     /// The most detections of one class, where suppression is per class; nil for no limit.
     package var maxDetectionsOfClass: Int?
-    /// Whether one box can be several detections, one for each class over the threshold. Otherwise only its best class counts.
+    /// True if one box can be several detections, one for each class over the threshold. Otherwise only its best class counts.
     package var multiLabel: Bool
     /// The axis order of a single tensor that holds everything; nil finds it by the number of classes.
     package var order: RowOrder?
@@ -28,11 +29,11 @@ package struct BoxDecoding: Sendable, Hashable {
     package var strides: [Int]
     /// Rows of each cell, which follow one another: `fcos`.
     package var anchors = 1
-    /// Where in a cell its point is, from which distances count: `fcos`. 0.5 is the middle, 0 the top left corner.
+    /// The position of a cell's point within it, from which distances count: `fcos`. 0.5 is the middle, 0 the top left corner.
     package var offset: Float = 0.5
     /// The boxes that offsets refer to: `ssd`, `retinanet`. Nil if a tensor of the model holds them.
     package var priors: PriorBoxes?
-    /// What encoded offsets are multiplied by: centre x, centre y, width, height (`ssd`, `retinanet`).
+    /// The factors that encoded offsets are multiplied by: centre x, centre y, width, height (`ssd`, `retinanet`).
     package var variances: [Float]
     /// Numbers that follow the classes of each row: coefficients of masks, coordinates of keypoints.
     package var extras: Int
@@ -136,7 +137,7 @@ package enum BoxLayout: String, Sendable, CaseIterable {
         }
     }
 
-    /// What its boxes can be.
+    /// The forms that its boxes can have.
     package var forms: [BoxForm] {
         switch self {
         case .ssd, .retinanet: [.centers, .centersYX]
@@ -145,16 +146,16 @@ package enum BoxLayout: String, Sendable, CaseIterable {
         }
     }
 
-    /// Whether each box has one score, and its class as a number.
+    /// True if each box has one score, and its class as a number.
     package var hasClassNumbers: Bool {
         [.endToEnd, .tfliteDetection, .detectionOutput, .scoredBoxes].contains(self)
     }
 
-    /// Whether a role may be spread over several tensors, one for a level.
+    /// True if a role may be spread over several tensors, one for a level.
     package var hasLevels: Bool { self == .retinanet || self == .fcos }
 }
 
-/// What the four numbers of a box are.
+/// The meaning of the four numbers of a box.
 package enum BoxForm: String, Sendable, CaseIterable {
     /// Centre x, centre y, width, height.
     case centers
@@ -176,7 +177,7 @@ package enum BoxUnits: String, Sendable, CaseIterable {
     case fractions
 }
 
-/// What scores are.
+/// The form of scores.
 package enum ScoreForm: String, Sendable, CaseIterable {
     /// Confidences already.
     case probabilities

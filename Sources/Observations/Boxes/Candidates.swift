@@ -5,7 +5,7 @@ struct Candidate {
     var row: Int32
     var label: Int32
 
-    /// Whether it comes first: more confident; of equals, the one whose row and class come first.
+    /// True if it comes first: more confident; of equals, the one whose row and class come first.
     @inline(__always)
     func precedes(_ other: Candidate) -> Bool {
         if score != other.score { return score > other.score }
@@ -21,7 +21,7 @@ struct Candidate {
 struct Candidates {
     let most: Int
     private(set) var held: [Candidate] = []
-    /// What a score must exceed; NaN until something has been dropped.
+    /// The value that a score must exceed; NaN until something has been dropped.
     private var floor = -Float.infinity
 
     init(most: Int) { self.most = max(1, most) }

@@ -31,7 +31,7 @@ package struct Detection: Sendable, Hashable {
     package var index: Int
     /// 0 to 1.
     package var confidence: Float
-    /// What follows the classes in its row: coefficients of its mask, its keypoints.
+    /// The numbers after the classes in its row: coefficients of its mask, its keypoints.
     package var extras: [Float] = []
     /// The row of the outputs that it was read from, counted over all levels.
     package var row = 0

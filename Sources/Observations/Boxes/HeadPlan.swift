@@ -1,4 +1,4 @@
-/// Where in a detector's outputs the numbers of each row lie: settled from shapes alone, before there are values.
+/// The places of each row's numbers in a detector's outputs: settled from shapes alone, before there are values.
 struct HeadPlan: Sendable {
     /// A ``Plane`` before it is bound to memory.
     struct Field: Sendable {

@@ -11,7 +11,7 @@ package enum PriorBoxes: Sendable, Hashable {
         package var stride: Int
         /// Width and height in pixels of the input, in the order of the model's offsets.
         package var boxes: [[Float]]
-        /// Where in a cell the boxes are centred: 0.5 is its middle, 0 its top left corner.
+        /// The position within a cell on which the boxes are centred: 0.5 is its middle, 0 its top left corner.
         package var offset: Float
 
         /// A level.
@@ -42,7 +42,7 @@ package enum PriorBoxes: Sendable, Hashable {
     /// The most boxes that are laid out.
     package static let most = 4_000_000
 
-    /// How many there are for an input of this size; nil above ``most``, or where a level makes no sense.
+    /// The number of boxes for an input of this size; nil above ``most``, or where a level makes no sense.
     package func count(width: Int, height: Int) -> Int? {
         switch self {
         case .given(let numbers): return numbers.count % 4 == 0 ? numbers.count / 4 : nil

@@ -11,7 +11,7 @@ struct ScoreScan {
     let background: BackgroundClass
     let threshold: Float
     let multiLabel: Bool
-    /// Whether objectness and class are combined by the root of their product (FCOS) and not by their product.
+    /// True if objectness and class are combined by the root of their product (FCOS) and not by their product.
     let usesRoot: Bool
     /// Classes that are looked for; nil for all.
     let wanted: [Bool]?
@@ -134,7 +134,7 @@ struct ScoreScan {
         if bestPlace >= 0 { body(bestPlace, best) }
     }
 
-    /// Whether a value of a row is `least` or more.
+    /// True if a value of a row is `least` or more.
     @inline(__always)
     private static func reaches(_ least: Float, _ scores: Plane, _ row: Int, _ range: Range<Int>) -> Bool {
         guard scores.step == 1, range.count >= 16 else { return maximum(scores, row, range) >= least }

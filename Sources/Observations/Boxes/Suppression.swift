@@ -89,7 +89,7 @@ package enum Suppression {
             count += 1
         }
 
-        /// Whether the box overlaps one of these by more than `iou`.
+        /// True if the box overlaps one of these by more than `iou`.
         @inline(__always)
         func overlaps(_ box: WideBox, _ iou: Float) -> Bool {
             let width = Self.least(right, box.right) - Self.greatest(left, box.left)
@@ -102,7 +102,7 @@ package enum Suppression {
             return Self.isAnyOver(Self.least(Self.least(width, height), excess))
         }
 
-        /// Whether a lane is greater than 0.
+        /// True if a lane is greater than 0.
         @inline(__always)
         private static func isAnyOver(_ lanes: Lanes) -> Bool {
             // The mask's lanes are all ones or all zeros.

@@ -4,7 +4,7 @@
     internal import Musl
 #endif
 
-/// What is done to an embedding before it is given out.
+/// The operation on an embedding before it is given out.
 package enum EmbeddingNormalization: String, Sendable, CaseIterable {
     /// Divided by its length.
     case l2
@@ -28,7 +28,7 @@ package struct EmbeddingClasses: Sendable {
     package let dimension: Int
     /// The number of classes.
     package let count: Int
-    /// What cosines are multiplied by before softmax: e to the power of CLIP's `logit_scale`, usually 100.
+    /// The factor that cosines are multiplied by before softmax: e to the power of CLIP's `logit_scale`, usually 100.
     package let scale: Float
     /// The vectors, each of length 1, one after the other.
     private let vectors: [Float]

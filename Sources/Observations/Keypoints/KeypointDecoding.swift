@@ -1,7 +1,7 @@
 /// A point in pixels of the input tensor, from its top left corner.
 package struct Keypoint: Sendable, Hashable {
     package let x: Float, y: Float
-    /// How sure the model is, 0 to 1; nil if it does not say.
+    /// The model's confidence, 0 to 1; nil if it does not say.
     package let confidence: Float?
 
     /// A point.
@@ -12,20 +12,20 @@ package struct Keypoint: Sendable, Hashable {
     }
 }
 
-/// How a model's output is read as the points of one figure in the picture.
+/// The way in which a model's output is read as the points of one figure in the picture.
 package struct KeypointDecoding: Sendable, Hashable {
     package var layout: KeypointLayout
-    /// What the numbers of a point are, for `points`.
+    /// The order of the numbers of a point, for `points`.
     package var order: PointOrder
     /// The unit of `points`.
     package var units: BoxUnits
-    /// What confidences are.
+    /// The form of confidences.
     package var scores: PointScores
     /// The least confidence of a point that is reported.
     package var threshold: Float
-    /// Whether a heatmap's peak is moved by a quarter of a cell towards its larger neighbour, each way.
+    /// True if a heatmap's peak is moved by a quarter of a cell towards its larger neighbour, each way.
     package var refines: Bool
-    /// Where a heatmap's axis of points is; nil finds it.
+    /// The place of a heatmap's axis of points; nil finds it.
     package var place: ChannelPlace?
 
     /// The usual decoding of a layout.
@@ -39,7 +39,7 @@ package struct KeypointDecoding: Sendable, Hashable {
     }
 }
 
-/// What an output of points is. The raw values are those of model.json.
+/// The layout of an output of points. The raw values are those of model.json.
 package enum KeypointLayout: String, Sendable, CaseIterable {
     /// Coordinates, point after point (MoveNet; regression of landmarks).
     case points
@@ -47,7 +47,7 @@ package enum KeypointLayout: String, Sendable, CaseIterable {
     case heatmaps
 }
 
-/// What the numbers of a point are.
+/// The order of the numbers of a point.
 package enum PointOrder: String, Sendable, CaseIterable {
     case xy = "x y"
     case yx = "y x"
@@ -59,7 +59,7 @@ package enum PointOrder: String, Sendable, CaseIterable {
     var isYFirst: Bool { self == .yx || self == .yxScore }
 }
 
-/// What confidences of points are.
+/// The form of confidences of points.
 package enum PointScores: String, Sendable, CaseIterable {
     case probabilities, sigmoid
 }

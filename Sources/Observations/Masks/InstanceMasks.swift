@@ -103,7 +103,7 @@ package struct InstanceMaskDecoder: Sendable {
         let cell: Int, next: Int
         /// The first row of the picture.
         let first: Int
-        /// How far each row is from the one middle to the other, 0 to 1.
+        /// The distance of each row from the one middle, as a part of that to the other, 0 to 1.
         var parts: [Float]
     }
 

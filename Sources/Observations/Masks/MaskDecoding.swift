@@ -1,4 +1,4 @@
-/// How a model's output is read as a class for each place of the picture.
+/// The way in which a model's output is read as a class for each place of the picture.
 package struct MaskDecoding: Sendable, Hashable {
     package var layout: MaskLayout
     /// The order of the axes; nil finds it by the number of classes.
@@ -14,7 +14,7 @@ package struct MaskDecoding: Sendable, Hashable {
     }
 }
 
-/// What the values of a mask are. The raw values are those of model.json.
+/// The meaning of the values of a mask. The raw values are those of model.json.
 package enum MaskLayout: String, Sendable, CaseIterable {
     /// A score for each class: the greatest wins.
     case classes
@@ -27,7 +27,7 @@ package enum MaskLayout: String, Sendable, CaseIterable {
     case indices
 }
 
-/// Where the axis of the channels is.
+/// The place of the axis of the channels.
 package enum ChannelPlace: String, Sendable, CaseIterable {
     /// `[1, channels, height, width]`
     case first

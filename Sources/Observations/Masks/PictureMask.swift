@@ -117,11 +117,11 @@ package struct PictureMask: Sendable {
     }
 }
 
-/// Where the pixels of one axis of the picture lie between the middles of a grid's cells.
+/// The positions of the pixels of one axis of the picture between the middles of a grid's cells.
 private struct GridAxis: Sendable {
     /// For each pixel the cell whose middle is the last one before its own, or the first cell; -1 for pixels that the tensor does not show.
     private(set) var cells: [Int32]
-    /// How far a pixel's middle is on the way from that cell's middle to the next one's, 0 to 1.
+    /// The position of a pixel's middle on the way from that cell's middle to the next one's, 0 to 1.
     private(set) var parts: [Float]
     /// Neighbouring pixels with the same cell.
     private(set) var spans: [(cell: Int, pixels: Range<Int>)] = []

@@ -4,7 +4,7 @@ package struct RunLengths: Sendable, Hashable {
     package private(set) var counts: [UInt32] = []
     /// Pixels that are in the mask.
     package private(set) var area = 0
-    /// Where the last run of 1 ended, counted down the columns.
+    /// The end of the last run of 1, counted down the columns.
     private var end = 0
 
     /// A mask without a pixel.

@@ -1,4 +1,4 @@
-/// Where one axis of the input tensor lies in the picture as it is displayed.
+/// The position of one axis of the input tensor in the picture as it is displayed.
 package struct AxisMap: Sendable, Hashable {
     /// Pixels of the picture for one of the tensor.
     package let scale: Double
@@ -26,7 +26,7 @@ package struct AxisMap: Sendable, Hashable {
     package func tensor(_ picture: Double) -> Double { (picture - origin) / scale }
 }
 
-/// Where the input tensor lies in the picture as it is displayed: the inverse of what was done to the picture.
+/// The position of the input tensor in the picture as it is displayed: the inverse of what was done to the picture.
 package struct PictureMap: Sendable, Hashable {
     package let x: AxisMap, y: AxisMap
 
