@@ -45,7 +45,7 @@ package enum Base64 {
         return failed ? nil : bytes
     }
 
-    /// Whether the rest of the text is one `=` or two, with line breaks between them or behind.
+    /// True if the rest of the text is one `=` or two, with line breaks between them or behind.
     private static func isPadding(_ text: UnsafeRawBufferPointer, from start: Int) -> Bool {
         var index = start, count = 0
         while index < text.count {
@@ -97,7 +97,7 @@ package enum Base64 {
         }
     }
 
-    /// What each byte stands for; 255 for bytes that are not letters.
+    /// The value of each byte as a letter; 255 for bytes that are not letters.
     private static let values: [UInt8] = {
         var values = [UInt8](repeating: 255, count: 256)
         for (value, letter) in "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8.enumerated() {

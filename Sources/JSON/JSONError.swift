@@ -1,6 +1,6 @@
 /// Why JSON text was refused.
 package struct JSONError: Error, Sendable, Hashable {
-    /// What kind of mistake it is.
+    /// The kind of mistake.
     package enum Kind: Sendable {
         /// The text is not JSON, or it is larger or deeper than what is read.
         case syntax
@@ -10,7 +10,7 @@ package struct JSONError: Error, Sendable, Hashable {
         case cancelled
     }
 
-    /// What kind of mistake it is.
+    /// The kind of mistake.
     package let kind: Kind
     /// A sentence that names the value or the place, what was expected and what was found.
     package let message: String

@@ -101,7 +101,7 @@ struct JSONMistake {
         }
     }
 
-    /// Whether a word without quotes is neither a number nor one of the words that are values.
+    /// True if a word without quotes is neither a number nor one of the words that are values.
     private func isText(_ word: ArraySlice<UInt8>) -> Bool {
         let word = word.drop { $0 == UInt8(ascii: "+") || $0 == UInt8(ascii: "-") }
         guard let first = word.first, !(48...57).contains(first), first != UInt8(ascii: ".") else { return false }

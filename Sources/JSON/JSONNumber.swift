@@ -4,7 +4,7 @@ package struct JSONNumber {
     package var mantissa: UInt64 = 0
     package var exponent = 0
     package var isNegative = false
-    /// Whether it is written without a decimal point and without an exponent.
+    /// True if it is written without a decimal point and without an exponent.
     package var isInteger = true
     /// Its first byte and its length.
     package var start = 0, length = 0

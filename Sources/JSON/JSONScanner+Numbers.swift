@@ -105,13 +105,14 @@ extension JSONScanner {
     /// The number of extents that an array of numbers may have.
     @inlinable package static var mostRank: Int { 16 }
 
-    /// What one array of numbers is: its extents, and how many numbers were left out because there were too many.
+    /// The contents of one array of numbers: its extents, its elements, and their number with those that were left out because
+    /// there were too many.
     package struct NumberArray<Element> {
         /// The elements in row-major order; no more than were asked for.
         package var elements: [Element] = []
         /// The extents: none for a single number.
         package var shape: [Int] = []
-        /// How many numbers there were.
+        /// The number of numbers in the text, those that were left out among them.
         package var count = 0
 
         @inlinable

@@ -9,7 +9,7 @@ extension JSONScanner {
         return decoded
     }
 
-    /// Where a string's text lies between its quotes, and whether it has escapes; the text itself is not looked at.
+    /// The range of a string's text between its quotes, and whether it has escapes; the text itself is not looked at.
     package mutating func rawString() throws(JSONError) -> (range: Range<Int>, hasEscapes: Bool) {
         skipSpace()
         guard byte == UInt8(ascii: "\"") else { throw malformed("a string") }

@@ -12,7 +12,7 @@ package struct JSONScanner {
     package let text: UnsafeRawBufferPointer
     @usableFromInline package internal(set) var position: Int
     private var depth = 0
-    /// What the text is, for errors.
+    /// The name of the text, for errors.
     private let subject: String
 
     /// Reads from the text's beginning.
@@ -31,7 +31,7 @@ package struct JSONScanner {
         return other
     }
 
-    /// What begins at the position.
+    /// The kind of the value that begins at the position.
     package enum Kind: String {
         case object = "an object", array = "an array", string = "a string", number = "a number"
         case bool = "true or false", null = "null"
@@ -97,7 +97,7 @@ package struct JSONScanner {
 
     // MARK: Values
 
-    /// What the next value is; moves to its first byte.
+    /// The kind of the next value; moves to its first byte.
     package mutating func kind() throws(JSONError) -> Kind {
         skipSpace()
         switch byte ?? 0 {

@@ -99,6 +99,6 @@ public enum JSONValue: Sendable, Hashable, Codable {
 
 /// Text that is not JSON.
 public struct JSONTextError: Error, Sendable {
-    /// What is wrong and where.
+    /// The mistake and its place, in words.
     public let reason: String
 }

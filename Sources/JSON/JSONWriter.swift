@@ -3,7 +3,7 @@
 package struct JSONWriter {
     /// The text so far.
     package private(set) var bytes: [UInt8] = []
-    /// Whether the next value needs a comma before it.
+    /// True if the next value needs a comma before it.
     private var needsComma = false
 
     /// Empty text.
