@@ -26,7 +26,7 @@ package enum ManualPage {
             return lines
         }
 
-        /// What follows the usage.
+        /// The text after the usage.
         fileprivate var explanation: String {
             help.split(separator: "\n", omittingEmptySubsequences: false).drop { !$0.isEmpty }.dropFirst()
                 .joined(separator: "\n")

@@ -1,4 +1,4 @@
-/// What other servers call settings: people try these names first.
+/// The names of settings in other servers: people try these names first.
 package enum OtherNames {
     /// The setting that is called otherwise elsewhere; nil where no server has such a name.
     /// - Parameter name: a flag, a variable without its prefix, or a key, in any case: `--http-port`, `PORT`, `model_store`.

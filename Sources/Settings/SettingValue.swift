@@ -22,7 +22,7 @@ package enum SettingKind: Sendable {
     case addresses
     case choice([String])
 
-    /// What is expected, for error messages and help.
+    /// The description of the values that are expected, for error messages and help.
     package var expectation: String {
         switch self {
         case .integer(let range): "a whole number from \(range.lowerBound) to \(range.upperBound)"
@@ -43,7 +43,7 @@ package enum SettingKind: Sendable {
         }
     }
 
-    /// What stands for the value in `--help`.
+    /// The text that stands for the value in `--help`.
     package var placeholder: String {
         switch self {
         case .integer, .automaticInteger, .number: "N"

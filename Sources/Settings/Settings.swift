@@ -85,10 +85,10 @@ extension Settings {
     /// When models are loaded whose bundle does not say.
     package enum Load: String, CaseIterable, Sendable { case eager, lazy }
 
-    /// Who may load and unload models over HTTP: clients on this machine, all, or none.
+    /// The clients that may load and unload models over HTTP: those on this machine, all, or none.
     package enum RepositoryControl: String, CaseIterable, Sendable { case local, all, none }
 
-    /// What the engine optimizes for.
+    /// The goal that the engine optimizes for.
     package enum Hint: String, CaseIterable, Sendable { case throughput, latency }
 
     /// The precision of a model's arithmetic; `engine` leaves it to the engine.
@@ -99,7 +99,7 @@ extension Settings {
         case engine
     }
 
-    /// What happens to a request when its model is busy.
+    /// The treatment of a request when its model is busy.
     package enum OverloadPolicy: String, CaseIterable, Sendable {
         case `defer`
         case dropNewest = "drop_newest"

@@ -7,7 +7,7 @@ package struct SettingsLoader {
     package var settings = Settings()
     /// Everything that is wrong, each with where it stands.
     package private(set) var problems: [String] = []
-    /// What has no effect, a sentence each. It does not keep the settings from being used.
+    /// The warnings about what has no effect, a sentence each. They do not keep the settings from being used.
     package private(set) var warnings: [String] = []
     /// The settings that something other than the defaults has set.
     package private(set) var given: Set<String> = []
@@ -54,7 +54,7 @@ package struct SettingsLoader {
         }
     }
 
-    /// How long the process has from SIGTERM on: not a setting, but a fact about where it runs.
+    /// The variable with the time that the process has from SIGTERM on: not a setting, but a fact about where it runs.
     package static let graceVariable = "OCELLI_GRACE"
 
     /// Takes the `OCELLI_*` variables.
@@ -73,7 +73,7 @@ package struct SettingsLoader {
         }
     }
 
-    /// Whether a variable is one that Kubernetes (and Docker's links) give every process of a pod beside a service called
+    /// True if a variable is one that Kubernetes (and Docker's links) give every process of a pod beside a service called
     /// `ocelli`, or `ocelli-anything`: `OCELLI_SERVICE_HOST`, `OCELLI_SERVICE_PORT_HTTP`, `OCELLI_PORT=tcp://...`,
     /// `OCELLI_PORT_8080_TCP_ADDR`. They are not settings.
     private static func isServiceLink(_ name: String, _ text: String) -> Bool {
