@@ -8,13 +8,13 @@ internal import SystemSupport
 /// Keeps one side busy for a time, and counts.
 struct CeilingLoads: Sendable {
     let model: Model
-    /// What is asked of a model that does not classify.
+    /// The task that is asked of a model that does not classify.
     let task: ObservationTask?
     let pictures: BenchPictures
     let concurrency: Int
     /// Threads of the decoding side.
     let threads: Int
-    /// Where the listener is.
+    /// The address of the listener.
     let address: ServerAddress
     let requests: [RequestBytes]
     let tensors: DictionaryFeatureProvider

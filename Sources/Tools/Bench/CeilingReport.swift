@@ -1,10 +1,10 @@
 internal import InferenceService
 internal import Settings
 
-/// What `ocelli bench` has measured: how near the way through the socket comes to what the parts can do.
+/// The measurements of `ocelli bench`: how near the way through the socket comes to what the parts can do.
 package struct CeilingReport: Sendable {
     package var model = "", path = ""
-    /// What is asked through the socket.
+    /// The route of the requests through the socket.
     package var route = "/v1/classify"
     package var processors = 1.0
     package var instances = 0
@@ -29,7 +29,7 @@ package struct CeilingReport: Sendable {
             most = sorted.last ?? 0
         }
 
-        /// How far the rounds are apart, as a part of the median.
+        /// The difference between the rounds, as a part of the median.
         var spread: Double { median > 0 ? (most - least) / median : 0 }
     }
 

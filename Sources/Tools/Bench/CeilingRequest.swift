@@ -2,7 +2,7 @@ internal import FoundationEssentials
 internal import Inference
 internal import InferenceService
 
-/// What `ocelli bench` without a URL is asked for.
+/// The request of `ocelli bench` without a URL.
 package struct CeilingRequest: Sendable {
     /// A bundle's folder, a model file, or a name in the models folders; nil: the first image classifier there.
     package var model: String?
@@ -20,7 +20,7 @@ package struct CeilingRequest: Sendable {
     package static let concurrencyBounds = 1...256
     package static let mostPictures = 1000
 
-    /// Whether a path is a model's and no picture's: that of a folder, or of a file of the engine's formats. Looks at the disk.
+    /// True if a path is a model's and no picture's: that of a folder, or of a file of the engine's formats. Looks at the disk.
     package static func isModel(_ path: String) -> Bool {
         var isFolder = false
         guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else { return false }

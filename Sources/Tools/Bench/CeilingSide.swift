@@ -12,7 +12,7 @@ package enum CeilingSide: String, Sendable, CaseIterable {
     case socket
 }
 
-/// What one round of one side has cost.
+/// The cost of one round of one side.
 package struct CeilingRound: Sendable, Hashable {
     package var requests = 0
     /// Seconds from the first request's beginning to the last one's end.

@@ -1,9 +1,9 @@
 internal import InferenceService
 package import LoadGenerator
 
-/// What `ocelli bench URL` is asked for.
+/// The request of `ocelli bench URL`.
 package struct LoadRequest: Sendable {
-    /// How the loads are made.
+    /// The way in which the loads are made.
     package enum Mode: Sendable {
         /// As many requests at once as there are connections.
         case closed
@@ -15,10 +15,10 @@ package struct LoadRequest: Sendable {
 
     package var url = ""
     package var mode = Mode.closed
-    /// What must hold: at the rates of ``mode``, or else at the highest rate that is found.
+    /// The objective that must hold: at the rates of ``mode``, or else at the highest rate that is found.
     package var objective: ServiceObjective?
     package var pictures: [String] = []
-    /// Whether a GET without a body is sent.
+    /// True if a GET without a body is sent.
     package var isGet = false
     /// Connections: as many at once (closed loop: 8), or at most (open loop: 256), unless said.
     package var connections: Int?
@@ -28,7 +28,7 @@ package struct LoadRequest: Sendable {
     package var keepAlive = true
     /// Further fields of each request, as `Name: value`.
     package var fields: [String] = []
-    /// Where the report goes as JSON (`-`: standard output), as a page and as a picture.
+    /// The files for the report as JSON (`-`: standard output), as a page and as a picture.
     package var jsonFile: String?, htmlFile: String?, svgFile: String?
 
     package init() {}

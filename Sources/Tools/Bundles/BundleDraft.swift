@@ -8,9 +8,9 @@ internal import JSON
 package struct BundleDraft {
     /// The text of model.json.
     package let json: String
-    /// What is left to decide, each with its place.
+    /// The decisions that are left, each with its place.
     package let decisions: [String]
-    /// What was noticed: sources that say different things, files that could not be read.
+    /// The remarks on the sources: those that say different things, files that could not be read.
     package let remarks: [String]
     /// The folder that the file belongs in.
     package let folder: String

@@ -12,7 +12,7 @@ package struct CoreMLDraft {
     package let folder: String
     private let conversion: CoreMLConversion
 
-    /// Whether the name of a path is that of a Core ML file.
+    /// True if the name of a path is that of a Core ML file.
     package static func reads(_ path: String) -> Bool { CoreMLConversion.reads(Self.trimmed(path)) }
 
     /// Translates the file. Blocks.

@@ -12,7 +12,7 @@ package struct CoreMLOverlay {
     /// The name of the file or package.
     private let file: String
 
-    /// Whether the name of a path is that of a Core ML file.
+    /// True if the name of a path is that of a Core ML file.
     package static func reads(_ path: String) -> Bool { CoreMLOutline.reads(BundleDraft.trimmed(path)) }
 
     /// Reads the file. Blocks.

@@ -16,7 +16,7 @@ struct LayerDraft {
 
     private func line(_ name: String) -> ModelProvenance.Line? { facts.provenance.lines.first { $0.name == name } }
 
-    /// Whether anything is from elsewhere than the model file's tensors and a file of labels: then each line names its source.
+    /// True if anything is from elsewhere than the model file's tensors and a file of labels: then each line names its source.
     /// Otherwise the draft is JSON without comments, which other readers take too.
     private var namesSources: Bool {
         let file = facts.file.split(separator: "/").last.map(String.init) ?? ""
@@ -164,8 +164,7 @@ struct LayerDraft {
         }
     }
 
-    /// What the file says of an input of 8-bit integers: how they stand for numbers, but not how those are made of
-    /// pixels.
+    /// Adds what the file says of an input of 8-bit integers: how they stand for numbers, but not how those are made of pixels.
     private func integers(_ fact: Fact<TensorQuantization>, _ members: inout [Member], _ open: inout [String]) {
         let (scale, zero) = (fact.value.scale, Double(fact.value.zeroPoint))
         let least = (-128 - zero) * scale, greatest = (127 - zero) * scale
@@ -272,7 +271,8 @@ struct LayerDraft {
         return Self.finish(members, path, open, &notes, remark: remark)
     }
 
-    /// What is to be decided about the activation of an output that has no labels, or does not tell; nil where nothing is.
+    /// The decision that is left about the activation of an output that has no labels, or does not tell; nil where there is
+    /// none.
     private func activation(_ port: TensorPort, _ index: Int) -> String? {
         guard let scores = facts.scores, facts.scoredOutput == index else {
             return port.elementType.isFloatingPoint ? "activation: softmax (or sigmoid), if the file gives logits" : nil

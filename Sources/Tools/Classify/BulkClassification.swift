@@ -18,7 +18,7 @@ package struct BulkClassification {
     package var resume: String?
     package var settings: Settings
     package var output: (String) -> Void
-    /// Whether `output` is no longer read.
+    /// True if `output` is no longer read.
     package var isOutputLost: () -> Bool
     package var progress: (String) -> Void
 
@@ -120,7 +120,7 @@ package struct BulkClassification {
         return descriptor
     }
 
-    /// Whether an earlier run has answered a picture. The last that it answered must be the list's.
+    /// True if an earlier run has answered a picture. The last that it answered must be the list's.
     private func isDone(
         _ number: Int, _ entry: PictureList.Entry, _ answers: AnswerFile?
     ) throws(StartupError) -> Bool {

@@ -9,7 +9,7 @@ internal import SystemSupport
 
 /// Classifies files in this process: what `ocelli classify` does.
 package enum LocalClassification {
-    /// What is asked for.
+    /// The files and options of one run.
     package struct Request: Sendable {
         package var files: [String] = []
         package var model: String?

@@ -12,7 +12,7 @@ struct PictureList: Sendable {
     struct Entry: Sendable {
         /// The path, or why the line has none.
         let path: Result<String, Mistake>
-        /// What stands for the picture in the answer: its path, or the line as far as it is readable.
+        /// The name of the picture in the answer: its path, or the line as far as it is readable.
         let name: String
     }
 
@@ -22,7 +22,7 @@ struct PictureList: Sendable {
 
     private let descriptor: Int32
     private var rest: [UInt8] = []
-    /// Whether the line that `rest` begins is too long, and is being passed over.
+    /// True if the line that `rest` begins is too long, and is being passed over.
     private var isPassingOver = false
     private(set) var isAtEnd = false
     /// Why it ended before its end.

@@ -6,7 +6,7 @@ package import Settings
 
 /// Compares what a bundle answers with what was expected: what `ocelli check --against` does.
 package enum BundleComparison {
-    /// What is asked for.
+    /// The bundle, file and option of one run.
     package struct Request: Sendable {
         package var bundle = ""
         package var file = ""
@@ -24,7 +24,7 @@ package enum BundleComparison {
 
     private static let mostMisses = 10, largestTensor = 256 << 20
 
-    /// What is counted on the way.
+    /// The counts that are kept on the way.
     private struct Tally {
         var correct = 0, failed = 0, tensors = 0, wrongTensors = 0
         var misses: [Miss] = []
@@ -116,7 +116,7 @@ package enum BundleComparison {
         return report(tally, rows: rows.count, atLeast: request.atLeast, output)
     }
 
-    /// How a picture's tensor differs from what the original made; nil where it does not.
+    /// The difference of a picture's tensor from what the original made; nil where there is none.
     private static func difference(
         _ bytes: [UInt8], _ model: Model, tensor: String, name: String
     ) throws(StartupError) -> String? {

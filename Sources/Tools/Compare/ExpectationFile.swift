@@ -2,7 +2,7 @@ internal import InferenceService
 internal import JSON
 internal import ModelFacts
 
-/// What is expected of pictures: a CSV file, with a heading or without, or JSON lines.
+/// The expectations of pictures: a CSV file, with a heading or without, or JSON lines.
 struct ExpectationFile {
     struct Row: Sendable {
         let line: Int
@@ -21,7 +21,7 @@ struct ExpectationFile {
         case label(String)
     }
 
-    /// What the original gave.
+    /// The probabilities of the original.
     enum Probabilities: Sendable, Hashable {
         /// Of the expected class.
         case expected(Double)
@@ -91,7 +91,7 @@ struct ExpectationFile {
         self.rows = rows
     }
 
-    /// What the columns of a file without a heading are: a picture, its class, and then a confidence or a tensor.
+    /// The columns of a file without a heading: a picture, its class, and then a confidence or a tensor.
     private static func usualHeading(_ fields: [String], _ line: String) throws(StartupError) -> [String] {
         var heading = ["picture", "label"]
         for field in fields.dropFirst(2) {

@@ -9,7 +9,7 @@ package import Settings
 /// Runs pictures through a model in every usual way that is still to be decided, so that a person sees which is right: what
 /// `ocelli classify --try` does.
 package enum PreprocessingSearch {
-    /// What is asked for.
+    /// The model and the files of one run.
     package struct Request: Sendable {
         /// A bundle, a folder as it was downloaded, or a model file.
         package var model = ""
@@ -66,7 +66,7 @@ package enum PreprocessingSearch {
         private let labels: [String]?
         private let input: FeatureDescription
         private let outputIndex: Int
-        /// What is to be known of the names of classes; nil where the model has them.
+        /// A remark on the names of classes; nil where the model has them.
         let remark: String?
 
         init(_ model: Model, bundle: String) throws(StartupError) {
@@ -111,7 +111,7 @@ package enum PreprocessingSearch {
             combinations = Self.combinations(base, undecided)
         }
 
-        /// Whether an output is one list of numbers.
+        /// True if an output is one list of numbers.
         private static func isList(_ output: FeatureDescription) -> Bool {
             let extents = output.shape.dimensions.filter { $0 != 1 }
             return extents.count == 1 && extents[0] > 1
@@ -135,7 +135,7 @@ package enum PreprocessingSearch {
             return [1, 3].contains(extents[2]) ? (extents[1], extents[0], extents[2], false) : nil
         }
 
-        /// What `$decide` in model.json speaks of.
+        /// The parts of the preprocessing that `$decide` in model.json marks.
         private static func marks(in bundle: String) -> Set<String> {
             guard
                 let text = FileManager.default.contents(atPath: bundle + "/model.json").map({

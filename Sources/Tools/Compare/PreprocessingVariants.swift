@@ -8,7 +8,7 @@ enum PreprocessingVariants {
         let apply: @Sendable (inout ImageTensorSpec) -> Void
     }
 
-    /// How a picture's shape becomes a tensor's of this size.
+    /// The conversions of a picture's shape to that of a tensor of this size.
     static func geometries(width: Int, height: Int) -> [Variant] {
         func variant(_ words: String, _ apply: @escaping @Sendable (inout ImageTensorSpec) -> Void) -> Variant {
             Variant(words: words) { spec in

@@ -7,7 +7,7 @@ enum TensorComparison {
     struct Finding {
         /// Mean and largest difference, in levels of 0 to 255.
         let mean: Double, largest: Double
-        /// What would have to be different, in words; nil if the two are the same.
+        /// The change that would make the two the same, in words; nil if they are.
         let difference: String?
 
         var isSame: Bool { difference == nil }

@@ -24,9 +24,9 @@ enum OutputFile {
         }
     }
 
-    /// Whether a report may go there, looked at before it is made, which may take minutes: the folder must be there, and a
-    /// file that is there already must look like a report (JSON, HTML or SVG), so that a slip of the keyboard does not cost
-    /// a user's picture. Blocks.
+    /// Checks that a report may go there before it is made, which may take minutes: the folder must be there, and a file that
+    /// is there already must look like a report (JSON, HTML or SVG), so that a slip of the keyboard does not cost a user's
+    /// picture. Blocks.
     /// - Parameter flag: the flag that names the file, for the error.
     static func checkReport(_ path: String, flag: String) throws(StartupError) {
         var status = stat()

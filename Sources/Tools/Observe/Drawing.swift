@@ -8,7 +8,7 @@ struct Drawing {
     private let width: Int, height: Int
     /// Red, green, blue of each pixel, row by row.
     private var pixels: [UInt8]
-    /// How thick lines are, and how large letters.
+    /// The thickness of lines and the size of letters.
     private let unit: Int
 
     /// The largest picture that is drawn, in pixels.

@@ -9,7 +9,7 @@ internal import SystemSupport
 
 /// Finds things in files in this process: what `ocelli detect` and `ocelli embed` do.
 package enum LocalObservation {
-    /// What is asked for.
+    /// The files and options of one run.
     package struct Request: Sendable {
         package var files: [String] = []
         package var model: String?
@@ -24,7 +24,7 @@ package enum LocalObservation {
         package var draw: String?
         /// A file for the embeddings of all pictures.
         package var npy: String?
-        /// Whether embeddings are asked for, and not boxes, masks or points.
+        /// True if embeddings are asked for, and not boxes, masks or points.
         package var embeds = false
 
         package init() {}

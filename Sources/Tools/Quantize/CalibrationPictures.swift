@@ -15,7 +15,7 @@ package struct CalibrationPictures: Sendable {
         }
     }
 
-    /// What each picture is for. No picture is in two of them.
+    /// The pictures by purpose. No picture is in two of them.
     package struct Parts: Sendable {
         /// Shown to the quantizer, which looks at the range of each layer's values.
         package var calibration: [Picture] = []

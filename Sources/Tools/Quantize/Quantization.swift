@@ -11,7 +11,7 @@ internal import SystemSupport
 /// The pictures are prepared by the bundle's own preprocessing, NNCF quantizes in a Python process, and the result is compared with the
 /// original through Ocelli itself, on pictures that were not used before.
 package struct Quantization: Sendable {
-    /// What is asked for.
+    /// The model, the pictures and the options of one run.
     package struct Request: Sendable {
         /// A bundle's folder, a model file, or a folder as it was downloaded.
         package var model = ""

@@ -4,7 +4,7 @@ internal import JSON
 internal import Settings
 internal import SystemSupport
 
-/// How the quantized model compares with the original, on pictures that were not used to make it.
+/// The comparison of the quantized model with the original, on pictures that were not used to make it.
 package struct QuantizationReport: Sendable {
     /// Both models' answers to one picture.
     package struct Pair: Sendable {
@@ -63,7 +63,8 @@ package struct QuantizationReport: Sendable {
         return (largest, count > 0 ? sum / count : 0)
     }
 
-    /// How many of the pictures whose folder is the name or the number of a class have its label; nil if there are none.
+    /// The numbers of pictures that have their label, of those whose folder is the name or the number of a class; nil if there
+    /// are none.
     package var accuracy: (before: Int, after: Int, of: Int)? {
         guard let labels else { return nil }
         let known = Set(labels.map { $0.lowercased() })

@@ -8,7 +8,7 @@ internal import SystemSupport
 
 /// The Python process that quantizes: quantize.py beside this file, with NNCF.
 package final class QuantizerProcess: Sendable {
-    /// What the script is asked for; its fields are quantize.py's.
+    /// The request to the script; its fields are quantize.py's.
     struct Job: Encodable {
         let model: String
         let calibration: [String], validation: [String]
@@ -19,7 +19,7 @@ package final class QuantizerProcess: Sendable {
         let log: String
     }
 
-    /// What it has done.
+    /// The result of the script.
     package struct Outcome: Decodable, Sendable {
         /// Convolutions and matrix products, and the names of those that stay in float.
         package let layers: Int
@@ -127,14 +127,14 @@ package final class QuantizerProcess: Sendable {
 
     // MARK: Which Python
 
-    /// Where the virtual environment is looked for.
+    /// The folder of the virtual environment that is looked for.
     static var environmentFolder: String {
         let variables = ProcessInfo.processInfo.environment
         let data = variables["XDG_DATA_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil }
         return (data ?? (variables["HOME"] ?? "/root") + "/.local/share") + "/ocelli/nncf"
     }
 
-    /// How to have what is missing.
+    /// The steps to install what is missing.
     static var advice: String {
         """
         `ocelli quantize` needs Python 3 with NNCF and OpenVINO, in a virtual environment of its own:

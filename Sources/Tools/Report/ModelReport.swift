@@ -1,7 +1,7 @@
 package import Inference
 internal import InferenceService
 
-/// What `ocelli report` has measured of a model (Core ML's performance report). Times are nanoseconds.
+/// The measurements of a model by `ocelli report` (Core ML's performance report). Times are nanoseconds.
 package struct ModelReport: Sendable {
     /// One number of predictions in flight, and how many were done a second.
     package struct Throughput: Sendable, Hashable {
@@ -37,7 +37,7 @@ package struct ModelReport: Sendable {
         package let share: Double
     }
 
-    /// What was measured, and with what.
+    /// The model that was measured, and with what.
     package var model = "", path = "", engine = "", device = "", hint = "", precision = ""
     package var processors = 0.0
     package var instances = 0, slots = 0

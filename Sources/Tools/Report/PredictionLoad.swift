@@ -5,7 +5,7 @@ internal import SystemSupport
 
 /// Keeps a model busy with a number of parallel predictions on generated inputs.
 struct PredictionLoad: Sendable {
-    /// What came of a run.
+    /// The outcome of a run.
     struct Outcome: Sendable {
         /// Nanoseconds of each prediction.
         var latencies: [UInt64] = []
@@ -18,7 +18,7 @@ struct PredictionLoad: Sendable {
     private let model: Model
     private let features: DictionaryFeatureProvider
 
-    /// What is measured is the model, without the decoding of pictures.
+    /// A load of the model alone, without the decoding of pictures.
     init(_ model: Model) throws {
         self.model = model
         features = try Self.inputs(of: model)

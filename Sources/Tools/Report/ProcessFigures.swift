@@ -1,6 +1,6 @@
 internal import FoundationEssentials
 
-/// What the kernel says of the machine's load.
+/// The kernel's figures of the machine's load.
 enum ProcessFigures {
     /// The load average of the last minute; nil if /proc does not say.
     static var loadAverage: Double? {

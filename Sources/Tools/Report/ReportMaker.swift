@@ -7,7 +7,7 @@ internal import SystemSupport
 
 /// Measures a model: what `ocelli report` does.
 package struct ReportMaker: Sendable {
-    /// What is asked for.
+    /// The model and the options of one run.
     package struct Request: Sendable {
         /// A bundle's folder, a model file, or the name of a model in the models folders.
         package var model = ""
@@ -17,7 +17,7 @@ package struct ReportMaker: Sendable {
         package var inFlight: Int?
         /// Layers that are listed.
         package var layers = 10
-        /// Whether the report is JSON.
+        /// True if the report is JSON.
         package var isJSON = false
 
         package init() {}
@@ -154,7 +154,7 @@ package struct ReportMaker: Sendable {
         }
     }
 
-    /// Where the model is: a path as it is written, else a name in the models folders.
+    /// The path of the model: a path as it is written, else a name in the models folders.
     private func path() throws -> String {
         if FileManager.default.fileExists(atPath: request.model) { return request.model }
         let repository = ModelRepository(

@@ -2,7 +2,7 @@ internal import InferenceService
 
 /// Many measurements of one thing, in a few numbers. Values are nanoseconds here, but any unit does.
 package struct SampleStatistics: Sendable, Hashable {
-    /// How many there were.
+    /// The number of measurements.
     package let count: Int
     /// The least, the greatest and the average one.
     package let least: UInt64, most: UInt64, mean: Double
@@ -29,8 +29,8 @@ package struct SampleStatistics: Sendable, Hashable {
         return sorted[min(max(rank, 1), sorted.count) - 1]
     }
 
-    /// How far apart several measurements of the same thing are: the difference of greatest and least as a part of the
-    /// median; 0 for fewer than two.
+    /// The spread of several measurements of the same thing: the difference of greatest and least as a part of the median; 0
+    /// for fewer than two.
     package static func spread(of values: [Double]) -> Double {
         let sorted = values.sorted()
         guard sorted.count > 1, let first = sorted.first, let last = sorted.last else { return 0 }
