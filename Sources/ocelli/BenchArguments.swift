@@ -6,9 +6,9 @@ internal import Tools
 
 /// The command line of `ocelli bench`, read.
 struct BenchArguments {
-    /// What is asked of the ceilings, if there is no URL.
+    /// The request to the ceilings, if there is no URL.
     private(set) var ceilings = CeilingRequest()
-    /// What is asked of a load test, where there is one.
+    /// The request of a load test, where there is one.
     private(set) var load: LoadRequest?
     private var settingsFlags = SettingsFlags()
 

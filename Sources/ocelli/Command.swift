@@ -1,6 +1,6 @@
 /// A subcommand.
 protocol Command: Sendable {
-    /// What it is called by.
+    /// The subcommand's name.
     static var name: String { get }
     /// One line of `ocelli help`.
     static var summary: String { get }

@@ -3,10 +3,11 @@ internal import Synchronization
 
 /// Standard output and error.
 enum Terminal {
-    /// Whether a person watches standard error.
+    /// True if standard error is a terminal: a person watches it.
     static var isInteractive: Bool { isatty(STDERR_FILENO) == 1 }
 
-    /// Whether a line of progress stands there, and why standard output could not be written to (0: it could).
+    /// The state of the streams: whether a line of progress stands there, and why standard output could not be written to (0:
+    /// it could).
     private static let state = Mutex<(progress: Bool, failure: Int32)>((false, 0))
 
     /// Makes sure that 0, 1 and 2 are taken. The parent process may have closed them: the next things to be opened,
@@ -24,7 +25,7 @@ enum Terminal {
         if let failure = write(harmless(text) + "\n", to: STDOUT_FILENO) { state.withLock { $0.failure = failure } }
     }
 
-    /// Whether a line could not be written to standard output: its reader has gone, or the disk is full.
+    /// True if a line could not be written to standard output: its reader has gone, or the disk is full.
     static var isOutputLost: Bool { state.withLock { $0.failure != 0 } }
 
     /// A line on standard error.

@@ -78,7 +78,7 @@ enum DetectCommand: Command {
         return number
     }
 
-    /// How pictures are fitted.
+    /// Reads the value of `--crop`: how pictures are fitted.
     static func crop(_ reader: inout ArgumentReader, _ value: String?) throws -> String {
         let crop = try reader.value(of: "--crop", value)
         guard ["center", "fit", "fill"].contains(crop) else {
