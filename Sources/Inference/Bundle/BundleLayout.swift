@@ -40,7 +40,7 @@ struct BundleLayout: Sendable {
         labelFiles = Self.labelFiles(names)
     }
 
-    /// What lies beside a model file that was named, whether or not the folder would be a bundle. Blocks.
+    /// Finds the files beside a model file that was named, whether or not the folder would be a bundle. Blocks.
     init(around folder: String, files: FolderReader = .disk) {
         let names = (try? files.names(folder)) ?? []
         let assets = names.contains("assets") ? (try? files.names(folder + "/assets")) ?? [] : []
@@ -75,7 +75,7 @@ struct BundleLayout: Sendable {
         self.init(names: names, hasONNXFolderModel: hasONNX)
     }
 
-    /// Whether a folder of models with these names is itself a bundle, as it was downloaded.
+    /// True if a folder of models with these names is itself a bundle, as it was downloaded.
     static func isBundle(names: [String], folder: String, files: FolderReader) -> Bool {
         sources.contains(where: names.contains) && BundleLayout(names: names, folder: folder, files: files) != nil
     }

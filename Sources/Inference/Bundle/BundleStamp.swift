@@ -18,11 +18,11 @@ struct BundleStamp: Sendable, Hashable {
         init(_ time: timespec) { (seconds, nanoseconds) = (time.tv_sec, time.tv_nsec) }
     }
 
-    /// Where the bundle is.
+    /// The bundle's folder, or the bare model file.
     private let path: String
     private var entries: Set<Entry> = []
 
-    /// The same as text, to be kept: whether the files are still those that were looked at on another day.
+    /// The same as text, to be kept: it shows on another day whether the files are still the same.
     var identity: String {
         entries.map { entry in
             "\(entry.path)\t\(entry.size)\t\(entry.modified.seconds).\(entry.modified.nanoseconds)\t"
@@ -54,7 +54,7 @@ struct BundleStamp: Sendable, Hashable {
     /// The sizes of all files together, in bytes.
     var bytes: Int { entries.reduce(0) { $0 &+ max(0, $1.size) } }
 
-    /// Whether everything still looks the same. Blocks.
+    /// True if everything still looks the same. Blocks.
     var isCurrent: Bool { BundleStamp(path: path) == self }
 
     private mutating func insert(_ path: String, _ status: stat) {

@@ -42,7 +42,7 @@ struct BundleWalk {
     }
 }
 
-/// What identifies a file, whatever path it was found by.
+/// The identity of a file, whatever path it was found by.
 struct FileIdentity: Sendable, Hashable {
     let device: UInt, inode: UInt
 

@@ -17,13 +17,13 @@ package struct CoreMLConversion: Sendable {
         package let elementType: ElementType
         /// A picture's is [height, width, channels].
         package let shape: Shape
-        /// How it holds a picture; nil for arrays.
+        /// The form of a picture in it; nil for arrays.
         package let picture: Picture?
-        /// Whether it has a score for each label.
+        /// True if it has a score for each label.
         package let isLabelled: Bool
     }
 
-    /// How a layer holds a picture, as [1, channels, height, width].
+    /// The form of a picture in a layer of shape [1, channels, height, width].
     package struct Picture: Sendable {
         /// `RGB`, `BGR` or `GRAY`.
         package let format: String
@@ -31,7 +31,7 @@ package struct CoreMLConversion: Sendable {
         package let scale: Double, bias: [Double]
     }
 
-    /// Whether the name of a path is that of a Core ML file.
+    /// True if a path has the name of a Core ML file.
     package static func reads(_ path: String) -> Bool { CoreMLFile.isCoreML(path) }
 
     /// Translates the file. Blocks.

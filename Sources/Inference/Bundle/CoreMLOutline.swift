@@ -16,7 +16,7 @@ package struct CoreMLOutline: Sendable {
         package let labels: Int?
     }
 
-    /// Whether the name of a path is that of a Core ML file.
+    /// True if a path has the name of a Core ML file.
     package static func reads(_ path: String) -> Bool { CoreMLFile.isCoreML(path) }
 
     /// Reads the file with the built-in engine. Blocks.

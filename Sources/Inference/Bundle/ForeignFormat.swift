@@ -1,7 +1,7 @@
 /// Model files of formats that are not read here, known by their names, and how each becomes one that is: what people have first is
 /// often the file of a training framework.
 package enum ForeignFormat {
-    /// What such a file is, and what to do with it; nil where the name does not tell.
+    /// The format of such a file, and what to do with it; nil where the name does not tell.
     package static func advice(for name: String) -> String? {
         let name = name.lowercased()
         return formats.first { $0.extensions.contains { name.hasSuffix($0) } }?.advice

@@ -7,7 +7,7 @@ struct LayerParser {
     let object: ManifestObject
     let isInput: Bool
     let labels: (_ file: String, _ path: String) -> [String]?
-    /// Whether the model file describes the layer, and the object only says what is to be otherwise.
+    /// True if the model file describes the layer, and the object states only the differences.
     var isPartial = false
 
     private var problems: ProblemList { object.problems }

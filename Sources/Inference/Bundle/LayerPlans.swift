@@ -1,7 +1,7 @@
 internal import JSON
 internal import ImagePipeline
 
-/// What is done to one input on its way into the engine.
+/// The processing of one input on its way into the engine.
 struct InputPlan: Sendable {
     var description: FeatureDescription
     /// The input's index in the engine.
@@ -18,13 +18,13 @@ struct InputPlan: Sendable {
         case feature
     }
 
-    /// What the input holds where a prediction leaves it out; nil if it must be there. Elements of an array; NaN for a
-    /// missing value.
+    /// The value of the input where a prediction leaves it out; nil if the input is required. For an array, the value of each
+    /// element; NaN for a missing value.
     var fallback: Double?
-    /// Whether numbers of 64 bits are computed in 64 bits.
+    /// True if 64-bit numbers are computed in 64 bits.
     var isExact = false
 
-    /// Whether a picture is put into it.
+    /// True if it takes a picture.
     var isPicture: Bool { if case .image = kind { true } else { false } }
 
     /// The bytes of the input's tensor; nil if its shape is dynamic.
@@ -33,7 +33,7 @@ struct InputPlan: Sendable {
     }
 }
 
-/// What is done to one output on its way out.
+/// The processing of one output on its way out.
 struct OutputPlan: Sendable {
     let description: FeatureDescription
     /// The output's index in the engine.
@@ -62,12 +62,12 @@ struct ModelPlan: Sendable {
     let outputs: [OutputPlan]
     /// Fixed shapes that the engine must give inputs whose axes are dynamic in the file.
     let inputShapes: [Int: Shape]
-    /// What the model file says of itself; nil for formats that say nothing.
+    /// The metadata in the model file; nil for formats that have none.
     var about: ModelAbout?
-    /// What looks like a mistake in the model file, though it can be served.
+    /// Warnings about likely mistakes in the model file, which can be served nonetheless.
     var advice: [String] = []
 
-    /// Inputs of open shape, and strings, have no zeros to be made of.
+    /// True if all inputs can be zeros: none is a string, or of open shape.
     var hasZeros: Bool {
         inputs.allSatisfy { $0.description.shape.isStatic && $0.description.elementType != .string }
     }

@@ -1,13 +1,13 @@
 internal import Glibc
 
-/// Where links in a bundle may point. Without a limit, a link to `/etc/passwd` named `labels.txt` would be served.
+/// The places that links in a bundle may point to. Without a limit, a link to `/etc/passwd` named `labels.txt` would be served.
 public enum LinkPolicy: Sendable, Equatable {
     /// Anywhere.
     case anywhere
     /// Anywhere within these folders: a ConfigMap's `..data`, or a file that several bundles share.
     case within([String])
 
-    /// Whether a file is where it may be, links followed. A file that does not exist is nowhere else. Blocks.
+    /// True if a file is in an allowed place, links followed. A file that does not exist is allowed. Blocks.
     func allows(_ path: String) -> Bool {
         guard case .within(let folders) = self, let place = Self.place(of: path) else { return true }
         return folders.contains { folder in
@@ -61,7 +61,7 @@ public enum LinkPolicy: Sendable, Equatable {
     /// that may not be read are found too.
     private static let pathOnly: Int32 = 0o10_000_000
 
-    /// What is wrong with a file that is elsewhere.
+    /// The problem of a file that is in another place.
     static let problem =
         "is a link that leads out of the model folders: copy its target, or set external_links"
 }

@@ -1,6 +1,6 @@
 internal import JSON
 
-/// Where the problems of a bundle are gathered while it is read, so that all are reported at once.
+/// Gathers the problems of a bundle while it is read, so that all are reported at once.
 final class ProblemList {
     private(set) var problems: [BundleProblem] = []
 

@@ -16,22 +16,22 @@ package struct ModelBundle: Sendable {
     package let source: ModelSource
     /// The metadata of the model file and the files next to it; nil if there is a model.json.
     package let facts: GatheredFacts?
-    /// What the files were like before they were read.
+    /// The state of the files before they were read.
     let stamp: BundleStamp
 
     /// The extensions of folders that are bundles by name (TensorIO's), and of bare model files.
     package static let folderExtensions = [".tiobundle", ".tfbundle"] + ModelFormat.folderEndings
     package static let fileExtensions = ModelFormat.allCases.flatMap(\.fileEndings)
 
-    /// Whether a file is a model by its name.
+    /// True if a file has the name of a model file.
     package static func isModelFile(_ path: String) -> Bool { ModelFormat(file: path) != nil }
 
-    /// Whether a folder is a model file in the form of a folder, by its name: a Core ML package, or a compiled model.
+    /// True if a folder has the name of a model file in the form of a folder: a Core ML package, or a compiled model.
     package static func isModelFolder(_ path: String) -> Bool {
         ModelFormat.folderEndings.contains { path.hasEnding($0) }
     }
 
-    /// Whether a folder is a downloaded model: a model file with metadata, in itself or in files next to it. Blocks.
+    /// True if a folder is a downloaded model: a model file with metadata, in itself or in files next to it. Blocks.
     package static func isDownloadedFolder(_ folder: String) -> Bool {
         guard let layout = BundleLayout(folder: folder) else { return false }
         if layout.config || layout.preprocessor != nil || layout.metadata { return true }
@@ -40,7 +40,7 @@ package struct ModelBundle: Sendable {
         return sheet.framing != nil || sheet.labels != nil
     }
 
-    /// Whether a folder is a TensorFlow SavedModel, which is a model file in the form of a folder.
+    /// True if a folder is a TensorFlow SavedModel, which is a model file in the form of a folder.
     static func isSavedModel(_ folder: String) -> Bool {
         FileManager.default.fileExists(atPath: folder + "/saved_model.pb")
     }
@@ -184,7 +184,8 @@ package struct ModelBundle: Sendable {
         return problems
     }
 
-    /// What there is at a path, and whether it can be looked into: a folder that cannot has no missing files.
+    /// The kind of the entry at a path, or the problem if it cannot be looked into: an unreadable folder does not count as one
+    /// whose files are missing.
     private static func look(at path: String) -> Result<FolderReader.Kind, BundleFile.Problem> {
         let files = FolderReader.disk
         do throws(FileFailure) {

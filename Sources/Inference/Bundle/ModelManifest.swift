@@ -15,11 +15,11 @@ package struct ModelManifest: Sendable {
     /// The boxes, masks, keypoints and embeddings that `outputs` declares; each of their tensors is also one of the outputs.
     package var observations: [ObservationOutput] = []
     package var options: JSONValue?
-    /// What is marked as not decided yet, each with its place.
+    /// The entries of model.json that are marked as not decided yet (`$decide`), each with its place.
     package var undecided: [String] = []
     package var runtime = ModelRuntime()
 
-    /// Whether it takes one picture and gives labels, as image classifiers do.
+    /// True if it takes one picture and gives labels, as image classifiers do.
     package var classifiesPictures: Bool {
         guard inputs.count == 1, case .image = inputs[0].kind else { return false }
         return outputs.contains { $0.labels != nil } || observations.contains(where: \.classifies)
@@ -27,7 +27,7 @@ package struct ModelManifest: Sendable {
 
     /// One input or output.
     package struct Layer: Sendable {
-        /// Where it is described.
+        /// The place of its description: `inputs[0]`.
         package var path: String
         package var name: String
         package var kind: Kind
@@ -39,9 +39,9 @@ package struct ModelManifest: Sendable {
         package var linear: LinearTransform?
         package var labels: [String]?
         package var activation: Activation?
-        /// Whether type and shape are the file's own: the bundle does not write them.
+        /// True if type and shape are the file's own: the bundle does not write them.
         package var isAsInFile = false
-        /// Where the name is written, if not in the member `name`.
+        /// The place of its name, if that is not the member `name`.
         package var namePath: String?
         /// The members that model.json gives it, where it says only what differs from the model file (Core ML).
         package var given: Set<String> = []
@@ -66,7 +66,7 @@ package struct ModelManifest: Sendable {
         }
     }
 
-    /// How a layer holds a picture.
+    /// The form of a picture in a layer.
     package struct ImageLayer: Sendable {
         package var channelOrder = ChannelOrder.rgb
         package var layout = TensorLayout.nhwc
@@ -112,7 +112,7 @@ package enum LinearTransform: Sendable, Hashable {
     }
 }
 
-/// How a model is run, according to its bundle (`runtime` in model.json); nil leaves it to the configuration.
+/// The settings for running a model, according to its bundle (`runtime` in model.json); nil leaves one to the configuration.
 package struct ModelRuntime: Sendable {
     package var device: String?
     package var hint: PerformanceHint?
@@ -132,7 +132,7 @@ package struct ModelRuntime: Sendable {
     package struct WarmUpSettings: Sendable {
         /// The picture files, each with its path in model.json; empty: zeros.
         package var pictures: [(path: String, file: String)] = []
-        /// How often each runs on each infer request; 0 for no warm-up.
+        /// The number of runs of each on each infer request; 0 for no warm-up.
         package var runs = 1
     }
 }

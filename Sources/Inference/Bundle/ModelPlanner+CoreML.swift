@@ -2,7 +2,7 @@ internal import CoreMLImport
 internal import ImagePipeline
 internal import Observations
 
-/// What is done with a Core ML file's features: the file describes them itself, and a `model.json` may say otherwise.
+/// Plans the features of a Core ML file: the file describes them itself, and a `model.json` may say otherwise.
 extension ModelPlanner {
     func plan(_ file: any CoreMLModelFile, overrides: ModelManifest?) -> ModelPlan {
         let facts = file.facts, description = facts.description
@@ -56,7 +56,7 @@ extension ModelPlanner {
         ]
     }
 
-    /// What model.json says of each feature: by name, or by place where there are as many and names differ.
+    /// Finds the entry of model.json for each feature: by name, or by place where there are as many and names differ.
     private func match(
         _ features: [FeatureSpecification], with layers: [ModelManifest.Layer], what: String
     ) -> [ModelManifest.Layer?] {

@@ -7,7 +7,7 @@ struct ModelPlanner {
     let limits: ImageLimits
     let problems = ProblemList()
 
-    /// What is done with the tensors of a bundle's model file.
+    /// The processing of the tensors of a bundle's model file.
     func plan(_ bundle: ModelBundle) -> ModelPlan {
         if let file = file as? any CoreMLModelFile { return plan(file, overrides: bundle.manifest) }
         return if let manifest = bundle.manifest { plan(manifest) } else { plan() }

@@ -59,7 +59,7 @@ package enum NPYReader {
         return .success(Floats(shape: shape, values: values))
     }
 
-    /// What follows a key of the header, up to where the next begins.
+    /// The text after a key of the header, up to where the next begins.
     private static func value(of key: String, in header: String) -> String? {
         let parts = header.split(separator: "'\(key)':", maxSplits: 1, omittingEmptySubsequences: false)
         guard parts.count == 2 else { return nil }

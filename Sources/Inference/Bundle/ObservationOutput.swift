@@ -3,7 +3,7 @@ package import Observations
 /// An entry of a manifest's `outputs` for boxes, a mask, keypoints or an embedding. It may combine several of the model's
 /// tensors.
 package struct ObservationOutput: Sendable {
-    /// Where it is described: `outputs[0]`.
+    /// The place of its description: `outputs[0]`.
     package var path: String
     /// The name of the group; the tensor's where there is only one.
     package var name: String
@@ -15,7 +15,7 @@ package struct ObservationOutput: Sendable {
 
     /// One tensor of the model file.
     package struct Tensor: Sendable {
-        /// Where it is named.
+        /// The place of its name.
         package var path: String
         package var name: String
         /// The transform of its values.
@@ -87,7 +87,7 @@ package struct ObservationOutput: Sendable {
         }
     }
 
-    /// What the tensors can be, in the order of TensorFlow Lite's outputs.
+    /// The roles of the tensors, in the order of TensorFlow Lite's outputs.
     package var roles: [String] {
         switch kind {
         case .boxes(let boxes):
@@ -97,10 +97,10 @@ package struct ObservationOutput: Sendable {
         }
     }
 
-    /// Whether it classifies by embedding.
+    /// True if it classifies by embedding.
     package var classifies: Bool { if case .embedding(_, .some) = kind { true } else { false } }
 
-    /// What it answers.
+    /// The task that it answers.
     package var task: ObservationTask {
         switch kind {
         case .boxes: .detect

@@ -16,7 +16,7 @@ struct ObservationParser {
         case boxes, mask, keypoints, embedding
     }
 
-    /// Whether an entry is one of these.
+    /// True if an entry has one of these types.
     static func reads(_ object: ManifestObject) -> Bool {
         if case .string(let type)? = object.value("type") { Kind(rawValue: type) != nil } else { false }
     }

@@ -6,7 +6,8 @@ internal import SystemSupport
 /// Sums of products of bytes, which the engine's kernels cut off at 16 bits where the processor has no VNNI: scores of models that compute
 /// with 8-bit integers may then be wrong.
 package enum ByteProducts {
-    /// What switches VNNI off, or that there is none; nil where sums are exact. Kernels for other architectures do not cut sums off.
+    /// The reason why VNNI cannot be used: a setting, or the processor; nil where sums are exact. Kernels for other
+    /// architectures do not cut sums off.
     static var reasonWithoutVNNI: String? {
         #if arch(x86_64)
             for name in ["ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA"] {
@@ -20,13 +21,13 @@ package enum ByteProducts {
         #endif
     }
 
-    /// Whether instructions up to a limit are without VNNI (oneDNN, "CPU Dispatcher Control"). Names that are not known do not limit them.
+    /// True if instructions up to a limit are without VNNI (oneDNN, "CPU Dispatcher Control"). Unknown names do not limit them.
     package static func lacksVNNI(_ limit: String) -> Bool {
         ["SSE41", "AVX", "AVX2", "AVX512_CORE"].contains(limit.uppercased())
     }
 
-    /// How many layers of a model are computed with 8-bit integers; 0 where its file cannot be read, and for formats whose files are turned
-    /// into floats. Blocks.
+    /// The number of layers of a model that are computed with 8-bit integers; 0 where its file cannot be read, and for formats
+    /// whose files are turned into floats. Blocks.
     package static func layers(of path: String) -> Int {
         func source(_ path: String) -> ByteSource? {
             (try? OpenFile(path)).map { file in ByteSource(count: file.size) { file.bytes($0) } }

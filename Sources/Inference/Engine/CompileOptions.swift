@@ -1,8 +1,8 @@
-/// How a model is compiled.
+/// The options for compiling a model.
 public struct CompileOptions: Sendable, Hashable {
     /// The engine's name of the device: `CPU`, `AUTO`.
     public var device = "CPU"
-    /// Whether to optimise for latency or throughput.
+    /// The goal to optimise for: latency or throughput.
     public var hint = PerformanceHint.throughput
     /// Worker threads of the engine for this model; nil leaves it to the engine.
     public var threads: Int?
@@ -12,9 +12,9 @@ public struct CompileOptions: Sendable, Hashable {
     public var precision = InferencePrecision.float32
     /// The cache of compiled models; nil for none.
     public var cacheDirectory: String?
-    /// Whether callers may choose the extents of open axes. They are then checked, for which the engine keeps the model.
+    /// True if callers may choose the extents of open axes. They are then checked, for which the engine keeps the model.
     public var checksShapes = true
-    /// Whether the engine measures each layer.
+    /// True if the engine measures each layer.
     public var profiling = false
     /// New shapes by index of the input; their axes may be dynamic. Inputs that are not listed keep their shapes.
     public var inputShapes: [Int: Shape] = [:]
@@ -23,7 +23,7 @@ public struct CompileOptions: Sendable, Hashable {
     public init() {}
 }
 
-/// What the engine optimises for.
+/// The goal that the engine optimises for.
 public enum PerformanceHint: String, Sendable, CaseIterable {
     /// The shortest time of one prediction: all threads work on it.
     case latency

@@ -1,16 +1,16 @@
 /// A model that is ready to run.
 public protocol CompiledModel: Sendable {
-    /// What it takes, in the file's order.
+    /// The inputs, in the file's order.
     var inputs: [TensorPort] { get }
-    /// What it gives, in the file's order.
+    /// The outputs, in the file's order.
     var outputs: [TensorPort] { get }
-    /// How many requests in flight keep the device busy.
+    /// The number of requests in flight that keep the device busy.
     var optimalRequestCount: Int { get }
-    /// Whether it came from the cache of compiled models.
+    /// True if it came from the cache of compiled models.
     var loadedFromCache: Bool { get }
     /// The devices that it runs on.
     var executionDevices: String { get }
-    /// How it runs there.
+    /// The properties of its execution on these devices.
     var execution: ExecutionProperties { get }
 
     /// Checks, before an inference, whether the model takes these shapes of inputs whose axes are open. Blocks for milliseconds.

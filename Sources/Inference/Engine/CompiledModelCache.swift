@@ -14,7 +14,7 @@ public enum CompiledModelCache {
         public var files = 0, bytes = 0
     }
 
-    /// Whether a folder contains readable compiled models. Blocks.
+    /// True if a folder contains readable compiled models. Blocks.
     public static func hasModels(_ folder: String) -> Bool {
         ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).contains { name in
             name.hasSuffix(".blob") && access(folder + "/" + name, R_OK) == 0
@@ -23,8 +23,8 @@ public enum CompiledModelCache {
 
     /// Removes compiled models, least recently used first, until the rest fits.
     ///
-    /// Removes only compiled models (`*.blob`), their reference answers (`*.answers`), and incomplete ones that are at least an hour old. Data that a loaded model reads
-    /// from its file remains until the model is unloaded. Blocks.
+    /// Removes only compiled models (`*.blob`), their reference answers (`*.answers`), and incomplete ones that are at least an
+    /// hour old. Data that a loaded model reads from its file remains until the model is unloaded. Blocks.
     /// - Parameters:
     ///   - folder: the folder of the cache; a missing folder counts as empty.
     ///   - limit: the maximum number of bytes that remain.

@@ -9,8 +9,8 @@ public protocol Engine: AnyObject, Sendable {
     /// Reads a model file. Blocks for as long as that takes.
     func read(_ source: ModelSource) throws(EngineError) -> any ModelFile
 
-    /// Whether the answers of several streams are compared with those of one when a model is loaded. Not where all streams run the same
-    /// compiled graph.
+    /// True if the answers of several streams are compared with those of one when a model is loaded. False where all streams
+    /// run the same compiled graph.
     var comparesStreams: Bool { get }
 
     /// Why a model's scores may be wrong on a device of this machine, and what to do; nil where nothing is known. Blocks: may read the file.

@@ -1,7 +1,8 @@
 internal import FoundationEssentials
 internal import Glibc
 
-/// What a compiled model is found by in the cache on another day: the contents of the model's files, and how they were read.
+/// The key by which a later process finds a compiled model in the cache: the contents of the model's files, and how they were
+/// read.
 ///
 /// By contents, not by times and inodes: a cache that was filled while an image was built serves the container too.
 package struct ExportKey: Sendable, Hashable {
@@ -37,7 +38,7 @@ package struct ExportKey: Sendable, Hashable {
         name = hash.text
     }
 
-    /// Whether the files are still the same. Blocks.
+    /// True if the files are still the same. Blocks.
     var isCurrent: Bool { ExportKey(path: path, folder: folder, circumstances: circumstances) == self }
 
     /// The files of a model that consists of nothing else.
@@ -72,8 +73,8 @@ package struct ExportKey: Sendable, Hashable {
         return files
     }
 
-    /// Whether a piece of an ONNX file has the key under which a tensor names the file that its values are in (`TensorProto.external_data`,
-    /// onnx.proto): then other files belong to the model.
+    /// True if a piece of an ONNX file has the key under which a tensor names the file of its values
+    /// (`TensorProto.external_data`, onnx.proto): then other files belong to the model.
     private static func namesExternalData(_ piece: UnsafeRawBufferPointer) -> Bool {
         // Field 1 of StringStringEntryProto, eight bytes.
         let key = [0x0A, 0x08] + Array("location".utf8)

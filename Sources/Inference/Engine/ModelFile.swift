@@ -1,8 +1,8 @@
 /// A model file that was read: its inputs and outputs are known, nothing is compiled yet.
 public protocol ModelFile: Sendable {
-    /// What it takes, in the file's order.
+    /// The inputs, in the file's order.
     var inputs: [TensorPort] { get }
-    /// What it gives, in the file's order.
+    /// The outputs, in the file's order.
     var outputs: [TensorPort] { get }
 
     /// The index of the input of a name; a file may give one tensor several names.
@@ -13,7 +13,7 @@ public protocol ModelFile: Sendable {
     /// The rewrite of its 8-bit weights; nil if it has none with zero points, or if they must not be rewritten.
     var integerWeights: IntegerWeights? { get }
 
-    /// What stands for the contents of its files and how they were read, in hexadecimal digits; nil if it is not known.
+    /// The digest of its files' contents and of how they were read, in hexadecimal digits; nil if it is not known.
     var digest: String? { get }
 
     /// Compiles the model; to be called once. Blocks: for seconds where a large model is not in the cache.
@@ -32,7 +32,7 @@ extension ModelFile {
 public struct ModelSource: Sendable, Hashable {
     /// The file, or for TensorFlow the SavedModel's folder.
     public let path: String
-    /// Whether the engine may rewrite 8-bit weights so that it computes in integers, with the same sums.
+    /// True if the engine may rewrite 8-bit weights so that it computes in integers, with the same sums.
     public var allowsIntegerWeights = false
     /// The folder of compiled models, also used for files that the engine needs while the model is loaded. If nil, nothing is cached, and
     /// such files are written to the folder for temporary files.

@@ -1,13 +1,13 @@
 internal import CoreMLImport
 
-/// What a Core ML file says beyond its tensors.
+/// The contents of a Core ML file beyond its tensors.
 struct CoreMLFacts: Sendable {
     let description: InterfaceSpecification
-    /// What is applied to pictures, by input.
+    /// The transforms that are applied to pictures, by input.
     var scalers: [String: ImageScaler] = [:]
     /// The classes, and the name of the output with their scores.
     var classifier: (labels: ClassLabelList, output: String)?
-    /// Values that inputs may have which have no zeros, by name.
+    /// Values of inputs for which zeros are not valid, by name.
     var samples: [String: FeatureData] = [:]
     /// The numbers that inputs have where they are left out, where the file says so, by name.
     var defaults: [String: Double] = [:]
@@ -15,7 +15,7 @@ struct CoreMLFacts: Sendable {
     var missing: Set<String> = []
     /// A detector's outputs with the scores and the boxes, and the names of its classes, if it has any.
     var detections: (scores: String, boxes: String, classes: [String])?
-    /// Whether the outputs are evaluated here in double precision, strings and dictionaries among them.
+    /// True if the outputs are evaluated here in double precision, strings and dictionaries among them.
     var isEvaluated = false
 
     var about: ModelAbout {

@@ -12,7 +12,7 @@ struct CoreMLFile {
     /// Files that a package may hold beside its model.
     private static let mostFiles = 1_000
 
-    /// Whether a path is one of Core ML's by its name.
+    /// True if a path has the name of a Core ML file.
     static func isCoreML(_ path: String) -> Bool {
         ModelFormat(path: path) == .coreml
     }
@@ -36,7 +36,7 @@ struct CoreMLFile {
         }
     }
 
-    /// What the file says at its beginning; nil if it is unknown. Reads a part of the file: blocks.
+    /// The description at the beginning of the file; nil if it is unknown. Reads a part of the file: blocks.
     static func description(ofFileAt path: String) -> InterfaceSpecification? {
         guard let file = path.hasEnding(ModelFormat.package) ? try? modelFile(ofPackage: path) : path else {
             return nil
@@ -81,7 +81,7 @@ struct CoreMLFile {
         return file
     }
 
-    /// Whether a file is there, and in the folder when links are followed.
+    /// True if a file exists, and is in the folder when links are followed.
     private static func isInside(_ file: String, folder: String) -> Bool {
         guard let real = realpath(file, nil) else { return false }
         defer { free(real) }

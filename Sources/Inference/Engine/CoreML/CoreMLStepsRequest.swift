@@ -168,7 +168,7 @@ final class CoreMLStepsRequest: InferRequest, @unchecked Sendable {
         }
     }
 
-    /// What a graph gave, as features of its description.
+    /// The outputs of a graph, as features of its description.
     private func results(_ index: Int) throws(EngineError) -> FeatureTable {
         let graph = model.graphs[index], description = graph.facts.description
         var table: FeatureTable = [:]

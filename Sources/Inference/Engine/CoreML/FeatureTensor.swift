@@ -8,7 +8,7 @@ final class FeatureTensor: EngineTensor {
     var bytes: UnsafeMutableRawBufferPointer { UnsafeMutableRawBufferPointer(start: nil, count: 0) }
     private let data = Mutex<FeatureData?>(nil)
 
-    /// What it holds; nil if the prediction left the input out.
+    /// The value; nil if the prediction left the input out.
     var value: FeatureData? { data.withLock { $0 } }
 
     func set(_ value: FeatureData?) { data.withLock { $0 = value } }

@@ -70,7 +70,8 @@ final class ConstantsFile: @unchecked Sendable {
 
     // MARK: Giving back
 
-    /// How often pages are released while the engine compiles, in milliseconds: it reads some tens of megabytes in that time.
+    /// The interval at which pages are released while the engine compiles, in milliseconds: it reads some tens of megabytes in
+    /// that time.
     private static let interval = 5
 
     /// Does some work of the engine, and gives pages back meanwhile and afterwards.

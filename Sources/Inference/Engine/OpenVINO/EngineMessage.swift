@@ -34,7 +34,7 @@ package enum EngineMessage {
 
     private static func isFrame(_ line: Substring) -> Bool { frames.contains { line.hasPrefix($0) } }
 
-    /// What follows the name of a node; nil if nothing does.
+    /// The text after the name of a node; nil if there is none.
     private static func afterQuote(_ line: Substring) -> Substring? {
         var rest = line
         while let quote = rest.firstIndex(of: "'") {

@@ -40,7 +40,7 @@ enum EngineName {
 
 /// A folder that lasts as long as a call.
 enum TemporaryFolder {
-    /// Where temporary files go.
+    /// The folder for temporary files.
     static var place: String { getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp" }
 
     static func with<R>(_ body: (String) throws(EngineError) -> R) throws(EngineError) -> R {

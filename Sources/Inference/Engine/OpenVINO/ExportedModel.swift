@@ -11,7 +11,7 @@ internal import Glibc
 ///
 /// `@unchecked Sendable`: the members never change, and the memory is only read.
 final class ExportedModel: @unchecked Sendable {
-    /// What is known of the model.
+    /// The metadata of the model.
     struct Description: Codable, Sendable {
         struct Port: Codable, Sendable {
             let name: String
@@ -30,7 +30,7 @@ final class ExportedModel: @unchecked Sendable {
         /// The indices of tensors that were asked for by another of their names.
         var inputNames: [String: Int], outputNames: [String: Int]
         var integerWeights: IntegerWeights?
-        /// What was compiled, and for what.
+        /// Everything that the compiled model depends on besides its file, as a text.
         var compilation: String
         /// The length and the ``ContentHash`` of the engine's bytes.
         var bytes = 0
@@ -44,7 +44,7 @@ final class ExportedModel: @unchecked Sendable {
 
     private static let format = Array("OCELLI02".utf8)
     private static let sealSize = 32
-    /// What is behind the JSON.
+    /// The number of bytes behind the JSON.
     private static let endSize = sealSize + 8 + 8
     /// More than any description takes.
     private static let longest = 16 << 20
@@ -134,7 +134,7 @@ final class ExportedModel: @unchecked Sendable {
         return "\(key.folder)/\(key.name)-\(hash.text.prefix(16)).blob"
     }
 
-    /// What the engine exported; as long as this lives.
+    /// The bytes that the engine exported; valid as long as this lives.
     var engineBytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: start, count: description.bytes) }
 
     /// Writes a compiled model; a cache that cannot be written keeps none, and ``CompiledModelCache/obstacle(_:seconds:bytes:)`` says why.

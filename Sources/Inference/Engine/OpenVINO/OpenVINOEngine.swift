@@ -258,7 +258,7 @@ public final class OpenVINOEngine: Engine {
 }
 
 extension OpenVINOHandle {
-    /// What a device computes with, of the core that this is; none where the device does not say.
+    /// The capabilities of a device; none where the device does not report them. The handle must be a core's.
     func capabilities(of device: String) -> [String] {
         let text = property("OPTIMIZATION_CAPABILITIES", of: device) ?? ""
         return text.split { !($0.isLetter || $0.isNumber || $0 == "_") }.map(String.init)

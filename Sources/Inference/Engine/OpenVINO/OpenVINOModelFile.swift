@@ -10,7 +10,7 @@ final class OpenVINOModelFile: ModelFile {
     let outputs: [TensorPort]
     let integerWeights: IntegerWeights?
     var digest: String? { export?.name }
-    /// What the compiled model is found by in the cache on another day; nil where the engine's own cache is used.
+    /// The key of the compiled model in the cache; nil where the engine's own cache is used.
     private let export: ExportKey?
     /// The indices of tensors that were asked for by another of their names.
     private let otherNames = Mutex((inputs: [String: Int](), outputs: [String: Int]()))
@@ -95,7 +95,7 @@ final class OpenVINOModelFile: ModelFile {
         }
     }
 
-    /// What there is to know of the model, for another day.
+    /// The metadata of the compiled model, for the cache.
     private func describe(
         _ options: CompileOptions, _ compiled: OpenVINOCompiledModel
     ) -> ExportedModel.Description {

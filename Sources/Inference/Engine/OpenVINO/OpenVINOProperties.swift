@@ -3,7 +3,7 @@ internal import Glibc
 internal import SystemSupport
 
 extension OpenVINOHandle {
-    /// How a model is compiled, in OpenVINO's words, of the core that this is.
+    /// The properties that a model is compiled with, by OpenVINO's names. The handle must be a core's.
     func properties(_ options: CompileOptions) -> [(String, String)] {
         var properties = [("PERFORMANCE_HINT", options.hint == .latency ? "LATENCY" : "THROUGHPUT")]
         if let precision = precision(options) { properties.append(("INFERENCE_PRECISION_HINT", precision)) }

@@ -112,7 +112,7 @@ final class OpenVINORequest: InferRequest, @unchecked Sendable {
     }
 }
 
-/// What the engine's thread finds when an inference ends.
+/// The action of the engine's thread when an inference ends.
 private final class CallbackBox: Sendable {
     /// A structure, for a closure that is itself what a `Mutex` holds is wrapped again each time that the lock is taken.
     private struct Armed {

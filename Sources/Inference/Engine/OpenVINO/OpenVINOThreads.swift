@@ -15,7 +15,7 @@ final class OpenVINOThreads: Sendable {
         let threads: Int?, streams: Int?
     }
 
-    /// How many models of each kind there are now, and the most there were at once: as many have threads.
+    /// The number of models of each kind that there are now, and the most there were at once: as many have threads.
     private static let models = Mutex<[Kind: (now: Int, most: Int)]>([:])
 
     private let kind: Kind
