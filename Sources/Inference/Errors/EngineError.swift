@@ -1,4 +1,4 @@
-/// What an engine reports when it fails.
+/// The failure of an engine.
 public struct EngineError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The kinds that callers distinguish.
     public enum Kind: String, Sendable {
@@ -14,7 +14,7 @@ public struct EngineError: Error, Sendable, Hashable, CustomStringConvertible {
         case failure
     }
 
-    /// What kind of failure it is.
+    /// The kind of failure.
     public let kind: Kind
     /// The failed operation.
     public let operation: String

@@ -32,7 +32,7 @@ public enum InferenceError: Error, Sendable {
         case load, queue, decode, inference, postprocess
     }
 
-    /// Whether no more threads could be started for the model: it could be loaded without others.
+    /// True if no more threads could be started for the model: without other models it could be loaded.
     package var isForWantOfThreads: Bool {
         if case .engine(let error) = self { return error.kind == .noThreads }
         return false

@@ -13,19 +13,19 @@ package struct BundleDerivation: Sendable {
     package private(set) var provenance: ModelProvenance
     /// The labels, where they are known, and the file beside the model that they are in, if it is one a bundle may name.
     package let labels: [String]?, labelFile: String?
-    /// What the sources say of the model as a whole.
+    /// The metadata of the model as a whole, as the sources give it.
     package let name: String?, details: String?, author: String?, license: String?
     /// The output that the labels are for.
     package let labelledOutput: Int?
     /// The output with a number for each class, labelled or not.
     package let scoredOutput: Int?
-    /// What that output's numbers are, and in words how that is known; nil where the file does not tell.
+    /// The kind of that output's numbers, and in words how it is known; nil where the file does not tell.
     package private(set) var scores: (kind: ScoreKind, words: String)?
-    /// How that output's integers stand for numbers.
+    /// The quantization of that output's integers.
     private let outputQuantization: TensorQuantization?
-    /// How the integers of the only input, and of each output, stand for numbers, where the file says so.
+    /// The quantization of the only input's integers, and of each output's, where the file gives it.
     package let inputQuantization: Fact<TensorQuantization>?, outputQuantizations: [Fact<TensorQuantization>?]
-    /// Whether each class has a probability of its own, where a source says so.
+    /// True if a source says that each class has a probability of its own.
     private let isMultiLabel: Bool
     /// The model file, or a SavedModel's folder.
     package let modelPath: String
@@ -78,10 +78,10 @@ package struct BundleDerivation: Sendable {
         license = facts.sheet.license?.value
     }
 
-    /// Whether ``scores`` are known from runs.
+    /// True if ``scores`` are known from runs.
     package private(set) var wasRun = false
 
-    /// Whether only the values themselves can tell probabilities from logits.
+    /// True if only the values themselves can tell probabilities from logits.
     package var needsLook: Bool {
         guard observedOutput == nil, scores == nil, let scoredOutput else { return false }
         return outline.outputs[scoredOutput].elementType.isFloatingPoint || outputQuantization != nil

@@ -1,7 +1,7 @@
 internal import JSON
 internal import ModelFacts
 
-/// What the outputs mean: labels, and whether they are probabilities.
+/// The meaning of the outputs: labels, and whether they are probabilities.
 extension FactPlanner {
     /// The tensors as they are.
     func plainLayers() -> [ModelManifest.Layer] {
@@ -112,7 +112,7 @@ extension FactPlanner {
         return place
     }
 
-    /// What is to be said of outputs that have a number for each class, if that is what they are.
+    /// The words on what is still open about outputs that have a number for each class, if that is what they are.
     private func openMeaning(
         _ sheet: FactSheet, counts: Set<Int>, first count: Int, _ wrong: [String], _ ending: Fact<GraphEnding>?
     ) -> String {
@@ -124,7 +124,7 @@ extension FactPlanner {
             "what the \(count) values of its output are: scores of classes (\"labels\"), or an embedding (\"type\": \"embedding\")"
     }
 
-    /// How the labelled output ends: by the graph, or by the name that Hugging Face's exporters give it.
+    /// The ending of the labelled output: as the graph shows it, or by the name that Hugging Face's exporters give it.
     private func ending(_ sheet: FactSheet, _ port: TensorPort) -> Fact<GraphEnding>? {
         let known = sheet.endings.first { $0.output.split(separator: ",").contains { $0 == port.name } }
         if let ending = known?.fact ?? (outputs.count == 1 ? sheet.ending : nil) { return ending }

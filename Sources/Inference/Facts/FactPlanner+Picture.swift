@@ -1,7 +1,7 @@
 internal import ImagePipeline
 internal import ModelFacts
 
-/// How a picture becomes the input.
+/// The conversion of a picture to the input.
 extension FactPlanner {
     /// Why no input is a picture's.
     func whyNoPicture() -> String {

@@ -2,8 +2,8 @@ internal import ImagePipeline
 internal import JSON
 internal import ModelFacts
 
-/// Converts the metadata of a model file, and of the files next to it, to the contents of a model.json, when the file's tensors are known. Nothing is
-/// guessed: missing values are listed, and the model is then served as tensors.
+/// Converts the metadata of a model file, and of the files next to it, to the contents of a model.json, when the file's
+/// tensors are known. Nothing is guessed: missing values are listed, and the model is then served as tensors.
 struct FactPlanner {
     let facts: GatheredFacts
     let inputs: [TensorPort]
@@ -11,9 +11,9 @@ struct FactPlanner {
     /// The model file's name, and the name that it is served under.
     let file: String, name: String
 
-    /// What was found.
+    /// The result of ``plan()``.
     struct Result {
-        /// What model.json would say; nil if no picture can be prepared.
+        /// The contents of a model.json; nil if no picture can be prepared.
         var manifest: ModelManifest?
         var provenance = ModelProvenance()
         /// The labels, the output that they are for, and the file that they were read from, where it is one of labels.
@@ -23,13 +23,13 @@ struct FactPlanner {
         /// The output with a number for each class, whether or not these have labels, and how it ends.
         var scoredOutput: Int?
         var ending: Fact<GraphEnding>?
-        /// How that output's integers stand for numbers.
+        /// The quantization of that output's integers.
         var outputQuantization: TensorQuantization?
         /// The name of the group of outputs that are boxes, masks or points.
         var observed: String?
     }
 
-    /// What is still open, by model.json's keys.
+    /// The values that are still open, by model.json's keys.
     struct Missing {
         var entries: [(key: String, sentence: String)] = []
 

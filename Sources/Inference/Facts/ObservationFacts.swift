@@ -14,7 +14,7 @@ struct ObservationFacts {
     /// The names of ``lines`` begin with this.
     static let prefix = "outputs."
 
-    /// What was found.
+    /// The result of reading the sources.
     enum Finding {
         /// No source says what the outputs mean; they may be classes.
         case nothing
@@ -105,13 +105,13 @@ struct OutputPorts {
     }
 
     var isTFLite: Bool { ModelFormat(file: file) == .tflite }
-    /// Whether it is a SavedModel, or a frozen graph.
+    /// True for a SavedModel, or a frozen graph.
     var isTensorFlow: Bool { ModelFormat(path: file) == .tensorflow }
 
     /// Those with the given number of axes.
     func ranked(_ rank: Int) -> [TensorPort] { all.filter { $0.shape.dimensions.count == rank } }
 
-    /// Whether an output has one number for each name.
+    /// True if an output has one number for each name.
     var isClassifier: Bool {
         all.contains { port in
             let extents = port.shape.dimensions.dropFirst().filter { $0 != 1 }
@@ -125,7 +125,7 @@ struct OutputPorts {
     var text: String { all.map { "\"\($0.name)\" \($0.shape)" }.joined(separator: ", ") }
 }
 
-/// What one family of exporters says of its outputs.
+/// The outputs as one family of exporters describes them.
 struct HeadReading {
     typealias Member = (key: String, value: String, source: String, from: String)
 
@@ -142,10 +142,10 @@ struct HeadReading {
     /// The tensors by role.
     var tensors: [String: Tensor]
     var labels: Fact<[String]>?
-    /// What is done to the values of tensors of integers, by their names.
+    /// The transforms of the values of integer tensors, by the tensors' names.
     var dequantization: [String: LinearTransform] = [:]
     var remarks: [String] = []
-    /// Whether the tensors are a group, which has its own name.
+    /// True if the tensors are a group, which has its own name.
     var isGroup = false
 
     /// The entry's name.
@@ -184,7 +184,7 @@ struct HeadReading {
         }
     }
 
-    /// What is done to the tensors that hold integers of 8 or 16 bits: the file has the scale and zero point of each.
+    /// Adds the transforms of the tensors that hold integers of 8 or 16 bits: the file has the scale and zero point of each.
     fileprivate mutating func dequantize(_ sheet: FactSheet, _ ports: OutputPorts) throws(HeadProblem) {
         var parts: [(role: String, text: String)] = []
         var found: Fact<TensorQuantization>?

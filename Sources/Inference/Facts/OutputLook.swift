@@ -2,13 +2,13 @@
 package struct OutputLook: Sendable, Hashable, Codable {
     /// One output with a number for each class, as the file gives it: nothing is dequantized.
     package struct Values: Sendable, Hashable, Codable {
-        /// How many numbers it has.
+        /// The number of its values.
         package var count = 0
         /// The least and the greatest number of all runs.
         package var least = 0.0, greatest = 0.0
         /// The least and the greatest sum of a run.
         package var leastSum = 0.0, greatestSum = 0.0
-        /// Whether all of it were numbers; the others are 0 then.
+        /// True if all its values were numbers; otherwise the other members are 0.
         package var areNumbers = true
 
         package init() {}
@@ -20,7 +20,7 @@ package struct OutputLook: Sendable, Hashable, Codable {
     package init() {}
 }
 
-/// What the values of an output stand for, as far as they show it.
+/// The kind of an output's values, as far as they show it.
 package enum ScoreKind: Sendable, Hashable {
     /// Probabilities, of all classes together or of each alone: nothing is left to do.
     case probabilities
@@ -31,7 +31,7 @@ package enum ScoreKind: Sendable, Hashable {
 }
 
 extension OutputLook.Values {
-    /// What rounding and 8-bit steps take a sum of probabilities away from 1.
+    /// The most that rounding and 8-bit steps take a sum of probabilities away from 1.
     private static let sumSlack = 0.02
     private static let slack = 0.001
 

@@ -13,7 +13,7 @@ public enum ElementType: String, Sendable, Hashable, CaseIterable, Codable {
         }
     }
 
-    /// Whether the values are real numbers rather than integers.
+    /// True if the values are real numbers rather than integers.
     public var isFloatingPoint: Bool {
         switch self {
         case .float16, .bfloat16, .float32, .float64: true

@@ -13,7 +13,7 @@ public struct FeatureDescription: Sendable {
     public let fileShape: Shape
     /// Its kind in the bundle; a bare model file has only arrays.
     public let kind: FeatureKind
-    /// Whether numbers are put through a transform on their way in or out (`quantize`, `dequantize`, `activation`).
+    /// True if numbers are put through a transform on their way in or out (`quantize`, `dequantize`, `activation`).
     public let isTransformed: Bool
     /// For pictures: how they are converted; nil for arrays.
     public let image: ImageConstraint?
@@ -21,21 +21,21 @@ public struct FeatureDescription: Sendable {
     public let labels: [String]?
     /// The activation that is applied to the scores of an output: `softmax` or `sigmoid`; nil for none.
     public internal(set) var activation: String?
-    /// Whether a prediction may omit the input.
+    /// True if a prediction may omit the input.
     public private(set) var isOptional = false
-    /// What the input holds where a prediction leaves it out, for each element; nil if it is not optional or has no number.
+    /// The value of each element where a prediction leaves the input out; nil if it is not optional or has no number.
     public private(set) var defaultValue: Double?
-    /// Whether a dictionary's keys are integers.
+    /// True if a dictionary's keys are integers.
     public private(set) var hasIntegerKeys = false
     /// The shapes that the model file allows; nil for any where axes are open. Where no axis is, predictions have one of them only.
     package private(set) var shapeLimits: ShapeLimits?
     /// The shape that the file calls its default, where it allows several.
     package private(set) var defaultShape: Shape?
-    /// Whether numbers may be NaN, which the model then takes for missing.
+    /// True if numbers may be NaN, which the model then takes for missing.
     package private(set) var takesMissing = false
     /// A value that it may have, where zeros are none: a string, a category. For measurements.
     package private(set) var sample: FeatureValue?
-    /// Whether the bundle has the batch axis opened that the file fixes at one (`runtime.batch`).
+    /// True if the bundle opens the batch axis that the file fixes at one (`runtime.batch`).
     private(set) var opensBatch = false
 
     /// The same input as encoded pictures, one element each.
@@ -72,7 +72,7 @@ public struct FeatureDescription: Sendable {
         return result
     }
 
-    /// Whether the file allows several shapes, and predictions have one only.
+    /// True if the file allows several shapes, and predictions have one only.
     package var isFixedByUs: Bool { shape.isStatic && (shapeLimits?.allowsSeveral ?? false) }
 
     /// The same, whose numbers may be missing.
@@ -96,13 +96,14 @@ public struct FeatureDescription: Sendable {
         return opened
     }
 
-    /// Whether the model file or the bundle has an open batch axis: clients may send any number of items, and each prediction runs one.
+    /// True if the model file or the bundle has an open batch axis: clients may send any number of items, and each prediction
+    /// runs one.
     public var isBatchOpen: Bool {
         (opensBatch || fileShape.dimensions.first == Shape.dynamic) && shape.dimensions.first == 1
     }
 }
 
-/// How a picture is converted to a tensor (Core ML's `MLImageConstraint`).
+/// The conversion of a picture to a tensor (Core ML's `MLImageConstraint`).
 public struct ImageConstraint: Sendable, Hashable {
     /// Pixels across and down.
     public let width: Int, height: Int
@@ -110,14 +111,15 @@ public struct ImageConstraint: Sendable, Hashable {
     public let channelOrder: ChannelOrder
     /// Which axis the channels are on.
     public let layout: TensorLayout
-    /// How a picture of another shape is fitted.
+    /// The fitting of a picture of another shape.
     public let cropAndScale: CropAndScale
     /// A pixel p of 0 to 255 becomes p * scale + bias; by channel: red, green, blue, or one for gray.
     public let scale: [Float], bias: [Float]
 }
 
 extension FeatureDescription {
-    /// What may be left out, and which shapes the file allows, in words; nil if there is nothing to say.
+    /// The choices that a prediction has, in words: to leave the feature out, and the shapes that the file allows; nil if it
+    /// has none.
     package var choices: String? {
         var parts: [String] = []
         if isOptional { parts.append("optional" + (defaultValue.map { " (default \(Self.rounded($0)))" } ?? "")) }
@@ -132,7 +134,7 @@ extension FeatureDescription {
         return parts.isEmpty ? nil : parts.joined(separator: ", ")
     }
 
-    /// What is done to pixels on their way in, or to scores on their way out, in words; nil if that is unknown.
+    /// The treatment of pixels on their way in, or of scores on their way out, in words; nil if it is unknown.
     package var treatment: String? {
         if let image {
             let ranges = zip(image.scale, image.bias).map { scale, bias in

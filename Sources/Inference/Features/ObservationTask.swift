@@ -1,4 +1,4 @@
-/// What a model can be asked to find in a picture. The raw values are the last parts of the routes.
+/// A task that a model can do on a picture. The raw values are the last parts of the routes.
 package enum ObservationTask: String, Sendable, CaseIterable {
     case detect, segment, keypoints, embed
 
@@ -12,7 +12,7 @@ package enum ObservationTask: String, Sendable, CaseIterable {
         }
     }
 
-    /// What a model that does this gives.
+    /// The result of a model that does this, in words.
     package var gives: String {
         switch self {
         case .detect: "boxes"

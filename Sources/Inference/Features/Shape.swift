@@ -16,7 +16,7 @@ public struct Shape: Sendable, Hashable, ExpressibleByArrayLiteral, CustomString
         self.init(elements)
     }
 
-    /// Whether every axis has a fixed extent.
+    /// True if every axis has a fixed extent.
     public var isStatic: Bool { dimensions.allSatisfy { $0 >= 0 } }
 
     /// The number of elements; nil if an axis is dynamic or the product does not fit in an `Int`.
@@ -42,7 +42,7 @@ public struct Shape: Sendable, Hashable, ExpressibleByArrayLiteral, CustomString
     }
 }
 
-/// What a model file says of the shapes that an input of open axes may have.
+/// The shapes that a model file allows for an input of open axes.
 package enum ShapeLimits: Sendable {
     /// One of these.
     case shapes([[Int]])
@@ -59,7 +59,7 @@ package enum ShapeLimits: Sendable {
         }
     }
 
-    /// Whether there is more than one shape.
+    /// True if there is more than one shape.
     var allowsSeveral: Bool {
         switch self {
         case .shapes(let shapes): shapes.count > 1

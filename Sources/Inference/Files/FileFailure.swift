@@ -5,7 +5,7 @@ internal import SystemSupport
 package struct FileFailure: Error, Sendable, Hashable {
     /// An errno(3).
     package let code: Int32
-    /// What lies there instead of a regular file, if that is the failure.
+    /// The kind of the file that lies there instead of a regular file, if that is the failure.
     private let special: SpecialFile?
 
     /// The failure of an errno(3).
@@ -14,7 +14,7 @@ package struct FileFailure: Error, Sendable, Hashable {
         self.special = special
     }
 
-    /// Whether there is nothing; links that lead nowhere, or round in a circle, are nothing.
+    /// True if nothing exists there; links that lead nowhere, or round in a circle, count as nothing.
     package var isAbsence: Bool { code == ENOENT || code == ENOTDIR || code == ELOOP }
 
     /// The system's own words, and what can be done: what follows "cannot be read: ".

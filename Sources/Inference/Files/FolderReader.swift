@@ -1,16 +1,16 @@
 internal import Glibc
 
-/// How model folders are read: a missing entry differs from an unreadable one, because the one
-/// means that a model is gone and the other does not.
+/// Reads model folders: a missing entry differs from an unreadable one, because the one means that a model is gone and the
+/// other does not.
 package struct FolderReader: Sendable {
-    /// What lies at a path, links followed.
+    /// The kind of the entry at a path, links followed.
     package enum Kind: Sendable, Hashable {
         case folder, file, missing
     }
 
     /// The names in a folder, without `.` and `..`, in any order. Blocks.
     package var names: @Sendable (_ folder: String) throws(FileFailure) -> [String]
-    /// What there is at a path. Blocks.
+    /// The kind of the entry at a path. Blocks.
     package var kind: @Sendable (_ path: String) throws(FileFailure) -> Kind
 
     /// A reader of one's own.

@@ -20,7 +20,7 @@ package enum ModelFormat: String, Sendable, CaseIterable {
     /// The endings of folders that are model files.
     static let folderEndings = [package, compiled]
 
-    /// What the weights of a file end in, which lie beside it under its name.
+    /// The endings of the weight files that lie beside a model file under its name.
     package var weightEndings: [String] {
         switch self {
         case .onnx: [".onnx.data", ".onnx_data"]
@@ -44,7 +44,7 @@ package enum ModelFormat: String, Sendable, CaseIterable {
 }
 
 extension StringProtocol {
-    /// Whether it ends in an ASCII text of lower case, in whatever case.
+    /// True if it ends with `ending`, an ASCII text in lower case; its own letters may be of either case.
     package func hasEnding(_ ending: String) -> Bool {
         utf8.count >= ending.utf8.count
             && utf8.suffix(ending.utf8.count).elementsEqual(ending.utf8) { byte, lower in

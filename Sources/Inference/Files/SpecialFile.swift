@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// What is neither a regular file nor a link.
+/// An entry of a folder that is neither a regular file nor a link.
 package enum SpecialFile: String, Sendable, Hashable {
     case folder = "a folder"
     case pipe = "a FIFO"
@@ -22,6 +22,6 @@ package enum SpecialFile: String, Sendable, Hashable {
         }
     }
 
-    /// What is wrong with it: what follows its name and "cannot be read: ".
+    /// The problem, to be put behind its name and "cannot be read: ".
     package var reason: String { "expected a regular file, found \(rawValue)" }
 }

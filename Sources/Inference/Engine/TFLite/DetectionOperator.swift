@@ -11,9 +11,9 @@ package struct DetectionOperator {
     let outputs: [TensorPort]
     /// The names of its two inputs, which the file without it gives instead: box offsets and scores.
     let inputs: [String]
-    /// How the inputs become numbers, where they are quantized.
+    /// The quantization of each input; nil for one that is not quantized.
     let quantization: [Quantization?]
-    /// What it does.
+    /// The decoding that it does.
     package let decoding: BoxDecoding
     /// Rows of the outputs for each box that stays: its classes, the most likely first. The count counts boxes.
     package let rowsOfBox: Int
@@ -105,7 +105,7 @@ package struct DetectionOperator {
             return value
         }
 
-        /// How boxes are decoded, without the anchors, and the most classes that one box is listed with.
+        /// The decoding of boxes, without the anchors, and the most classes that one box is listed with.
         /// - Parameter columns: of the scores.
         func decoding(columns: Int) throws(Unreadable) -> (decoding: BoxDecoding, rowsOfBox: Int) {
             let classes = try number("num_classes", Double(columns))

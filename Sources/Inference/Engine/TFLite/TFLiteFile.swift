@@ -13,7 +13,7 @@ enum TFLiteFile {
         return [UInt8](data)
     }
 
-    /// What a file's TFLite_Detection_PostProcess does; nil for a file without it.
+    /// The TFLite_Detection_PostProcess of a file; nil for a file without it.
     static func detection(_ bytes: [UInt8]) throws(EngineError) -> DetectionOperator? {
         do throws(DetectionOperator.Unreadable) {
             return try DetectionOperator(bytes)
@@ -22,7 +22,7 @@ enum TFLiteFile {
         }
     }
 
-    /// Where a file is split that has a non-maximum suppression among its operators; nil for a file without one.
+    /// The split of a file that has a non-maximum suppression among its operators; nil for a file without one.
     static func suppression(_ bytes: [UInt8]) throws(EngineError) -> SuppressionSplit? {
         do throws(DetectionOperator.Unreadable) {
             return try SuppressionSplit(bytes)

@@ -186,12 +186,12 @@ struct ChannelCopies {
         return all.filter { removed[group]?.contains($0) != true } + (copies[group] ?? [])
     }
 
-    /// Whether a tensor has other channels than in the file.
+    /// True if a tensor has other channels than in the file.
     func isChanged(_ tensor: Int) -> Bool {
         graph.tensors[tensor].shape.count == 4 && canCopy(tensor)
             && !layout(tensor).elementsEqual(0..<graph.tensors[tensor].shape[3])
     }
 
-    /// How many channels are duplicated, each group counted once.
+    /// The number of duplicated channels, each group counted once.
     var count: Int { copies.values.reduce(0) { $0 + $1.count } }
 }

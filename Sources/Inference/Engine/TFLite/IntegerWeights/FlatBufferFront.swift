@@ -6,7 +6,7 @@
 struct FlatBufferFront {
     /// Something that an offset leads to.
     indirect enum Node {
-        /// What is at this place of the old file.
+        /// The node at this place of the old file.
         case old(Int)
         /// A vector of numbers that begin at multiples of `alignment`.
         case numbers(count: Int, alignment: Int, [UInt8])
@@ -23,7 +23,7 @@ struct FlatBufferFront {
         case offset(Node)
     }
 
-    /// How a field of a table is kept, by its number in the schema.
+    /// The form of a table's field, by its number in the schema.
     enum Kind {
         /// A number of the given size in bytes.
         case number(Int)

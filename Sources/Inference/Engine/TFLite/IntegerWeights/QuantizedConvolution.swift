@@ -10,13 +10,13 @@ struct QuantizedConvolution {
     let biases: [Int32]
     /// Of the tensors that it takes and gives.
     let inputZeroPoint: Int, outputZeroPoint: Int
-    /// What a sum is multiplied by to be in steps of the output.
+    /// The factor that converts a sum to steps of the output.
     let multiplier: Double
-    /// Whether its activation cuts off what is below zero.
+    /// True if its activation cuts off values below zero.
     let cutsNegatives: Bool
     /// The step of its sums: the input's scale times that of the weights.
     let step: Double
-    /// What is added to a sum so that the engine rounds it as TensorFlow Lite does, in the same unit as `step`.
+    /// The number that is added to a sum so that the engine rounds it as TensorFlow Lite does, in the same unit as `step`.
     let shift: Double
 
     /// Nil for an operator that is not such a convolution.
@@ -67,7 +67,7 @@ struct QuantizedConvolution {
     /// The channels of its output, and how many of its input's each of them is made of.
     var channels: Int { isDepthwise ? shape[3] : shape[0] }
     var depth: Int { isDepthwise ? 1 : shape[3] }
-    /// How many times the file's weights go through all channels of the input.
+    /// The number of times that the file's weights go through all channels of the input.
     var rows: Int { isDepthwise ? 1 : shape[0] }
 
     /// The input channels with a weight that does not fit a signed byte; nil if one does not fit two either.

@@ -43,7 +43,7 @@ struct TFLiteGraph {
     let inputs: [Int], outputs: [Int]
     /// The operator that gives a tensor.
     let producers: [Int: Int]
-    /// How often a tensor is an operator's input or the graph's output.
+    /// The number of times that a tensor is an operator's input or the graph's output.
     let uses: [Int: Int]
 
     /// Many times what models have.
@@ -107,8 +107,8 @@ struct TFLiteGraph {
         return buffers[buffer].vector(0, size: 1)?.bytes
     }
 
-    /// How many layers the engine computes with bytes: convolutions, fully connected layers and matrix products both of whose operands are
-    /// such. Those that ``IntegerWeightsWriter`` would rewrite are not among them.
+    /// The number of layers that the engine computes with bytes: convolutions, fully connected layers and matrix products whose
+    /// two operands are bytes. Those that ``IntegerWeightsWriter`` would rewrite are not among them.
     var integerLayers: Int {
         // The places of the operands; the first input of a transposed convolution is a shape.
         let places = [
@@ -129,7 +129,7 @@ struct TFLiteGraph {
         }
     }
 
-    /// Whether unsigned weights become signed bytes when their zero point is taken off. The others become floats.
+    /// True if unsigned weights become signed bytes when their zero point is taken off. The others become floats.
     private func isSigned(_ index: Int, _ left: inout Int) -> Bool {
         guard tensors[index].isUnsignedBytes, let zero = tensors[index].zeroPoint, let bytes = constant(index),
             bytes.count <= left

@@ -11,10 +11,10 @@ struct NonMaxSuppression: Sendable {
     let most: Int
     /// The overlap (intersection over union) from which a box is dropped, and the score that a box must exceed.
     let iou: Float, threshold: Float
-    /// How fast scores fall with the overlap; 0: they do not.
+    /// The sigma of Soft-NMS, which sets how fast scores fall with the overlap; 0: they do not.
     let sigma: Float
 
-    /// What stays, in the order in which it was chosen.
+    /// The boxes that stay, in the order in which they were chosen.
     struct Selection {
         var indices: [Int32] = []
         var scores: [Float] = []

@@ -112,7 +112,7 @@ private final class SuppressionRequest: InferRequest, @unchecked Sendable {
     private var tensors: [Int: any EngineTensor] = [:]
     private var selection = NonMaxSuppression.Selection()
     private var failure: EngineError?
-    /// Whether the second part has run, and its end is still to be asked for.
+    /// True if the second part has run, and its end is still to be asked for.
     private var backHasRun = false
     private let isCancelled = Atomic(false)
 
@@ -230,7 +230,7 @@ private final class SuppressionRequest: InferRequest, @unchecked Sendable {
         }
     }
 
-    /// What the operator gives: places that are not needed are 0.
+    /// The values that the operator gives: places that are not needed are 0.
     private func values(of value: SuppressionSplit.Value) -> [Double] {
         func padded(_ values: [Double]) -> [Double] {
             values + [Double](repeating: 0, count: max(0, split.suppression.most - values.count))

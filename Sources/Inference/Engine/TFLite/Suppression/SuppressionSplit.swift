@@ -5,16 +5,16 @@
 package struct SuppressionSplit {
     /// The operator.
     let suppression: NonMaxSuppression
-    /// How boxes and scores become numbers, where they are quantized.
+    /// The quantization of boxes and scores; nil for those that are not quantized.
     let quantization: [DetectionOperator.Quantization?]
     /// The file without the operator and what depends on it. Its outputs: boxes, scores, then `passed`, then the file's
     /// own that do not depend on the operator.
     package let front: [UInt8]
     /// The names of its outputs.
     let frontOutputs: [String]
-    /// What depends on the operator, as a file whose inputs are `sources`; nil where nothing does.
+    /// The part of the graph that depends on the operator, as a file whose inputs are `sources`; nil where nothing does.
     package let back: [UInt8]?
-    /// Where each input of the second file comes from, and its name.
+    /// The name of each input of the second file, and where the input comes from.
     let sources: [(name: String, value: Value)]
     /// The outputs of the file: their names, and where they come from.
     let outputs: [(name: String, value: Value)]
@@ -131,7 +131,7 @@ package struct SuppressionSplit {
             : try Self.file(file, graph, keeping: lateOperators, inputs: sources.map(\.tensor), outputs: backOutputs)
     }
 
-    /// Whether an operator code is one of these, in any subgraph.
+    /// True if one of these operators is used in any subgraph.
     private static func mentions(_ file: [UInt8]) -> Bool {
         guard file.count > 8, file[4..<8].elementsEqual("TFL3".utf8), let model = FlatBufferBytes(bytes: file).root,
             let codes = model.tables(1)
