@@ -90,6 +90,7 @@ struct ClassificationReader: Sendable {
 }
 
 extension Model {
-    /// What is missing for a picture's classes, to be put behind a sentence; empty if there is a model.json.
+    /// The values that are missing for a picture's classes, as text to be put behind a sentence; empty if there is a
+    /// model.json.
     package var reasonForTensors: String { provenance?.explanation.map { ": \($0)" } ?? "" }
 }

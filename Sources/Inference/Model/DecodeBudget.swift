@@ -12,7 +12,7 @@ package final class DecodeBudget: Sendable {
     /// Of this process.
     package static let shared = DecodeBudget()
 
-    /// What is taken, what there is, and who waits.
+    /// The memory in use, the budget, and the number of pictures that wait.
     package struct Usage: Sendable, Equatable {
         /// Bytes.
         package var used = 0, total = Int.max
@@ -39,7 +39,7 @@ package final class DecodeBudget: Sendable {
 
         mutating func take(_ bytes: Int) { usage.used += bytes }
 
-        /// Who goes on now, in their order.
+        /// Admits the waiters that there is room for, in their order.
         mutating func admit() -> [Waiter] {
             var admitted: [Waiter] = []
             while usage.waiting > 0 {
@@ -75,7 +75,7 @@ package final class DecodeBudget: Sendable {
         finish { $0.usage.total = max(1, total) }
     }
 
-    /// What is taken now.
+    /// The current usage.
     package var usage: Usage { state.withLock { $0.usage } }
 
     /// Room that a picture has until it is given back.

@@ -1,7 +1,7 @@
 /// The expected effort of a load, for the order of those that wait: models that were loaded here before come first, then
 /// small ones.
 struct LoadCost: Sendable, Comparable {
-    /// Whether it was loaded on this machine before, by this program, and has not changed: what it was compiled to is likely kept.
+    /// True if this program loaded it on this machine before, and it has not changed: the compiled model is likely kept.
     var wasLoaded = false
     /// Bytes of its files; nil where they could not be looked at.
     var bytes: Int?
@@ -23,7 +23,7 @@ struct LoadQueue {
     /// Late loads that hold no place.
     static let mostLate = 2
 
-    /// How many may run at a time, beside the late ones.
+    /// The number of loads that may run at a time, beside the late ones.
     var limit: Int
     private var waiting: [(id: Int, cost: LoadCost)] = []
     private var running: Set<Int> = []

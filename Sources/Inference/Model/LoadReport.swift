@@ -4,7 +4,7 @@ public struct LoadReport: Sendable, Hashable {
     public var read: UInt64 = 0, compile: UInt64 = 0, warmUp: UInt64 = 0
     /// Nanoseconds for loading it in a separate process before, if ``wasTried``.
     public var trial: UInt64 = 0
-    /// Whether it was loaded in a separate process before. This is skipped for models that are known or trusted.
+    /// True if it was loaded in a separate process before. This is skipped for models that are known or trusted.
     public var wasTried = false
     /// Why such a process could not be started; nil if it could, or was not needed.
     public var trialProblem: String?
@@ -14,13 +14,13 @@ public struct LoadReport: Sendable, Hashable {
     public var comparison: UInt64 = 0
     /// The result of that comparison.
     public var streamCheck = StreamCheck.notCompared(reason: "it is not loaded")
-    /// Whether the compiled model came from the cache.
+    /// True if the compiled model came from the cache.
     public var isCached = false
     /// Bytes of the bundle's files.
     public var fileBytes = 0
     /// Warnings about likely mistakes in the model file, and about wrong scores on this machine. The model is served unchanged.
     public var advice: [String] = []
-    /// What model.json marks as not decided yet (`$decide`), each with its place.
+    /// The entries of model.json that are marked as not decided yet (`$decide`), each with its place.
     public var undecided: [String] = []
     /// The transforms of pixels and scores, by input and output.
     public var treatment: [String] = []
@@ -28,7 +28,7 @@ public struct LoadReport: Sendable, Hashable {
     public var provenance: ModelProvenance?
     /// The devices that it runs on.
     public var device = ""
-    /// How it runs there, as reported by the engine.
+    /// The properties of its execution on these devices, as reported by the engine.
     public var execution = ExecutionProperties()
     /// The rewrite of its 8-bit weights; nil if it has none with zero points, or if they must not be rewritten.
     public var integerWeights: IntegerWeights?

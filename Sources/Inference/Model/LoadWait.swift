@@ -15,8 +15,8 @@ final class LoadWait<Value: Sendable>: Sendable {
 
     private let state = Mutex(State())
 
-    /// What comes first.
-    /// - Parameter deadline: until when it is waited for; nil for as long as it takes.
+    /// Waits for the end of the load, the deadline or the cancellation, whichever comes first.
+    /// - Parameter deadline: the end of the wait; nil waits as long as it takes.
     func value(until deadline: MonotonicInstant?) async throws(InferenceError) -> Value {
         let timer = deadline.map { DeadlineTimer.shared.schedule(at: $0) { self.end(.deadline) } }
         defer { if let timer { DeadlineTimer.shared.remove(timer) } }

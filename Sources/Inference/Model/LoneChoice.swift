@@ -23,25 +23,25 @@ package struct LoneChoice: Sendable {
     private static let trials = 4
     /// One prediction of this many runs the slower way, in case that has changed.
     private static let look = 32
-    /// Of the usual time, what the variant may take at most.
+    /// The most that the variant may take, as a part of the usual time.
     private static let worth = 0.9
 
     /// Nothing is known yet.
     package init() {}
 
-    /// Whether the variant is the way for the next prediction.
+    /// Chooses for the next prediction: true if it runs on the variant.
     package mutating func next() -> Bool {
         turn &+= 1
         guard isKnown else { return usual.count >= variant.count }
         return turn % Self.look == 0 ? !variantWins : variantWins
     }
 
-    /// What a prediction has taken in the engine, in nanoseconds.
+    /// Records the time of a prediction in the engine, in nanoseconds.
     package mutating func record(_ time: UInt64, onVariant: Bool) {
         if onVariant { variant.add(Double(time)) } else { usual.add(Double(time)) }
     }
 
-    /// Whether the variant takes enough less to be worth its processor time and memory; true as long as that is not known.
+    /// True if the variant takes enough less to be worth its processor time and memory; also true as long as that is not known.
     package var variantWins: Bool { !isKnown || variant.value <= usual.value * Self.worth }
 
     private var isKnown: Bool { min(usual.count, variant.count) >= Self.trials }

@@ -1,4 +1,4 @@
-/// Whether a model is compiled a second time for lone predictions: those that run while no other prediction runs.
+/// The conditions for compiling a model a second time for lone predictions: those that run while no other prediction runs.
 ///
 /// Each prediction uses one stream of the engine, with few threads, so that many run in parallel. A lone prediction would leave
 /// the other processors idle.
@@ -13,7 +13,7 @@ public enum LonePolicy: Sendable, Hashable {
     /// This number of threads, for every model, from the first lone prediction on.
     case always(threads: Int)
 
-    /// What a number that was set means: with 0 there is no variant.
+    /// The policy for a number of threads that was set: with 0 there is no variant.
     package init(threads: Int) { self = threads > 0 ? .always(threads: threads) : .never }
 
     /// Threads of a lone prediction; nil for no variant.
@@ -41,7 +41,7 @@ public enum LonePolicy: Sendable, Hashable {
         /// Lone predictions that must come directly before one that runs on it: with two clients one is often alone for a moment,
         /// and would be in the other's way.
         var before = 0
-        /// Whether it is used only as long as it is faster.
+        /// True if it is used only as long as it is faster.
         var mustWin = false
         /// Nanoseconds in which it was not used after which it is released; nil for never.
         var unused: UInt64?

@@ -32,7 +32,7 @@ final class LoneSlot: Sendable {
         self.state = Mutex(state)
     }
 
-    /// What is known of the variant; nil for a model that needs none.
+    /// The state of the variant; nil for a model that needs none.
     var report: LoneReport? {
         guard recipe != nil else { return nil }
         var report = state.withLock { $0.report }
@@ -73,7 +73,8 @@ final class LoneSlot: Sendable {
         return count >= worth.inARow && inference >= worth.inference ? begin(mostResident: worth.mostResident) : nil
     }
 
-    /// What to compile; nil if that has been done, or tried, or the process has more bytes in memory.
+    /// Begins a compilation, and returns its recipe; nil if that has been done, or tried, or the process has more bytes in
+    /// memory.
     func begin(mostResident: Int = .max) -> LoneVariant.Recipe? {
         state.withLock { state in
             let now = MonotonicInstant.now.nanoseconds
@@ -141,6 +142,6 @@ enum PredictionsUnderWay {
     static func begin() { count.wrappingAdd(1, ordering: .relaxed) }
     static func end() { count.wrappingSubtract(1, ordering: .relaxed) }
 
-    /// Whether the one that asks is the only one.
+    /// True if the caller's prediction is the only one.
     static var isOne: Bool { count.load(ordering: .relaxed) == 1 }
 }

@@ -8,7 +8,7 @@ struct LoneVariant: Sendable {
     /// Worker threads of the engine.
     let threads: Int
 
-    /// What it is made of.
+    /// The parts that a variant is compiled from.
     struct Recipe: Sendable {
         let engine: any Engine
         let source: ModelSource
@@ -81,7 +81,7 @@ public struct LoneReport: Sendable, Hashable {
     public var threads = 0
     /// Nanoseconds for reading, compiling and warming up.
     public var load: UInt64 = 0
-    /// Whether it came from the cache of compiled models.
+    /// True if it came from the cache of compiled models.
     public var isCached = false
     /// Bytes by which the process grew during the load, including memory of other work. Nil if unknown.
     public var residentBytes: Int?

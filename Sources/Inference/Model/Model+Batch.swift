@@ -8,7 +8,7 @@ extension Model {
     /// The maximum number of items of one inference; 1 if items run one by one.
     public var batchLimit: Int { batch?.limit ?? 1 }
 
-    /// How a batch is divided: into as many parts as the engine works on in parallel, none larger than the limit.
+    /// Divides a batch into as many parts as the engine works on in parallel, none larger than the limit.
     package func chunks(of count: Int) -> [Range<Int>] {
         let size = max(1, min(batchLimit, (count + instances - 1) / max(1, instances)))
         return stride(from: 0, to: count, by: size).map { $0..<min($0 + size, count) }
@@ -216,7 +216,7 @@ extension Model {
         }
     }
 
-    /// What became of an item on its way into the tensors.
+    /// The result of putting an item into the tensors.
     private struct FilledItem {
         var image: ImageInfo?
         var failure: InferenceError?

@@ -192,7 +192,7 @@ extension Model {
 }
 
 extension ModelConfiguration {
-    /// What the bundle says of its own running wins over the defaults.
+    /// Applies the settings of the bundle's `runtime`, which win over the defaults.
     mutating func apply(_ runtime: ModelRuntime) {
         if let device = runtime.device { compile.device = device }
         if let hint = runtime.hint { compile.hint = hint }

@@ -7,7 +7,7 @@ extension Model {
     /// The state of the variant for lone predictions; nil for a model without one.
     public var loneReport: LoneReport? { lone.report }
 
-    /// Whether a variant is being compiled anywhere in this process: exit(3) would take away what the engine uses meanwhile.
+    /// True while a variant is being compiled anywhere in this process: exit(3) would take away what the engine uses meanwhile.
     package static var isCompilingForLone: Bool { compiling.load(ordering: .relaxed) > 0 }
     private static let compiling = Atomic<Int>(0)
     /// Each takes all processors.

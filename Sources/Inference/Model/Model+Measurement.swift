@@ -1,6 +1,6 @@
 internal import FlowControl
 
-/// What the performance report asks of a model beyond predictions.
+/// The measurements of the performance report, beyond predictions.
 extension Model {
     /// The time of each layer in several inferences on zeros; the model must have been compiled with profiling.
     package func layerProfiles(runs: Int) async throws(InferenceError) -> [[LayerProfile]] {
@@ -33,11 +33,11 @@ extension Model {
         _ = try filler.fill(tensor, with: .image(image), plan: input)
     }
 
-    /// How much memory one more prediction in flight holds in the engine: its request with the outputs, and its inputs.
-    /// The decoded rows of a picture come on top while it is decoded; the model's weights and the memory of the engine's
-    /// streams are there once.
+    /// The number of bytes that one more prediction in flight holds in the engine: its request with the outputs, and its
+    /// inputs. The decoded rows of a picture come on top while it is decoded; the model's weights and the memory of the
+    /// engine's streams are there once.
     /// - Parameters:
-    ///   - count: over how many it is averaged.
+    ///   - count: the number of requests to average over.
     ///   - resident: the bytes of this process in memory.
     /// - Returns: nil if it is unknown.
     package func bytesPerPrediction(
@@ -60,7 +60,7 @@ extension Model {
         }
     }
 
-    /// Inputs of open shape, and strings, have no zeros to be made of.
+    /// True if all inputs can be zeros: none is a string, or of open shape.
     var hasZeros: Bool { plan.hasZeros }
 
     private func zeros() throws(EngineError) -> [any EngineTensor] {

@@ -2,7 +2,7 @@ internal import FlowControl
 public import ImagePipeline
 internal import SystemSupport
 
-/// What a model sees of a picture.
+/// A picture as a model sees it.
 public struct PreprocessedImage: Sendable {
     /// The preprocessing steps.
     public let report: PreprocessingReport
@@ -25,7 +25,7 @@ public struct PreprocessedImage: Sendable {
 }
 
 extension Model {
-    /// What becomes of a picture; nil for a model that does not take one.
+    /// The specification of the tensor that a picture becomes; nil for a model that does not take one.
     package var imageSpec: ImageTensorSpec? {
         guard plan.inputs.count == 1, case .image(let pipeline)? = plan.inputs.first?.kind else { return nil }
         return pipeline.spec

@@ -267,11 +267,11 @@ extension InferenceError {
         self = if case .cancelled = error { .cancelled(stage: .queue) } else { .refused(error) }
     }
 
-    /// What has stopped a stage that asks `isCancelled`: the task's end, or the deadline.
+    /// The error of a stage that stopped because `isCancelled` was true: by the task's end, or the deadline.
     package static func stopped(at stage: Stage) -> InferenceError {
         Task.isCancelled ? .cancelled(stage: stage) : .deadlineExceeded(stage: stage)
     }
 
-    /// Whether a decoder stopped because it was asked to.
+    /// True if a decoder stopped because it was asked to.
     var isStoppedDecoding: Bool { if case .image(.cancelled, _) = self { true } else { false } }
 }

@@ -35,13 +35,13 @@ public final class Model: Sendable {
     /// The sources of the model's description; nil if it has a model.json.
     public let provenance: ModelProvenance?
 
-    /// Whether it takes one picture and gives classes; computed once, because each request needs it.
+    /// True if it takes one picture and gives classes; computed once, because each request needs it.
     package let isImageClassifier: Bool
-    /// What its files were like when they were read.
+    /// The state of its files when they were read.
     let stamp: BundleStamp
     let compiled: any CompiledModel
     let plan: ModelPlan
-    /// What its outputs say of a picture, where the bundle describes that.
+    /// The plans for reading its outputs as observations of a picture, where the bundle describes them.
     let observations: [ObservationPlan]
     let requests: RequestPool
     /// The model once more, for several items in one inference; nil if the bundle does not ask for that.
@@ -53,7 +53,7 @@ public final class Model: Sendable {
     package let scoreWatch = ScoreWatch()
     /// The answers of one stream, for the canary; nil if they were not compared.
     let reference = Mutex<ReferenceAnswers?>(nil)
-    /// What was tried of the shapes that callers bring to open axes.
+    /// The results of trying the shapes that callers bring to open axes.
     let shapeTrials: ShapeTrials
 
     init(
@@ -111,7 +111,7 @@ public final class Model: Sendable {
         }
     }
 
-    /// How long the model has been idle; zero while it is in use.
+    /// The time for which the model has been idle; zero while it is in use.
     public var idleTime: Duration {
         let state = limiter.snapshot
         guard state.inFlight == 0, state.waiting == 0 else { return .zero }

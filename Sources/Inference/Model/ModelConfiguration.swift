@@ -1,12 +1,12 @@
 public import FlowControl
 public import ImagePipeline
 
-/// How a model is loaded and run (Core ML's `MLModelConfiguration`).
+/// The settings for loading and running a model (Core ML's `MLModelConfiguration`).
 public struct ModelConfiguration: Sendable, Equatable {
     /// The engine's device, hint, precision, threads, streams and cache.
     public var compile = CompileOptions()
-    /// Whether 8-bit weights with zero points may be rewritten so that the engine computes in integers. Only used on
-    /// the device CPU.
+    /// True if 8-bit weights with zero points may be rewritten so that the engine computes in integers. Only used on the device
+    /// CPU.
     public var integerWeights = true
     /// Infer requests: parallel predictions inside the engine; nil uses the engine's recommendation.
     public var instances: Int?
@@ -17,7 +17,7 @@ public struct ModelConfiguration: Sendable, Equatable {
     public var queueCapacity = 256
     /// The maximum wait for a slot.
     public var maxWait = Duration.seconds(30)
-    /// What happens when all slots are taken.
+    /// The treatment of a prediction that comes when all slots are taken.
     public var overloadPolicy = OverloadPolicy.defer
     /// Under overload, a prediction is admitted only if it is expected to end within this time. Zero: the queue is limited only by its
     /// capacity and `maxWait`. See `LimiterConfiguration.overloadTarget`.
@@ -26,16 +26,17 @@ public struct ModelConfiguration: Sendable, Equatable {
     public var imageLimits = ImageLimits()
     /// The time without requests after which a lazy model is unloaded; zero: never.
     public var idleUnload = Duration.zero
-    /// Where the links of a bundle may point.
+    /// The places that the links of a bundle may point to.
     public var links = LinkPolicy.anywhere
     /// Loads models in a separate process first, because some files crash the process that reads them; nil loads them directly.
     public var trial: LoadTrial?
     /// The maximum time of reading, trying and compiling a model; nil waits as long as it takes. What hangs longer has failed, so that nothing
     /// waits for it, and stays with its thread: a file system that does not answer.
     public var loadLimit: Duration?
-    /// Whether the answers of several streams are compared with those of one before a model is handed out.
+    /// True if the answers of several streams are compared with those of one before a model is handed out.
     public var comparesStreams = true
-    /// Whether lone predictions run on a variant with more threads, which is compiled when it becomes useful.
+    /// The conditions under which lone predictions run on a variant with more threads, which is compiled when it becomes
+    /// useful.
     public var lone = LonePolicy.never
     /// The engine; nil takes the built-in one.
     public var engine: (any Engine)? {

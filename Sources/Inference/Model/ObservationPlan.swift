@@ -1,7 +1,7 @@
 internal import ImagePipeline
 internal import Observations
 
-/// How one group of outputs is read: the tensors that it takes from the engine, and the decoders for their shapes.
+/// The plan for reading one group of outputs: the tensors that it takes from the engine, and the decoders for their shapes.
 struct ObservationPlan: Sendable {
     let output: ObservationOutput
     /// The engine's outputs of each role.

@@ -13,7 +13,7 @@ package struct ObservationRequest: Sendable {
     /// Labels or numbers of the classes that are wanted; nil for all.
     package var classes: [String]?
 
-    /// What the bundle says.
+    /// A request with the bundle's own options.
     package init(task: ObservationTask) { self.task = task }
 
     /// The classes that a list with commas names; blanks around the commas do not count.
@@ -26,7 +26,7 @@ package struct ObservationRequest: Sendable {
     }
 }
 
-/// What was found in one picture, in pixels of the picture as it is displayed.
+/// The findings in one picture, in pixels of the picture as it is displayed.
 package struct ObservationResult: Sendable {
     package let content: Content
     package let image: ImageInfo
@@ -62,7 +62,7 @@ package struct ObservationResult: Sendable {
         package let confidence: Float?
     }
 
-    /// How many things were found.
+    /// The number of things that were found.
     package var count: Int {
         switch content {
         case .detections(let found): found.count

@@ -4,14 +4,14 @@ public import SystemSupport
 
 /// Options of a prediction.
 public struct PredictionOptions: Sendable {
-    /// How pictures are fitted, if not as the bundle says.
+    /// The fitting of pictures, if not the bundle's.
     public var cropAndScale: CropAndScale?
-    /// Whether the EXIF orientation of a picture is ignored.
+    /// True if the EXIF orientation of a picture is ignored.
     public var ignoresOrientation = false
     /// The deadline.
     public var deadline: MonotonicInstant?
 
-    /// Whether arrays are the engine's own tensors: without the bundle's `quantize`, `dequantize` and `activation`.
+    /// True if arrays are the engine's own tensors: without the bundle's `quantize`, `dequantize` and `activation`.
     package var usesTensors = false
     /// The thresholds of models that end with a suppression, if not the file's.
     var detectionThresholds = DetectionThresholds()
@@ -20,7 +20,7 @@ public struct PredictionOptions: Sendable {
     public init() {}
 }
 
-/// How long the stages of a prediction took, in nanoseconds.
+/// The times of a prediction's stages, in nanoseconds.
 public struct StageTimes: Sendable, Hashable {
     /// Waiting for a slot and for an infer request.
     public var queue: UInt64 = 0
@@ -46,7 +46,7 @@ public struct Prediction: FeatureProvider {
     public let outputs: DictionaryFeatureProvider
     /// The picture that was decoded, if the model takes one.
     public let image: ImageInfo?
-    /// How long the stages took.
+    /// The times of its stages.
     public let times: StageTimes
 
     /// The names of the outputs, in order.
@@ -80,9 +80,10 @@ public struct ClassificationResult: Sendable {
     public let classifications: [Classification]
     /// The picture.
     public let image: ImageInfo
-    /// How long the stages took.
+    /// The times of its stages.
     public let times: StageTimes
-    /// Whether the scores are confidences, from 0 to 1. Others are as the model returns them, like logits, and no threshold applies.
+    /// True if the scores are confidences, from 0 to 1. Others are as the model returns them, like logits, and no threshold
+    /// applies.
     public let areConfidences: Bool
 
     /// A result.

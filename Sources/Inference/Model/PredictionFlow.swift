@@ -22,7 +22,7 @@ final class PredictionFlow: Sendable {
         var waiting: [Int: Item] = [:]
         /// The element whose result is handed on next.
         var next = 0
-        /// Whether the last result has been handed on.
+        /// True if the last result has been handed on.
         var isEnded = false
     }
 

@@ -8,7 +8,8 @@ package final class ScoreWatch: Sendable {
     }
 
     private let receiver = Mutex<Receiver?>(nil)
-    /// Whether scores were found that are no confidences. One such answer tells for all that follow: logits may lie within 0 to 1.
+    /// True once scores were found that are not confidences. One such answer decides for all that follow: logits may lie within
+    /// 0 to 1.
     private let isTold = Atomic<Bool>(false)
 
     init() {}

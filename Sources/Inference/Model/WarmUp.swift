@@ -4,12 +4,12 @@ internal import ImagePipeline
 internal import Synchronization
 internal import SystemSupport
 
-/// What a model is run on before it is called ready: the pictures that its bundle names, as the tensors that they become, or
-/// zeros.
+/// The inputs that a model is run on before it is called ready: the pictures that its bundle names, as the tensors that they
+/// become, or zeros.
 struct WarmUp: Sendable {
     /// The contents of the one image input, for each picture; empty for zeros.
     let tensors: [[UInt8]]
-    /// How often each runs on each infer request.
+    /// The number of runs of each on each infer request.
     let runs: Int
 
     /// The largest file of a picture, in bytes.

@@ -34,7 +34,7 @@ struct AnswerProbe {
         return reference
     }
 
-    /// How the answers of requests that run at the same time differ from the reference; nil if they do not.
+    /// The difference between the reference and the answers of requests that run at the same time; nil if there is none.
     func difference(
         from reference: ReferenceAnswers, requests: [any InferRequest],
         patterns: [ProbePattern] = ProbePattern.allCases,

@@ -5,7 +5,7 @@ internal import SystemSupport
 struct Reference: Sendable {
     let answers: ReferenceAnswers
     let source: ReferenceSource
-    /// Whether the answers are of an earlier load.
+    /// True if the answers are of an earlier load.
     let isCached: Bool
 
     /// The reference of a model file, and the result of the comparison as long as there is none. Blocks: may compile the model for one
@@ -31,7 +31,7 @@ struct Reference: Sendable {
     }
 }
 
-/// How the answers of a model's streams differ from those of one stream.
+/// A difference between the answers of a model's streams and those of one stream.
 struct StreamDifference: Sendable {
     let text: String
     /// The answers of one stream.

@@ -12,21 +12,22 @@ struct ReferenceAnswers: Sendable, Codable {
 
     /// The outputs' answers in the plan's order.
     var answers: [ProbePattern: [Output]] = [:]
-    /// Whether the same input gave different answers on one stream.
+    /// True if the same input gave different answers on one stream.
     var isRandom = false
-    /// How several streams once differed from these: then the model runs with one stream, whatever the next compilation is like.
+    /// The difference that several streams once showed from these: then the model runs with one stream, whatever the next
+    /// compilation is like.
     var difference: String?
-    /// How far apart values are that differ by rounding, as a part of the output's largest.
+    /// The greatest difference of values that is due to rounding, as a part of the output's largest.
     var tolerance = 1e-4
 
-    /// These, for answers that were computed in a batch: with other kernels, whose sums and roundings are others.
+    /// The same, for answers that were computed in a batch: by other kernels, which add and round differently.
     var forBatches: ReferenceAnswers {
         var copy = self
         copy.tolerance = 0.05
         return copy
     }
 
-    /// How far apart values may be that were computed in a precision; nil is 32-bit floats.
+    /// The ``tolerance`` for values that were computed in a precision; nil is 32-bit floats.
     static func tolerance(precision: String?) -> Double {
         precision.map { $0.contains("16") } ?? false ? 0.02 : 1e-4
     }
@@ -69,7 +70,7 @@ struct ReferenceAnswers: Sendable, Codable {
         b == 0 ? a : greatestCommonDivisor(b, a % b)
     }
 
-    /// How answers to a pattern differ from these by more than rounding; nil if they do not.
+    /// The difference between answers to a pattern and these, by more than rounding; nil if there is none.
     func difference(_ found: [Output], to pattern: ProbePattern, plan: ModelPlan) -> String? {
         guard let expected = answers[pattern] else { return nil }
         let plans = plan.outputs.filter { if case .feature = $0.kind { false } else { true } }

@@ -70,6 +70,6 @@ struct ReferenceSource: Sendable {
 }
 
 extension CompileOptions {
-    /// Whether the engine may run several predictions at a time, each on a stream of its own.
+    /// True if the engine may run several predictions at a time, each on a stream of its own.
     var runsSeveralStreams: Bool { streams.map { $0 > 1 } ?? (hint != .latency) }
 }
