@@ -8,22 +8,22 @@ struct BundleFacts: Sendable {
     /// `runtime.idle_unload_seconds`; zero keeps the model.
     private(set) var idleUnload: Duration?
     private(set) var version = "1"
-    /// Whether the bundle speaks of one picture in and labels out.
+    /// True if the bundle describes one picture in and labels out.
     private(set) var classifiesPictures = false
-    /// What it finds in pictures, beside classes.
+    /// The tasks that it does on pictures, beside classification.
     private(set) var tasks: [ObservationTask] = []
     /// True if only loading the model shows whether it takes a picture and what it finds there: it has no model.json.
     private(set) var isUndetermined = false
-    /// Whether model.json marks something as not decided yet: such a model is not what a request means that names none.
+    /// True if model.json marks something as not decided yet: requests that name no model do not get such a one.
     private(set) var isUndecided = false
-    /// What the files were like; nil if the bundle could not be read.
+    /// The state of the files; nil if the bundle could not be read.
     private var stamp: BundleStamp?
     /// Bytes of its files; nil if they could not be looked at.
     var bytes: Int? { stamp?.bytes }
 
-    /// How long files may take to be read before a model is taken for one of which nothing is known.
+    /// The maximum time of reading files; a model whose files take longer counts as one of which nothing is known.
     static let patience = Duration.seconds(5)
-    /// What is wrong then.
+    /// The problem of such a model.
     static let silence = "has files that could not be read within 5 s: check the disk and the mount"
 
     /// ``init(path:links:)`` within ``patience``: a file system may hang, and must not hold up the models of others. Blocks.
@@ -31,13 +31,13 @@ struct BundleFacts: Sendable {
         LoaderThread.wait(within: patience) { BundleFacts(path: path, links: links) } ?? BundleFacts()
     }
 
-    /// Whether the files, as they were looked at, went through the trial before.
+    /// True if the files, as they were looked at, went through the trial before.
     func isKnown(to trial: LoadTrial?, at path: String) -> Bool {
         guard let stamp, let trial else { return false }
         return trial.knows(path, stamp: stamp)
     }
 
-    /// What is known of a bundle that cannot be read: nothing.
+    /// The facts of a bundle that cannot be read: none.
     init() {}
 
     /// Reads what is at a path. A bundle that cannot be read says nothing: loading it then says what is wrong. Blocks.

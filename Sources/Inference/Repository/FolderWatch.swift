@@ -3,7 +3,7 @@
 /// An entry that is being copied is different in each scan. An entry that differs from its last loaded state, and is the
 /// same as in the previous scan, is loaded. Entries are identified by their paths; a stamp describes the state of an entry.
 package struct FolderWatch<Stamp: Equatable & Sendable>: Sendable {
-    /// What a look has shown.
+    /// The result of a look.
     package struct Change: Sendable, Hashable {
         /// Entries to act upon: new, changed or gone, and at rest.
         package var settled: Set<String> = []
@@ -11,9 +11,9 @@ package struct FolderWatch<Stamp: Equatable & Sendable>: Sendable {
         package var unsettled: Set<String> = []
     }
 
-    /// What was acted upon.
+    /// The stamps that were acted upon.
     private var known: [String: Stamp]
-    /// What was seen last.
+    /// The stamps that were seen last.
     private var last: [String: Stamp]
 
     /// - Parameter first: what there is at the beginning, which is acted upon elsewhere.

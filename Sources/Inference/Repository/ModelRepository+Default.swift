@@ -51,7 +51,7 @@ extension ModelRepository {
         }
     }
 
-    /// Whether a model may be the one that `classify` without a name means.
+    /// True if a model may be the one that `classify` without a name uses.
     private func isDefault(_ name: String) -> Bool {
         items.withLock { items in
             items[name]?.contains {

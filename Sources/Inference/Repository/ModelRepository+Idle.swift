@@ -44,7 +44,7 @@ extension ModelRepository {
         init(_ model: Model?) { self.model = model }
     }
 
-    /// How often ``unloadIdle()`` is worth a call: a process at rest should sleep.
+    /// The interval at which ``unloadIdle()`` is worth a call: a process at rest should sleep.
     package var idleInterval: Duration {
         allVersions.contains(where: \.mayIdleOut) ? .seconds(1) : .seconds(10)
     }

@@ -93,7 +93,7 @@ extension ModelRepository {
         await load(changed, again: true)
     }
 
-    /// Whether nothing can be loaded or reloaded because the files cannot be read, which is an event.
+    /// True if nothing can be loaded or reloaded because the files cannot be read. Reports that as an event.
     private func isOutOfReach(_ item: ModelVersion) -> Bool {
         guard let reason = item.unreadable?.reason else { return false }
         if item.readyModel != nil {

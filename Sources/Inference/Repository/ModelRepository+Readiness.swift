@@ -2,7 +2,7 @@ internal import FlowControl
 internal import Synchronization
 
 extension ModelRepository {
-    /// Whether all models that must be ready are ready: ``missing(for:)`` is empty.
+    /// True if all models that must be ready are ready: ``missing(for:)`` is empty.
     public func isReady(when condition: ReadyCondition = .all) -> Bool { missing(for: condition).isEmpty }
 
     /// A model that is not ready although it must be.
@@ -11,7 +11,7 @@ extension ModelRepository {
         public let name: String
         /// The state of the version that would answer; nil if there is no such model.
         public let state: ModelState?
-        /// How long that version has been loading; nil if it is not, or waits for its turn.
+        /// The time for which that version has been loading; nil if it is not, or waits for its turn.
         public let loadingTime: Duration?
     }
 
@@ -41,7 +41,8 @@ extension ModelRepository {
         }
     }
 
-    /// How busy the busiest model is: predictions that hold a slot or wait for one, over its slots. 0 if no model is ready.
+    /// The utilization of the busiest model: predictions that hold a slot or wait for one, over its slots. 0 if no model is
+    /// ready.
     package var utilization: Double {
         let models = items.withLock { $0.values.joined().compactMap(\.readyModel) }
         return models.map { model in

@@ -11,7 +11,7 @@ extension ModelRepository {
     /// The names of all models.
     public var names: [String] { items.withLock { $0.keys.sorted() } }
 
-    /// Where the highest version of a model is: its folder or file.
+    /// The path of the highest version of a model: its folder or file.
     package func location(of name: String) throws(InferenceError) -> String {
         try highest(of: name).path
     }

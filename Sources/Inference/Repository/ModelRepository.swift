@@ -28,7 +28,7 @@ public final class ModelRepository: Sendable {
         case unloaded(name: String, version: String, why: String)
     }
 
-    /// What is looked for and how it is loaded.
+    /// The models to look for, and the settings to load them with.
     private struct Plan: Sendable {
         var folders: [String]
         var named: [NamedModel]
@@ -40,7 +40,7 @@ public final class ModelRepository: Sendable {
     let onEvent: @Sendable (Event) -> Void
     private let scanner: RepositoryScanner
     let items = Mutex<[String: [ModelVersion]]>([:])
-    /// What `classify` without a name means, once that has been settled.
+    /// The model that `classify` without a name uses, once that has been settled.
     let settledDefault = Mutex<String?>(nil)
     /// Held while the folders are looked through: of two that do so at once, the later one would put its own version in the
     /// place of one that the other has just made and begun to load.
@@ -187,7 +187,7 @@ public final class ModelRepository: Sendable {
         }
     }
 
-    /// What there is. Models that the plan names come first: their names win.
+    /// Finds the models of a plan. Those that it names come first: their names win.
     private func scan(_ plan: Plan) throws(RepositoryError) -> [RepositoryScanner.Found] {
         var found = plan.named.flatMap { scanner.scanInTime($0) }
         let taken = Set(plan.named.map(\.name))
@@ -209,7 +209,7 @@ public final class ModelRepository: Sendable {
         return found
     }
 
-    /// What lies in the folders and is not served, each with the reason. Reads the folders: blocks.
+    /// The entries of the folders that are not served, each with the reason. Reads the folders: blocks.
     package var leftOut: [String] {
         let plan = plan.withLock { $0 }
         guard let found = try? scan(plan) else { return [] }
@@ -224,7 +224,7 @@ public final class ModelRepository: Sendable {
     /// The bundles and model files that a named model's path contains; the path itself if it contains none. Blocks.
     package static func entries(of model: NamedModel) -> [String] { RepositoryScanner().models(at: model) }
 
-    /// Whether a new entry has all its parts; one that has not is reported and ignored.
+    /// True if a new entry has all its parts; one that has not is reported and ignored.
     private func isWhole(_ entry: RepositoryScanner.Found) -> Bool {
         if let failure = entry.failure {
             onEvent(.leftAlone(name: entry.name, reason: "\(entry.path) cannot be read: \(failure.reason)"))
@@ -244,13 +244,13 @@ public final class ModelRepository: Sendable {
         return false
     }
 
-    /// What an entry of the folders looks like, and why it cannot be looked into, where it cannot.
+    /// The state of an entry of the folders, and why it cannot be looked into, where it cannot.
     struct EntryStamp: Sendable, Equatable {
         let files: BundleStamp
         let failure: FileFailure?
     }
 
-    /// What the entries of the folders look like now, by path. Reads the folders: blocks.
+    /// The present state of the folders' entries, by path. Reads the folders: blocks.
     func stamps() throws(RepositoryError) -> [String: EntryStamp] {
         let found = try scan(plan.withLock { $0 })
         let stamps = found.map { ($0.path, EntryStamp(files: BundleStamp(path: $0.path), failure: $0.failure)) }

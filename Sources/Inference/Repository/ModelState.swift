@@ -28,13 +28,14 @@ public struct ModelRecord: Sendable {
     public let version: String
     /// Its state.
     public let state: ModelState
-    /// Whether it is loaded at start or by its first request.
+    /// The time of loading: at start, or by its first request.
     public let policy: LoadPolicy
     /// The model, where it is ready.
     public let model: Model?
     /// Why a ready version does not match its files or settings: the last reload failed, or the files cannot be read. Nil if it
     /// matches.
     public let staleReason: String?
-    /// How long its load has been under way; nil if none is, or it waits for its turn. A ready version may be loaded again.
+    /// The time for which its load has been under way; nil if none is, or it waits for its turn. A ready version may be loaded
+    /// again.
     public let loadingTime: Duration?
 }

@@ -18,7 +18,7 @@ final class ModelVersion: Sendable {
     let folder: String
     /// The version of a numbered folder; others contain it, and may have another one after a reload.
     let numbered: String?
-    /// Whether this is not a model, but the place of a folder that could not be read when it was found: there is nothing to be
+    /// True if this is not a model, but the place of a folder that could not be read when it was found: there is nothing to be
     /// loaded, and the reason is reported.
     let standsForUnreadable: Bool
     private let state: Mutex<State>
@@ -54,7 +54,7 @@ final class ModelVersion: Sendable {
         let path: String
         let failure: FileFailure
 
-        /// What is wrong, and what to do about it.
+        /// The problem, and what to do about it.
         var reason: String {
             failure.isAbsence
                 ? "\(path) does not exist" : "\(path) cannot be read: \(failure.reason); reload when it is readable"
@@ -85,7 +85,7 @@ final class ModelVersion: Sendable {
     /// When it is loaded.
     var policy: LoadPolicy { state.withLock { $0.policy } }
 
-    /// What the bundle says of itself; one that cannot be read says nothing.
+    /// The description in the bundle; empty if the bundle cannot be read.
     var facts: BundleFacts { state.withLock { $0.facts } }
 
     /// Why the files could not be looked at the last time; nil if they could.
@@ -113,7 +113,7 @@ final class ModelVersion: Sendable {
         numbered ?? state.ready?.description.version ?? state.facts.version
     }
 
-    /// Whether the model is loaded and has had nothing to do for longer than it is kept. Only lazy models can come back by
+    /// True if the model is loaded and has had nothing to do for longer than it is kept. Only lazy models can come back by
     /// themselves, so only they are released.
     var isIdle: Bool {
         let (model, limit) = state.withLock { state in
@@ -123,7 +123,7 @@ final class ModelVersion: Sendable {
         return model.idleTime > limit
     }
 
-    /// Whether the model is released when it has had nothing to do for a while.
+    /// True if the model is released when it has had nothing to do for a while.
     var mayIdleOut: Bool {
         state.withLock { $0.policy == .lazy && ($0.facts.idleUnload ?? $0.configuration.idleUnload) > .zero }
     }
@@ -191,7 +191,7 @@ final class ModelVersion: Sendable {
         return cost
     }
 
-    /// What decides whether it answers requests that name no version.
+    /// The properties that decide whether it answers requests that name no version.
     var situation: VersionSituation {
         state.withLock { state in
             VersionSituation(
@@ -200,10 +200,10 @@ final class ModelVersion: Sendable {
         }
     }
 
-    /// How a load went.
+    /// The result of a load.
     struct Outcome: Sendable {
         let result: Result<Model, InferenceError>
-        /// Whether the model was handed to the version: not where it was unloaded while it was loading.
+        /// True if the model was handed to the version: not where it was unloaded while it was loading.
         let isKept: Bool
     }
 
@@ -211,13 +211,13 @@ final class ModelVersion: Sendable {
     /// there may be many requests. Reloads are not held up.
     private static let respite = Duration.seconds(5)
 
-    /// What is asked of a load.
+    /// A request for a load.
     struct LoadRequest: Sendable {
         /// Its place among the loads that wait.
         let cost: LoadCost
-        /// Whether files and configuration count as they are now, which those of a load under way may not be.
+        /// True if files and configuration count as they are now, which those of a load under way may not be.
         var again = false
-        /// Whether the model is loaded although it was unloaded on request.
+        /// True if the model is loaded although it was unloaded on request.
         var bringsBack = false
         /// Unloads up to so many other models, if there are no more threads for this one; whether there were any.
         let makeRoom: @Sendable (Int) async -> Bool
@@ -225,7 +225,7 @@ final class ModelVersion: Sendable {
         let onEnd: @Sendable (Outcome) -> Void
     }
 
-    /// What a request for a load finds.
+    /// The answer to a request for a load.
     enum Start {
         case begun(PendingLoad<Outcome>)
         case joined(PendingLoad<Outcome>, ModelConfiguration)
@@ -337,7 +337,7 @@ final class ModelVersion: Sendable {
         return isKept
     }
 
-    /// Whether the model is ready, its last load succeeded, and a load now would give the same: neither its files nor its
+    /// True if the model is ready, its last load succeeded, and a load now would give the same: neither its files nor its
     /// configuration have changed. The files are looked at on a thread that may block; nil where they do not answer.
     var isCurrent: Bool? {
         get async {
@@ -352,13 +352,13 @@ final class ModelVersion: Sendable {
         }
     }
 
-    /// Whether the model was unloaded on request: only a load on request brings it back.
+    /// True if the model was unloaded on request: only a load on request brings it back.
     var isHeldBack: Bool { state.withLock { $0.isHeldBack } }
 
-    /// Whether the model is not ready, but loading, or would be loaded for a request. One that has failed is not waited for.
+    /// True if the model is not ready, but loading, or would be loaded for a request. One that has failed is not waited for.
     var isToCome: Bool { state.withLock { $0.ready == nil && $0.failure == nil && !$0.isHeldBack } }
 
-    /// Whether the model has answered, was unloaded because it was idle, and could not be loaded again the last time: the next
+    /// True if the model has answered, was unloaded because it was idle, and could not be loaded again the last time: the next
     /// request tries, after a while.
     var isComingBack: Bool {
         state.withLock { state in
@@ -367,10 +367,10 @@ final class ModelVersion: Sendable {
         }
     }
 
-    /// Whether the last load failed, or there is nothing that could be loaded.
+    /// True if the last load failed, or there is nothing that could be loaded.
     var hasFailed: Bool { state.withLock { $0.failure != nil } }
 
-    /// Whether its files are gone, and it answers until the version that replaces it is ready.
+    /// True if its files are gone, and it answers until the version that replaces it is ready.
     var isLeaving: Bool {
         get { state.withLock { $0.isLeaving } }
         set { state.withLock { $0.isLeaving = newValue } }

@@ -1,4 +1,4 @@
-/// What becomes of the models that are known when the folders are looked through: which stay, and which are new.
+/// Decides which of the known models stay when the folders are looked through, and which entries are new.
 ///
 /// A model is gone when its files are gone. Where that is unknown, because a folder cannot be read, it stays.
 struct RepositoryLook {
@@ -8,7 +8,7 @@ struct RepositoryLook {
 
     init(known: [String: [ModelVersion]]) { self.known = known }
 
-    /// Keeps what is known of an entry. Tells whether something was.
+    /// Keeps what is known of an entry; false if nothing was.
     mutating func keep(_ entry: RepositoryScanner.Found) -> Bool {
         guard let failure = entry.failure else {
             guard let same = known[entry.name]?.first(where: { $0.path == entry.path && !$0.standsForUnreadable })
@@ -69,7 +69,7 @@ struct RepositoryLook {
         }
     }
 
-    /// Whether a model of a name answered before.
+    /// True if a model of a name answered before.
     func answers(_ name: String) -> Bool { known[name]?.contains { $0.readyModel != nil } ?? false }
 
     /// Keeps what was known of a name where nothing has taken its place: what `model` names is never gone, but awaited.

@@ -24,7 +24,7 @@ struct RepositoryScanner: Sendable {
     }
 
     var files = FolderReader.disk
-    /// How long a folder may take: a file system that does not answer must not keep the daemon from starting.
+    /// The maximum time of reading a folder: a file system that does not answer must not keep the daemon from starting.
     var patience = Duration.seconds(30)
 
     /// ``scan(_:)-(String)``, within ``patience``. Blocks.
@@ -45,7 +45,7 @@ struct RepositoryScanner: Sendable {
             ?? [Found(name: name, version: nil, path: path, folder: path, failure: FileFailure(code: ETIMEDOUT))]
     }
 
-    /// What the folder holds, by name and version. Names that begin with a dot or an underscore are left alone: copies
+    /// Finds the models in the folder, by name and version. Names that begin with a dot or an underscore are left alone: copies
     /// in progress are kept under such names. Reads the folder: blocks.
     /// - Throws: where the folder itself cannot be read. One inside it that cannot is found, with the reason.
     func scan(_ folder: String) throws(RepositoryError) -> [Found] {
@@ -83,8 +83,8 @@ struct RepositoryScanner: Sendable {
                 + "\(bundles.count > 5 ? ", ..." : ""): put the model that it describes into its own folder")
     }
 
-    /// What `model` names: the place itself, the versions in it, or the one model in it. A place that does not exist is found with
-    /// that failure, because it may be mounted later. Reads the place: blocks.
+    /// Finds the models that `model` names: the place itself, the versions in it, or the one model in it. A place that does not
+    /// exist is found with that failure, because it may be mounted later. Reads the place: blocks.
     func scan(_ model: NamedModel) -> [Found] {
         let (name, path) = (model.name, model.path)
         do throws(FileFailure) {
@@ -187,7 +187,8 @@ struct RepositoryScanner: Sendable {
         }
     }
 
-    /// What a version's folder serves: itself where it is a bundle, else the only model file in it.
+    /// The path of the model that a version's folder serves: the folder itself where it is a bundle, else the only model file
+    /// in it.
     private func content(ofVersion path: String) throws(FileFailure) -> String? {
         guard try files.kind(path) == .folder else { return nil }
         if try isBundle(path) { return path }
@@ -202,7 +203,7 @@ struct RepositoryScanner: Sendable {
         return try files.kind(folder + "/saved_model.pb") != .missing
     }
 
-    /// Whether a file holds the weights of a bare model file beside it.
+    /// True if a file holds the weights of a bare model file beside it.
     private static func isWeights(_ entry: String, of found: [Found], in folder: String) -> Bool {
         found.contains { model in
             guard let format = ModelFormat(file: model.path), let dot = model.path.lastIndex(of: ".") else {
@@ -213,8 +214,8 @@ struct RepositoryScanner: Sendable {
         }
     }
 
-    /// What a folder holds and ``scan(_:)`` passes over, each with the reason; hidden names are left out. Reads the folder:
-    /// blocks.
+    /// The entries of a folder that ``scan(_:)`` passes over, each with the reason; hidden names are left out. Reads the
+    /// folder: blocks.
     func leftOut(of folder: String, found: [Found]) -> [String] {
         // A folder that is itself a bundle.
         if found.contains(where: { $0.path == folder }) { return [] }

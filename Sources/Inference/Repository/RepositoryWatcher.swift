@@ -10,9 +10,9 @@ public final class RepositoryWatcher: Sendable {
 
     private struct State {
         var watch: FolderWatch<ModelRepository.EntryStamp>
-        /// What is to be taken in.
+        /// The entries to be taken in.
         var settled: Set<String> = []
-        /// What must not be touched yet.
+        /// The entries that must not be touched yet.
         var unsettled: Set<String> = []
     }
 

@@ -1,4 +1,4 @@
-/// What decides whether a version of a model answers requests that name no version.
+/// The properties of a model's version that decide whether it answers requests that name no version.
 struct VersionSituation: Sendable, Hashable {
     var policy: LoadPolicy
     var isReady: Bool
@@ -8,7 +8,7 @@ struct VersionSituation: Sendable, Hashable {
     /// Its files are gone; it answers until the version that replaces it is ready.
     var isLeaving = false
 
-    /// Whether a request may wait for it to be loaded.
+    /// True if a request may wait for it to be loaded.
     private var isLoadedByRequests: Bool { policy == .lazy && !isReady && !isHeldBack }
 
     /// The version that answers, or that would if it were loaded: the highest that is good. A version that failed does not count as
@@ -23,13 +23,13 @@ struct VersionSituation: Sendable, Hashable {
         return versions.lastIndex { $0.isReady } ?? good ?? present.last ?? versions.indices.last
     }
 
-    /// Whether a request that names no version is answered: now, or by a load that it starts.
+    /// True if a request that names no version is answered: now, or by a load that it starts.
     static func isServing(_ versions: [VersionSituation]) -> Bool {
         guard let index = answering(versions) else { return false }
         return versions[index].isReady || versions[index].isLoadedByRequests && !versions[index].hasFailed
     }
 
-    /// Whether the model need not be waited for: it serves, or nothing loads it before it is asked for.
+    /// True if the model need not be waited for: it serves, or nothing loads it before it is asked for.
     static func isUpToDate(_ versions: [VersionSituation]) -> Bool {
         guard let highest = versions.last(where: { !$0.isLeaving }) else { return true }
         return highest.policy == .lazy || highest.isHeldBack || isServing(versions)

@@ -2,11 +2,11 @@ internal import FoundationEssentials
 internal import Glibc
 internal import Synchronization
 
-/// The models that have been loaded without harm, by path, with what their files looked like then.
+/// The models that have been loaded without harm, by path, with the state of their files then.
 ///
 /// Kept in a file that may be lost, shared or damaged at any time: the worst of it is a trial that need not have been.
 final class KnownModels: Sendable {
-    /// What this process knows, whatever becomes of the file; by circumstances and path.
+    /// The models that this process knows, whatever becomes of the file; by circumstances and path.
     private static let ofThisProcess = Mutex<[String: String]>([:])
     /// Entries that the file keeps at most.
     private static let most = 1_000

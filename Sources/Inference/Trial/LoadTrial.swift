@@ -20,7 +20,7 @@ public final class LoadTrial: Sendable {
         case impossible(String)
     }
 
-    /// What a load should know of the trial before it.
+    /// The findings of the trial that a load should know of.
     struct Report {
         var compiledAnew = false
         var problem: String?
@@ -39,7 +39,7 @@ public final class LoadTrial: Sendable {
         self.attempt = attempt
     }
 
-    /// Whether a bundle or model file went through a trial before. Blocks.
+    /// True if a bundle or model file went through a trial before. Blocks.
     func knows(_ path: String, stamp: BundleStamp) -> Bool { known.contains(path, identity: stamp.identity) }
 
     /// Tries a bundle or model file if it is not known. Blocks.
