@@ -1,6 +1,6 @@
 import Testing
 
-@testable import InferenceService
+import InferenceService
 
 /// Whether the program's files were replaced, from proc_pid_maps(5).
 @Suite struct ReplacedProgramTests {

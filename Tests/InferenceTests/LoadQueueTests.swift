@@ -3,7 +3,7 @@ import SystemSupport
 import TestSupport
 import Testing
 
-@testable import Inference
+import Inference
 
 /// Which loads run, and in which order, without clock and tasks.
 @Suite struct LoadQueueTests {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Inference
+import Inference
 
 /// Which version of a model answers, over all combinations of the states of three versions.
 @Suite struct VersionSituationTests {

@@ -1,4 +1,4 @@
-internal import FoundationEssentials
+package import FoundationEssentials
 
 /// Reads the small files of a bundle; the engine reads large ones.
 package enum BundleFile {
@@ -7,7 +7,7 @@ package enum BundleFile {
 
     /// The contents of a file, or why there are none. Blocks.
     /// - Parameter most: bytes of the largest file that is read.
-    static func read(_ path: String, most: Int) -> Result<Data, Problem> {
+    package static func read(_ path: String, most: Int) -> Result<Data, Problem> {
         do throws(FileFailure) {
             let file = try OpenFile(path)
             guard file.size <= most else {

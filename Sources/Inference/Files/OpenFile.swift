@@ -3,14 +3,14 @@ internal import Glibc
 /// A regular file that is open for reading, closed with the last reference.
 ///
 /// Every file of a model is opened here: a pipe would never end, and a device may do anything when it is opened.
-final class OpenFile {
+package final class OpenFile {
     private let descriptor: Int32
     let size: Int
     private var position = 0
 
     /// Blocks.
     /// - Throws: where it cannot be opened, or is not a regular file.
-    init(_ path: String) throws(FileFailure) {
+    package init(_ path: String) throws(FileFailure) {
         var status = stat()
         guard stat(path, &status) == 0 else { throw FileFailure(code: errno) }
         // Looked at before it is opened, and again after: it may have been replaced.

@@ -1,14 +1,20 @@
 /// The expected effort of a load, for the order of those that wait: models that were loaded here before come first, then
 /// small ones.
-struct LoadCost: Sendable, Comparable {
+package struct LoadCost: Sendable, Comparable {
     /// True if this program loaded it on this machine before, and it has not changed: the compiled model is likely kept.
-    var wasLoaded = false
+    package var wasLoaded = false
     /// Bytes of its files; nil where they could not be looked at.
-    var bytes: Int?
+    package var bytes: Int?
     /// Decides where all else is equal.
-    var name = ""
+    package var name = ""
 
-    static func < (a: LoadCost, b: LoadCost) -> Bool {
+    package init(wasLoaded: Bool = false, bytes: Int? = nil, name: String = "") {
+        self.wasLoaded = wasLoaded
+        self.bytes = bytes
+        self.name = name
+    }
+
+    package static func < (a: LoadCost, b: LoadCost) -> Bool {
         if (a.bytes == nil) != (b.bytes == nil) { return b.bytes == nil }
         if a.wasLoaded != b.wasLoaded { return a.wasLoaded }
         return (a.bytes ?? 0, a.name) < (b.bytes ?? 0, b.name)
@@ -19,21 +25,21 @@ struct LoadCost: Sendable, Comparable {
 ///
 /// A load that takes long (``isLate(_:)``) gives its place to the next one and continues beside it, so that a model that hangs does not
 /// hold up the others. Each load may take much memory: of the late ones, ``mostLate`` do so, the others keep their places.
-struct LoadQueue {
+package struct LoadQueue {
     /// Late loads that hold no place.
-    static let mostLate = 2
+    package static let mostLate = 2
 
     /// The number of loads that may run at a time, beside the late ones.
-    var limit: Int
+    package var limit: Int
     private var waiting: [(id: Int, cost: LoadCost)] = []
     private var running: Set<Int> = []
     private var late: Set<Int> = []
     private var next = 0
 
-    init(limit: Int) { self.limit = limit }
+    package init(limit: Int) { self.limit = limit }
 
     /// A load comes: it waits for ``admit()``.
-    mutating func arrive(_ cost: LoadCost) -> Int {
+    package mutating func arrive(_ cost: LoadCost) -> Int {
         next &+= 1
         let place = waiting.firstIndex { cost < $0.cost } ?? waiting.endIndex
         waiting.insert((next, cost), at: place)
@@ -41,16 +47,16 @@ struct LoadQueue {
     }
 
     /// A load that runs takes longer than others should wait for.
-    mutating func isLate(_ id: Int) { if running.contains(id) { late.insert(id) } }
+    package mutating func isLate(_ id: Int) { if running.contains(id) { late.insert(id) } }
 
     /// A load has ended.
-    mutating func end(_ id: Int) {
+    package mutating func end(_ id: Int) {
         running.remove(id)
         late.remove(id)
     }
 
     /// The loads that may begin now.
-    mutating func admit() -> [Int] {
+    package mutating func admit() -> [Int] {
         let taken = running.count - min(late.count, Self.mostLate)
         let count = min(waiting.count, max(0, max(1, limit) - taken))
         let admitted = waiting.prefix(count).map(\.id)

@@ -1,12 +1,22 @@
 /// The properties of a model's version that decide whether it answers requests that name no version.
-struct VersionSituation: Sendable, Hashable {
-    var policy: LoadPolicy
-    var isReady: Bool
-    var hasFailed: Bool
+package struct VersionSituation: Sendable, Hashable {
+    package var policy: LoadPolicy
+    package var isReady: Bool
+    package var hasFailed: Bool
     /// Unloaded on request.
-    var isHeldBack = false
+    package var isHeldBack = false
     /// Its files are gone; it answers until the version that replaces it is ready.
-    var isLeaving = false
+    package var isLeaving = false
+
+    package init(
+        policy: LoadPolicy, isReady: Bool, hasFailed: Bool, isHeldBack: Bool = false, isLeaving: Bool = false
+    ) {
+        self.policy = policy
+        self.isReady = isReady
+        self.hasFailed = hasFailed
+        self.isHeldBack = isHeldBack
+        self.isLeaving = isLeaving
+    }
 
     /// True if a request may wait for it to be loaded.
     private var isLoadedByRequests: Bool { policy == .lazy && !isReady && !isHeldBack }
@@ -15,7 +25,7 @@ struct VersionSituation: Sendable, Hashable {
     /// long as there is another.
     /// - Parameter versions: the lowest first.
     /// - Returns: its index; nil only if there are no versions.
-    static func answering(_ versions: [VersionSituation]) -> Int? {
+    package static func answering(_ versions: [VersionSituation]) -> Int? {
         let present = versions.indices.filter { !versions[$0].isLeaving }
         let good = present.last { versions[$0].isReady || !versions[$0].hasFailed }
         if let good, versions[good].isReady || versions[good].isLoadedByRequests { return good }
@@ -24,13 +34,13 @@ struct VersionSituation: Sendable, Hashable {
     }
 
     /// True if a request that names no version is answered: now, or by a load that it starts.
-    static func isServing(_ versions: [VersionSituation]) -> Bool {
+    package static func isServing(_ versions: [VersionSituation]) -> Bool {
         guard let index = answering(versions) else { return false }
         return versions[index].isReady || versions[index].isLoadedByRequests && !versions[index].hasFailed
     }
 
     /// True if the model need not be waited for: it serves, or nothing loads it before it is asked for.
-    static func isUpToDate(_ versions: [VersionSituation]) -> Bool {
+    package static func isUpToDate(_ versions: [VersionSituation]) -> Bool {
         guard let highest = versions.last(where: { !$0.isLeaving }) else { return true }
         return highest.policy == .lazy || highest.isHeldBack || isServing(versions)
     }

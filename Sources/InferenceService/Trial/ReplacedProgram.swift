@@ -3,7 +3,7 @@ internal import Glibc
 
 /// Finds out whether the files of this program were replaced or removed since it started, as `make install` does: what it starts or loads
 /// later are other files, or none.
-enum ReplacedProgram {
+package enum ReplacedProgram {
     /// What to do about it; nil where the files are still those that run. Reads /proc: blocks.
     static var advice: String? {
         // Clients see it as the reason of a model: where the program is, is not theirs to know.
@@ -30,7 +30,7 @@ enum ReplacedProgram {
     private static let most = 4 << 20
 
     /// The first file of code that is mapped and no longer in its folder, in the form of proc_pid_maps(5).
-    static func replaced(in maps: String) -> String? {
+    package static func replaced(in maps: String) -> String? {
         let end = " (deleted)"
         for line in maps.split(separator: "\n") where line.hasSuffix(end) {
             // Address, permissions, offset, device, inode, path. Only code: constants of models lie in files that are deleted at once.

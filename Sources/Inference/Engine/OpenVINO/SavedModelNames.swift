@@ -10,7 +10,7 @@ package struct SavedModelNames {
     private let inputs: [(key: String, tensor: String)], outputs: [(key: String, tensor: String)]
 
     /// Reads a SavedModel's folder; nil if it is none. Blocks.
-    init?(folder: String) {
+    package init?(folder: String) {
         let file = URL(fileURLWithPath: folder + "/saved_model.pb")
         // Mapped: what is wanted lies behind a graph that may hold gigabytes of weights.
         guard (try? OpenFile(file.path)) != nil, let data = try? Data(contentsOf: file, options: .mappedIfSafe) else {

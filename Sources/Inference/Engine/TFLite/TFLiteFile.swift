@@ -2,12 +2,12 @@ internal import FoundationEssentials
 internal import Glibc
 
 /// TensorFlow Lite's files that the engine does not read as they are.
-enum TFLiteFile {
+package enum TFLiteFile {
     /// Files for phones: none is nearly so large, in bytes.
     private static let largest = 512 << 20
 
     /// The bytes of a TensorFlow Lite file; nil for other files, and for very large ones. Blocks.
-    static func bytes(_ path: String) -> [UInt8]? {
+    package static func bytes(_ path: String) -> [UInt8]? {
         guard ModelFormat(file: path) == .tflite, case .success(let data) = BundleFile.read(path, most: largest)
         else { return nil }
         return [UInt8](data)
