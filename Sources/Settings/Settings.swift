@@ -34,6 +34,8 @@ package struct Settings: Sendable, Hashable {
     package var queueLength = 256
     package var queueWait = 30.0
     package var overloadTarget = 0.4
+    package var clientInFlight = 0
+    package var clientRate = 0
     package var overloadPolicy = OverloadPolicy.defer
     package var deadline = 60.0
     package var maxDeadline = 300.0

@@ -164,6 +164,15 @@ package enum SettingsTable {
                     + "its predicted time until the answer is at most this; the others get 503 at once. Only for "
                     + "overload_policy defer. 0: only queue_length and queue_wait limit the queue. See docs/overload.md."
             ),
+            .integer(
+                "client_in_flight", \.clientInFlight, 0...1_000_000,
+                "Predictions that one client may have in flight; more get 429. A client is an address (of IPv6 a /64 network; behind "
+                    + "trusted_proxies the one that they name), or a token where tokens_file is set. 0: no limit. Slots are "
+                    + "shared fairly among clients without it."),
+            .integer(
+                "client_rate", \.clientRate, 0...1_000_000,
+                "Predictions per second that one client (as for client_in_flight) may send, or a second's worth at once; more get "
+                    + "429. 0: no limit."),
             .duration(
                 "deadline", \.deadline, 0.001...86_400,
                 "Maximum time of a request, when the request does not set timeout_ms."),

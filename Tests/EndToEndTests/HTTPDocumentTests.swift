@@ -103,7 +103,9 @@ struct HTTPDocumentTests {
     }
 
     /// Answers that no command brings about at will; the document shows their JSON.
-    private static let shown: Set<ErrorCode> = [.overloaded, .deadlineExceeded, .shuttingDown, .internal]
+    private static let shown: Set<ErrorCode> = [
+        .tooManyRequests, .overloaded, .deadlineExceeded, .shuttingDown, .internal,
+    ]
 
     @Test func everyRouteAndEveryErrorHasAnExample() {
         var labels: Set<String> = [], codes: Set<String> = []

@@ -42,6 +42,13 @@ import Testing
         }
     }
 
+    @Test func clientThatExceedsItsLimitIsToldWhenToRetry() {
+        let error = ServiceError(.tooManyRequests, "x", retryAfter: 3)
+        #expect(error.status.code == 429)
+        #expect(error.code.rawValue == "too_many_requests")
+        #expect(error.retryAfter == 3)
+    }
+
     @Test func everyErrorOfPicturesHasItsStatusAndCode() {
         let tooLarge = ImageError.tooLarge(pixels: 9, limit: 4, width: 3, height: 3)
         let all: [(ImageError, Int, String)] = [

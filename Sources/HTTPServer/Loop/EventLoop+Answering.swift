@@ -12,7 +12,8 @@ extension EventLoop {
         let firstByte = connection.firstByte
         connection.firstByte = 0
         let traits = RequestTraits(head)
-        switch context.responder.admit(head, requestID: requestID, listener: connection.listener) {
+        let client = client(of: head, connection)
+        switch context.responder.admit(head, requestID: requestID, client: client, listener: connection.listener) {
         case .answer(let response):
             connection.machine.headRefused(
                 traits, maxBody: UInt64(clamping: context.budget.limits.largest), buffered: buffered > 0)
@@ -27,7 +28,7 @@ extension EventLoop {
             let body =
                 traits.bodyLength == 0 ? HTTPBody.empty : HTTPBody(budget: context.budget, longest: longest)
             connection.exchange = Exchange(
-                head: head, headBytes: size, requestID: requestID, client: client(of: head, connection), body: body,
+                head: head, headBytes: size, requestID: requestID, client: client, body: body,
                 decoder: decoder, firstByte: firstByte, handler: handler)
             let action = connection.machine.headAccepted(
                 traits, maxBody: UInt64(maxBody), buffered: buffered > 0, policy: context.policy, now: now)

@@ -19,8 +19,10 @@ public enum BodyAdmission: Sendable {
 public protocol HTTPResponder: Sendable {
     /// Decides on a request before any byte of its body is read and before 100 (Continue) is sent: route, limits,
     /// whether there is room. Called on the event loop: it must not block, and takes no longer than microseconds.
-    /// - Parameter listener: the place of the listener that it came to in ``HTTPServerConfiguration/listeners``.
-    func admit(_ head: RequestHead, requestID: String, listener: Int) -> BodyAdmission
+    /// - Parameters:
+    ///   - client: the sender, as in ``ExchangeRecord/client``.
+    ///   - listener: the place of the listener that it came to in ``HTTPServerConfiguration/listeners``.
+    func admit(_ head: RequestHead, requestID: String, client: String, listener: Int) -> BodyAdmission
 
     /// Renders an error of the HTTP layer itself: malformed requests, timeouts, limits. Called on the event loop.
     func errorResponse(_ error: WireError, requestID: String) -> HTTPResponse

@@ -1,41 +1,63 @@
-/// The memory that a picture's decoding takes, by its header.
+/// What decoding a picture takes, by its header.
+public struct DecodeDemand: Sendable, Hashable {
+    /// Bytes of memory.
+    public var memory = 0
+    /// Nanoseconds of a processor, roughly: for deciding what goes first.
+    public var time: UInt64 = 0
+
+    /// Nothing: the picture is refused because of its header.
+    public static let none = DecodeDemand()
+}
+
 extension ImagePipeline {
-    /// An upper bound of the memory of `prepare`, in addition to the picture and the tensor. It may be too high, by the part of the picture
-    /// that is not needed. Use it to limit the memory of all pictures that are decoded at the same time.
+    /// The same as ``demand(_:)``, of memory only.
+    public func memoryToDecode(_ bytes: UnsafeRawBufferPointer) -> Int { demand(bytes).memory }
+
+    /// What `prepare` will take: an estimate of the time, and an upper bound of the memory, in addition to the picture and the tensor. Both may be too high,
+    /// by the part of the picture that is not needed.
     ///
     /// Rows are streamed, so most pictures take a few hundred KiB. Held as a whole are the coefficients of JPEGs with several scans
     /// (2 bytes each), interlaced PNGs (up to 4 bytes a pixel) and WebPs (4 bytes a pixel, 8 where they are lossless or have
     /// transparency). 0 for pictures that `prepare` refuses because of their header.
-    public func memoryToDecode(_ bytes: UnsafeRawBufferPointer) -> Int {
+    public func demand(_ bytes: UnsafeRawBufferPointer) -> DecodeDemand {
         let reader = ByteReader(bytes)
         switch FormatSniffer.format(reader) {
         case .jpeg:
             guard let header = try? JPEGHeader.read(reader, countsScans: false, isCancelled: { false }) else {
-                return 0
+                return .none
             }
-            return memory(header.info.width, header.info.height, held: header.coefficientBytes)
+            return demand(
+                header.info.width, header.info.height, held: header.coefficientBytes,
+                time: header.coefficientBytes > 0 ? Self.timeOfScans : Self.timeOfJPEG)
         case .png:
             guard let width = reader.big32(16), let height = reader.big32(20), let interlace = reader.byte(28) else {
-                return 0
+                return .none
             }
-            return memory(width, height, held: interlace == 0 ? 0 : Self.product(width + 15, height, 4))
+            return demand(
+                width, height, held: interlace == 0 ? 0 : Self.product(width + 15, height, 4),
+                time: interlace == 0 ? Self.timeOfPNG : Self.timeOfInterlacedPNG)
         case .webp:
-            guard let header = try? WebPHeader.read(reader, isCancelled: { false }) else { return 0 }
+            guard let header = try? WebPHeader.read(reader, isCancelled: { false }) else { return .none }
             let (width, height) = (header.info.width, header.info.height)
             // "VP8 " alone has no transparency, which lossless pictures and those with features may have.
             let isPlain = reader.has("VP8 ", at: 12)
-            return memory(width, height, held: Self.product(width, height, isPlain ? 4 : 8))
-        case nil: return 0
+            return demand(
+                width, height, held: Self.product(width, height, isPlain ? 4 : 8), time: Self.timeOfWebP)
+        case nil: return .none
         }
     }
 
-    private func memory(_ width: Int, _ height: Int, held: Int) -> Int {
+    private func demand(_ width: Int, _ height: Int, held: Int, time: Int) -> DecodeDemand {
         let pixels = Self.product(width, height, 1)
-        guard width > 0, height > 0, pixels <= limits.maxPixels, max(width, height) <= 65_535 else { return 0 }
+        guard width > 0, height > 0, pixels <= limits.maxPixels, max(width, height) <= 65_535 else { return .none }
         // Rows as decoded, rows between the two passes of scaling, and what the codecs keep of both.
         let rows = (width + height) * Self.rowBytes
-        return held > .max - rows ? .max : rows + held
+        return DecodeDemand(
+            memory: held > .max - rows ? .max : rows + held, time: UInt64(Self.product(width, height, time)))
     }
+
+    /// Nanoseconds for a pixel, as measured (Benchmarks/results/2026-11-23-fairness.md).
+    private static let timeOfJPEG = 4, timeOfScans = 25, timeOfPNG = 8, timeOfInterlacedPNG = 16, timeOfWebP = 8
 
     /// For each pixel of the sides' lengths. Most is kept for a filter that makes one row of hundreds.
     private static let rowBytes = 512

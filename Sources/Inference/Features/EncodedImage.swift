@@ -1,4 +1,5 @@
 internal import FoundationEssentials
+internal import ImagePipeline
 
 /// An encoded picture: the bytes of a JPEG, PNG or WebP file. It is decoded when a model needs it.
 ///
@@ -6,6 +7,8 @@ internal import FoundationEssentials
 public struct EncodedImage: Sendable {
     /// The number of bytes of the file.
     public let byteCount: Int
+    /// What decoding it takes, where its header was read already.
+    var demand: DecodeDemand?
     private let lend: @Sendable ((UnsafeRawBufferPointer) -> Void) -> Void
 
     /// A picture in an array.

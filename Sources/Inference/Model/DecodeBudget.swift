@@ -155,7 +155,7 @@ extension Model {
         for value: FeatureValue?, plan: InputPlan, until deadline: MonotonicInstant?
     ) async throws(InferenceError) -> DecodeBudget.Room? {
         guard case .image(let pipeline) = plan.kind, case .image(let image)? = value else { return nil }
-        let bytes = image.withUnsafeBytes { pipeline.memoryToDecode($0) }
+        let bytes = pipeline.demand(of: image).memory
         do throws(AdmissionError) {
             return try await DecodeBudget.shared.take(bytes, until: deadline)
         } catch {

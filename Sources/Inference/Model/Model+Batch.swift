@@ -145,7 +145,7 @@ extension Model {
                 for _ in succeeded.count..<max(count, succeeded.count) { $0.failed(total: total, at: now.nanoseconds) }
             }
         }
-        let slot = try await admit(given, until: options.deadline)
+        let slot = try await admit(given, options)
         defer { leave(slot, given: given) }
         PredictionsUnderWay.begin()
         defer { PredictionsUnderWay.end() }
@@ -232,9 +232,7 @@ extension Model {
     ) async throws(InferenceError) -> FilledItem {
         let start = MonotonicInstant.now
         let deadline = options.deadline
-        let filler = InputFiller(options: options) {
-            Task.isCancelled || (deadline.map { MonotonicInstant.now >= $0 } ?? false)
-        }
+        let filler = InputFiller(options: options) { false }
         var result = FilledItem()
         for (position, input) in plan.inputs.enumerated() {
             let part = BatchItemTensor(item, of: count, in: wholes[position])
@@ -246,7 +244,7 @@ extension Model {
                 let room = try await decodeRoom(for: value, plan: input, until: deadline)
                 defer { room?.release() }
                 result.waited &+= room?.waited ?? 0
-                let info = try filler.fill(part, with: value, plan: input)
+                let info = try await fill(part, with: value, plan: input, options: options)
                 result.image = info ?? result.image
             } catch {
                 if error.isStoppedDecoding { throw .stopped(at: .decode) }

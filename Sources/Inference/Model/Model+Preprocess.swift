@@ -38,6 +38,27 @@ extension Model {
     public func preprocess(
         _ image: EncodedImage, options: PredictionOptions = PredictionOptions()
     ) throws(InferenceError) -> PreprocessedImage {
+        try preprocess(image, options: options) { Task.isCancelled }
+    }
+
+    /// The same; a picture that takes long is decoded in a thread of its own, as for a prediction.
+    package func preprocess(
+        givingWay image: EncodedImage, options: PredictionOptions
+    ) async throws(InferenceError) -> PreprocessedImage {
+        guard image.decodingTime >= Claim.long else { return try preprocess(image, options: options) }
+        let result: Result<PreprocessedImage, InferenceError> = await LongDecoding.run { isCancelled in
+            do throws(InferenceError) {
+                return .success(try self.preprocess(image, options: options, isStopped: isCancelled))
+            } catch {
+                return .failure(error)
+            }
+        }
+        return try result.get()
+    }
+
+    private func preprocess(
+        _ image: EncodedImage, options: PredictionOptions, isStopped: @escaping () -> Bool
+    ) throws(InferenceError) -> PreprocessedImage {
         guard plan.inputs.count == 1, let input = plan.inputs.first, case .image(let pipeline) = input.kind else {
             throw .unsupported(model: description.name, reason: "does not take one image")
         }
@@ -45,7 +66,7 @@ extension Model {
         decoding.cropAndScale = options.cropAndScale
         decoding.ignoreOrientation = options.ignoresOrientation
         let deadline = options.deadline
-        let isCancelled = { Task.isCancelled || (deadline.map { MonotonicInstant.now >= $0 } ?? false) }
+        let isCancelled = { isStopped() || (deadline.map { MonotonicInstant.now >= $0 } ?? false) }
         var tensor = [UInt8](repeating: 0, count: pipeline.spec.byteCount)
         do throws(ImageError) {
             let report = try image.withUnsafeBytes { (bytes) throws(ImageError) -> PreprocessingReport in

@@ -6,16 +6,16 @@ internal import SystemSupport
 /// The way of one prediction: a slot, the inputs, an infer request, the engine, the outputs.
 extension Model {
     /// A slot: the caller's own, or the next that is free before the deadline.
-    func admit(_ given: Slot?, until deadline: MonotonicInstant?) async throws(InferenceError) -> Slot {
+    func admit(_ given: Slot?, _ options: PredictionOptions) async throws(InferenceError) -> Slot {
         if let given { return given }
         do throws(AdmissionError) {
-            return try await limiter.acquire(deadline: deadline)
+            return try await limiter.acquire(deadline: options.deadline, claim: options.claim)
         } catch {
             throw InferenceError(ofQueue: error)
         }
     }
 
-    /// Releases a slot of ``admit(_:until:)``, unless it is the caller's own.
+    /// Releases a slot of ``admit(_:_:)``, unless it is the caller's own.
     func leave(_ slot: Slot, given: Slot?) {
         lastUse.store(MonotonicInstant.now.nanoseconds, ordering: .relaxed)
         if given == nil { slot.release() }
@@ -44,7 +44,7 @@ extension Model {
                 }
             }
         }
-        let slot = try await admit(given, until: options.deadline)
+        let slot = try await admit(given, options)
         defer { leave(slot, given: given) }
         try await check(shapes, deadline: options.deadline)
         PredictionsUnderWay.begin()
@@ -65,9 +65,7 @@ extension Model {
         // Nanoseconds that pictures waited for memory to be decoded in.
         var waited: UInt64 = 0
         let deadline = options.deadline
-        let filler = InputFiller(options: options) {
-            Task.isCancelled || (deadline.map { MonotonicInstant.now >= $0 } ?? false)
-        }
+        let filler = InputFiller(options: options) { false }
         for (position, input) in plan.inputs.enumerated() {
             do throws(InferenceError) {
                 guard let value = try value(position, input) else {
@@ -77,7 +75,8 @@ extension Model {
                 let room = try await decodeRoom(for: value, plan: input, until: deadline)
                 defer { room?.release() }
                 waited &+= room?.waited ?? 0
-                image = try filler.fill(filled.tensors[position], with: value, plan: input) ?? image
+                image =
+                    try await fill(filled.tensors[position], with: value, plan: input, options: options) ?? image
             } catch {
                 throw error.isStoppedDecoding ? .stopped(at: .decode) : error
             }

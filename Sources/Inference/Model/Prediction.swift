@@ -1,4 +1,4 @@
-internal import FlowControl
+package import FlowControl
 public import ImagePipeline
 public import SystemSupport
 
@@ -10,6 +10,9 @@ public struct PredictionOptions: Sendable {
     public var ignoresOrientation = false
     /// The deadline.
     public var deadline: MonotonicInstant?
+
+    /// Who asks: slots are shared among clients. Of embedders, all requests are one client's.
+    package var claim = Claim.usual
 
     /// True if arrays are the engine's own tensors: without the bundle's `quantize`, `dequantize` and `activation`.
     package var usesTensors = false

@@ -10,6 +10,9 @@ package struct AccessControl: Sendable {
 
     private init(entries: [TokenFile.Entry]?) { self.entries = entries }
 
+    /// Whether tokens are asked for.
+    package var hasTokens: Bool { entries != nil }
+
     package init(_ file: TokenFile) { self.init(entries: file.entries) }
 
     /// - Parameter wanted: the class of the route; nil is open to all.

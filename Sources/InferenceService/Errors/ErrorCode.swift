@@ -21,6 +21,7 @@ package enum ErrorCode: String, Sendable, CaseIterable {
     case headersTooLarge = "headers_too_large"
     case `internal`
     case notImplemented = "not_implemented"
+    case tooManyRequests = "too_many_requests"
     case overloaded
     case modelNotReady = "model_not_ready"
     case shuttingDown = "shutting_down"
@@ -42,6 +43,7 @@ package enum ErrorCode: String, Sendable, CaseIterable {
         case .expectationFailed: .expectationFailed
         case .misdirectedRequest: .misdirectedRequest
         case .headersTooLarge: .headerFieldsTooLarge
+        case .tooManyRequests: .tooManyRequests
         case .internal: .internalServerError
         case .notImplemented: .notImplemented
         case .overloaded, .modelNotReady, .shuttingDown: .serviceUnavailable

@@ -18,7 +18,8 @@ struct ClassifyHandler: Sendable {
         try request.head.refuseContentCodings()
         let parts = try ImageParts.of(request, most: settings.maxBatch, parameters: ClassifyQuery.names)
         let query = try query.adding(parts?.parameters, of: request, settings: settings)
-        let options = ClassifyJob.options(query, of: request, settings: settings)
+        var options = ClassifyJob.options(query, of: request, settings: settings)
+        options.claim = choice.claim
         let (model, name) = try await choice.model(
             in: repository, deadline: options.deadline, fits: \.isImageClassifier
         ) { () throws(ServiceError) in try repository.defaultName(settings) }
@@ -49,7 +50,9 @@ struct ClassifyHandler: Sendable {
     // MARK: One picture
 
     private func single(_ job: ClassifyJob, image: EncodedImage) async throws(ServiceError) -> HTTPResponse {
-        let slot = try await RequestSlot(of: job.model, options: job.options, metrics: metrics)
+        let image = job.model.reading(image)
+        let slot = try await RequestSlot(
+            of: job.model, options: job.options, work: image.decodingTime, metrics: metrics)
         defer { slot.release() }
         let result = try await classify(image, job: job, in: slot)
         let encoding = MonotonicInstant.now
@@ -87,13 +90,15 @@ struct ClassifyHandler: Sendable {
     private func explain(
         _ job: ClassifyJob, image: EncodedImage, form: ClassifyQuery.Explanation
     ) async throws(ServiceError) -> HTTPResponse {
-        let slot = try await RequestSlot(of: job.model, options: job.options, metrics: metrics)
+        let image = job.model.reading(image)
+        let slot = try await RequestSlot(
+            of: job.model, options: job.options, work: image.decodingTime, metrics: metrics)
         defer { slot.release() }
         let result: PreprocessedImage
         do throws(InferenceError) {
             let room = try await job.model.decodeRoom(for: image, options: job.options)
             defer { room?.release() }
-            result = try job.model.preprocess(image, options: job.options)
+            result = try await job.model.preprocess(givingWay: image, options: job.options)
         } catch {
             throw ServiceError(error)
         }
@@ -127,7 +132,8 @@ struct ClassifyHandler: Sendable {
 
     private func batch(_ job: ClassifyJob, images: [EncodedImage]) async -> HTTPResponse {
         let run = BatchRun(model: job.model, options: job.options, metrics: metrics)
-        let outcomes = await run.outcomes(of: images) { (image, slot) throws(ServiceError) in
+        let outcomes = await run.outcomes(of: images.map(job.model.reading), work: \.decodingTime) {
+            (image, slot) throws(ServiceError) in
             try await classify(image, job: job, in: slot)
         } together: { images, slot in
             await classify(together: images, job: job, in: slot)

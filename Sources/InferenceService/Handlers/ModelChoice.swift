@@ -1,3 +1,4 @@
+internal import FlowControl
 internal import Inference
 internal import Settings
 internal import SystemSupport
@@ -13,6 +14,8 @@ struct ModelChoice: Sendable {
     weak let ready: Model?
     /// Whether the request names it.
     let isNamed: Bool
+    /// The client's, for slots.
+    let claim: Claim
 
     /// The model of then, or the one that has its name now; waits for one that is being loaded.
     /// - Parameter deadline: until when.
@@ -39,7 +42,7 @@ struct ModelChoice: Sendable {
         while !isNamed, !fits(model) {
             let name = try next()
             guard name != choice.name else { break }
-            choice = ModelChoice(name: name, version: nil, ready: nil, isNamed: false)
+            choice = ModelChoice(name: name, version: nil, ready: nil, isNamed: false, claim: claim)
             model = try await choice.model(in: repository, deadline: deadline)
         }
         return (model, choice.name)

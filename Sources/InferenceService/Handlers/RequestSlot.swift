@@ -9,15 +9,32 @@ struct RequestSlot: Sendable {
     let waited: UInt64
 
     /// Waits for a slot. It is to be released when the answer is written: what it bounds is memory.
-    init(of model: Model, options: PredictionOptions, metrics: ServiceMetrics) async throws(ServiceError) {
+    /// - Parameter work: nanoseconds that decoding its pictures will take, as their headers say.
+    init(
+        of model: Model, options: PredictionOptions, work: UInt64 = 0, metrics: ServiceMetrics
+    ) async throws(ServiceError) {
         let arrived = MonotonicInstant.now
         do throws(AdmissionError) {
-            slot = try await model.limiter.acquire(deadline: options.deadline)
+            slot = try await model.limiter.acquire(
+                deadline: options.deadline, claim: options.claim.working(work))
         } catch {
             if case .cancelled = error { metrics.cancelled(.queue) }
             throw ServiceError(error)
         }
         waited = MonotonicInstant.now.nanoseconds(since: arrived)
+    }
+
+    /// The slot that was taken to read the request, if it was, or another one: what was read may promise more work than such a slot is
+    /// given for.
+    init(
+        of model: Model, options: PredictionOptions, taken: RequestSlot?, work: UInt64, metrics: ServiceMetrics
+    ) async throws(ServiceError) {
+        if let taken, work < Claim.long {
+            self = taken
+        } else {
+            taken?.release()
+            try await self.init(of: model, options: options, work: work, metrics: metrics)
+        }
     }
 
     func release() { slot.release() }

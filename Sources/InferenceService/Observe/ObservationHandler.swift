@@ -22,6 +22,7 @@ struct ObservationHandler: Sendable {
         let query = try query.adding(parts?.parameters, of: request, settings: settings)
         var options = PredictionOptions()
         options.cropAndScale = query.crop
+        options.claim = choice.claim
         options.ignoresOrientation = query.ignoresOrientation
         options.deadline = request.deadline(query.timeoutMilliseconds, settings: settings)
         let task = query.request.task
@@ -43,7 +44,9 @@ struct ObservationHandler: Sendable {
     // MARK: One picture
 
     private func single(_ job: ObservationJob, image: EncodedImage) async throws(ServiceError) -> HTTPResponse {
-        let slot = try await RequestSlot(of: job.model, options: job.options, metrics: metrics)
+        let image = job.model.reading(image)
+        let slot = try await RequestSlot(
+            of: job.model, options: job.options, work: image.decodingTime, metrics: metrics)
         // Held until the answer is encoded: a mask is a picture again.
         defer { slot.release() }
         let result = try await observe(image, job: job, in: slot)
@@ -169,7 +172,8 @@ struct ObservationHandler: Sendable {
 
     private func batch(_ job: ObservationJob, images: [EncodedImage]) async throws(ServiceError) -> HTTPResponse {
         let run = BatchRun(model: job.model, options: job.options, metrics: metrics)
-        let outcomes = await run.outcomes(of: images) { (image, slot) throws(ServiceError) in
+        let outcomes = await run.outcomes(of: images.map(job.model.reading), work: \.decodingTime) {
+            (image, slot) throws(ServiceError) in
             try written(try await observe(image, job: job, in: slot), job)
         } together: { images, slot in
             await observe(together: images, job: job, in: slot)

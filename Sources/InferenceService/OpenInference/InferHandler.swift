@@ -41,6 +41,7 @@ struct InferHandler: Sendable {
         let received = request.bodyReceived
         let model = try await choice.model(in: repository, deadline: received + .seconds(settings.deadline))
         var options = PredictionOptions()
+        options.claim = choice.claim
         options.deadline = received + .seconds(settings.deadline)
         // A short text is read at once, as it may say how long the request may wait for its slot. Reading a long one, or decompressing
         // one, takes as long as a prediction does: that is done in a slot.
@@ -61,8 +62,8 @@ struct InferHandler: Sendable {
             request: infer, model: model.description, name: choice.name, version: model.description.version)
         let job = Job(model: model, name: choice.name, answer: answer, options: options, receiving: request.receiving)
         guard batch.items.count == 1, let item = batch.items.first else { return .several(batch.items, job) }
-        if let slot { return .one(try await single(item, job, in: slot)) }
-        let own = try await RequestSlot(of: model, options: options, metrics: metrics)
+        let own = try await RequestSlot(
+            of: model, options: options, taken: slot, work: model.decodingTime(of: item), metrics: metrics)
         defer { own.release() }
         return .one(try await single(item, job, in: own))
     }
@@ -136,7 +137,9 @@ struct InferHandler: Sendable {
     /// One answer for all: one item's failure is the request's.
     private func several(_ items: [DictionaryFeatureProvider], _ job: Job) async throws(ServiceError) -> HTTPResponse {
         let batch = BatchRun(model: job.model, options: job.options, metrics: metrics)
-        let outcomes = await batch.outcomes(of: items, stopsAtFailure: true) { (item, slot) throws(ServiceError) in
+        let outcomes = await batch.outcomes(
+            of: items, stopsAtFailure: true, work: { job.model.decodingTime(of: $0) }
+        ) { (item, slot) throws(ServiceError) in
             try await run(item, job, slot) { views in CopiedOutputs(views) }
         } together: { items, slot in
             await run(together: items, job, slot)

@@ -18,20 +18,21 @@ struct PredictHandler: Sendable {
         try request.head.refuseContentCodings()
         let parts = try ImageParts.of(request, most: settings.maxBatch, parameters: ClassifyQuery.names)
         let query = try query.adding(parts?.parameters, of: request, settings: settings)
-        let options = PredictJob.options(query, of: request, settings: settings)
+        var options = PredictJob.options(query, of: request, settings: settings)
+        options.claim = choice.claim
         let model = try await choice.model(in: repository, deadline: options.deadline)
         let job = try PredictJob(request: request, model: model, name: choice.name, query: query, options: options)
         if let parts {
             let input = try imageInput(of: model, found: "multipart/form-data")
             let items = parts.ranges.map { range -> DictionaryFeatureProvider in
-                [input: .image(EncodedImage(request.body, range))]
+                [input: .image(model.reading(EncodedImage(request.body, range)))]
             }
             if items.count == 1, let item = items.first { return try await single(job, item: item) }
             return await batch(job, items: items)
         }
         guard Self.isJSON(request.body, type: request.head.value(of: "content-type") ?? "") else {
             let input = try imageInput(of: model, found: "a body that is not JSON")
-            let image = EncodedImage(request.body, 0..<request.body.count)
+            let image = model.reading(EncodedImage(request.body, 0..<request.body.count))
             do throws(ServiceError) {
                 return try await single(job, item: [input: .image(image)])
             } catch {
@@ -66,7 +67,10 @@ struct PredictHandler: Sendable {
             throw ServiceError(error)
         }
         guard !read.isBatch, let item = read.items.first else { return .several(read.items) }
-        return .one(try await single(job, item: item, in: slot))
+        let graded = try await RequestSlot(
+            of: job.model, options: job.options, taken: slot, work: job.model.decodingTime(of: item), metrics: metrics)
+        defer { graded.release() }
+        return .one(try await single(job, item: item, in: graded))
     }
 
     /// What the client calls it counts where it names JSON or a picture; else the first byte tells (curl calls everything
@@ -112,7 +116,8 @@ struct PredictHandler: Sendable {
     }
 
     private func single(_ job: PredictJob, item: DictionaryFeatureProvider) async throws(ServiceError) -> HTTPResponse {
-        let slot = try await RequestSlot(of: job.model, options: job.options, metrics: metrics)
+        let slot = try await RequestSlot(
+            of: job.model, options: job.options, work: job.model.decodingTime(of: item), metrics: metrics)
         defer { slot.release() }
         return try await single(job, item: item, in: slot)
     }
@@ -169,7 +174,8 @@ struct PredictHandler: Sendable {
 
     private func batch(_ job: PredictJob, items: [DictionaryFeatureProvider]) async -> HTTPResponse {
         let run = BatchRun(model: job.model, options: job.options, metrics: metrics)
-        let outcomes = await run.outcomes(of: items) { (item, slot) throws(ServiceError) in
+        let outcomes = await run.outcomes(of: items, work: { job.model.decodingTime(of: $0) }) {
+            (item, slot) throws(ServiceError) in
             try await predict(item, job, in: slot)
         } together: { items, slot in
             await predict(together: items, job, in: slot)

@@ -15,6 +15,8 @@ extension Service {
         let match: Table.Match
         let head: RequestHead
         let live: LiveSettings
+        /// The sender; nil for requests other than predictions.
+        var client: ClientIdentity?
     }
 
     /// Decides a request. In a structure, because the compiler fails on functions with a typed error as generic arguments.
@@ -170,8 +172,9 @@ extension Service {
         } catch {
             throw ServiceError(error)
         }
-        if let refusal = ready?.limiter.announce() { throw ServiceError(refusal) }
-        return ModelChoice(name: name, version: call.match.version, ready: ready, isNamed: isNamed)
+        let claim = Claim(client: call.client?.number ?? 0)
+        if let refusal = ready?.limiter.announce(claim: claim) { throw ServiceError(refusal) }
+        return ModelChoice(name: name, version: call.match.version, ready: ready, isNamed: isNamed, claim: claim)
     }
 
     // MARK: Open Inference Protocol

@@ -13,6 +13,7 @@ package final class Service: HTTPResponder {
     private let log: Log
     private let listenerRoutes: ListenerRoutes
     private let isDraining = Atomic<Bool>(false)
+    private let clients = ClientLimits()
     private let server = Mutex(Watched())
 
     /// The server that `/metrics` reports; it owns the service, not the other way round.
@@ -48,14 +49,20 @@ package final class Service: HTTPResponder {
 
     // MARK: HTTPResponder
 
-    package func admit(_ head: RequestHead, requestID: String, listener: Int) -> BodyAdmission {
+    package func admit(_ head: RequestHead, requestID: String, client: String, listener: Int) -> BodyAdmission {
         let live = live.withLock { $0 }
         if head.target.form == .asterisk { return .answer(Self.serverOptions) }
         var label = "none"
         do throws(ServiceError) {
             let (match, method) = try route(of: head, listener: listener, &label)
             try live.access.check(head, method.access)
-            return try method.handler.decide(Call(service: self, match: match, head: head, live: live))
+            guard method.access == .infer else {
+                return try method.handler.decide(Call(service: self, match: match, head: head, live: live))
+            }
+            let client = ClientIdentity(client, head: head, byToken: live.access.hasTokens)
+            try clients.check(client, live.settings)
+            return try method.handler.decide(
+                Call(service: self, match: match, head: head, live: live, client: client))
         } catch {
             return .answer(reporting(response(error, tag: label, requestID: requestID), live.settings))
         }
@@ -107,9 +114,11 @@ package final class Service: HTTPResponder {
 
     /// A request that is answered in a task when its body has come.
     func accept(_ call: Call, answer: @escaping Answer) -> BodyAdmission {
-        let label = call.match.resource.label, settings = call.live.settings
+        let label = call.match.resource.label, settings = call.live.settings, client = call.client
         return .accept(maxBytes: settings.maxBody) { [self] request in
             do throws(ServiceError) {
+                let place = try clients.enter(client, settings)
+                defer { place?.leave() }
                 var response = try await answer(request)
                 response.tag = label
                 return reporting(response, settings)

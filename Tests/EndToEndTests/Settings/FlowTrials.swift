@@ -54,6 +54,28 @@ extension SettingsTrial {
         also: ["max_in_flight": "1", "queue_length": "1"],
         checks: ["overload_policy": { try crowd($0, until: "ocelli_refused_total{reason=\"displaced\"}") }])
 
+    static let clients = SettingsTrial(
+        title: "the limits of a client", settings: ["client_in_flight": "1", "client_rate": "200"],
+        checks: [
+            "client_in_flight": {
+                try crowd($0, until: "ocelli_errors_total{code=\"too_many_requests\",reason=\"client_in_flight\"}")
+            },
+            "client_rate": { running in
+                let client = try RawClient(running.url)
+                defer { withExtendedLifetime(client) {} }
+                let request = "POST /v1/classify HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n"
+                for _ in 0..<10 {
+                    client.offer(String(repeating: request, count: 1000))
+                    client.receive(seconds: 1)
+                    if try running.metric("ocelli_errors_total{code=\"too_many_requests\",reason=\"client_rate\"}") > 0
+                    {
+                        return nil
+                    }
+                }
+                return "10000 requests at once were all admitted"
+            },
+        ])
+
     static let delay = SettingsTrial(
         title: "the delay of a drain", settings: ["drain_delay": "2s"],
         checks: [

@@ -9,6 +9,7 @@ import Testing
 struct EverySettingTests {
     static let trials: [SettingsTrial] = [
         .answers, .quiet, .tokens, .proxies, .reports, .limits, .connections, .totals, .decoding, .queue, .length,
+        .clients,
         .target,
         .policy, .delay,
         .timeout,

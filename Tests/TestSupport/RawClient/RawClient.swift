@@ -27,24 +27,35 @@ public final class RawClient {
     /// - Parameters:
     ///   - receiveBuffer: the size of the socket's receive buffer in bytes; the system's own if nil.
     ///   - patience: seconds that one call waits for the other side.
-    public init(port: UInt16, receiveBuffer: Int32? = nil, patience: Int = 20) throws {
+    ///   - host: it connects from 127.0.0.HOST.
+    public init(port: UInt16, receiveBuffer: Int32? = nil, patience: Int = 20, from host: UInt8 = 1) throws {
         descriptor = try Self.socket(AF_INET, patience: patience)
         if var size = receiveBuffer {
             setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))
         }
+        if host != 1 {
+            let result = withUnsafeBytes(of: Self.loopback(host, port: 0)) { bytes in
+                bind(descriptor, bytes.assumingMemoryBound(to: sockaddr.self).baseAddress, socklen_t(bytes.count))
+            }
+            guard result == 0 else { throw Failure.system("bind", errno) }
+        }
+        try connect(to: Self.loopback(1, port: port))
+    }
+
+    private static func loopback(_ host: UInt8, port: UInt16) -> sockaddr_in {
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = port.bigEndian
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        try connect(to: address)
+        address.sin_addr.s_addr = (0x7F00_0000 | UInt32(host)).bigEndian
+        return address
     }
 
     /// Connects to `http://127.0.0.1:PORT`, as ``Daemon/url`` has it. A daemon may be busy: a minute's patience.
-    public convenience init(_ url: String) throws {
+    public convenience init(_ url: String, from host: UInt8 = 1) throws {
         guard let port = url.split(separator: ":").last.flatMap({ UInt16($0) }) else {
             throw Failure.system(url, EINVAL)
         }
-        try self.init(port: port, patience: 60)
+        try self.init(port: port, patience: 60, from: host)
     }
 
     /// Connects to a Unix-domain socket.

@@ -1,0 +1,107 @@
+internal import FlowControl
+internal import Glibc
+internal import ImagePipeline
+internal import Synchronization
+internal import SystemSupport
+
+/// Long decodings, on threads of their own that give way to others.
+///
+/// A picture of a few kilobytes can take a processor for seconds. In a thread of Swift's pool it would keep the requests of all other
+/// clients and models waiting, since the pool has one for each processor and nothing takes a processor from it. A thread of lower
+/// priority takes what is left, which is all of it where nobody else is there. Their number is bounded by the slots that long
+/// requests hold. Nothing changes for short ones, where changing threads would cost more than it brings.
+enum LongDecoding {
+    /// Added to the nice value of the threads: others get about ten times as much of a processor that they want.
+    private static let niceness: Int32 = 10
+
+    /// Does the work, and returns what it gives.
+    /// - Parameter work: is told how to find out whether the task was cancelled.
+    static func run<Value: Sendable>(
+        _ work: @escaping @Sendable (_ isCancelled: @escaping @Sendable () -> Bool) -> Value
+    ) async -> Value {
+        let flag = Flag()
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isCancelled: @Sendable () -> Bool = { flag.isSet.load(ordering: .relaxed) }
+                do throws(SystemError) {
+                    try SystemThread.start("decode") {
+                        // Of this thread only, in Linux. Where it is not allowed, the work is done all the same.
+                        let thread = __priority_which_t(PRIO_PROCESS.rawValue)
+                        _ = setpriority(thread, 0, getpriority(thread, 0) + niceness)
+                        continuation.resume(returning: work(isCancelled))
+                    }
+                } catch {
+                    // No further thread can be started.
+                    continuation.resume(returning: work(isCancelled))
+                }
+            }
+        } onCancel: {
+            flag.isSet.store(true, ordering: .relaxed)
+        }
+    }
+
+    private final class Flag: Sendable {
+        let isSet = Atomic(false)
+    }
+}
+
+extension ImagePipeline {
+    /// What decoding a picture takes.
+    func demand(of image: EncodedImage) -> DecodeDemand {
+        image.demand ?? image.withUnsafeBytes { demand($0) }
+    }
+}
+
+extension FeatureValue {
+    /// Nanoseconds of decoding, if it is a picture.
+    func decodingTime(_ plan: InputPlan) -> UInt64 {
+        guard case .image(let pipeline) = plan.kind, case .image(let image) = self else { return 0 }
+        return pipeline.demand(of: image).time
+    }
+}
+
+extension Model {
+    /// A picture whose header has been read: what its decoding takes is known.
+    package func reading(_ image: EncodedImage) -> EncodedImage {
+        guard image.demand == nil, case .image(let pipeline)? = plan.inputs.first?.kind else { return image }
+        var image = image
+        image.demand = pipeline.demand(of: image)
+        return image
+    }
+
+    /// Nanoseconds of decoding the pictures among some values.
+    package func decodingTime(of features: some FeatureProvider) -> UInt64 {
+        plan.inputs.reduce(0) { sum, input in
+            sum &+ (features.featureValue(for: input.description.name)?.decodingTime(input) ?? 0)
+        }
+    }
+
+    /// Fills an input's tensor; for a picture that takes long, in a thread of its own.
+    func fill(
+        _ tensor: any EngineTensor, with value: FeatureValue, plan: InputPlan, options: PredictionOptions
+    ) async throws(InferenceError) -> ImageInfo? {
+        let deadline = options.deadline
+        guard value.decodingTime(plan) >= Claim.long else {
+            let filler = InputFiller(options: options) {
+                Task.isCancelled || (deadline.map { MonotonicInstant.now >= $0 } ?? false)
+            }
+            return try filler.fill(tensor, with: value, plan: plan)
+        }
+        let result: Result<ImageInfo?, InferenceError> = await LongDecoding.run { isCancelled in
+            let filler = InputFiller(options: options) {
+                isCancelled() || (deadline.map { MonotonicInstant.now >= $0 } ?? false)
+            }
+            do throws(InferenceError) {
+                return .success(try filler.fill(tensor, with: value, plan: plan))
+            } catch {
+                return .failure(error)
+            }
+        }
+        return try result.get()
+    }
+}
+
+extension EncodedImage {
+    /// Nanoseconds of decoding; 0 where the header was not read.
+    package var decodingTime: UInt64 { demand?.time ?? 0 }
+}

@@ -1,0 +1,47 @@
+internal import Glibc
+package import HTTPWire
+
+/// Who sends a request: the holder of a token where tokens are asked for, else an address.
+///
+/// Of an address, what one client can hardly change: all of IPv4, and of IPv6 the first 64 bits, of which a network has all the rest.
+/// Behind a proxy it is the client's own address where the proxy is trusted to say it (`trusted_proxies`), as in the access log.
+package struct ClientIdentity: Sendable, Hashable {
+    /// Differs for each process, so that nobody can choose whom to share it with.
+    package let number: UInt64
+
+    /// - Parameters:
+    ///   - address: `192.0.2.1`, `192.0.2.1:4242`, `[2001:db8::1]:4242`, or `unix`.
+    ///   - byToken: whether the token of the request has been accepted.
+    package init(_ address: String, head: RequestHead, byToken: Bool) {
+        var hasher = Hasher()
+        if byToken, let token = head.value(of: "authorization") {
+            hasher.combine(token)
+        } else {
+            hasher.combine(bytes: Self.significant(address))
+        }
+        number = UInt64(bitPattern: Int64(hasher.finalize()))
+    }
+
+    /// The bytes of an address that count.
+    static func significant(_ address: String) -> [UInt8] {
+        var host = Substring(address)
+        if host.first == "[" {
+            host = host.dropFirst().prefix { $0 != "]" }
+        } else if let colon = host.firstIndex(of: ":"), colon == host.lastIndex(of: ":") {
+            host = host[..<colon]
+        }
+        guard host.contains(":") else { return Array(host.utf8) }
+        var binary = in6_addr()
+        guard inet_pton(AF_INET6, String(host.prefix { $0 != "%" }), &binary) == 1 else { return Array(host.utf8) }
+        let bytes = withUnsafeBytes(of: binary) { Array($0) }
+        let isMapped = bytes.starts(with: [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF])
+        if isMapped { return Array(bytes[12...].map { "\($0)" }.joined(separator: ".").utf8) }
+        return Array(bytes[..<8])
+    }
+}
+
+extension Hasher {
+    fileprivate mutating func combine(bytes: [UInt8]) {
+        bytes.withUnsafeBytes { combine(bytes: $0) }
+    }
+}
