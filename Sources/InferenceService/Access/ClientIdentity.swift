@@ -24,15 +24,20 @@ package struct ClientIdentity: Sendable, Hashable {
 
     /// The bytes of an address that count.
     static func significant(_ address: String) -> [UInt8] {
-        var host = Substring(address)
-        if host.first == "[" {
-            host = host.dropFirst().prefix { $0 != "]" }
-        } else if let colon = host.firstIndex(of: ":"), colon == host.lastIndex(of: ":") {
-            host = host[..<colon]
+        let colon = UInt8(ascii: ":")
+        var host = address.utf8[...]
+        if host.first == UInt8(ascii: "[") {
+            host = host.dropFirst().prefix { $0 != UInt8(ascii: "]") }
+        } else if let end = host.firstIndex(of: colon), !host[host.index(after: end)...].contains(colon) {
+            host = host[..<end]
         }
-        guard host.contains(":") else { return Array(host.utf8) }
+        guard host.contains(colon) else { return Array(host) }
         var binary = in6_addr()
-        guard inet_pton(AF_INET6, String(host.prefix { $0 != "%" }), &binary) == 1 else { return Array(host.utf8) }
+        guard
+            inet_pton(AF_INET6, String(decoding: host.prefix { $0 != UInt8(ascii: "%") }, as: UTF8.self), &binary) == 1
+        else {
+            return Array(host)
+        }
         let bytes = withUnsafeBytes(of: binary) { Array($0) }
         let isMapped = bytes.starts(with: [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF])
         if isMapped { return Array(bytes[12...].map { "\($0)" }.joined(separator: ".").utf8) }
