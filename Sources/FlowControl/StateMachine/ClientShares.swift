@@ -27,12 +27,18 @@ package struct ClientShares: Sendable {
     /// When the client's next request starts.
     package func start(of client: Int) -> Int64 { client < clients.count ? clients[client].start : now }
 
-    /// A request of the client comes. One without others begins now: it has no claim to the time when it was not there.
-    package mutating func begin(_ client: Int) {
+    /// The most nanoseconds that a client whose requests found slots free may be ahead of the others when there is a queue: about as much
+    /// as requests under way account for, so that one whose last waiter has just been served loses nothing.
+    private static let mostSaved: Int64 = 200_000_000
+
+    /// A request of the client comes. A client has no claim to time that it did not ask for: one without requests begins now, one whose
+    /// requests all have slots a little before.
+    package mutating func begin(_ client: Int, hasWaiters: Bool) {
         if client >= clients.count {
             clients.append(contentsOf: repeatElement(Client(), count: client + 1 - clients.count))
         }
         if clients[client].requests == 0 { clients[client].start = max(clients[client].start, now) }
+        if !hasWaiters { clients[client].start = max(clients[client].start, now - Self.mostSaved) }
         clients[client].requests += 1
     }
 

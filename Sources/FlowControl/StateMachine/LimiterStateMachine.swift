@@ -80,7 +80,7 @@ package struct LimiterStateMachine<Waiter> {
         switch decide(at: now, deadline: deadline, claim) {
         case .admit:
             counters.admittedAtOnce &+= 1
-            shares.begin(claim.client)
+            begin(claim.client)
             return (.admitted(takeSlot(at: now, waited: 0, claim)), effects)
         case .refuse(let error):
             return (.refused(refuse(error, at: now, &effects)), effects)
@@ -115,7 +115,7 @@ package struct LimiterStateMachine<Waiter> {
         guard phase == .accepting, inFlight < configuration.limit else { return nil }
         counters.arrived &+= 1
         counters.admittedAtOnce &+= 1
-        shares.begin(Claim.usual.client)
+        begin(Claim.usual.client)
         return takeSlot(at: now, waited: 0, .usual)
     }
 
@@ -295,6 +295,8 @@ package struct LimiterStateMachine<Waiter> {
 
     // MARK: Changes
 
+    private mutating func begin(_ client: Int) { shares.begin(client, hasWaiters: queue.waiting(of: client) > 0) }
+
     private mutating func takeSlot(at now: MonotonicInstant, waited: UInt64, _ claim: Claim) -> Grant {
         inFlight += 1
         if claim.isLong { longInFlight += 1 }
@@ -311,7 +313,7 @@ package struct LimiterStateMachine<Waiter> {
     ) -> WaiterTicket {
         let patience = now.advanced(by: configuration.maxWait)
         let expiry = min(patience, deadline ?? .distantFuture)
-        shares.begin(claim.client)
+        begin(claim.client)
         let ticket = queue.append(
             WaiterQueue<Waiter>.Arrival(at: now, expiresByDeadline: expiry < patience, claim: claim),
             start: shares.start(of: claim.client))

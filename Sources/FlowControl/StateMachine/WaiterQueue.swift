@@ -118,8 +118,10 @@ package struct WaiterQueue<Waiter> {
     /// The list with the most waiters.
     package var longestList: (turn: TurnHeap.Turn, count: Int)? {
         var longest: (turn: TurnHeap.Turn, count: Int)?
-        for turn in usual.turns + long.turns where lists[turn.list].count > longest?.count ?? 0 {
-            longest = (turn, lists[turn.list].count)
+        for heap in [usual, long] {
+            for turn in heap.turns where lists[turn.list].count > longest?.count ?? 0 {
+                longest = (turn, lists[turn.list].count)
+            }
         }
         return longest
     }

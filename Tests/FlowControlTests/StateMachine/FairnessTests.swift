@@ -131,6 +131,22 @@ import Testing
         #expect((950...1050).contains(world.time(of: 2, from: 0)))
     }
 
+    /// Two clients find slots free, the one for twice the other's time. Neither has saved anything when there is a queue.
+    @Test func clientThatNeverWaitedHasSavedNoTime() {
+        var world = World(slots: 5)
+        for millisecond in 0..<4000 {
+            if millisecond % 4 == 0 { world.arrive(1, work: 10, promised: 0) }
+            if millisecond % 8 == 1 { world.arrive(2, work: 10, promised: 0) }
+            world.pass()
+        }
+        #expect(world.waits(of: 2).max() == 0 && world.waits(of: 1).max() == 0)
+        for _ in 0..<200 { world.arrive(2, work: 10, promised: 0) }
+        world.arrive(3, work: 10, promised: 0)
+        for _ in 0..<800 { world.pass() }
+        #expect(world.waits(of: 3).count == 1)
+        #expect(world.waits(of: 3).max() ?? .max <= 80, "of the 400 ms of the second client's burst")
+    }
+
     @Test func fullQueueOfOneClientHasPlacesForAnother() {
         var world = World(slots: 1, places: 8)
         for _ in 0..<9 { world.arrive(1, work: 50, promised: 0) }
