@@ -1,6 +1,7 @@
 import Foundation
 import Inference
 import Synchronization
+import TestSupport
 import Testing
 
 /// What serves where a version of a model cannot be loaded: the highest that is good, after a reload and after a start.
@@ -17,7 +18,10 @@ import Testing
             let versions = Mutex<Set<String>>([])
         }
 
-        init(_ versions: ClosedRange<Int>, bad: Set<Int>, policy: LoadPolicy = .eager) throws {
+        init(
+            _ versions: ClosedRange<Int>, bad: Set<Int>, policy: LoadPolicy = .eager,
+            retryTime: Duration = .seconds(3_600)
+        ) throws {
             folder = try TemporaryFolder()
             let list = Bad()
             self.bad = list
@@ -29,7 +33,8 @@ import Testing
                 return isBad ? .lost("the engine crashed") : .good(compiledAnew: true)
             }
             repository = ModelRepository(
-                folders: [folder.url.path], configuration: configuration, defaultPolicy: policy, onEvent: events.add)
+                folders: [folder.url.path], configuration: configuration, defaultPolicy: policy,
+                retryTime: retryTime, reader: .disk, onEvent: events.add)
             fail(bad)
             try repository.discover()
         }
@@ -115,6 +120,30 @@ import Testing
         await #expect(throws: InferenceError.self, "the one that is asked for, or none") {
             _ = try await scene.repository.model(named: "m", version: "3")
         }
+    }
+
+    /// The highest version fails for a reason that passes: the lower one answers until the other is loaded, without a reload.
+    @Test func aLazyVersionThatFailedIsTriedAgainAfterAWhile() async throws {
+        let scene = try Scene(1...2, bad: [2], policy: .lazy, retryTime: .zero)
+        #expect(try await scene.answering == "1")
+        scene.fail([])
+        var answering = "1"
+        for _ in 0..<2_000 where answering != "2" {
+            answering = try await scene.answering ?? ""
+            try await Task.sleep(for: .milliseconds(5))
+        }
+        #expect(answering == "2")
+        #expect(scene.states == ["ready", "ready"])
+        #expect(eventually { scene.events.all.last == "loaded m 2" })
+    }
+
+    @Test func aLazyVersionThatFailedIsNotTriedAgainAtOnce() async throws {
+        let scene = try Scene(1...2, bad: [2], policy: .lazy)
+        #expect(try await scene.answering == "1")
+        scene.fail([])
+        #expect(try await scene.answering == "1")
+        #expect(scene.events.all == ["failed m 2", "loaded m 1"])
+        #expect(scene.states == ["ready", "failed"])
     }
 
     /// Who has a model loaded is told that its highest version failed; what is good serves all the same.

@@ -129,6 +129,11 @@ extension ModelRepository {
         }
     }
 
+    /// Begins a load of a version that failed so long ago, and does not wait for it.
+    func beginAgain(_ item: ModelVersion, after time: Duration) {
+        item.beginAgain(request(item, item.cost, again: true), after: time)
+    }
+
     /// The load itself reports how it went, not those who wait for it: all of them may be gone by then.
     private func request(
         _ item: ModelVersion, _ cost: LoadCost, again: Bool, bringsBack: Bool = false

@@ -39,6 +39,8 @@ public final class ModelRepository: Sendable {
     private let plan: Mutex<Plan>
     let onEvent: @Sendable (Event) -> Void
     private let scanner: RepositoryScanner
+    /// How long after a failed load a lazy version is tried again, while a lower one answers.
+    private let retryTime: Duration
     let items = Mutex<[String: [ModelVersion]]>([:])
     /// The model that `classify` without a name uses, once that has been settled.
     let settledDefault = Mutex<String?>(nil)
@@ -70,16 +72,18 @@ public final class ModelRepository: Sendable {
     /// - Parameters:
     ///   - patience: how long a load may take before it no longer holds up others.
     ///   - answerTime: how long a folder may take to be read.
+    ///   - retryTime: how long after a failed load a lazy version is tried again, while a lower one answers.
     package init(
         folders: [String], named: [NamedModel] = [], configuration: ModelConfiguration,
         defaultPolicy: LoadPolicy = .eager, loadsAtOnce: Int = 1, patience: Duration = .seconds(5),
-        answerTime: Duration = .seconds(30), reader: FolderReader,
+        answerTime: Duration = .seconds(30), retryTime: Duration = .seconds(60), reader: FolderReader,
         onEvent: @escaping @Sendable (Event) -> Void = { _ in }
     ) {
         plan = Mutex(
             Plan(folders: folders, named: named, configuration: configuration, defaultPolicy: defaultPolicy))
         scanner = RepositoryScanner(files: reader, patience: answerTime)
         gate = LoadGate(limit: loadsAtOnce, patience: patience)
+        self.retryTime = retryTime
         self.onEvent = onEvent
     }
 
@@ -310,7 +314,12 @@ public final class ModelRepository: Sendable {
         let highest = try highest(of: name)
         guard let version else {
             let ascending = versions.sorted { $0.order < $1.order }
-            return VersionSituation.answering(ascending.map(\.situation)).map { ascending[$0] } ?? highest
+            guard let answering = VersionSituation.answering(ascending.map(\.situation)) else { return highest }
+            // What made a higher one fail may have passed. Nobody waits for it: the lower one answers meanwhile.
+            for item in ascending[(answering + 1)...] where item.isDueAgain(after: retryTime) {
+                beginAgain(item, after: retryTime)
+            }
+            return ascending[answering]
         }
         // Two may have the same version while one replaces the other.
         let same = versions.filter { $0.version == version }

@@ -211,6 +211,25 @@ final class ModelVersion: Sendable {
     /// there may be many requests. Reloads are not held up.
     private static let respite = Duration.seconds(5)
 
+    /// Requests load this model, and its last load failed so long ago that what was wrong may have passed.
+    func isDueAgain(after time: Duration) -> Bool {
+        state.withLock { isDueAgain($0, after: time) }
+    }
+
+    private func isDueAgain(_ state: State, after time: Duration) -> Bool {
+        guard state.policy == .lazy, state.loading == nil, state.failure != nil, !state.isHeldBack, !state.isLeaving,
+            let failed = state.failed
+        else { return false }
+        return .now >= failed + time
+    }
+
+    /// Puts a load in line if it is still due.
+    func beginAgain(_ request: LoadRequest, after time: Duration) {
+        state.withLock { state in
+            if isDueAgain(state, after: time) { _ = start(&state, request) }
+        }
+    }
+
     /// A request for a load.
     struct LoadRequest: Sendable {
         /// Its place among the loads that wait.
