@@ -176,7 +176,7 @@ def run(arguments, folder):
         ["--config", str(config), "--listen", listen, "--models", str(folder / "models"), "--default-model", "digits",
          "--idle-timeout", f"{visits.IDLE_SECONDS}s", "--cache-dir", str(folder / "cache"),
          # Slots that were held for seconds of a stop let long waits be expected: no request is to be refused for that.
-         "--queue-length", "4096", "--queue-wait", "1h", "--deadline", "1h", *arguments.settings])
+         "--queue-length", "4096", "--queue-wait", "1h", "--deadline", "1h", "--max-deadline", "1h", *arguments.settings])
     port = f"{folder}/socket" if arguments.unix else process.port
     wrong, done, watch = [], collections.Counter(), visits.Watch()
     tormentor = torment.Tormentor(process.pid, random.Random(rng.random()))

@@ -44,9 +44,12 @@ USER = 65532  # of the image, where the manifest names none
 
 
 def deployment(overlay):
-    """The Deployment of an overlay of deploy/kubernetes."""
-    folder = files.DEPLOY / "kubernetes" / overlay
-    return next(found for found in kustomize.build(folder, files.Files()) if found["kind"] == "Deployment")
+    """The Deployment of an overlay of deploy/kubernetes, with the replicas that its autoscaler begins with."""
+    resources = {found["kind"]: found for found in kustomize.build(files.DEPLOY / "kubernetes" / overlay, files.Files())}
+    found = resources["Deployment"]
+    if scaler := resources.get("HorizontalPodAutoscaler"):
+        found["spec"].setdefault("replicas", scaler["spec"]["minReplicas"])
+    return found
 
 
 def inference_service():
