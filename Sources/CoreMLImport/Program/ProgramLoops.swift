@@ -60,8 +60,8 @@ private struct LoopRound {
                     inputs.append(LoopInput(first: start, parameter: parameter))
                     operands.append(.value(parameter))
                 } else if case .tensors(let list) = variable {
+                    operands.append(.tensors(list.asVariable(inputs.count)))
                     inputs.append(nil)
-                    operands.append(.tensors(list.asVariable))
                 }
             }
             var constants: [Int: [ProgramOperand]] = [:]
@@ -121,6 +121,8 @@ private struct LoopRound {
                 guard let tensor = try end.tensor() else { return nil }
                 behind[index] = .constant(ProgramConstant(tensor))
             case (.tensors(let list), nil):
+                // A list that the round made, that a loop in it wrote whole, or that is another variable.
+                guard list.variable == index else { return nil }
                 guard let write = list.write else { continue }
                 guard let places = try places(write.index) else { return nil }
                 lists.append((index, write, places))

@@ -10,11 +10,14 @@ extension ProgramOperations {
             return [
                 .tensors(
                     try TensorList(
-                        length: length, shape: shape, isFloat: call.text("dtype", default: "fp32").hasPrefix("fp")))
+                        length: length, grows: call.bool("dynamic_length", default: true), shape: shape,
+                        isFloat: call.text("dtype", default: "fp32").hasPrefix("fp")))
             ]
         },
         "list_length": { call throws(Problem) in
-            let count = Int32(clamping: try list(call).count)
+            let list = try list(call)
+            if list.grows, list.variable != nil { throw Problem("the loop asks for the length of a list that grows") }
+            let count = Int32(clamping: list.count)
             return [.constant(ProgramConstant(try BlobTensor(.int32, shape: [], bytes: Bytes(of: [count]))))]
         },
         "list_read": { call throws(Problem) in
@@ -73,8 +76,8 @@ struct TensorList {
         case single([ProgramOperand?])
         /// All of them in one value, [count, …].
         case rows(Graph.Value)
-        /// Outside of the body of a loop, of which this is a variable.
-        case outside(Write?)
+        /// Outside of the body of a loop, of which this is a variable: with the element that the round wrote.
+        case outside(variable: Int, Write?)
     }
 
     /// An element that a round of a loop writes into a list.
@@ -85,16 +88,19 @@ struct TensorList {
 
     private var elements: Elements
     private(set) var count: Int
+    /// True if elements may be written behind the last one.
+    let grows: Bool
     /// The shape of an element, where the file says it: those that were never written are zeros.
     private let shape: [Int]?
     private let isFloat: Bool
 
     private static let maximumLength = 1 << 16
 
-    init(length: Int, shape: [Int]?, isFloat: Bool) throws(Problem) {
+    init(length: Int, grows: Bool, shape: [Int]?, isFloat: Bool) throws(Problem) {
         guard length >= 0, length <= Self.maximumLength else { throw Problem("unsupported list of \(length) elements") }
         elements = .single([ProgramOperand?](repeating: nil, count: length))
         count = length
+        self.grows = grows
         self.shape = shape
         self.isFloat = isFloat
     }
@@ -102,8 +108,11 @@ struct TensorList {
     /// All elements as one value; nil where they are not.
     var rows: Graph.Value? { if case .rows(let rows) = elements { rows } else { nil } }
 
-    /// The element that a round of a loop wrote; nil if it wrote none.
-    var write: Write? { if case .outside(let write) = elements { write } else { nil } }
+    /// The variable of the loop that this list is, by its index; nil for every other list.
+    var variable: Int? { if case .outside(let variable, _) = elements { variable } else { nil } }
+
+    /// The element that a round of a loop wrote into its variable; nil if it wrote none.
+    var write: Write? { if case .outside(_, let write) = elements { write } else { nil } }
 
     func check(_ index: Int) throws(Problem) {
         guard index >= 0, index < count else {
@@ -159,7 +168,7 @@ struct TensorList {
 
     /// The list with all of its elements replaced.
     func filled(_ rows: Graph.Value) throws(Problem) -> TensorList {
-        guard write == nil, let count = rows.shape[0], count <= Self.maximumLength else {
+        guard let count = rows.shape[0], count <= Self.maximumLength else {
             throw Problem("unsupported list of \(shapeText(rows.shape))")
         }
         var list = self
@@ -171,8 +180,9 @@ struct TensorList {
     /// The list with one element written.
     func written(_ value: ProgramOperand, at index: ProgramOperand, _ call: ProgramCall) throws(Problem) -> TensorList {
         var list = self
-        if case .outside(nil) = elements {
-            list.elements = .outside(Write(value: try call.program.value(of: value), index: index))
+        if case .outside(let variable, nil) = elements {
+            let write = Write(value: try call.program.value(of: value), index: index)
+            list.elements = .outside(variable: variable, write)
         } else {
             try list.write(value, at: call.integer("index"), call.program)
         }
@@ -181,10 +191,10 @@ struct TensorList {
 
     // MARK: Loops
 
-    /// The list as a variable of a loop, for the body to write.
-    var asVariable: TensorList {
+    /// The list as this variable of a loop, for the body to write.
+    func asVariable(_ index: Int) -> TensorList {
         var list = self
-        list.elements = .outside(nil)
+        list.elements = .outside(variable: index, nil)
         return list
     }
 

@@ -400,6 +400,91 @@ def control():
 
     case("while_loop_nested", {"x": normal(2, 3, seed=43)}, build_nested, expect_nested)
 
+    # A list that a loop in a round writes whole.
+    def build_nested_list(x):
+        found = mb.make_list(init_length=3, elem_shape=[2, 3], dtype="fp32")
+
+        def inner(j, state, found):
+            state = mb.tanh(x=mb.add(x=state, y=x))
+            return mb.add(x=j, y=1), state, mb.list_write(ls=found, index=j, value=state)
+
+        def outer(i, state, found):
+            _, state, found = mb.while_loop(_cond=lambda j, state, found: mb.less(x=j, y=3), _body=inner,
+                                            loop_vars=(np.int32(0), state, found))
+            return mb.add(x=i, y=1), mb.mul(x=state, y=0.5), found
+
+        _, _, found = mb.while_loop(_cond=lambda i, state, found: mb.less(x=i, y=4), _body=outer, loop_vars=(np.int32(0), x, found))
+        return {"all": mb.list_gather(ls=found, indices=np.arange(3, dtype=np.int32))}
+
+    def expect_nested_list(x):
+        state = x
+        for _ in range(4):
+            found = []
+            for _ in range(3):
+                state = np.tanh(state + x)
+                found.append(state)
+            state = state * 0.5
+        return {"all": np.stack(found)}
+
+    case("while_loop_nested_list", {"x": normal(2, 3, seed=44)}, build_nested_list, expect_nested_list)
+
+    # Lists that change their names from round to round, one of them written; and one that each round makes.
+    def build_exchanged_lists(x):
+        def filled(value):
+            return mb.list_scatter(ls=mb.make_list(init_length=3, elem_shape=[2, 3], dtype="fp32"),
+                                   indices=np.arange(3, dtype=np.int32), value=value)
+
+        def step(i, a, b, c, d, made):
+            new = mb.list_write(ls=mb.make_list(init_length=3, elem_shape=[2, 3], dtype="fp32"), index=1,
+                                value=mb.mul(x=x, y=mb.cast(x=i, dtype="fp32")))
+            return mb.add(x=i, y=1), b, a, d, mb.list_write(ls=c, index=i, value=mb.sub(x=x, y=mb.cast(x=i, dtype="fp32"))), new
+
+        stack = mb.stack(values=[x, mb.add(x=x, y=1.0), mb.add(x=x, y=2.0)], axis=0)
+        more = mb.add(x=stack, y=10.0)
+        _, *lists = mb.while_loop(
+            _cond=lambda i, *lists: mb.less(x=i, y=3), _body=step,
+            loop_vars=(np.int32(0), filled(stack), filled(more), filled(stack), filled(more), filled(stack)))
+        return {name: mb.list_gather(ls=found, indices=np.arange(3, dtype=np.int32))
+                for name, found in zip(["a", "b", "c", "d", "made"], lists)}
+
+    def expect_exchanged_lists(x):
+        stack = np.stack([x, x + 1, x + 2])
+        a, b, c, d, made = stack, stack + 10, stack.copy(), stack + 10, stack
+        for i in range(3):
+            c[i] = x - i
+            a, b, c, d, made = b, a, d, c, np.stack([x * 0, x * i, x * 0])
+        return {"a": a, "b": b, "c": c, "d": d, "made": made}
+
+    case("while_loop_exchanged_lists", {"x": normal(2, 3, seed=45)}, build_exchanged_lists, expect_exchanged_lists)
+
+    # A list that grows: its length ends the loop, and says where each round writes.
+    def build_growing_list(x):
+        found = mb.make_list(init_length=1, elem_shape=[2, 3], dtype="fp32", dynamic_length=True)
+
+        def step(found, state):
+            state = mb.mul(x=state, y=2.0)
+            return mb.list_write(ls=found, index=mb.list_length(ls=found), value=state), state
+
+        found, _ = mb.while_loop(_cond=lambda found, state: mb.less(x=mb.list_length(ls=found), y=4), _body=step, loop_vars=(found, x))
+        return {"all": mb.list_gather(ls=found, indices=np.arange(4, dtype=np.int32))}
+
+    case("while_loop_growing_list", {"x": normal(2, 3, seed=46)}, build_growing_list,
+         lambda x: {"all": np.stack([x * 0, x * 2, x * 4, x * 8])})
+
+    # The same behind a counter, which ends the loop.
+    def build_counted_list(x):
+        found = mb.make_list(init_length=1, elem_shape=[2, 3], dtype="fp32", dynamic_length=True)
+
+        def step(i, found, state):
+            state = mb.mul(x=state, y=2.0)
+            return mb.add(x=i, y=1), mb.list_write(ls=found, index=mb.list_length(ls=found), value=state), state
+
+        _, found, _ = mb.while_loop(_cond=lambda i, found, state: mb.less(x=i, y=3), _body=step, loop_vars=(np.int32(0), found, x))
+        return {"all": mb.list_gather(ls=found, indices=np.arange(4, dtype=np.int32))}
+
+    case("while_loop_counted_list", {"x": normal(2, 3, seed=47)}, build_counted_list,
+         lambda x: {"all": np.stack([x * 0, x * 2, x * 4, x * 8])})
+
     for name, number in [("cond_positive", 2.0), ("cond_negative", -2.0)]:
         given = np.full((2, 3), number, np.float32)
 
