@@ -164,6 +164,14 @@ import Testing
         for _ in 0..<16 { body = field(1, control(615, number(1, 4000) + field(4, body))) }
         let found = problems(model([control(615, number(1, 4000) + field(4, body))]))
         #expect(found.first?.hasSuffix("the loops of the network run more than 200000 layers") == true, "\(found)")
+        // The same in their conditions: each is looked at, and then written out, as its number of rounds is not known.
+        let unknown = field(1, layer(600, [], to: "goes on"))
+        var condition = Array([[UInt8]](repeating: unknown, count: 400).joined())
+        for _ in 0..<10 {
+            condition = field(1, control(615, text(2, "goes on") + field(3, condition))) + unknown
+        }
+        let nested = problems(model([copy, control(615, text(2, "goes on") + field(3, condition))]))
+        #expect(nested.first?.hasSuffix("the loops of the network run more than 200000 layers") == true, "\(nested)")
         #expect(
             problems(model([copy, control(615, number(1, 70_000) + field(4, field(1, copy)))])) == [
                 "layers[1] \"control\": the loop runs more than 65536 times"

@@ -56,7 +56,9 @@ extension NetworkTranslation {
         var rounds = limit ?? Counter.mostRounds + 1
         if !condition.layers.isEmpty {
             var look = try inside(read, carried, counters)
-            guard look.translation.translate(condition, in: "\(place).conditionNetwork") == .next,
+            let flow = look.translation.translate(condition, in: "\(place).conditionNetwork")
+            layerRuns = look.translation.layerRuns
+            guard flow == .next,
                 let value = look.translation.blobs[variable] ?? nil,
                 let found = look.translation.graph.forEachRound(
                     value.value, upTo: min(rounds, Counter.mostRounds + 1),
