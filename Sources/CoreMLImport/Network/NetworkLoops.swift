@@ -119,12 +119,17 @@ extension NetworkTranslation {
         let body = round.translation.graph
         var inputs = round.inputs
         var (lists, last): ([(name: String, write: ListWrite)], [(name: String, value: Graph.Value)]) = ([], [])
+        // Of a list only the rows that are written leave the rounds: no other blob may take it as it is in one of them.
+        let takers = Dictionary(
+            carried.compactMap { round.translation.blobs[$0]??.value.node }.map { ($0, 1) }, uniquingKeysWith: +)
         for name in carried.sorted() {
             guard let input = inputs[name], let next = round.translation.blobs[name] ?? nil,
                 let before = blobs[name] ?? nil
             else { return false }
             if next.value.isSame(as: input.parameter) { continue }
-            if counters[name] == nil, let write = ListWrite(input, next.value, in: body) {
+            if counters[name] == nil, takers[input.parameter.node] == nil, takers[next.value.node] == 1,
+                let write = ListWrite(input, next.value, in: body)
+            {
                 lists.append((name, write))
                 continue
             }
@@ -195,12 +200,10 @@ private struct ListWrite {
             scatter.inputs[0].isSame(as: list.parameter), body.numbers(of: scatter.inputs[3]) == [0],
             let length = list.first.shape[0], scatter.inputs[2].shape[0] == 1
         else { return nil }
-        for node in nodes where node.type != "ShapeOf" {
+        for (id, node) in nodes.enumerated() where node.type != "ShapeOf" {
             for (place, input) in node.inputs.enumerated()
             where input.node == list.parameter.node || input.node == next.node {
-                guard node.type == "ScatterElementsUpdate", place == 0, input.isSame(as: list.parameter) else {
-                    return nil
-                }
+                guard id == next.node, place == 0, input.isSame(as: list.parameter) else { return nil }
             }
         }
         // The place of the element is repeated for its numbers.

@@ -121,6 +121,39 @@ def recurrent(exact):
     exact("loop-recurrent", ["loop"], {"x": sequence}, {"y": np.array(steps), "last h": h[None]}, recurrent)
 
 
+    # A second blob that takes, in each round: the list after it is written, the list before, and what another layer makes of that.
+    x = values("loop", 4, 3)
+    for name in ["after", "before", "other"]:
+        def second(builder, name=name):
+            scalar(builder, "i", 0)
+            scalar(builder, "place", 3)
+            builder.add_load_constant_nd("row", "row", np.ones((1, 3), F), (1, 3))
+            builder.add_copy("list", "x", "list")
+            builder.add_copy("second", "x", "second")
+            loop = builder.add_loop("loop")
+            condition(loop, 3)
+            body = inner(loop.loop.bodyNetwork)
+            body.add_add_broadcastable("count row", ["row", "i"], "counted row")
+            if name == "before":
+                body.add_copy("keep", "list", "second")
+            if name == "other":
+                body.add_scatter("write other", ["list", "place", "counted row"], "other", axis=0)
+                body.add_copy("keep", "other", "second")
+            body.add_scatter("write", ["list", "i", "counted row"], "list2", axis=0)
+            body.add_copy("back", "list2", "list")
+            if name == "after":
+                body.add_copy("keep", "list", "second")
+            step(body)
+            builder.add_copy("end", "list", "y")
+            builder.add_copy("second end", "second", "z")
+
+        rows = x.copy()
+        for i in range(3):
+            before, other = rows.copy(), rows.copy()
+            rows[i] = other[3] = 1 + i
+        exact(f"loop-list-{name}", ["loop"], {"x": x}, {"y": rows, "z": {"after": rows, "before": before, "other": other}[name]}, second)
+
+
 def branches(exact):
     x = values("loop", 3, 4)
 
