@@ -36,6 +36,20 @@ extension EventLoop {
         if isDraining { checkEmpty() }
     }
 
+    /// Puts a connection that waits for nothing but its client's bytes back among those that can be closed for others, once the
+    /// client has taken all of its answers: until then, `settle` has left it out.
+    func rest(_ connection: Connection) {
+        guard connection.queued == 0 else { return }
+        switch connection.machine.phase {
+        case .idle where !idle.contains(connection.descriptor):
+            idle.append(connection.descriptor)
+            connection.progressAt = now
+            context.counters.idle.set(idle.count)
+        case .skipping, .lingering: leaving.append(connection.descriptor)
+        default: break
+        }
+    }
+
     /// The wheel brings a connection up.
     func timerFired(_ id: Int32) {
         guard let connection = connections[Int(id)] else { return }

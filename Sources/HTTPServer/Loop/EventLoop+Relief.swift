@@ -127,12 +127,18 @@ extension EventLoop {
             if connection.machine.phase != .closed { evict(connection, ending) }
             return true
         }
-        for _ in 0..<64 {
+        for _ in 0..<min(64, readers.count) {
             // Each holds an answer, which its client has had time to begin to take.
             let patience = context.policy.bodyPatience
             guard let connection = slowest(of: readers, after: patience) else { return false }
             _ = look(connection)
+            rest(connection)
             guard slowest(of: readers, after: patience) === connection else { continue }
+            // Not for ever: a client could take a byte now and then.
+            if takesLittle(connection), now &- connection.progressAt < context.policy.writeTimeout {
+                readers.moveToEnd(connection.descriptor)
+                continue
+            }
             evict(connection)
             return true
         }

@@ -52,6 +52,8 @@ extension EventLoop {
     /// Asks the kernel how much of what it was given the client has not taken.
     /// - Returns: bytes that the client has taken since it was last asked.
     func look(_ connection: Connection) -> Int {
+        // Its descriptor may be another's by now.
+        guard connection.machine.phase != .closed else { return 0 }
         var queued = max(0, Int(csys_queued(connection.descriptor)))
         // FIN counts as a byte until it is acknowledged.
         if connection.machine.phase == .lingering || connection.machine.phase == .closing {
@@ -89,7 +91,7 @@ extension EventLoop {
         _ = look(connection)
         if connection.queued == 0 {
             closeIfTaken(connection)
-            if before > 0 { settle(connection) }
+            if before > 0 { settle(connection) } else { rest(connection) }
         } else if now &- connection.tookAt >= context.policy.writeTimeout {
             perform(connection.machine.close(.slowReader), on: connection)
         }
@@ -102,6 +104,8 @@ extension EventLoop {
     }
 
     private func charge(_ connection: Connection) {
+        // What it held was given back when it was closed, which `shed` may have done while its answer was sent.
+        guard connection.machine.phase != .closed else { return }
         let held = connection.output.held + connection.queued
         guard held != connection.answerCharged else { return }
         context.answers.add(held - connection.answerCharged)
@@ -123,9 +127,9 @@ extension EventLoop {
             guard context.answers.isExceeded, let id = readers.first, let reader = connections[Int(id)] else { return }
             // It may have taken something since.
             _ = look(reader)
+            rest(reader)
             guard context.answers.isExceeded, readers.first == id else { continue }
-            // Little that was sent just now is on its way to a client that reads, as far as can be known: others go first.
-            if reader.answerCharged < Self.piece, now &- reader.tookAt < Self.slowAfter, spared < readers.count {
+            if takesLittle(reader), spared < readers.count {
                 spared += 1
                 readers.moveToEnd(id)
                 continue
@@ -133,6 +137,12 @@ extension EventLoop {
             context.counters.shedReaders.add()
             perform(reader.machine.close(.slowReader), on: reader)
         }
+    }
+
+    /// True for little that was sent, or taken in part, just now: it is on its way to a client that reads, as far as can be
+    /// known, and others are closed first.
+    func takesLittle(_ reader: Connection) -> Bool {
+        reader.answerCharged < Self.piece && now &- reader.tookAt < Self.slowAfter
     }
 
     // MARK: The end

@@ -70,6 +70,58 @@ struct UnreadAnswersTests {
         try probe.expectRest()
     }
 
+    /// Which of the clients has its pipelined answers stop at a full socket while its last request is handled depends on
+    /// the socket: so each has another number of them.
+    @Test("are counted no more once the connection is closed for the limit while its answer is sent")
+    func closedWhileSent() throws {
+        let probe = try Probe("loops=1", "maxTotalAnswers=200000", "sendBuffer=4096")
+        for count in 1...100 {
+            let client = try RawClient(port: probe.port, receiveBuffer: 4096)
+            let small = String(repeating: "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n", count: count)
+            try client.send(small + "GET /big?n=300000 HTTP/1.1\r\nHost: x\r\n\r\n")
+            usleep(20_000)
+            client.reset()
+        }
+        #expect(try probe.statistic("shedReaders") > 0)
+        try waitUntil("nothing is counted") { try probe.statistic("answerBytes") == 0 }
+        try probe.expectRest()
+    }
+
+    /// The newcomer makes the server look at the first client, which then no longer counts as idle.
+    @Test("make a connection idle, which goes for a new one, once they are taken")
+    func takenAtConnectionLimit() throws {
+        let probe = try Probe("loops=1", "maxConnections=1", "headerTimeout=600000")
+        let client = try reader(probe)
+        usleep(50_000)
+        let newcomer = try RawClient(port: probe.port)
+        try newcomer.send("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+        usleep(100_000)
+        #expect(try client.response().body.count == 50_000)
+        #expect(try newcomer.response().status == 200)
+        client.close()
+        newcomer.close()
+        try probe.expectRest()
+    }
+
+    /// The server gives it a second. Where the test itself is held up for as long, it is tried again.
+    @Test("reach a client that takes them a moment later, whole, where a new one waits for its connection")
+    func smallAtConnectionLimit() throws {
+        let probe = try Probe("loops=1", "maxConnections=1", "bodyPatience=1")
+        let isWhole = try (0..<10).contains { _ in
+            let client = try reader(probe, bytes: 12_000)
+            usleep(50_000)
+            let newcomer = try RawClient(port: probe.port)
+            defer {
+                client.close()
+                newcomer.close()
+            }
+            usleep(400_000)
+            return (try? client.response().body.count) == 12_000
+        }
+        #expect(isWhole)
+        try probe.expectRest()
+    }
+
     @Test(
         "keep a connection that was to be closed, until the write timeout",
         arguments: ["Connection: close\r\n", ""])
