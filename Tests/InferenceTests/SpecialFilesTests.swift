@@ -15,6 +15,7 @@ import Inference
         (["m/model.json": Bundles.manifest(), "m/m.onnx": ""], "m/assets/weights.data", "m"),
         ([:], "m.onnx", "m.onnx"), ([:], "m.tflite", "m.tflite"), ([:], "m.xml", "m.xml"), ([:], "m.pb", "m.pb"),
         ([:], "m.mlmodel", "m.mlmodel"), (["m.xml": "<net/>"], "m.bin", "m.xml"),
+        (["m.xml": "<net/>"], "m.BIN", "m.xml"),
         (["m.onnx": ""], "m.onnx.data", "m.onnx"),
         (["m/saved_model.pb": ""], "m/variables/variables.index", "m"), ([:], "m/saved_model.pb", "m"),
         (["m/model.onnx": ""], "m/config.json", "m"), (["m/model.onnx": ""], "m/preprocessor_config.json", "m"),
@@ -63,6 +64,17 @@ import Inference
                     || error?.message.contains("\(name) \(kind.reason)") == true, "\(special): \(error?.message ?? "")")
             #expect(engine.state.withLock { $0.sources.isEmpty })
         }
+    }
+
+    /// The socket or pipe of a service that has the model's name is not one of the model's files.
+    @Test(arguments: Kind.allCases, ["m.sock", "m.pipe", "m.txt"])
+    func aBareModelFileBesideAnUnrelatedSpecialFileIsLoaded(_ kind: Kind, _ special: String) async throws {
+        let folder = try TemporaryFolder()
+        let path = try folder.write(["m.onnx": ""]) + "/m.onnx"
+        try kind.make(folder.url.path + "/" + special)
+        var configuration = ModelConfiguration()
+        configuration.engine = FakeEngine()
+        #expect(try await Model.load(contentsOf: path, configuration: configuration).description.name == "m")
     }
 
     @Test(arguments: Kind.allCases) func everyReaderOfFilesRefusesThem(_ kind: Kind) throws {

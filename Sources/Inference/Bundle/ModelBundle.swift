@@ -176,7 +176,10 @@ package struct ModelBundle: Sendable {
             return BundleProblem(
                 path: place, reason: (place.isEmpty ? "\(path) " : "") + "cannot be read: \(kind.reason)")
         }
-        for beside in namesakes(of: path) where beside != path {
+        // Others that happen to have the name, such as a service's socket, are none of the model's.
+        let endings = ModelFormat(file: path)?.weightEndings ?? []
+        let stem = path[..<(path.lastIndex(of: ".") ?? path.endIndex)]
+        for beside in namesakes(of: path) where endings.contains(beside.dropFirst(stem.count).lowercased()) {
             var status = stat()
             guard stat(beside, &status) == 0, let kind = SpecialFile(status), kind != .folder else { continue }
             problems.append(BundleProblem(path: "", reason: "\(beside) cannot be read: \(kind.reason)"))
