@@ -270,6 +270,37 @@ import Testing
         stalled.signal()
     }
 
+    /// One entry of a folder that does not answer has failed; the others are found and served, at the start and later.
+    @Test(.timeLimit(.minutes(1)))
+    func anEntryThatDoesNotAnswerLeavesTheOthersServed() async throws {
+        let folder = try TemporaryFolder()
+        try folder.write(["a.onnx": "", "stalled/m.onnx": "", "z.onnx": ""])
+        let stalled = DispatchSemaphore(value: 0), looks = Mutex(0)
+        let disk = FolderReader.disk
+        let reader = FolderReader(
+            names: { (path) throws(FileFailure) in try disk.names(path) },
+            kind: { (path) throws(FileFailure) in
+                if path.contains("/stalled") {
+                    looks.withLock { $0 += 1 }
+                    stalled.wait()
+                }
+                return try disk.kind(path)
+            })
+        defer { for _ in 0..<100 { stalled.signal() } }
+        var configuration = ModelConfiguration()
+        configuration.engine = FakeEngine()
+        let repository = ModelRepository(
+            folders: [folder.url.path], configuration: configuration, answerTime: .milliseconds(200), reader: reader)
+        try repository.discover()
+        await repository.loadEager()
+        #expect(repository.records.map { "\($0.name) \($0.state.name)" } == ["a ready", "stalled failed", "z ready"])
+        let watcher = try RepositoryWatcher(repository)
+        try folder.write(["b.onnx": ""])
+        for _ in 0..<3 where try watcher.look() { try await watcher.takeIn() }
+        await repository.reloadAll()
+        #expect(repository.records.map(\.state.name) == ["ready", "ready", "failed", "ready"])
+    }
+
     /// Those who come while the first one's load is under way wait for it.
     @Test(.timeLimit(.minutes(1)))
     func firstRequestsWaitForOneLoad() async throws {

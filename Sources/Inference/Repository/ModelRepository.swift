@@ -250,14 +250,23 @@ public final class ModelRepository: Sendable {
 
     /// The state of an entry of the folders, and why it cannot be looked into, where it cannot.
     struct EntryStamp: Sendable, Equatable {
-        let files: BundleStamp
+        /// nil if they do not answer.
+        let files: BundleStamp?
         let failure: FileFailure?
     }
 
     /// The present state of the folders' entries, by path. Reads the folders: blocks.
     func stamps() throws(RepositoryError) -> [String: EntryStamp] {
         let found = try scan(plan.withLock { $0 })
-        let stamps = found.map { ($0.path, EntryStamp(files: BundleStamp(path: $0.path), failure: $0.failure)) }
+        let stamps = found.map { entry -> (String, EntryStamp) in
+            let files =
+                entry.failure == RepositoryScanner.silence
+                ? nil : LoaderThread.wait(within: BundleFacts.patience) { BundleStamp(path: entry.path) }
+            return (
+                entry.path,
+                EntryStamp(files: files, failure: files == nil ? RepositoryScanner.silence : entry.failure)
+            )
+        }
         return Dictionary(stamps) { first, _ in first }
     }
 

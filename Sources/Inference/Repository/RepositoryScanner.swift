@@ -27,39 +27,69 @@ struct RepositoryScanner: Sendable {
     /// The maximum time of reading a folder: a file system that does not answer must not keep the daemon from starting.
     var patience = Duration.seconds(30)
 
-    /// ``scan(_:)-(String)``, within ``patience``. Blocks.
+    /// The failure of an entry that does not answer.
+    static let silence = FileFailure(code: ETIMEDOUT)
+
+    /// ``scan(_:)-(String)``, within ``patience``. An entry that does not answer is one that cannot be read: the others are served.
+    /// Blocks.
     func scanInTime(_ folder: String) throws(RepositoryError) -> [Found] {
-        let result = LoaderThread.wait(within: patience) { Result { () throws(RepositoryError) in try scan(folder) } }
+        let result = LoaderThread.wait(within: patience) {
+            Result { () throws(RepositoryError) in try contents(ofModelsFolder: folder) }
+        }
         guard let result else {
             throw RepositoryError(
                 folder: folder,
                 problem: "did not answer within \(patience.components.seconds) s: check the disk and the mount")
         }
-        return try result.get()
+        switch try result.get() {
+        case .bundle(let found): return [found]
+        case .entries(let entries):
+            return entries.flatMap { entry -> [Found] in
+                let path = folder + "/" + entry
+                return LoaderThread.wait(within: min(patience, BundleFacts.patience)) { found(at: entry, in: folder) }
+                    ?? [
+                        Found(
+                            name: ModelBundle.servedName(of: entry), version: nil, path: path, folder: folder,
+                            failure: Self.silence)
+                    ]
+            }
+        }
     }
 
     /// The same of what `model` names; a place that does not answer is one that cannot be read.
     func scanInTime(_ model: NamedModel) -> [Found] {
         let (name, path) = (model.name, model.path)
         return LoaderThread.wait(within: patience) { scan(model) }
-            ?? [Found(name: name, version: nil, path: path, folder: path, failure: FileFailure(code: ETIMEDOUT))]
+            ?? [Found(name: name, version: nil, path: path, folder: path, failure: Self.silence)]
     }
 
     /// Finds the models in the folder, by name and version. Names that begin with a dot or an underscore are left alone: copies
     /// in progress are kept under such names. Reads the folder: blocks.
     /// - Throws: where the folder itself cannot be read. One inside it that cannot is found, with the reason.
     func scan(_ folder: String) throws(RepositoryError) -> [Found] {
+        switch try contents(ofModelsFolder: folder) {
+        case .bundle(let found): return [found]
+        case .entries(let entries): return entries.flatMap { found(at: $0, in: folder) }
+        }
+    }
+
+    private enum Contents: Sendable {
+        /// The folder is itself a bundle.
+        case bundle(Found)
+        /// The names that may be models.
+        case entries([String])
+    }
+
+    private func contents(ofModelsFolder folder: String) throws(RepositoryError) -> Contents {
         let names = try names(ofModelsFolder: folder)
         // The folder may itself be a bundle: `--models my-model` is what people try first.
         if names.contains("model.json") || names.contains("saved_model.pb") || ModelBundle.isModelFolder(folder)
             || BundleLayout.isBundle(names: names, folder: folder, files: files)
         {
             try refuseBundles(in: folder, names: names)
-            return [Found(name: ModelBundle.servedName(of: folder), version: nil, path: folder, folder: folder)]
+            return .bundle(Found(name: ModelBundle.servedName(of: folder), version: nil, path: folder, folder: folder))
         }
-        return names.filter { !Self.isPassedOver($0) && Self.problem(ofName: $0) == nil }.flatMap {
-            found(at: $0, in: folder)
-        }
+        return .entries(names.filter { !Self.isPassedOver($0) && Self.problem(ofName: $0) == nil })
     }
 
     /// Why no request could name a model that is called so: what paths may hold is up to `HTTPWire`.
