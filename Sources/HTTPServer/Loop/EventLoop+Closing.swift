@@ -211,5 +211,7 @@ extension EventLoop {
             perform(connection.machine.close(.drained), on: connection)
         }
         connections = []
+        // The rest of this turn looks at sockets by their numbers.
+        unread = UnreadAnswers()
     }
 }
