@@ -39,7 +39,7 @@ test: deps ## build, and run the tests for every change (those that match with T
 	scripts/test $(if $(TESTS),'$(TESTS)')
 
 test-all: deps ## build, and run all tests, the long ones too (those that match with TESTS="regex")
-	OCELLI_TEST_LONG=1 scripts/test $(if $(TESTS),'$(TESTS)')
+	TEST_LONG=1 scripts/test $(if $(TESTS),'$(TESTS)')
 
 quick: deps ## build in debug mode, incrementally, and run one target's tests (TESTS="FlowControlTests")
 	scripts/quick $(if $(TESTS),'$(TESTS)')

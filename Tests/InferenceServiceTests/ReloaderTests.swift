@@ -135,6 +135,7 @@ import Testing
             $0.maxHeader = 700
             $0.listen = ["127.0.0.1:1"]
             $0.trustedProxies = ["10.0.0.0/8"]
+            $0.deadline = 0.5
             $0.maxDeadline = 0.5
             $0.defaultModel = "nosuch"
         }

@@ -16,6 +16,10 @@ package enum TrialRun {
         return (sides[0], sides[1])
     }
 
+    /// Bytes for the stacks of this process's threads, which count for the limit: the engine hangs where the limit is met while it
+    /// compiles, and the parent process would wait.
+    private static let stacks: UInt64 = 256 << 20
+
     /// Loads the model at a path and returns the line that reports the result.
     /// - Parameters:
     ///   - look: the height and width of pictures where the model is to be run on noise, instead of loaded as the daemon would.
@@ -30,7 +34,8 @@ package enum TrialRun {
         // The parent process watches the memory that this one takes. The limit of the system's own counts address space, which models reserve and
         // do not use: it is only there for what comes all at once.
         let (most, overflow) = memory.multipliedReportingOverflow(by: 4)
-        _ = csys_confine(parent, seconds, overflow ? 0 : most)
+        _ = csys_confine(
+            parent, seconds, overflow || memory == 0 ? 0 : most.addingReportingOverflow(stacks).partialValue)
         var configuration = ServicePlan(settings: settings, environment: [:]).modelConfiguration
         // One inference shows as much as several.
         configuration.instances = 1

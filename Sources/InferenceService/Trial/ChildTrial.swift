@@ -89,11 +89,7 @@ struct ChildTrial: Sendable {
                 .lost(
                     "the engine was still loading it after \(seconds) s, during its trial in a separate process "
                         + "(load_trial_timeout)"))
-        case .large?:
-            return .ended(
-                .lost(
-                    "it needed more than \(Units.bytes(Int(clamping: memory))) of memory during its trial in a separate process, "
-                        + "the limit (load_trial_memory)"))
+        case .large?: return .ended(.lost(tooLarge))
         case nil: break
         }
         guard signal == 0, let result = TrialResult(output: output) else {
@@ -112,7 +108,16 @@ struct ChildTrial: Sendable {
                     "the engine's threads did not fit into \(Units.bytes(Int(clamping: memory))) of memory during its trial in a separate "
                         + "process, the limit (load_trial_memory)"))
         }
+        // Its allocations failed before its memory was looked at again.
+        if memory > 0, result.problems.contains(where: { $0.reason.contains("not enough memory") }) {
+            return .ended(.lost(tooLarge))
+        }
         return .answered(result)
+    }
+
+    private var tooLarge: String {
+        "it needed more than \(Units.bytes(Int(clamping: memory))) of memory during its trial in a separate process, "
+            + "the limit (load_trial_memory)"
     }
 
     /// Why the process was ended.
