@@ -238,6 +238,27 @@ import Testing
         gate.pass()
     }
 
+    /// The same where the engine does not end its first inference.
+    @Test(.timeLimit(.minutes(1)))
+    func aLoadWhoseWarmUpHangsForTooLongHasFailed() async throws {
+        let folder = try TemporaryFolder()
+        let path = try folder.write(["m.onnx": ""]) + "/m.onnx"
+        let engine = FakeEngine(endsAtOnce: false)
+        var configuration = ModelConfiguration()
+        configuration.engine = engine
+        configuration.loadLimit = .seconds(1)
+        let error = await #expect(throws: InferenceError.self) {
+            _ = try await Model.load(contentsOf: path, configuration: configuration)
+        }
+        #expect(error?.message.contains("was still being loaded after 1 s") == true, "\(error?.message ?? "")")
+        // What stayed behind ends when the engine does.
+        #expect(
+            eventually {
+                engine.endOne()
+                return engine.state.withLock { $0.models == 0 }
+            })
+    }
+
     /// Neither a folder of models nor the place of a model that does not answer keeps the others from being found.
     @Test(.timeLimit(.minutes(1)))
     func aFolderThatDoesNotAnswerIsReported() async throws {

@@ -41,11 +41,37 @@ extension Model {
         case differs(StreamDifference)
     }
 
-    /// Loads a model, warms it up, and compares the answers of its streams with those of one stream.
+    /// Loads a model, warms it up, and compares the answers of its streams with those of one stream, within
+    /// ``ModelConfiguration/loadLimit``. What hangs after that stays behind.
     /// - Parameter difference: how those of several streams differed; nil if they were not compared yet.
     private static func loadComparing(
         _ path: String, name: String?, configuration: ModelConfiguration, version: String?,
         because difference: StreamDifference? = nil
+    ) async throws(InferenceError) -> Compared {
+        let work: @Sendable () async -> Result<Compared, InferenceError> = {
+            do throws(InferenceError) {
+                return .success(
+                    try await loadAndCompare(
+                        path, name: name, configuration: configuration, version: version, because: difference))
+            } catch {
+                return .failure(error)
+            }
+        }
+        guard let limit = configuration.loadLimit else { return try await work().get() }
+        let pending = PendingLoad<Result<Compared, InferenceError>>()
+        Task.detached { pending.fulfil(await work()) }
+        guard let result = try? await pending.value(until: .now + limit) else {
+            let reason =
+                "was still being loaded after \(limit.components.seconds) s: do its files answer? Check the disk and the mount"
+            throw .invalidBundle(
+                name: name ?? ModelBundle.servedName(of: path), problems: [BundleProblem(path: "", reason: reason)])
+        }
+        return try result.get()
+    }
+
+    private static func loadAndCompare(
+        _ path: String, name: String?, configuration: ModelConfiguration, version: String?,
+        because difference: StreamDifference?
     ) async throws(InferenceError) -> Compared {
         let work: @Sendable () -> Result<Loaded, InferenceError> = {
             do throws(InferenceError) {
@@ -57,18 +83,7 @@ extension Model {
                 return .failure(error)
             }
         }
-        let loaded: Loaded
-        if let limit = configuration.loadLimit {
-            guard let result = await LoaderThread.run(within: limit, work) else {
-                let reason =
-                    "was still being loaded after \(limit.components.seconds) s: do its files answer? Check the disk and the mount"
-                throw .invalidBundle(
-                    name: name ?? ModelBundle.servedName(of: path), problems: [BundleProblem(path: "", reason: reason)])
-            }
-            loaded = try result.get()
-        } else {
-            loaded = try await LoaderThread.run(work).get()
-        }
+        let loaded = try await LoaderThread.run(work).get()
         try await loaded.model.warmUp(loaded.warmUp)
         guard let reference = loaded.reference else { return .served(loaded.model) }
         let found = await LoaderThread.run(lending: loaded.model) { $0.compare(with: reference) }
