@@ -322,6 +322,54 @@ import Testing
         #expect(repository.records.map(\.state.name) == ["ready", "ready", "failed", "ready"])
     }
 
+    /// However often a path is looked at that does not answer, one look is under way; it answers again when that one ends.
+    @Test(.timeLimit(.minutes(1)))
+    func aPathThatHangsIsLookedAtByOneThread() throws {
+        let stalled = DispatchSemaphore(value: 0), looks = Mutex(0)
+        let path = "/nowhere/\(UUID().uuidString)"
+        @Sendable func look(within time: Duration) -> Int? {
+            LoaderThread.wait(within: time, on: path) {
+                defer { stalled.wait() }
+                return looks.withLock { looks in
+                    looks += 1
+                    return looks
+                }
+            }
+        }
+        for _ in 0..<5 { #expect(look(within: .milliseconds(20)) == nil) }
+        #expect(eventually { looks.withLock { $0 } == 1 })
+        #expect(LoaderThread.wait(within: .seconds(30), on: path + "/other") { 7 } == 7, "others do not wait")
+        for _ in 0..<2 { stalled.signal() }
+        #expect(look(within: .seconds(30)) == 2)
+    }
+
+    /// The looks under way, and the most at a time.
+    private final class Looks: Sendable { let now = Mutex((running: 0, most: 0)) }
+
+    /// Looks at one path that overlap all give what they see.
+    @Test(.timeLimit(.minutes(1)))
+    func looksAtOnePathThatOverlapWaitForEachOther() async throws {
+        let looks = Looks()
+        let path = "/nowhere/\(UUID().uuidString)"
+        let found = await withTaskGroup(of: Int?.self) { group in
+            for index in 0..<8 {
+                group.addTask {
+                    await LoaderThread.run {
+                        LoaderThread.wait(within: .seconds(30), on: path) {
+                            looks.now.withLock { $0 = ($0.running + 1, max($0.most, $0.running + 1)) }
+                            usleep(1_000)
+                            looks.now.withLock { $0.running -= 1 }
+                            return index
+                        }
+                    }
+                }
+            }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(Set(found) == Set(0..<8))
+        #expect(looks.now.withLock { $0.most } == 1)
+    }
+
     /// Those who come while the first one's load is under way wait for it.
     @Test(.timeLimit(.minutes(1)))
     func firstRequestsWaitForOneLoad() async throws {

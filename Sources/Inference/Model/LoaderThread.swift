@@ -14,26 +14,55 @@ package enum LoaderThread {
         }
     }
 
-    /// The same for at most so long: nil then. Work that hangs (a file system that does not answer) stays with its thread.
-    package static func run<Value: Sendable>(
-        within time: Duration, _ work: @escaping @Sendable () -> Value
-    ) async -> Value? {
-        let result = PendingLoad<Value>()
-        start { result.fulfil(work()) }
-        return try? await result.value(until: .now + time)
-    }
-
-    /// The same for callers that may block.
-    static func wait<Value: Sendable>(within time: Duration, _ work: @escaping @Sendable () -> Value) -> Value? {
+    /// Looks at a path, for at most so long: nil then. For callers that may block.
+    ///
+    /// Looks at one path come one after the other, and one that waits for its turn for so long gives nil as well: a path that
+    /// hangs keeps one thread, however often it is looked at.
+    package static func wait<Value: Sendable>(
+        within time: Duration, on path: String, _ work: @escaping @Sendable () -> Value
+    ) -> Value? {
+        let turn = turns.withLock { turns in
+            turns[path, default: Turn()].users += 1
+            return turns[path]?.isFree
+        }
+        let limit = DispatchTimeInterval.nanoseconds(Int(clamping: time.saturatedNanoseconds))
+        guard turn?.wait(timeout: .now() + limit) == .success else {
+            leave(path)
+            return nil
+        }
         let result = WorkResult<Value>()
         start {
             let value = work()
             result.value.withLock { $0 = value }
+            turn?.signal()
+            leave(path)
             result.isThere.signal()
         }
-        guard result.isThere.wait(timeout: .now() + .nanoseconds(Int(clamping: time.saturatedNanoseconds))) == .success
-        else { return nil }
+        guard result.isThere.wait(timeout: .now() + limit) == .success else { return nil }
         return result.value.withLock { $0 }
+    }
+
+    /// The turns of those who look at one path.
+    private struct Turn {
+        let isFree: DispatchSemaphore
+        /// Those who look, and those who wait.
+        var users = 0
+
+        init() {
+            // Not 1 from the start: a semaphore may not end below the value that it began with.
+            isFree = DispatchSemaphore(value: 0)
+            isFree.signal()
+        }
+    }
+
+    /// By path, as long as somebody looks.
+    private static let turns = Mutex<[String: Turn]>([:])
+
+    private static func leave(_ path: String) {
+        turns.withLock { turns in
+            turns[path]?.users -= 1
+            if turns[path]?.users == 0 { turns[path] = nil }
+        }
     }
 
     private final class WorkResult<Value: Sendable>: Sendable {

@@ -28,7 +28,7 @@ struct BundleFacts: Sendable {
 
     /// ``init(path:links:)`` within ``patience``: a file system may hang, and must not hold up the models of others. Blocks.
     static func read(_ path: String, links: LinkPolicy) -> BundleFacts {
-        LoaderThread.wait(within: patience) { BundleFacts(path: path, links: links) } ?? BundleFacts()
+        LoaderThread.wait(within: patience, on: path) { BundleFacts(path: path, links: links) } ?? BundleFacts()
     }
 
     /// True if the files, as they were looked at, went through the trial before.
@@ -78,7 +78,7 @@ struct BundleFacts: Sendable {
     /// The facts as they are now: a bundle that was damaged keeps those that it had, as it keeps its place. Blocks.
     func readAnew(_ path: String, links: LinkPolicy) -> BundleFacts {
         let before = self
-        return LoaderThread.wait(within: Self.patience) {
+        return LoaderThread.wait(within: Self.patience, on: path) {
             if let stamp = before.stamp, stamp.isCurrent { return before }
             let now = BundleFacts(path: path, links: links)
             return now.stamp == nil ? before : now

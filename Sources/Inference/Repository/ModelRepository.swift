@@ -235,7 +235,7 @@ public final class ModelRepository: Sendable {
             return false
         }
         let links = plan.withLock { $0.configuration.links }
-        let problem = LoaderThread.wait(within: BundleFacts.patience) { () -> String? in
+        let problem = LoaderThread.wait(within: BundleFacts.patience, on: entry.path) { () -> String? in
             do throws(InferenceError) {
                 _ = try ModelBundle(path: entry.path, links: links)
                 return nil
@@ -261,7 +261,8 @@ public final class ModelRepository: Sendable {
         let stamps = found.map { entry -> (String, EntryStamp) in
             let files =
                 entry.failure == RepositoryScanner.silence
-                ? nil : LoaderThread.wait(within: BundleFacts.patience) { BundleStamp(path: entry.path) }
+                ? nil
+                : LoaderThread.wait(within: BundleFacts.patience, on: entry.path) { BundleStamp(path: entry.path) }
             return (
                 entry.path,
                 EntryStamp(files: files, failure: files == nil ? RepositoryScanner.silence : entry.failure)

@@ -367,7 +367,9 @@ final class ModelVersion: Sendable {
                 return state.ready
             }
             guard let model else { return false }
-            return await LoaderThread.run(within: BundleFacts.patience) { model.stamp.isCurrent }
+            return await LoaderThread.run { [path] in
+                LoaderThread.wait(within: BundleFacts.patience, on: path) { model.stamp.isCurrent }
+            }
         }
     }
 

@@ -33,7 +33,7 @@ struct RepositoryScanner: Sendable {
     /// ``scan(_:)-(String)``, within ``patience``. An entry that does not answer is one that cannot be read: the others are served.
     /// Blocks.
     func scanInTime(_ folder: String) throws(RepositoryError) -> [Found] {
-        let result = LoaderThread.wait(within: patience) {
+        let result = LoaderThread.wait(within: patience, on: folder) {
             Result { () throws(RepositoryError) in try contents(ofModelsFolder: folder) }
         }
         guard let result else {
@@ -46,7 +46,9 @@ struct RepositoryScanner: Sendable {
         case .entries(let entries):
             return entries.flatMap { entry -> [Found] in
                 let path = folder + "/" + entry
-                return LoaderThread.wait(within: min(patience, BundleFacts.patience)) { found(at: entry, in: folder) }
+                return LoaderThread.wait(within: min(patience, BundleFacts.patience), on: path) {
+                    found(at: entry, in: folder)
+                }
                     ?? [
                         Found(
                             name: ModelBundle.servedName(of: entry), version: nil, path: path, folder: folder,
@@ -59,7 +61,7 @@ struct RepositoryScanner: Sendable {
     /// The same of what `model` names; a place that does not answer is one that cannot be read.
     func scanInTime(_ model: NamedModel) -> [Found] {
         let (name, path) = (model.name, model.path)
-        return LoaderThread.wait(within: patience) { scan(model) }
+        return LoaderThread.wait(within: patience, on: path) { scan(model) }
             ?? [Found(name: name, version: nil, path: path, folder: path, failure: Self.silence)]
     }
 
