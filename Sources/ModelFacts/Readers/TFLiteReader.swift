@@ -213,9 +213,10 @@ private struct MetadataReading {
         }
         // The metadata has no word for it; its own reader, the Task Library, stretches the picture to the input's size. It does so with
         // two taps along each axis; nothing says that the model was trained so, and pictures are many times the input's size: the filter
-        // stays Ocelli's, which averages. Other programs write such metadata, too: any word of theirs counts more.
+        // is Ocelli's, which averages. Other programs write such metadata, too: any word of theirs counts more.
         sheet.framing = Fact(
             PictureFraming(.stretch), source: source, key: "the Task Library's convention", basis: .convention)
+        sheet.filter = Fact(.bilinear, source: source, key: "Ocelli's own default", basis: .convention)
     }
 
     private mutating func output(
