@@ -74,11 +74,11 @@ package struct ServicePlan {
         var configuration = modelConfiguration
         if !settings.externalLinks { configuration.links = .within(folders + named.flatMap(\.roots)) }
         configuration.lone = lonePolicy
+        // Its trial, and what the trial has done once more. Without a trial a load that hangs must end too: reloads wait for it.
+        configuration.loadLimit = .seconds(3 * settings.loadTrialTimeout)
         // What came with Ocelli is as good as Ocelli itself.
         if settings.loadTrial, !settings.models.isEmpty || !named.isEmpty {
             configuration.trial = trial
-            // Its trial, and what the trial has done once more.
-            configuration.loadLimit = .seconds(3 * settings.loadTrialTimeout)
         }
         return configuration
     }

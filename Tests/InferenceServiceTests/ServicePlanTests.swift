@@ -1,0 +1,19 @@
+import Inference
+import InferenceService
+import Settings
+import Testing
+
+/// How the settings become the configuration of each part.
+@Suite struct ServicePlanTests {
+    /// Reloads wait for every load: one that hangs must end, with a trial before it or without.
+    @Test(arguments: [true, false]) func loadsThatAServerStartsHaveALimit(_ hasTrial: Bool) {
+        var settings = Settings()
+        settings.models = ["/nowhere"]
+        settings.cacheDirectory = ""
+        settings.loadTrial = hasTrial
+        settings.loadTrialTimeout = 7
+        let configuration = ServicePlan(settings: settings, environment: [:]).servingConfiguration
+        #expect(configuration.loadLimit == .seconds(21))
+        #expect((configuration.trial != nil) == hasTrial)
+    }
+}
