@@ -30,7 +30,7 @@ public struct ModelConfiguration: Sendable, Equatable {
     public var links = LinkPolicy.anywhere
     /// Loads models in a separate process first, because some files crash the process that reads them; nil loads them directly.
     public var trial: LoadTrial?
-    /// The maximum time of reading, trying and compiling a model; nil waits as long as it takes. What hangs longer has failed, so that nothing
+    /// The maximum time of reading, trying, compiling, warming up and comparing a model; nil waits as long as it takes. What hangs longer has failed, so that nothing
     /// waits for it, and stays with its thread: a file system that does not answer.
     public var loadLimit: Duration?
     /// True if the answers of several streams are compared with those of one before a model is handed out.
