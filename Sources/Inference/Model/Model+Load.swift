@@ -15,24 +15,32 @@ extension Model {
         contentsOf path: String, name: String? = nil, configuration: ModelConfiguration = ModelConfiguration(),
         version: String? = nil
     ) async throws(InferenceError) -> Model {
-        let difference: StreamDifference
-        switch try await loadComparing(path, name: name, configuration: configuration, version: version) {
-        case .served(let model): return model
-        case .differs(let found): difference = found
-        }
-        // The first is released by now. This file was tried already.
         var configuration = configuration
-        configuration.compile.streams = 1
-        configuration.trial = nil
-        switch try await loadComparing(
-            path, name: name, configuration: configuration, version: version, because: difference)
-        {
-        case .served(let model): return model
-        case .differs(let again):
-            throw .engine(
-                EngineError(
-                    kind: .failure, operation: "give the same answers twice",
-                    detail: "\(difference.text); compiled once more, with one stream, \(again.text)"))
+        var difference: StreamDifference?
+        var ofStreams: String?
+        while true {
+            let again: StreamDifference
+            switch try await loadComparing(
+                path, name: name, configuration: configuration, version: version, because: difference)
+            {
+            case .served(let model): return model
+            case .differs(let found): again = found
+            }
+            // The one that differs is released by now. This file was tried already.
+            configuration.trial = nil
+            // Each of the two is changed once at most: there are three loads, or fewer.
+            if again.isOfBatches, configuration.batchDifference == nil {
+                configuration.batchDifference = again.text
+            } else if ofStreams == nil {
+                ofStreams = again.text
+                configuration.compile.streams = 1
+            } else {
+                throw .engine(
+                    EngineError(
+                        kind: .failure, operation: "give the same answers twice",
+                        detail: "\(ofStreams ?? ""); compiled once more, with one stream, \(again.text)"))
+            }
+            difference = again
         }
     }
 
@@ -43,7 +51,7 @@ extension Model {
 
     /// Loads a model, warms it up, and compares the answers of its streams with those of one stream, within
     /// ``ModelConfiguration/loadLimit``. What hangs after that stays behind.
-    /// - Parameter difference: how those of several streams differed; nil if they were not compared yet.
+    /// - Parameter difference: how those of the load before differed; nil if they were not compared yet.
     private static func loadComparing(
         _ path: String, name: String?, configuration: ModelConfiguration, version: String?,
         because difference: StreamDifference? = nil
@@ -85,10 +93,10 @@ extension Model {
         }
         let loaded = try await LoaderThread.run(work).get()
         try await loaded.model.warmUp(loaded.warmUp)
+        if let difference { loaded.model.note(difference) }
         guard let reference = loaded.reference else { return .served(loaded.model) }
         let found = await LoaderThread.run(lending: loaded.model) { $0.compare(with: reference) }
         if let found { return .differs(found.after(loaded.model.loadReport)) }
-        if let difference { loaded.model.note(difference) }
         return .served(loaded.model)
     }
 
@@ -107,6 +115,7 @@ extension Model {
         let bundle = try ModelBundle(path: path, name: name, links: configuration.links)
         var configuration = configuration
         if let runtime = bundle.manifest?.runtime { configuration.apply(runtime) }
+        if configuration.streamDifference != nil { configuration.compile.streams = 1 }
         let tried = try configuration.trial?.run(path, name: bundle.name, stamp: bundle.stamp)
         let tryDone = MonotonicInstant.now
         let (planner, engine) = try read(bundle, configuration)
@@ -127,9 +136,10 @@ extension Model {
         let readDone = MonotonicInstant.now
         configuration.compile.inputShapes = plan.inputShapes
         // Before the model itself: one of the two is in memory at a time.
-        let (reference, unchecked) = Reference.find(
+        var (reference, unchecked) = Reference.find(
             planner.file, engine: engine, source: configuration.source(bundle.source), configuration, plan: plan,
             known: answers)
+        if let known = configuration.streamDifference { unchecked = .oneStream(reason: known) }
         if reference?.answers.difference != nil { configuration.compile.streams = 1 }
         let referenceDone = MonotonicInstant.now
         let compiled: any CompiledModel
@@ -154,7 +164,8 @@ extension Model {
             }
         }
         let batch = try BatchVariant(
-            limit: bundle.manifest?.runtime.batch ?? 1, bundle: bundle, plan: plan, engine: engine,
+            limit: configuration.batchDifference == nil ? bundle.manifest?.runtime.batch ?? 1 : 1, bundle: bundle,
+            plan: plan, engine: engine,
             configuration: configuration, instances: configuration.instances ?? compiled.optimalRequestCount)
         guard bundle.stamp.isCurrent else {
             let reason =
@@ -175,6 +186,9 @@ extension Model {
         report.device = compiled.executionDevices
         report.advice = plan.advice
         if let advice = unchecked.advice { report.advice.append(advice) }
+        if let difference = configuration.batchDifference {
+            report.advice.append("runs without batches (runtime.batch): \(difference)")
+        }
         if let advice = engine.advice(on: bundle.source, device: report.device) { report.advice.append(advice) }
         report.undecided = bundle.manifest?.undecided ?? []
         report.execution = compiled.execution

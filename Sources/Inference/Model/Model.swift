@@ -52,7 +52,9 @@ public final class Model: Sendable {
     /// Reports scores that are not confidences.
     package let scoreWatch = ScoreWatch()
     /// The answers of one stream, for the canary; nil if they were not compared.
-    let reference = Mutex<ReferenceAnswers?>(nil)
+    let reference = Mutex<Reference?>(nil)
+    /// The difference that the canary found between its streams and one; nil if there is none.
+    let laterDifference = Mutex<String?>(nil)
     /// The results of trying the shapes that callers bring to open axes.
     let shapeTrials: ShapeTrials
 

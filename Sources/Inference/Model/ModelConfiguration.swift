@@ -35,6 +35,10 @@ public struct ModelConfiguration: Sendable, Equatable {
     public var loadLimit: Duration?
     /// True if the answers of several streams are compared with those of one before a model is handed out.
     public var comparesStreams = true
+    /// The difference between the answers of its streams and those of one, where it is known before the load: it then runs with one stream.
+    var streamDifference: String?
+    /// The difference between the answers of its variant for batches and those of one item; nil makes the variant if the bundle asks for it.
+    var batchDifference: String?
     /// The conditions under which lone predictions run on a variant with more threads, which is compiled when it becomes
     /// useful.
     public var lone = LonePolicy.never

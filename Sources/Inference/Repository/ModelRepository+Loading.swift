@@ -55,6 +55,13 @@ extension ModelRepository {
         }
     }
 
+    /// Reloads the version that a model serves, while it serves. Does nothing where it serves no more.
+    public func reload(servedBy model: Model) async throws(InferenceError) {
+        for item in names.flatMap({ versions(of: $0) }) where item.readyModel === model {
+            _ = try await load(item, again: true)
+        }
+    }
+
     /// Reloads every version that is loaded, or should be, while the old one serves; see ``reload(_:)``. Versions whose files
     /// and configuration have not changed are not reloaded; versions whose last load failed are loaded again.
     /// Models that were unloaded on request stay unloaded; models whose files cannot be read stay as they are.

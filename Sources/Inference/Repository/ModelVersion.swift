@@ -301,11 +301,13 @@ final class ModelVersion: Sendable {
             return .impossible(failure)
         }
         let configuration = state.configuration
+        var adapted = configuration
+        adapted.streamDifference = state.ready?.laterDifference.withLock { $0 }
         // Not a child of the asking task: the load continues when that client disconnects, for the others who wait.
         let load = Load()
         let ticket = gate.arrive(request.cost)
         state.loadBegan = nil
-        Task.detached {
+        Task.detached { [adapted] in
             let result: Result<Model, InferenceError> = await self.gate.run(ticket) {
                 self.state.withLock { $0.loadBegan = .now }
                 var unloaded = 1
@@ -313,7 +315,7 @@ final class ModelVersion: Sendable {
                     do throws(InferenceError) {
                         return .success(
                             try await Model.load(
-                                contentsOf: self.path, name: self.name, configuration: configuration,
+                                contentsOf: self.path, name: self.name, configuration: adapted,
                                 version: self.numbered))
                     } catch {
                         // Each time twice as many: a model and the process that tries it need more threads than one gives back.

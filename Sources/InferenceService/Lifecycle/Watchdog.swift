@@ -4,6 +4,8 @@ internal import Inference
 /// Feeds the service manager's watchdog, and only when a prediction has just been made: a process that accepts
 /// connections and answers /healthz while its engine is stuck is not alive.
 ///
+/// A model whose streams differ is reloaded with one stream: a restart would help no more, and would end all requests.
+///
 /// The canary runs on zeros, beside the limiter of its model and not through it: a daemon that is merely busy is not
 /// restarted for it.
 struct Watchdog: Sendable {
@@ -31,8 +33,16 @@ struct Watchdog: Sendable {
         let (name, model) = models[turn % models.count]
         turn &+= 1
         do throws(InferenceError) {
-            try await model.canary()
-            metrics.add(.canariesSucceeded)
+            guard let difference = try await model.canary() else {
+                metrics.add(.canariesSucceeded)
+                return true
+            }
+            metrics.add(.canariesFailed)
+            log.error(
+                "the streams of model \(name) no longer give the same answers: \(difference); reloads it with one stream",
+                repeating: "canary")
+            // A load may take longer than the interval. Who asks for it again meanwhile joins it, and the repository reports its failure.
+            Task { [repository] in try? await repository.reload(servedBy: model) }
             return true
         } catch {
             metrics.add(.canariesFailed)

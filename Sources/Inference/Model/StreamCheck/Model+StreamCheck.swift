@@ -3,7 +3,7 @@ internal import SystemSupport
 
 /// The answers of one stream, and where they are from.
 struct Reference: Sendable {
-    let answers: ReferenceAnswers
+    var answers: ReferenceAnswers
     let source: ReferenceSource
     /// True if the answers are of an earlier load.
     let isCached: Bool
@@ -36,6 +36,8 @@ struct StreamDifference: Sendable {
     let text: String
     /// The answers of one stream.
     let answers: ReferenceAnswers
+    /// True if only the variant for batches differs.
+    var isOfBatches = false
     /// The report of the load whose model differs.
     private(set) var report = LoadReport()
 
@@ -55,7 +57,7 @@ extension Model {
         do throws(EngineError) {
             var answers = reference.answers
             var difference = try difference(from: answers)
-            if difference != nil, reference.isCached {
+            if let found = difference, !found.isOfBatches, reference.isCached {
                 // Those of another day may be wrong themselves.
                 answers = try reference.source.computed()
                 if answers.isRandom {
@@ -64,7 +66,10 @@ extension Model {
                 }
                 difference = try self.difference(from: answers)
             }
-            if let difference {
+            if let difference, difference.isOfBatches {
+                return StreamDifference(text: difference.text, answers: answers, isOfBatches: true)
+            }
+            if let difference = difference?.text {
                 if (compiled.execution.streams ?? 2) > 1 {
                     answers.difference = difference
                     reference.source.keep(answers)
@@ -74,19 +79,24 @@ extension Model {
             if let known = answers.difference { note(.oneStream(reason: known)) }
             // The canary has no use for the others.
             answers.answers = answers.answers.filter { $0.key == .picture }
-            self.reference.withLock { [answers] in $0 = answers }
+            var reference = reference
+            reference.answers = answers
+            self.reference.withLock { [reference] in $0 = reference }
         } catch {
             note(.impossible(reason: error.message))
         }
         return nil
     }
 
-    private func difference(from answers: ReferenceAnswers) throws(EngineError) -> String? {
+    private func difference(
+        from answers: ReferenceAnswers
+    ) throws(EngineError) -> (text: String, isOfBatches: Bool)? {
         let probe = AnswerProbe(plan: plan, compiled: compiled)
-        if let difference = try Self.difference(from: answers, probe, requests) { return difference }
+        if let difference = try Self.difference(from: answers, probe, requests) { return (difference, false) }
         guard let batch else { return nil }
         let batches = AnswerProbe(plan: plan, compiled: batch.compiled, items: batch.limit)
-        return try Self.difference(from: answers.forBatches, batches, batch.requests).map { "in batches, \($0)" }
+        let difference = try Self.difference(from: answers.forBatches, batches, batch.requests)
+        return difference.map { ("in batches, \($0)", true) }
     }
 
     private static func difference(
@@ -101,6 +111,14 @@ extension Model {
             running.append(try probe.compiled.makeRequest())
         }
         return try probe.difference(from: answers, requests: running)
+    }
+
+    /// Remembers that the streams have gone wrong since the load, so that the next load runs with one. Blocks.
+    func keep(_ difference: String, _ reference: Reference) {
+        laterDifference.withLock { $0 = difference }
+        var answers = reference.source.cached() ?? reference.answers
+        answers.difference = difference
+        reference.source.keep(answers)
     }
 
     private func note(_ check: StreamCheck) {
