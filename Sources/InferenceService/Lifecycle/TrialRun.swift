@@ -1,6 +1,6 @@
 internal import CSystem
 internal import FoundationEssentials
-internal import Inference
+package import Inference
 package import Settings
 
 /// What a process does that was started to try a model: loads it as the daemon would, runs it, and reports the result.
@@ -20,6 +20,14 @@ package enum TrialRun {
     /// compiles, and the parent process would wait.
     private static let stacks: UInt64 = 256 << 20
 
+    /// How the model is loaded: with all that the daemon will run, with a cache and without one, since a file may crash only there.
+    package static func configuration(_ settings: Settings) -> ModelConfiguration {
+        var configuration = ServicePlan(settings: settings, environment: [:]).modelConfiguration
+        // One infer request shows as much as several. The comparison of the streams makes one for each stream.
+        configuration.instances = 1
+        return configuration
+    }
+
     /// Loads the model at a path and returns the line that reports the result.
     /// - Parameters:
     ///   - look: the height and width of pictures where the model is to be run on noise, instead of loaded as the daemon would.
@@ -36,11 +44,7 @@ package enum TrialRun {
         let (most, overflow) = memory.multipliedReportingOverflow(by: 4)
         _ = csys_confine(
             parent, seconds, overflow || memory == 0 ? 0 : most.addingReportingOverflow(stacks).partialValue)
-        var configuration = ServicePlan(settings: settings, environment: [:]).modelConfiguration
-        // One inference shows as much as several.
-        configuration.instances = 1
-        // The daemon has no use for reference answers that are not kept.
-        configuration.comparesStreams = configuration.compile.cacheDirectory != nil
+        let configuration = configuration(settings)
         var result = TrialResult()
         do throws(InferenceError) {
             if let look {
