@@ -11,7 +11,7 @@ public struct LimiterConfiguration: Sendable, Hashable {
     /// The maximum wait of a request; 0 or more. With 0, no request waits.
     public let maxWait: Duration
 
-    /// What happens to a request when all slots are taken.
+    /// The policy for a request that arrives while all slots are taken.
     public let policy: OverloadPolicy
 
     /// The expected time for which a slot is held, used until it has been measured: for example the time of a warm-up. 0:
@@ -41,7 +41,7 @@ public struct LimiterConfiguration: Sendable, Hashable {
 
     private static let mostSlots = 1_000_000
 
-    /// How many may wait once the policy and the wait are considered.
+    /// The number of requests that may wait once the policy and the wait are considered.
     package var effectiveCapacity: Int {
         policy == .dropNewest || maxWait == .zero ? 0 : queueCapacity
     }

@@ -6,9 +6,9 @@ public struct LimiterSnapshot: Sendable, Hashable {
     public let waiting: Int
     /// The bounds in force.
     public let configuration: LimiterConfiguration
-    /// Whether new requests are refused because of a drain.
+    /// True if new requests are refused because of a drain.
     public let isDraining: Bool
-    /// Whether the queue is now bounded by time and not by its capacity, because more requests arrive than are answered.
+    /// True if the queue is now bounded by time and not by its capacity, because more requests arrive than are answered.
     public let isOverloaded: Bool
     /// The outcome of every request so far.
     public let counters: LimiterCounters
@@ -19,6 +19,6 @@ public struct LimiterSnapshot: Sendable, Hashable {
 
     /// The maximum number of slots in use.
     public var limit: Int { configuration.limit }
-    /// How many may wait.
+    /// The number of requests that may wait.
     public var queueCapacity: Int { configuration.queueCapacity }
 }

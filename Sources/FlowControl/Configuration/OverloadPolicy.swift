@@ -1,4 +1,4 @@
-/// What happens to a request when all slots are taken.
+/// The treatment of a request that arrives while all slots are taken.
 public enum OverloadPolicy: String, Sendable, Hashable, CaseIterable {
     /// It waits in the queue, first in, first out, or is refused if the queue is full or the wait would be too long.
     case `defer`

@@ -23,7 +23,7 @@ public final class InFlightLimiter: Sendable {
     private struct State {
         var machine: LimiterStateMachine<Waiter>
         var timer: Task<Void, Never>?
-        /// What `timer` was asked for with.
+        /// The epoch that `timer` was requested with.
         var timerEpoch: UInt64 = 0
         var drainWaiters: [UInt64: CheckedContinuation<Void, Never>] = [:]
         var drainWaiterCount: UInt64 = 0

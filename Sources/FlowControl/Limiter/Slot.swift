@@ -26,7 +26,7 @@ public final class Slot: Sendable {
         limiter.finish(grant)
     }
 
-    /// How long the request waited for this slot.
+    /// The time for which the request waited for this slot.
     public var waited: Duration { .nanoseconds(clamping: grant.waitedNanoseconds) }
 
     /// When the slot was taken.

@@ -1,6 +1,6 @@
 /// The kernel's list format for CPUs: `0-3,8,10-11`.
 enum CPUList {
-    /// How many CPUs the list names; nil if it names none or is not such a list.
+    /// The number of CPUs that the list names; nil if it names none or is not such a list.
     static func count(_ text: String) -> Int? {
         var count = 0
         var next = 0

@@ -5,7 +5,7 @@ import Glibc
 public struct HostFiles: Sendable {
     /// The text of a file; nil if there is none, or it cannot be read.
     public var text: @Sendable (_ path: String) -> String?
-    /// How many file descriptors this process may have open; nil if there is no bound.
+    /// The number of file descriptors that this process may have open; nil if there is no bound.
     public var openFiles: @Sendable () -> Int?
 
     /// A host of these texts and numbers.

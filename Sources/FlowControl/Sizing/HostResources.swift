@@ -37,7 +37,7 @@ public struct HostResources: Sendable, Hashable {
             ?? Derived(1, because: "the number of CPUs is unknown: assuming one")
     }
 
-    /// What `sched_getaffinity` would say, as text: `Cpus_allowed_list:  0-1`.
+    /// The CPUs that `sched_getaffinity` would give, read as text: `Cpus_allowed_list:  0-1`.
     private static func affinity(_ files: HostFiles) -> [Derived<Double>] {
         guard let list = value(of: "Cpus_allowed_list", in: files.text("/proc/self/status")),
             let count = CPUList.count(list)
@@ -110,7 +110,7 @@ public struct HostResources: Sendable, Hashable {
         return overflow || bytes == 0 ? nil : bytes
     }
 
-    /// What follows `name:` in a text of such lines.
+    /// The value that follows `name:` in a text of such lines.
     private static func value(of name: String, in text: String?) -> String? {
         let line = text?.split(separator: "\n").first { $0.hasPrefix(name + ":") }
         return line.map { $0.dropFirst(name.count + 1).trimmedASCII }

@@ -22,7 +22,7 @@ public struct Sizing: Sendable, Hashable {
     public struct Given: Sendable, Hashable {
         /// Parallel predictions, infer requests and slots of a model; nil if they are derived.
         public var streams: Int?, inferRequests: Int?, slots: Int?
-        /// Whether all threads work on one prediction.
+        /// True if all threads work on one prediction.
         public var isForLatency = false
 
         /// Nothing is configured.

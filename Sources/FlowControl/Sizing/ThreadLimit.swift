@@ -1,4 +1,4 @@
-/// How many threads (tasks, as the kernel counts them) this process may have, and how many count against that.
+/// The number of threads (tasks, as the kernel counts them) that this process may have, and the number that count against it.
 extension HostResources {
     /// The lowest of the control groups' `pids.max` (systemd's `TasksMax`), the user's limit of processes and the host's own limits.
     static func threads(_ files: HostFiles) -> Derived<Int> {

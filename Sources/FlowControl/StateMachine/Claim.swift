@@ -1,8 +1,8 @@
-/// Who asks for a slot, and for how much work.
+/// The client that asks for a slot, and the work that it asks for.
 public struct Claim: Sendable, Hashable {
     /// The client, as a number below ``ClientShares/count``.
     package let client: Int
-    /// What its header says the work will take beside the usual, in nanoseconds; 0: nothing unusual.
+    /// The work beside the usual that the request's header announces, in nanoseconds; 0: nothing unusual.
     package let work: UInt64
 
     /// - Parameters:
@@ -27,6 +27,6 @@ public struct Claim: Sendable, Hashable {
     /// Work of this many nanoseconds is long: it does not take the last slots, nor the threads of the others.
     package static let long: UInt64 = 10_000_000
 
-    /// Whether the request would keep others from their slots for long.
+    /// True if the request would keep others from their slots for long.
     package var isLong: Bool { work >= Self.long }
 }

@@ -1,6 +1,6 @@
 package import SystemSupport
 
-/// How many requests each client has in flight, and how many it sent lately.
+/// The number of requests that each client has in flight, and the number that it sent lately.
 ///
 /// Rates follow the generic cell rate algorithm (ITU-T I.371): each request moves the client's due time by one interval, and it may be
 /// a second ahead: a client that was silent may send a second's worth at once.

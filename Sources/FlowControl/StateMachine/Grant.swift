@@ -4,11 +4,11 @@ package import SystemSupport
 package struct Grant: Sendable, Hashable {
     /// When the slot was taken.
     package let since: MonotonicInstant
-    /// How long the request had waited for it.
+    /// The time for which the request had waited for it.
     package let waitedNanoseconds: UInt64
     /// Whose it is, and for what.
     package let claim: Claim
-    /// What the client was charged for it, in nanoseconds.
+    /// The cost charged to the client for it, in nanoseconds.
     package let cost: UInt64
 
     package init(since: MonotonicInstant, waitedNanoseconds: UInt64, claim: Claim = .usual, cost: UInt64 = 0) {
@@ -19,5 +19,5 @@ package struct Grant: Sendable, Hashable {
     }
 }
 
-/// What a wait ends with.
+/// The outcome of a wait.
 package typealias WaitOutcome = Result<Grant, AdmissionError>

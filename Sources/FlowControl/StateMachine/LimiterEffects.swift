@@ -1,6 +1,6 @@
 package import SystemSupport
 
-/// What the shell has to do after an event, once it has released the lock.
+/// The effects that the shell carries out after an event, once it has released the lock.
 package struct LimiterEffects<Waiter> {
     /// Waiters whose wait has ended, in the order in which it ended.
     package var resume: [(waiter: Waiter, outcome: WaitOutcome)] = []
@@ -24,7 +24,7 @@ package struct TimerRequest: Sendable, Hashable {
     }
 }
 
-/// What becomes of an arrival.
+/// The outcome of an arrival.
 package enum Arrival: Sendable, Hashable {
     case admitted(Grant)
     case refused(AdmissionError)

@@ -18,7 +18,7 @@ package import SystemSupport
 ///     └─────────┘                                          │ the rest continues as before     │
 ///                                                          └────────────────────────────────┘
 ///
-/// What holds after every event (`invariantViolation` checks it):
+/// The invariants, which hold after every event (`invariantViolation` checks them):
 /// - a request waits only while no slot is free: a free slot is given to a waiter in the same event, to the client's whose turn it is
 ///   (``ClientShares``), and of its waiters to the oldest (or to the newest while more come than are done and the oldest is late: see
 ///   ``OverloadDetector``);
@@ -65,7 +65,7 @@ package struct LimiterStateMachine<Waiter> {
     package var isDrained: Bool { phase == .drained }
     /// The most slots that long requests hold.
     var mostLong: Int { max(1, configuration.limit * 2 / 3) }
-    /// Whether the queue is now bounded by time and not by its capacity.
+    /// True if the queue is now bounded by time and not by its capacity.
     package var isOverloaded: Bool { overload.isOverloaded }
 
     // MARK: Events
@@ -201,12 +201,12 @@ package struct LimiterStateMachine<Waiter> {
 
     // MARK: Looks
 
-    /// How long a request that came now would wait.
+    /// The predicted wait of a request that came now.
     package func predictedWait(at now: MonotonicInstant) -> Duration {
         .nanoseconds(clamping: predictedWaitNanoseconds(ahead: queue.count, at: now))
     }
 
-    /// How long a slot is held, smoothed; nil before the first came back.
+    /// The time for which a slot is held, smoothed; nil before the first came back.
     package var serviceTime: Duration? {
         service.isMeasured ? .nanoseconds(clamping: Self.clamped(service.nanoseconds)) : nil
     }
@@ -243,8 +243,9 @@ package struct LimiterStateMachine<Waiter> {
         return .enqueue(displacing: displaced)
     }
 
-    /// Who leaves a full queue for a new request of a client: under `drop_oldest` the oldest; else the newest of the client with the
-    /// most waiters, if that is more than the new one's has: one client does not fill the queue for the others.
+    /// The waiter that leaves a full queue for a new request of a client: under `drop_oldest` the oldest; else the newest of
+    /// the client with the most waiters, if that is more than the new one's has: one client does not fill the queue for the
+    /// others.
     private func displaceable(by client: Int) -> WaiterTicket? {
         if configuration.policy == .dropOldest { return queue.oldest }
         let own = queue.waiting(of: client)
@@ -333,7 +334,7 @@ package struct LimiterStateMachine<Waiter> {
         }
     }
 
-    /// Who gets the slot that is free.
+    /// The waiter that gets the slot that is free.
     private mutating func next(at now: MonotonicInstant) -> WaiterTicket? {
         let allowsLong = longInFlight < mostLong
         let turn = queue.next(allowingLong: allowsLong)

@@ -44,25 +44,25 @@ package struct LoadMeter: Sendable {
         departures += 1
     }
 
-    /// Whether clearly more requests come than are done: more than `part` of those that are done.
+    /// True if clearly more requests come than are done: more than `part` of those that are done.
     package func isGrowing(by part: Double = 0.05, at now: MonotonicInstant) -> Bool {
         let left = fading(to: now)
         return arrivals * left > completions * left * (1 + part) + 2
     }
 
-    /// Whether no more requests come than are done.
+    /// True if no more requests come than are done.
     package func isSettled(at now: MonotonicInstant) -> Bool {
         let left = fading(to: now)
         return arrivals * left <= completions * left * 1.02 + 1
     }
 
-    /// Whether many of those who come leave again before they get a slot.
+    /// True if many of those who come leave again before they get a slot.
     package func losesPatience(at now: MonotonicInstant) -> Bool {
         let left = fading(to: now)
         return departures * left > max(3, arrivals * left / 30)
     }
 
-    /// How many requests come for each that is done; 1 where that is not known.
+    /// The number of requests that come for each that is done; 1 where that is not known.
     package var pressure: Double {
         completions > 0.5 ? max(arrivals / completions, 1) : max(arrivals, 1)
     }

@@ -14,7 +14,7 @@ package import SystemSupport
 /// Overloaded: a request is admitted only if its answer is predicted within the target. All waiters are then answered in
 /// time, and the others are refused at once. Those who wait when overload begins are answered too, in between.
 package struct OverloadDetector: Sendable {
-    /// How long a wait and a service may take together while overloaded, in nanoseconds; 0: never overloaded.
+    /// The time that a wait and a service may take together while overloaded, in nanoseconds; 0: never overloaded.
     package let target: UInt64
     package private(set) var isOverloaded = false
     private var meter = LoadMeter(window: 5e8)
@@ -30,7 +30,8 @@ package struct OverloadDetector: Sendable {
     /// Since when nobody holds a slot.
     private var idleSince: MonotonicInstant?
     private var refusals: UInt64 = 0
-    /// How often the newest went before a waiter that has waited for far too long, since the last time that it did not.
+    /// The number of times the newest went before a waiter that has waited for far too long, since the last time that it did
+    /// not.
     private var passedOver = 0
 
     /// A single burst fills the queue for a moment; overload keeps it full.
@@ -134,7 +135,7 @@ package struct OverloadDetector: Sendable {
 
     // MARK: Answers
 
-    /// Whether the newest waiter should go before one that has waited `waited` nanoseconds. Each fourth time not, where that is
+    /// True if the newest waiter should go before one that has waited `waited` nanoseconds. Each fourth time not, where that is
     /// far too long: patient clients whose number only grows are not passed over without end.
     package mutating func prefersNewest(over waited: UInt64, at now: MonotonicInstant) -> Bool {
         guard isOn, !isOverloaded, waited > target else { return false }

@@ -1,4 +1,4 @@
-/// How long a slot is held, as an exponentially weighted mean of the times it was held lately.
+/// The time for which a slot is held, as an exponentially weighted mean of the times it was held lately.
 ///
 /// The gain is 1/8, as for TCP's smoothed round-trip time: a change of level shows after about eight requests, and one
 /// outlier moves the mean by an eighth. The first eight are a plain mean, so that a slow first prediction does not
@@ -15,7 +15,7 @@ package struct ServiceTimeEstimate: Sendable {
     /// The mean in nanoseconds: finite and not negative.
     package var nanoseconds: Double { mean }
 
-    /// Whether anything was measured yet.
+    /// True if anything was measured yet.
     package var isMeasured: Bool { samples > 0 }
 
     /// A slot was held for this long.

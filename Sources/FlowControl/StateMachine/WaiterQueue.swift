@@ -28,10 +28,10 @@ package struct WaiterQueue<Waiter> {
         case resolved(WaitOutcome)
     }
 
-    /// What the queue knows of a waiter.
+    /// The properties of a waiter that the queue keeps.
     package struct Arrival {
         package let at: MonotonicInstant
-        /// Whether it is its deadline that ends its wait.
+        /// True if it is its deadline that ends its wait.
         package let expiresByDeadline: Bool
         package let claim: Claim
 
@@ -72,7 +72,7 @@ package struct WaiterQueue<Waiter> {
 
     package init() {}
 
-    /// How many wait; how many of them were set aside.
+    /// The number of waiters; the number of them that were set aside.
     package var count: Int { all.count + aside }
     package var aside: Int { lists[0].count + lists[1].count }
 
@@ -134,7 +134,7 @@ package struct WaiterQueue<Waiter> {
 
     // MARK: Waiters
 
-    /// Whether the waiter is still in the queue.
+    /// True if the waiter is still in the queue.
     package func contains(_ ticket: WaiterTicket) -> Bool {
         guard entries.indices.contains(ticket.index), entries[ticket.index].generation == ticket.generation else {
             return false
@@ -145,7 +145,7 @@ package struct WaiterQueue<Waiter> {
         }
     }
 
-    /// How a waiter came. Only for one that `contains` affirms.
+    /// The arrival of a waiter. Only for one that `contains` affirms.
     package func arrival(of ticket: WaiterTicket) -> Arrival { entries[ticket.index].arrival }
 
     /// A new waiter at the end, in stage arriving: `attach` must follow, exactly once.
