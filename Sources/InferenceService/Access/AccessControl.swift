@@ -10,7 +10,7 @@ package struct AccessControl: Sendable {
 
     private init(entries: [TokenFile.Entry]?) { self.entries = entries }
 
-    /// Whether tokens are asked for.
+    /// True if tokens are asked for.
     package var hasTokens: Bool { entries != nil }
 
     package init(_ file: TokenFile) { self.init(entries: file.entries) }
@@ -45,7 +45,7 @@ package struct AccessControl: Sendable {
         }
     }
 
-    /// Whether two byte strings are equal, in a time that depends on their lengths only.
+    /// True if two byte strings are equal, in a time that depends on their lengths only.
     static func isEqual(_ given: [UInt8], _ expected: [UInt8]) -> Bool {
         var difference: UInt8 = given.count == expected.count ? 0 : 1
         for index in expected.indices {

@@ -2,7 +2,7 @@ package import HTTPServer
 internal import HTTPWire
 package import Settings
 
-/// Who may load and unload models: the setting `repository_control`.
+/// The permission to load and unload models: the setting `repository_control`.
 package enum RepositoryControl {
     /// Refuses a request that is not allowed, with the reason.
     package static func check(_ request: HTTPRequest, settings: Settings) throws(ServiceError) {

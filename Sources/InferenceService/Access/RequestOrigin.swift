@@ -1,7 +1,7 @@
 internal import Glibc
 package import HTTPWire
 
-/// Where a request comes from: a program on this machine, or a proxy or a web page that only seems to be one.
+/// The origin of a request: a program on this machine, or a proxy or a web page that only seems to be one.
 ///
 /// Any web page that is open on this machine can send simple requests to it, and have its own name lead here (DNS rebinding). Such
 /// requests identify their sender: `Origin` and `Sec-Fetch-Site` (Fetch, section 3.2; Fetch Metadata), and the name in `Host`.
@@ -9,7 +9,7 @@ package struct RequestOrigin {
     let head: RequestHead
     /// The peer, as ``HTTPRequest/remote`` has it.
     let remote: String
-    /// Whether it came to a listener for proxies that send PROXY headers.
+    /// True if it came to a listener for proxies that send PROXY headers.
     let isProxied: Bool
 
     package init(head: RequestHead, remote: String, isProxied: Bool = false) {
@@ -76,7 +76,7 @@ package struct RequestOrigin {
         return String(authority.prefix { $0 != ":" })
     }
 
-    /// Whether an origin (RFC 6454) is the one that is asked: scheme aside, host and port are the same.
+    /// True if an origin (RFC 6454) is the one that is asked: scheme aside, host and port are the same.
     private static func isSame(_ origin: String, _ authority: String) -> Bool {
         ["http://", "https://"].contains { scheme in
             origin.hasPrefix(scheme) && !authority.isEmpty && origin.dropFirst(scheme.count) == authority[...]

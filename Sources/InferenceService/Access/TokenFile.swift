@@ -20,7 +20,7 @@ package struct TokenFile: Sendable {
     package let entries: [Entry]
     /// Everything that is wrong, with its line. Tokens themselves are never shown.
     package let problems: [String]
-    /// What an operator should know, though it works.
+    /// The warnings for the operator about a file that works.
     package let warnings: [String]
 
     /// The tokens of some text; `name` stands for it in messages.

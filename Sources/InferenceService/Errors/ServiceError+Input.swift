@@ -26,7 +26,7 @@ extension ServiceError {
 }
 
 extension RequestHead {
-    /// How the body is compressed (RFC 9110 section 8.4), in the order in which that was done; empty if it is not.
+    /// The codings of the body (RFC 9110 section 8.4), in the order in which they were applied; empty if it is not compressed.
     var contentCodings: [String] {
         values(of: "content-encoding").joined(separator: ",").split(separator: ",")
             .map { $0.drop { $0 == " " || $0 == "\t" }.prefix { $0 != " " && $0 != "\t" }.lowercased() }

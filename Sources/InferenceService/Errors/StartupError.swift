@@ -1,7 +1,7 @@
 /// Why the daemon or a command cannot start: a message that says what to do.
 package struct StartupError: Error, CustomStringConvertible {
     package let description: String
-    /// Whether the settings are wrong, as opposed to the machine, the files or the models that they name.
+    /// True if the settings are wrong, as opposed to the machine, the files or the models that they name.
     package let isConfiguration: Bool
 
     package init(_ description: String, isConfiguration: Bool = false) {

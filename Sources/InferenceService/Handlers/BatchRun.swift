@@ -6,7 +6,7 @@ struct BatchRun: Sendable {
     let options: PredictionOptions
     let metrics: ServiceMetrics
 
-    /// What became of each item, in their order.
+    /// The outcome of each item, in their order.
     /// - Parameters:
     ///   - stopsAtFailure: whether the first failure ends it: items that it kept from running are not in the answer.
     ///   - work: nanoseconds that decoding an item's pictures will take.
@@ -62,7 +62,7 @@ struct BatchRun: Sendable {
     }
 }
 
-/// What became of one item of a request. A structure made by a method: see Inference's `IndexedOutcome`.
+/// The outcome of one item of a request. A structure made by a method: see Inference's `IndexedOutcome`.
 struct ItemOutcome<Value: Sendable>: Sendable {
     /// Which item, from 0.
     let index: Int

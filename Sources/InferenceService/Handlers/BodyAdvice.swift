@@ -2,7 +2,7 @@ internal import HTTPServer
 internal import HTTPWire
 internal import Inference
 
-/// What clients often get wrong about a body that should be a picture, and what to do instead: words behind the error.
+/// Advice on frequent mistakes in a body that should be a picture: words behind the error.
 enum BodyAdvice {
     /// The error with advice, where the body tells what went wrong.
     /// - Parameter name: what the model is asked by.
@@ -24,7 +24,7 @@ enum BodyAdvice {
             ". Form fields are not accepted: send the picture's bytes as the body, or a file in multipart/form-data")
     }
 
-    /// Whether a body is `name=value`, as forms without files and Python's `data={...}` have it.
+    /// True if a body is `name=value`, as forms without files and Python's `data={...}` have it.
     private static func hasFields(_ body: HTTPBody) -> Bool {
         body.withUnsafeBytes { bytes in
             let name = bytes.prefix(256).prefix { $0 != UInt8(ascii: "=") }
@@ -40,9 +40,9 @@ enum BodyAdvice {
         }
     }
 
-    /// Whether a body is a binary file without its line ends and NULs. What people try first is `curl -d @cat.jpg`, which leaves them
-    /// out, and says that it sends a form; `--data-binary` says so too, but sends the file as it is. Every picture has such bytes, most
-    /// in its header.
+    /// True if a body is a binary file without its line ends and NULs. What people try first is `curl -d @cat.jpg`, which
+    /// leaves them out, and says that it sends a form; `--data-binary` says so too, but sends the file as it is. Every picture
+    /// has such bytes, most in its header.
     private static func isStripped(_ body: HTTPBody) -> Bool {
         body.withUnsafeBytes { bytes in
             let start = bytes.prefix(4096)

@@ -6,7 +6,7 @@ internal import JSON
 internal import Settings
 internal import SystemSupport
 
-/// What one `classify` request wants, and how its answer is written.
+/// The parameters of one `classify` request, and the writer of its answer.
 struct ClassifyJob: PredictionJob {
     let model: Model
     let name: String

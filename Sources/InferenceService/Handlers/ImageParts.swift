@@ -1,7 +1,7 @@
 internal import HTTPServer
 internal import HTTPWire
 
-/// What a `multipart/form-data` body holds: its pictures and its parameters. Pictures are not copied.
+/// The content of a `multipart/form-data` body: its pictures and its parameters. Pictures are not copied.
 ///
 /// A picture is a part named `image` or `file`, or the only part with a file's name. A text part named like a query parameter
 /// means the same as in the query (`curl -F image=@cat.jpg -F top=3`); other text parts are ignored, as forms have them.
@@ -19,7 +19,8 @@ struct ImageParts {
 
         var isPicture: Bool { headers.name == "image" || headers.name == "file" }
 
-        /// Whether it holds several files (RFC 2388 section 4.2, which RFC 7578 section 4.3 deprecates): `curl -F image=@a.jpg,b.jpg`.
+        /// True if it holds several files (RFC 2388 section 4.2, which RFC 7578 section 4.3 deprecates):
+        /// `curl -F image=@a.jpg,b.jpg`.
         var isNested: Bool { headers.contentType?.lowercased().hasPrefix("multipart/") ?? false }
     }
 

@@ -12,7 +12,7 @@ struct ModelChoice: Sendable {
     /// The model, where it was ready then. Weak: a client that sends its body slowly does not keep a model in memory that a reload
     /// has replaced or that was unloaded.
     weak let ready: Model?
-    /// Whether the request names it.
+    /// True if the request names it.
     let isNamed: Bool
     /// The client's, for slots.
     let claim: Claim

@@ -17,12 +17,12 @@ protocol PredictionJob: Sendable {
     var received: MonotonicInstant { get }
     /// Nanoseconds from the request's first byte to its last.
     var receiving: UInt64 { get }
-    /// Whether `Accept` decides on the form of the answer.
+    /// True if `Accept` decides on the form of the answer.
     var isNegotiated: Bool { get }
 }
 
 extension PredictionJob {
-    /// What the query says of how the prediction is made, and until when.
+    /// The options of the prediction that the query sets, and its deadline.
     static func options(_ query: ClassifyQuery, of request: HTTPRequest, settings: Settings) -> PredictionOptions {
         var options = PredictionOptions()
         options.cropAndScale = query.crop
@@ -63,8 +63,9 @@ extension HTTPRequest {
         return bodyReceived + time
     }
 
-    /// Whether `Accept` (RFC 9110 section 12.5.1) asks for a media type rather than for JSON, which every route has: it names the type, with
-    /// no less weight than JSON where it names that too, or all types of its kind (`image/*`) with more weight than JSON.
+    /// True if `Accept` (RFC 9110 section 12.5.1) asks for a media type rather than for JSON, which every route has: it names
+    /// the type, with no less weight than JSON where it names that too, or all types of its kind (`image/*`) with more weight
+    /// than JSON.
     package func accepts(_ type: String) -> Bool {
         let ranges = head.values(of: "accept").joined(separator: ",").split(separator: ",").map { range in
             let parts = range.split(separator: ";").map { $0.filter { $0 != " " && $0 != "\t" }.lowercased() }

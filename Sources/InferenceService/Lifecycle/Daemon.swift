@@ -39,10 +39,10 @@ package enum Daemon {
         return ending.status
     }
 
-    /// How long the last log lines may take to be written: there may be no reader.
+    /// The time that the last log lines may take to be written: there may be no reader.
     static let flushTime = Duration.seconds(1)
 
-    /// How the daemon ends.
+    /// The exit status of the daemon, and whether models are still being loaded at its end.
     struct Ending: Sendable {
         let status: Int32
         /// Models are still being loaded.
@@ -184,7 +184,7 @@ extension ServicePlan {
 }
 
 extension AccessControl {
-    /// What the settings ask for. Reads the tokens' file: blocks.
+    /// The access control that the settings ask for. Reads the tokens' file: blocks.
     static func configured(by settings: Settings, log: Log) throws(StartupError) -> AccessControl {
         guard !settings.tokensFile.isEmpty else { return .open }
         let file = TokenFile(path: settings.tokensFile)

@@ -1,7 +1,7 @@
 internal import Inference
 internal import Settings
 
-/// What `default_model` names.
+/// The model that `default_model` names.
 enum DefaultModel {
     /// Says so where it names nothing. Not an error: the other models are served, and a reload may bring it.
     static func warn(_ settings: Settings, _ known: [String], _ log: Log) {

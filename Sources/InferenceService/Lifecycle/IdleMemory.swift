@@ -3,7 +3,7 @@ package import SystemSupport
 /// Decides when memory that is kept for later requests is returned to the kernel: once per idle period, when it has
 /// lasted for a while.
 package struct IdleMemory: Sendable {
-    /// How long nothing was done.
+    /// The time without activity after which memory is released.
     package static let rest = Duration.seconds(10)
 
     /// The activity after which memory was released last.

@@ -10,11 +10,11 @@ package import SystemSupport
 /// A reload that is asked for while one runs is done after it, once for all who asked: the files may have changed after the
 /// running one has read them. A signal to end waits for neither start nor reload.
 package struct LifecycleMachine: Sendable {
-    /// What is reloaded.
+    /// The extent of a reload.
     package enum Scope: Sendable, Hashable {
         /// Models whose files have changed (a watched folder).
         case changedModels
-        /// What depends on what the process may use, which has changed (a control group).
+        /// Everything that depends on what the process may use, which has changed (a control group).
         case limits
         /// The configuration and all models (SIGHUP).
         case everything
@@ -67,7 +67,7 @@ package struct LifecycleMachine: Sendable {
 
     package init() {}
 
-    /// What is to be done when something happens, in order.
+    /// Handles an event. Returns the actions to be done, in order.
     package mutating func handle(_ event: Event) -> [Action] {
         switch (event, phase) {
         case (_, .ended): return []

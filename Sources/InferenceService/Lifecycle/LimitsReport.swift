@@ -6,7 +6,7 @@ package struct LimitsReport: Sendable {
     /// One number.
     package struct Row: Sendable {
         package let name: String, value: String, reason: String
-        /// Whether what the process may use has set it below its default or configured value.
+        /// True if what the process may use has set it below its default or configured value.
         package let isLowered: Bool
     }
 

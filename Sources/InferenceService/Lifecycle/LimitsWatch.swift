@@ -7,7 +7,7 @@ internal import Synchronization
 /// The limits in effect, which follow the resources of the process: a control group can change while the daemon runs (a pod is
 /// resized in place).
 package final class LimitsWatch: Sendable {
-    /// How often the control group is read. SIGHUP reads it too.
+    /// The interval at which the control group is read. SIGHUP reads it too.
     static let interval = Duration.seconds(60)
 
     private let rows: Mutex<[LimitsReport.Row]>
@@ -22,7 +22,7 @@ package final class LimitsWatch: Sendable {
         DecodeBudget.shared.use(total: plan.decodeBudget.value)
     }
 
-    /// Whether a plan has other numbers than those in force.
+    /// True if a plan has other numbers than those in force.
     func differs(from plan: ServicePlan) -> Bool { !changes(to: LimitsReport(plan).rows).isEmpty }
 
     /// Puts a plan's numbers in force in the server, and logs those that have changed, each with its reason. Those of the models

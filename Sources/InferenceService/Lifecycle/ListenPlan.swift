@@ -8,7 +8,7 @@ internal import Settings
 /// sets the address in the socket unit, and it could not be bound a second time. So the packaged
 /// configuration works with and without ocelli.socket.
 package struct ListenPlan: Sendable, Hashable {
-    /// What to listen on.
+    /// The addresses and sockets to listen on.
     package let listeners: [ListenerConfiguration]
     /// The routes of each listener; nil if it has all.
     package let routes: [Set<AccessClass>?]

@@ -7,7 +7,7 @@ internal import Settings
 /// A server in this process, on a free port of the loopback interface, as the daemon would make it: with routes, metrics
 /// and access lines, which go to /dev/null.
 package struct LoopbackServer: Sendable {
-    /// Where it listens: `127.0.0.1:PORT`.
+    /// The address on which it listens: `127.0.0.1:PORT`.
     package let address: String
     private let server: HTTPServer
     private let service: Service

@@ -2,7 +2,7 @@ internal import Inference
 internal import JSON
 internal import Settings
 
-/// What happens to models, as log lines.
+/// Writes the events of models as log lines.
 enum ModelEvents {
     static func log(_ event: ModelRepository.Event, to log: Log) {
         switch event {
@@ -48,7 +48,7 @@ enum ModelEvents {
         }
     }
 
-    /// What was derived and from where, and what could not be.
+    /// Logs the values that were derived, with their sources, and those that could not be derived.
     private static func log(_ provenance: ModelProvenance, of model: String, to log: Log) {
         if !provenance.lines.isEmpty {
             let facts = provenance.lines.map { "\($0.name) \($0.value) from \($0.source) (\($0.key))" }

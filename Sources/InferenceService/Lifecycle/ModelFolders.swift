@@ -1,7 +1,7 @@
 internal import FoundationEssentials
 internal import Glibc
 
-/// Where things are by default.
+/// The default places of models and of compiled models.
 package enum ModelFolders {
     /// The folder of the models that came with Ocelli: beside an installation's or a checkout's binary; nil if there is
     /// none.
@@ -16,7 +16,7 @@ package enum ModelFolders {
         return candidates.first { FileManager.default.fileExists(atPath: $0) }.map(resolved)
     }
 
-    /// Where compiled models are kept by default; nil if there is none.
+    /// The default folder of compiled models; nil if there is none.
     package static func cache(environment: [String: String]) -> String? {
         if let folder = environment["CACHE_DIRECTORY"]?.split(separator: ":").first, !folder.isEmpty {
             return String(folder)

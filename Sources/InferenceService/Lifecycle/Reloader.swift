@@ -1,7 +1,7 @@
 package import Inference
 package import Settings
 
-/// What SIGHUP does: reloads the configuration, the tokens and the models.
+/// Carries out SIGHUP: reloads the configuration, the tokens and the models.
 ///
 /// All problems of the configuration are found before anything is changed; then the settings are replaced
 /// as a whole, and the models are loaded while the old ones serve.
@@ -90,7 +90,7 @@ package struct Reloader: Sendable {
         }
     }
 
-    /// Whether the limits are others now. Reads the control group: blocks.
+    /// True if the limits are others now. Reads the control group: blocks.
     func limitsHaveChanged(with settings: Settings) async -> Bool {
         await LoaderThread.run { limits.differs(from: ServicePlan(settings: settings, environment: environment)) }
     }
@@ -101,7 +101,7 @@ package struct Reloader: Sendable {
             defaultPolicy: plan.loadPolicy, loadsAtOnce: plan.settings.maxLoads)
     }
 
-    /// What a reload has found, all of it in order.
+    /// The configuration that a reload has read, all of it valid.
     private struct Next: Sendable {
         let plan: ServicePlan
         let access: AccessControl

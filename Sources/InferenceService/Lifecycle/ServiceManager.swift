@@ -10,7 +10,7 @@ internal import SystemSupport
 struct ServiceManager: Sendable {
     /// The socket's path, or nil; a leading `@` stands for the abstract namespace.
     private let socketPath: String?
-    /// How often the watchdog must hear of the daemon at least; nil if there is no watchdog.
+    /// The longest time between two notifications of the watchdog; nil if there is no watchdog.
     let watchdogInterval: Duration?
 
     init(environment: [String: String]) {
@@ -20,7 +20,7 @@ struct ServiceManager: Sendable {
         watchdogInterval = isMine && microseconds > 0 ? .microseconds(microseconds) : nil
     }
 
-    /// Whether there is a service manager.
+    /// True if there is a service manager.
     var isListening: Bool { socketPath != nil }
 
     /// Start-up is over, or a reload is.

@@ -11,7 +11,7 @@ internal import SystemSupport
 /// Converts the settings to the configuration of each part, with the reasons for derived values.
 package struct ServicePlan {
     package let settings: Settings
-    /// What this process may use, and what follows from it; what is configured is the ceiling of each number.
+    /// The resources that this process may use, and what follows from them; what is configured is the ceiling of each number.
     package let resources: HostResources
     let sizing: Sizing
     package let folders: [String]
@@ -19,7 +19,7 @@ package struct ServicePlan {
     package let named: [NamedModel]
     /// The folder of compiled models.
     package let cacheDirectory: String?
-    /// Whether compiled models can be added to it. An image may carry some in a file system that is read-only.
+    /// True if compiled models can be added to it. An image may carry some in a file system that is read-only.
     package let isCacheWritable: Bool
     /// The folder that compiled models cannot be kept in, though it was asked for or is the usual one.
     package let unusableCache: String?
@@ -63,13 +63,13 @@ package struct ServicePlan {
         return access(folder, W_OK | X_OK) == 0
     }
 
-    /// Where models come from, for messages.
+    /// The places that models come from, for messages.
     package var places: String { (named.map { "\($0.name)=\($0.path)" } + folders).joined(separator: ", ") }
 
     /// The interval of ``RepositoryWatch`` in seconds; 0 never looks.
     var repositoryPoll: Double { settings.repositoryPoll ?? (named.isEmpty ? 0 : 1) }
 
-    /// How models are loaded that this process then serves: as ``modelConfiguration``, and tried before.
+    /// The configuration of models that this process then serves: as ``modelConfiguration``, and tried before.
     package var servingConfiguration: ModelConfiguration {
         var configuration = modelConfiguration
         if !settings.externalLinks { configuration.links = .within(folders + named.flatMap(\.roots)) }
@@ -83,7 +83,7 @@ package struct ServicePlan {
         return configuration
     }
 
-    /// How lone requests run. Only where a daemon serves: who loads a model to run it once gains nothing.
+    /// The policy for lone requests. Only where a daemon serves: a process that loads a model to run it once gains nothing.
     package var lonePolicy: LonePolicy {
         if let threads = settings.loneThreads { return LonePolicy(threads: threads) }
         // A variant takes no more than the model, which is part of what is resident: together at most half of the memory.
@@ -135,7 +135,7 @@ package struct ServicePlan {
             attempt: { child.attempt($0) })
     }
 
-    /// What a service manager sets for one process only.
+    /// The variables that a service manager sets for one process only.
     private static let notForChildren: Set<String> = [
         "NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC", "LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES",
     ]

@@ -3,7 +3,7 @@ internal import HTTPWire
 internal import Inference
 package import Settings
 
-/// What can be wrong with a value although its form is right: addresses, names, conditions.
+/// Checks of values whose form is right: addresses, names, conditions.
 extension Settings {
     /// - Throws: all that is wrong.
     package func check() throws(StartupError) {
@@ -47,7 +47,7 @@ extension Settings {
 }
 
 extension TrustedProxies {
-    /// What the settings ask for.
+    /// The trusted proxies that the settings ask for.
     static func configured(by settings: Settings) throws(StartupError) -> TrustedProxies {
         let wrong = settings.trustedProxies.filter { TrustedProxies([$0]) == nil }
         guard wrong.isEmpty, let proxies = TrustedProxies(settings.trustedProxies) else {

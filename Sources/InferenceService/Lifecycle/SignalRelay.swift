@@ -11,10 +11,10 @@ final class SignalRelay: Sendable {
 
     private struct State {
         var receiver: Receiver?
-        /// What came before there was a receiver.
+        /// The signals that came before there was a receiver.
         var wantsReload = false
         var wantsEnd: SignalReader.Signal?
-        /// Whether a signal to end waits for the receiver.
+        /// True if a signal to end waits for the receiver.
         var holds = false
         var failure: String?
     }

@@ -1,7 +1,7 @@
 internal import Glibc
 internal import HTTPServer
 
-/// What to do about a server that could not start: the sentence after the error's own.
+/// Advice for a server that could not start: the sentence after the error's own.
 enum StartupAdvice {
     /// The error with advice, where there is any to give.
     static func error(_ error: HTTPServerError) -> StartupError {

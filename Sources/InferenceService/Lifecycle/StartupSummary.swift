@@ -3,7 +3,7 @@ internal import Glibc
 internal import Settings
 internal import SystemSupport
 
-/// What the daemon says of itself when it starts: what it serves, where, and the limits it derived.
+/// The daemon's summary of itself when it starts: what it serves, where, and the limits it derived.
 struct StartupSummary {
     let plan: ServicePlan
     let addresses: [String]
@@ -59,10 +59,10 @@ struct StartupSummary {
     /// Threads beside the engine's: event loops, the pool of tasks, log, signals.
     private static let ownThreads = 16
 
-    /// Whether a service manager has started this process, whose unit may say who can connect.
+    /// True if a service manager has started this process, whose unit may say who can connect.
     private var isUnderSystemd: Bool { getenv("INVOCATION_ID") != nil }
 
-    /// Whether an address is one that other machines can reach.
+    /// True if an address is one that other machines can reach.
     private static func isOpen(_ address: String) -> Bool {
         !["127.", "localhost:", "[::1]", "unix:", "systemd"].contains { address.hasPrefix($0) }
     }

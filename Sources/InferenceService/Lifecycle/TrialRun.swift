@@ -3,7 +3,7 @@ internal import FoundationEssentials
 package import Inference
 package import Settings
 
-/// What a process does that was started to try a model: loads it as the daemon would, runs it, and reports the result.
+/// The process that is started to try a model: loads it as the daemon would, runs it, and reports the result.
 package enum TrialRun {
     /// The name of the subcommand; not for people, and not in `ocelli help`.
     package static let command = ChildTrial.command
@@ -20,7 +20,8 @@ package enum TrialRun {
     /// compiles, and the parent process would wait.
     private static let stacks: UInt64 = 256 << 20
 
-    /// How the model is loaded: with all that the daemon will run, with a cache and without one, since a file may crash only there.
+    /// The configuration of the trial: all that the daemon will run, with a cache and without one, since a file may crash only
+    /// there.
     package static func configuration(_ settings: Settings) -> ModelConfiguration {
         var configuration = ServicePlan(settings: settings, environment: [:]).modelConfiguration
         // One infer request shows as much as several. The comparison of the streams makes one for each stream.

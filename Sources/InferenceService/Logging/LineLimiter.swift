@@ -1,6 +1,6 @@
 /// Lets a line that repeats pass only regularly, and counts the others. Time comes from outside.
 package struct LineLimiter: Sendable {
-    /// How many lines of one key pass in a window.
+    /// The number of lines of one key that pass in a window.
     package static let burst = 5
     /// The length of a window, in nanoseconds.
     package static let window: UInt64 = 10_000_000_000
@@ -17,7 +17,7 @@ package struct LineLimiter: Sendable {
 
     package init() {}
 
-    /// What is to become of a line.
+    /// The decision on a line.
     package enum Verdict: Sendable, Hashable {
         /// It is written; with the number of similar lines that were suppressed before.
         case write(suppressed: Int)

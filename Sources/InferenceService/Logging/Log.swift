@@ -70,7 +70,7 @@ package final class Log: Sendable {
         write(.error, key, message, fields)
     }
 
-    /// Whether lines of a level are written.
+    /// True if lines of a level are written.
     package func isEnabled(_ level: Level) -> Bool { level.rawValue <= self.level.load(ordering: .relaxed) }
 
     private func write(

@@ -2,7 +2,7 @@ internal import Glibc
 internal import JSON
 internal import Synchronization
 
-/// How log lines look; may change while the daemon runs.
+/// The form of log lines; may change while the daemon runs.
 final class LogForm: Sendable {
     private let isJSON: Atomic<Bool>
     /// journald takes `<6>` at the start of a line as its priority.

@@ -9,7 +9,7 @@
 ///
 /// Lingering is what makes lines cheap under load: many are written at once, and the writer is not woken for each.
 package struct LogQueue: Sendable {
-    /// What the writer does next.
+    /// The next step of the writer.
     package enum Step: Sendable, Hashable {
         /// Write what was taken, then report the number of lost lines.
         case write(lost: UInt64)
@@ -75,7 +75,7 @@ package struct LogQueue: Sendable {
     /// Lines that were taken and could not be written.
     package mutating func couldNotWrite(lines: Int) { lost &+= UInt64(clamping: lines) }
 
-    /// Whether everything that was taken in has been written.
+    /// True if everything that was taken in has been written.
     package var isWritten: Bool { pending.isEmpty && untold == 0 && phase != .writing }
 
     /// The writer ends when it has written what there is.

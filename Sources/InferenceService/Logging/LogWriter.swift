@@ -11,10 +11,10 @@ internal import SystemSupport
 package final class LogWriter: Sendable {
     /// Bytes of lines that may wait to be written, and as many may be at hand: a second or two of a busy daemon.
     package static let capacity = 1 << 20
-    /// How long the writer waits for more lines before it sleeps.
+    /// The time for which the writer waits for more lines before it sleeps.
     private static let moment = DispatchTimeInterval.milliseconds(2)
 
-    /// What the thread has a hold of, which may outlive the writer.
+    /// The state that the thread holds, which may outlive the writer.
     private final class Core: Sendable {
         let queue: Mutex<LogQueue>
         let wake = DispatchSemaphore(value: 0)

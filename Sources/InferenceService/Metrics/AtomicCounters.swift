@@ -4,7 +4,7 @@ internal import Synchronization
 package final class AtomicCounters: Sendable {
     /// Allocated in `init`, freed in `deinit` and never moved; the elements are atomic, so that sharing them is safe.
     private nonisolated(unsafe) let base: UnsafeMutablePointer<Atomic<UInt64>>
-    /// How many there are.
+    /// The number of counters.
     let count: Int
 
     /// `count` counters at 0.

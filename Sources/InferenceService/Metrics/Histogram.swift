@@ -1,4 +1,4 @@
-/// How often something took how long: Prometheus's histogram, in nanoseconds inside and seconds outside.
+/// The distribution of durations: Prometheus's histogram, in nanoseconds inside and seconds outside.
 package final class Histogram: Sendable {
     /// The upper bounds of the buckets: from 50 µs, below which nothing of a request is worth a bucket, to 30 s.
     package static let bounds: [UInt64] = [

@@ -5,7 +5,7 @@ package struct MetricsText {
     /// The content type of the format.
     static let contentType = "text/plain; version=0.0.4; charset=utf-8"
 
-    /// What a metric is.
+    /// The type of a metric.
     package enum Kind: String {
         case counter, gauge, histogram, summary
     }

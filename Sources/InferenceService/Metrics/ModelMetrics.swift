@@ -1,4 +1,4 @@
-/// What is counted for one model, whatever versions of it are loaded.
+/// The counts of one model, whatever versions of it are loaded.
 package final class ModelMetrics: Sendable {
     /// By stage.
     private let stages = Stage.allCases.map { _ in Histogram() }

@@ -1,7 +1,7 @@
 internal import HTTPServer
 package import Inference
 
-/// What a handler tells of its request beside the answer, for the access line.
+/// The facts of a request beside the answer, which its handler gives for the access line.
 package final class RequestNote: Sendable {
     /// The model that was asked.
     let model: String

@@ -1,4 +1,4 @@
-/// What is counted for one route: requests by method and status, their bytes, and how long they took.
+/// The counts of one route: requests by method and status, their bytes, and how long they took.
 package final class RouteMetrics: Sendable {
     /// The methods that are counted one by one; all others count as `other`.
     static let methods = ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "other"]
@@ -28,7 +28,7 @@ package final class RouteMetrics: Sendable {
     package var bytesReceived: UInt64 { bytes[Direction.received.rawValue] }
     package var bytesSent: UInt64 { bytes[Direction.sent.rawValue] }
 
-    /// What was counted, where anything was; 0 is the code of a client that was gone, nil of any other status.
+    /// The counts above 0; 0 is the code of a client that was gone, nil of any other status.
     package var counts: [(method: String, code: String, count: UInt64)] {
         var result: [(method: String, code: String, count: UInt64)] = []
         for (row, method) in Self.methods.enumerated() {

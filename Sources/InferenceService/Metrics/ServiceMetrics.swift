@@ -5,12 +5,12 @@ package import Inference
 internal import Synchronization
 internal import SystemSupport
 
-/// What the service counts: always on, and without a lock on the way of a request.
+/// The counts of the service: always on, and without a lock on the way of a request.
 ///
 /// Label values come from bounded sets only: routes, models of the repository, reasons from the code. Nothing that a
 /// client sends becomes one.
 package final class ServiceMetrics: Sendable {
-    /// Where in its life a request was cancelled, or its client went away; the label `stage`.
+    /// The stage at which a request was cancelled, or its client went away; the label `stage`.
     enum CancelStage: Int, CaseIterable {
         case head, body, queue, decode, infer, postprocess, answer
     }
@@ -62,7 +62,7 @@ package final class ServiceMetrics: Sendable {
         metrics[.total].record(total ?? recv &+ times.sum &+ encode)
     }
 
-    /// What was found in one picture.
+    /// Counts the detections in one picture.
     package func found(_ count: Int, task: ObservationTask, model: String) {
         if task == .detect { models[model].add(.detections, UInt64(clamping: count)) }
     }
@@ -117,7 +117,7 @@ package final class ServiceMetrics: Sendable {
 
     // MARK: Models
 
-    /// What happened to a model.
+    /// Counts an event of a model.
     package func count(_ event: ModelRepository.Event) {
         switch event {
         case .loaded(let name, _, let report):

@@ -87,7 +87,7 @@ struct ObservationHandler: Sendable {
             most: job.query.request.top, isCancelled: { job.isCancelled })
     }
 
-    /// What writes an answer, with its failures as the client's or the daemon's.
+    /// Writes an answer, with its failures as the client's or the daemon's.
     private func answer<R>(to job: ObservationJob, _ write: () throws(ImageError) -> R) throws(ServiceError) -> R {
         do throws(ImageError) {
             return try write()

@@ -4,7 +4,7 @@ internal import JSON
 internal import Settings
 internal import SystemSupport
 
-/// What one request to `detect`, `segment`, `keypoints` or `embed` wants, and how its answer is written.
+/// The parameters of one request to `detect`, `segment`, `keypoints` or `embed`, and the writer of its answer.
 struct ObservationJob: PredictionJob {
     let model: Model
     let name: String
@@ -13,7 +13,7 @@ struct ObservationJob: PredictionJob {
     let options: PredictionOptions
     let received: MonotonicInstant
     let receiving: UInt64
-    /// What the answer is, if not JSON.
+    /// The form of the answer; nil for JSON.
     let form: Form?
 
     enum Form {
@@ -47,7 +47,7 @@ struct ObservationJob: PredictionJob {
 
     var isNegotiated: Bool { query.request.task == .segment || query.request.task == .embed }
 
-    /// Whether work on the answer should end.
+    /// True if work on the answer should end.
     var isCancelled: Bool {
         Task.isCancelled || (options.deadline.map { MonotonicInstant.now >= $0 } ?? false)
     }

@@ -7,14 +7,14 @@ internal import Settings
 
 /// The query of a request to `detect`, `segment`, `keypoints` or `embed`.
 struct ObservationQuery: Sendable {
-    /// What is asked of the model.
+    /// The request to the model.
     var request: ObservationRequest
     var crop: CropAndScale?
     var ignoresOrientation = false
     var timeoutMilliseconds: Int?
-    /// How masks are written; nil is the route's own way.
+    /// The form of masks; nil is the route's own form.
     var mask: ObservationWriter.MaskForm?
-    /// How an embedding is written.
+    /// The encoding of an embedding.
     var encoding = ObservationWriter.Encoding.float
 
     /// Reads the query; a parameter that is not known, or whose value does not fit, is refused by name.

@@ -5,7 +5,7 @@ package import Observations
 
 /// Writes what was found in a picture: the members that the daemon and the commands share (API.md, "Detect, segment, ...").
 package struct ObservationWriter {
-    /// How masks are written; nil is the task's own way.
+    /// The form of masks; nil is the task's own form.
     var mask: MaskForm?
     var encoding = Encoding.float
     /// The classes of a mask that are listed; nil for all.

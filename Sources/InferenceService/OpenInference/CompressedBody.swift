@@ -5,7 +5,7 @@ internal import Inference
 
 /// Bodies with a content coding (RFC 9110 section 8.4.1), as clients of the Open Inference Protocol may send them.
 enum CompressedBody {
-    /// Whether a body is compressed.
+    /// True if a body is compressed.
     /// - Throws: 415 where it is in a way that is not supported.
     static func isCompressed(_ head: RequestHead) throws(ServiceError) -> Bool {
         let codings = head.contentCodings

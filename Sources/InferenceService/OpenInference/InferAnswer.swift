@@ -10,7 +10,7 @@ struct InferAnswer: Sendable {
     let id: String?
     /// The outputs that were asked for, in the order of the request, with their place in the model's.
     let outputs: [(output: InferBody.Output, index: Int, description: FeatureDescription)]
-    /// Whether outputs that do not say otherwise are binary.
+    /// True if outputs that do not say otherwise are binary.
     let isBinary: Bool
 
     init(
@@ -33,7 +33,7 @@ struct InferAnswer: Sendable {
         }
     }
 
-    /// Whether the answer holds only tensors as binary data, which are then copied from the engine's memory straight into the
+    /// True if the answer holds only tensors as binary data, which are then copied from the engine's memory straight into the
     /// answer.
     var isPlainBinary: Bool {
         outputs.allSatisfy { $0.output.classes == 0 && ($0.output.isBinary ?? isBinary) }
@@ -126,8 +126,8 @@ struct InferAnswer: Sendable {
     }
 }
 
-/// What the classification extension tells of an output: for each item of the batch the classes with the greatest values,
-/// as `value:index:label`. Values are the tensor's own.
+/// An output as the classification extension gives it: for each item of the batch the classes with the greatest values, as
+/// `value:index:label`. Values are the tensor's own.
 private struct Classes {
     let texts: [String]
     let shape: [Int]

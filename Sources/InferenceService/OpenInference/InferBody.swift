@@ -20,9 +20,9 @@ struct InferBody: Sendable {
     /// One output that is asked for.
     struct Output: Sendable, Hashable {
         var name: String
-        /// How many classes the answer has instead of the tensor; 0 for the tensor.
+        /// The number of classes that the answer has instead of the tensor; 0 for the tensor.
         var classes = 0
-        /// Whether it is sent as binary data; nil leaves it to the request.
+        /// True if it is sent as binary data; nil leaves it to the request.
         var isBinary: Bool?
     }
 
@@ -31,7 +31,7 @@ struct InferBody: Sendable {
     var inputs: [Input] = []
     /// The outputs that are asked for; nil for all.
     var outputs: [Output]?
-    /// Whether outputs are sent as binary data unless they say otherwise.
+    /// True if outputs are sent as binary data unless they say otherwise.
     var isBinary = false
     /// The longest that the request may take, in microseconds; nil for the server's own.
     var timeout: Int?
@@ -43,10 +43,10 @@ struct InferBodyReader {
     let body: HTTPBody
     /// Bytes of JSON; what follows them is binary data.
     let headerLength: Int
-    /// How many pictures one input may hold.
+    /// The number of pictures that one input may hold.
     let mostPictures: Int
     private var request = InferBody()
-    /// Where the binary data of the next input begins.
+    /// The offset of the binary data of the next input.
     private var next: Int
 
     /// - Parameter headerLength: what `Inference-Header-Content-Length` says; nil if all is JSON.
@@ -186,11 +186,11 @@ struct InferBodyReader {
 
     // MARK: Inputs
 
-    /// What an input's object says, in whatever order.
+    /// The members of an input's object, in whatever order.
     private struct Parts {
         var name: String?, datatype: String?, shape: Shape?
         var binarySize: Int?
-        /// Where `data` begins, if it came before what is needed to read it.
+        /// The offset of `data`, if it came before what is needed to read it.
         var dataAt: Int?
         var content: InferBody.Input.Content?
     }

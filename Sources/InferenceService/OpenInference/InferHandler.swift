@@ -12,7 +12,7 @@ struct InferHandler: Sendable {
     let settings: Settings
     let metrics: ServiceMetrics
 
-    /// What every prediction of one request shares.
+    /// The values that all predictions of one request share.
     private struct Job: Sendable {
         let model: Model
         let name: String
@@ -29,7 +29,7 @@ struct InferHandler: Sendable {
         }
     }
 
-    /// What became of a body.
+    /// The outcome of a body: the answer of one prediction, or the inputs of several.
     private enum Outcome {
         case one(HTTPResponse)
         case several([DictionaryFeatureProvider], Job)
@@ -72,7 +72,7 @@ struct InferHandler: Sendable {
     /// over) takes 0.3 ms of a processor. Requests with binary data, as clients send them by default, have a shorter one.
     private static let longestUnslotted = 16 << 10
 
-    /// How much of the body is JSON; nil if all of it is.
+    /// The number of bytes of the body that are JSON; nil if all of it is.
     private static func headerLength(_ head: RequestHead, in body: HTTPBody) throws(ServiceError) -> Int? {
         let values = head.values(of: "inference-header-content-length")
         guard let text = values.first else { return nil }

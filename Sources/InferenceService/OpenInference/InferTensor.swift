@@ -6,19 +6,20 @@ internal import JSON
 struct InferTensor {
     let description: FeatureDescription
     let shape: Shape
-    /// How many pictures are taken at once (`max_batch`).
+    /// The number of pictures that are taken at once (`max_batch`).
     let mostPictures: Int
 
     private var takesText: Bool { description.kind == .text }
     private var takesPictures: Bool { description.elementType == .string && !takesText }
-    /// What an element of BYTES is called.
+    /// The name of an element of BYTES in messages.
     private var element: String { takesText ? "string" : "picture" }
 
     private func mistake(_ expected: String, _ found: String) -> JSONError {
         .value("input \"\(description.name)\": expected \(expected), found \(found)")
     }
 
-    /// Whether a tensor of this shape can be taken: the model's own, with any number of items where its file leaves that open.
+    /// Checks that a tensor of this shape can be taken: the model's own, with any number of items where its file leaves that
+    /// open.
     static func check(_ shape: Shape, for input: FeatureDescription) throws(JSONError) {
         let wanted = input.shape.dimensions, found = shape.dimensions
         var fits = wanted.count == found.count

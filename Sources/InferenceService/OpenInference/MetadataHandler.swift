@@ -69,8 +69,8 @@ struct MetadataHandler: Sendable {
         }
     }
 
-    /// What Triton's clients ask for beside the metadata, in the form of its `ModelConfig` (model_config.proto in JSON): what of it
-    /// a client uses to make requests.
+    /// The configuration that Triton's clients ask for beside the metadata, in the form of its `ModelConfig`
+    /// (model_config.proto in JSON): what of it a client uses to make requests.
     func configuration(_ name: String, version: String?) async throws(ServiceError) -> HTTPResponse {
         let model = try await model(named: name, version: version)
         let description = model.description

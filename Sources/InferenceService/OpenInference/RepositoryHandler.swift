@@ -6,7 +6,7 @@ internal import JSON
 
 /// Answers the model repository extension: the index, and loading and unloading on request.
 ///
-/// Who may load and unload has been decided before: ``RepositoryControl``.
+/// Permission to load and unload has been checked before: ``RepositoryControl``.
 struct RepositoryHandler: Sendable {
     let repository: ModelRepository
 

@@ -4,7 +4,7 @@ internal import JSON
 /// Writes the outputs of a prediction as `model.json` describes them (API.md, "predict").
 struct OutputWriter {
     let outputs: [FeatureDescription]
-    /// How many labels of each labelled output are written, best first; nil writes all, in the labels' order.
+    /// The number of labels of each labelled output that are written, best first; nil writes all, in the labels' order.
     let top: Int?
     /// The minimum value of a label that is written; nil if the request does not say.
     let threshold: Float?

@@ -18,7 +18,7 @@ struct PredictBody {
 
     /// One item, or several where `items` was used.
     let items: [Item]
-    /// Whether the answer is a list.
+    /// True if the answer is a list.
     let isBatch: Bool
 
     init(_ text: UnsafeRawBufferPointer, inputs: [FeatureDescription], settings: Settings) throws(JSONError) {
@@ -149,8 +149,9 @@ private struct ItemReader {
         return try byOrder(&scanner)
     }
 
-    /// Whether the inputs may stand in the body itself: where some are numbers, strings or dictionaries, and none is a picture, which
-    /// would have to be base64 text. A model of tensors alone has its names below "inputs", where a misspelt one is found.
+    /// True if the inputs may stand in the body itself: where some are numbers, strings or dictionaries, and none is a picture,
+    /// which would have to be base64 text. A model of tensors alone has its names below "inputs", where a misspelt one is
+    /// found.
     var isFlat: Bool {
         inputs.contains { [.scalar, .text, .dictionary].contains($0.kind) }
             && inputs.allSatisfy { $0.kind != .image && $0.kind != .string }

@@ -47,7 +47,7 @@ struct PredictHandler: Sendable {
 
     // MARK: The body
 
-    /// What became of a JSON body.
+    /// The outcome of a JSON body: the answer of one prediction, or the inputs of several.
     private enum Outcome {
         case one(HTTPResponse)
         case several([DictionaryFeatureProvider])
@@ -73,8 +73,8 @@ struct PredictHandler: Sendable {
         return .one(try await single(job, item: item, in: graded))
     }
 
-    /// What the client calls it counts where it names JSON or a picture; else the first byte tells (curl calls everything
-    /// a form).
+    /// True if a body is JSON. The client's type counts where it names JSON or a picture; else the first byte tells (curl calls
+    /// everything a form).
     private static func isJSON(_ body: HTTPBody, type: String) -> Bool {
         let type = type.lowercased()
         if type.hasPrefix("application/json") { return true }

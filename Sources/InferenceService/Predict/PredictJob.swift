@@ -6,7 +6,7 @@ internal import Inference
 internal import JSON
 internal import SystemSupport
 
-/// What one `predict` request wants beside its inputs, and how its answer is written.
+/// The parameters of one `predict` request beside its inputs, and the writer of its answer.
 struct PredictJob: PredictionJob {
     let model: Model
     let name: String
@@ -14,7 +14,7 @@ struct PredictJob: PredictionJob {
     let options: PredictionOptions
     let writer: OutputWriter
     let isNegotiated: Bool
-    /// Whether the answer is the picture itself.
+    /// True if the answer is the picture itself.
     let wantsPNG: Bool
     let received: MonotonicInstant
     let receiving: UInt64

@@ -1,4 +1,4 @@
-/// What a request wants to do: tokens open classes of routes, and not single routes.
+/// The purpose of a request: tokens open classes of routes, and not single routes.
 package enum AccessClass: String, Sendable, CaseIterable {
     /// Predictions.
     case infer

@@ -7,7 +7,7 @@ package import Settings
 
 /// The query of a `classify` request.
 package struct ClassifyQuery: Sendable {
-    /// How many classes the answer has; nil if the request does not say.
+    /// The number of classes that the answer has; nil if the request does not say.
     package var top: Int?
     /// The minimum confidence of a class in the answer.
     package var threshold: Float = 0
@@ -27,7 +27,7 @@ package struct ClassifyQuery: Sendable {
         case npy
     }
 
-    /// Whether the request says what the least confidence is.
+    /// True if the request says what the least confidence is.
     package var hasThreshold = false
 
     /// The names of the parameters.

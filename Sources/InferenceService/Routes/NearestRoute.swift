@@ -58,7 +58,7 @@ package struct NearestRoute: Sendable {
         return best?.path
     }
 
-    /// How many letters differ; nil if a word differs by too many to be the same one.
+    /// The number of letters that differ; nil if a word differs by too many to be the same one.
     private static func distance(of parts: [String], from template: PathTemplate) -> Int? {
         var sum = 0
         for case (let part, .word(let word)) in zip(parts, template.parts) where part != word {

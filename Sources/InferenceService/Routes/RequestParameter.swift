@@ -4,7 +4,7 @@ internal import HTTPWire
 struct RequestParameter {
     let name: String
     let value: String
-    /// Where it stands, for errors.
+    /// The place of the parameter, for errors.
     let place: String
 
     /// The parameters of a request: those of a form that the query does not have, and those of the query, which wins.

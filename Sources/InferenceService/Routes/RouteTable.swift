@@ -14,7 +14,7 @@ package struct RouteTable<Handler: Sendable>: Sendable {
         package let isProbe: Bool
         /// It may be suggested to clients that ask for a similar path.
         let isSuggested: Bool
-        /// What may be done with it; GET answers HEAD too.
+        /// The methods of the resource; GET answers HEAD too.
         package let methods: [Method]
 
         package init(
@@ -32,7 +32,7 @@ package struct RouteTable<Handler: Sendable>: Sendable {
         /// The methods for the field Allow.
         package var allowed: [HTTPMethod] { methods.flatMap { $0.method == .get ? [.get, .head] : [$0.method] } }
 
-        /// What a method does; nil if the resource does not have it.
+        /// The resource's entry for a method; nil if the resource does not have it.
         package func method(_ method: HTTPMethod) -> Method? {
             let asked = method == .head ? .get : method
             return methods.first { $0.method == asked }
@@ -62,7 +62,7 @@ package struct RouteTable<Handler: Sendable>: Sendable {
         }
     }
 
-    /// What a path stands for.
+    /// The resource and the names that a path stands for.
     package struct Match: Sendable {
         package let resource: Resource
         /// The model's name; empty if the path has none.
@@ -94,8 +94,8 @@ package struct RouteTable<Handler: Sendable>: Sendable {
         self.open = open
     }
 
-    /// What a path stands for; nil if there is no such resource. The path is already percent-decoded; names in it are looked up in
-    /// tables and never reach the file system.
+    /// Returns the resource and the names that a path stands for; nil if there is no such resource. The path is already
+    /// percent-decoded; names in it are looked up in tables and never reach the file system.
     package func match(_ path: String) -> Match? {
         if let index = fixed[path] { return Match(resource: resources[index], name: "", version: nil) }
         // No resource is deeper, and what a client can make long is not taken apart before that is known.

@@ -5,7 +5,7 @@ package import Inference
 internal import Settings
 internal import Synchronization
 
-/// What Ocelli answers: routes requests to their handlers and turns every failure into one form of error.
+/// The responder of Ocelli: routes requests to their handlers and turns every failure into one form of error.
 package final class Service: HTTPResponder {
     let repository: ModelRepository
     private let live: Mutex<LiveSettings>
@@ -37,7 +37,7 @@ package final class Service: HTTPResponder {
         live.withLock { $0 = settings }
     }
 
-    /// Where `/metrics` has the server's own numbers from.
+    /// Sets the server whose numbers `/metrics` shows.
     func watch(_ server: HTTPServer) {
         self.server.withLock { $0.server = server }
     }

@@ -20,7 +20,8 @@ struct ChildTrial: Sendable {
     /// The subcommand that the process runs.
     static let command = "try-model"
 
-    /// How many more threads than a trial needs tell that they were not what it lacked: others start and end some meanwhile.
+    /// The number of threads, beyond those that a trial needs, that must be available to show that it did not fail for lack of
+    /// them: others start and end some meanwhile.
     private static let spareThreads = 16
     /// The output that is kept: its end.
     private static let mostOutput = 256 << 10
@@ -50,10 +51,10 @@ struct ChildTrial: Sendable {
         }
     }
 
-    /// What precedes the height and width of pictures, where the model is to be run on noise.
+    /// The flag that precedes the height and width of pictures, where the model is to be run on noise.
     static let lookFlag = "--look="
 
-    /// How the process ended, or what it answered.
+    /// The end of the process, or its answer.
     private enum Ending {
         case ended(LoadTrial.Outcome)
         case answered(TrialResult)
@@ -125,8 +126,8 @@ struct ChildTrial: Sendable {
         case late, large
     }
 
-    /// How often its memory is looked at, in milliseconds: even pages that are only touched come slower than a gigabyte in that
-    /// time.
+    /// The interval at which the memory of the process is read, in milliseconds: even pages that are only touched come slower
+    /// than a gigabyte in that time.
     private static let look: UInt64 = 10
 
     /// Reads until the process ends, or its time does, or it takes too much memory.

@@ -1,6 +1,6 @@
 package import Inference
 
-/// What became of runs on noise in a process of its own.
+/// The outcome of runs on noise in a process of its own.
 package enum LookOutcome: Sendable {
     case seen(OutputLook)
     /// Why there is nothing to be seen.

@@ -4,7 +4,7 @@ internal import Glibc
 /// Finds out whether the files of this program were replaced or removed since it started, as `make install` does: what it starts or loads
 /// later are other files, or none.
 package enum ReplacedProgram {
-    /// What to do about it; nil where the files are still those that run. Reads /proc: blocks.
+    /// Advice for files that were replaced or removed; nil where the files are still those that run. Reads /proc: blocks.
     static var advice: String? {
         // Clients see it as the reason of a model: where the program is, is not theirs to know.
         guard let file = replaced(in: maps)?.split(separator: "/").last else { return nil }

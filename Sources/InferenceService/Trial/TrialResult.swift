@@ -1,7 +1,7 @@
 internal import FoundationEssentials
 internal import Inference
 
-/// What a process that tries a model tells the one that started it: one line of its output, behind a mark, for engines
+/// The report of a process that tries a model to the one that started it: one line of its output, behind a mark, for engines
 /// write to the terminal what they like.
 struct TrialResult: Codable, Sendable {
     struct Problem: Codable, Sendable {
@@ -9,13 +9,13 @@ struct TrialResult: Codable, Sendable {
         var reason: String
     }
 
-    /// Whether it was compiled rather than found in the cache.
+    /// True if it was compiled rather than found in the cache.
     var compiledAnew = false
-    /// Whether the engine could not start its threads, which is not the model's fault.
+    /// True if the engine could not start its threads, which is not the model's fault.
     var hadNoThreads = false
-    /// What is wrong; empty for a model that works.
+    /// The problems of the model; empty for a model that works.
     var problems: [Problem] = []
-    /// What the outputs were like, where that was asked.
+    /// The appearance of the outputs, where that was asked.
     var look: OutputLook?
 
     private static let mark = "ocelli-trial: "

@@ -26,7 +26,7 @@ package enum ClassificationWriter {
         write(result.times, total: total, to: &writer)
     }
 
-    /// What a picture's header says, as members of an object that is open.
+    /// Writes the facts of a picture's header, as members of an object that is open.
     static func write(_ image: ImageInfo, to writer: inout JSONWriter) {
         writer.key("format")
         writer.string(image.format.rawValue)

@@ -1,9 +1,10 @@
 internal import Inference
 internal import JSON
 
-/// What clients may choose of an input: whether to leave it out, and its shape. In `/v1/models/{name}`, and as parameters in `/v2`.
+/// The choices of clients for an input: whether to leave it out, and its shape. In `/v1/models/{name}`, and as parameters in
+/// `/v2`.
 enum FeatureChoices {
-    /// Whether there is anything to choose.
+    /// True if there is anything to choose.
     static func exist(for feature: FeatureDescription) -> Bool { feature.isOptional || feature.shapeLimits != nil }
 
     /// `"optional": true, "default": 0.5, "shapes": { "ranges": [[1, 1], [4, null]], "default": [1, 6], "used": [1, 6] }` as members of an

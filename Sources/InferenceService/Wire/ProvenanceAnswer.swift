@@ -1,7 +1,7 @@
 package import Inference
 package import JSON
 
-/// Where each value of a model without model.json was read: in `/v1/models/{name}`, and as lines of `ocelli check`.
+/// The source of each value of a model without model.json: in `/v1/models/{name}`, and as lines of `ocelli check`.
 package enum ProvenanceAnswer {
     /// `"facts": { "normalize": { "mean": { "value": …, "from": …, "key": … } } }`, and what is missing or noted beside it.
     package static func write(_ provenance: ModelProvenance, to writer: inout JSONWriter) {

@@ -6,9 +6,9 @@ package struct TensorReader {
     /// The input, for errors.
     let name: String
     let elementType: ElementType
-    /// How many elements the tensor has; nil if its shape is open.
+    /// The number of elements of the tensor; nil if its shape is open.
     let count: Int?
-    /// Whether `null` is a missing value, NaN; for 32- and 64-bit floats.
+    /// True if `null` is a missing value, NaN; for 32- and 64-bit floats.
     let takesMissing: Bool
 
     package init(name: String, elementType: ElementType, count: Int?, takesMissing: Bool = false) {
