@@ -15,7 +15,7 @@ enum LongDecoding {
     private static let niceness: Int32 = 10
 
     /// Does the work, and returns what it gives.
-    /// - Parameter work: is told how to find out whether the task was cancelled.
+    /// - Parameter work: the work; its argument returns true if the task was cancelled.
     static func run<Value: Sendable>(
         _ work: @escaping @Sendable (_ isCancelled: @escaping @Sendable () -> Bool) -> Value
     ) async -> Value {
