@@ -136,8 +136,8 @@ package enum SettingsTable {
             ),
             .duration(
                 "load_trial_timeout", \.loadTrialTimeout, 0.1...86_400,
-                "Maximum time of a model's trial (load_trial). Twice as long with more than one stream: the model is then also "
-                    + "compiled for one, to compare the answers."),
+                "Maximum time of a model's trial (load_trial). The first trial of a model also compiles it for one stream, to compare "
+                    + "the answers."),
             .automaticBytes(
                 "load_trial_memory", \.loadTrialMemory, (16 << 20)...(1 << 42),
                 "Maximum memory of a model's trial (load_trial). auto: three quarters of the memory that the daemon "

@@ -12,7 +12,6 @@ import Testing
         settings.cacheDirectory = ""
         settings.loadTrial = hasTrial
         settings.loadTrialTimeout = 7
-        settings.streams = 1
         let configuration = ServicePlan(settings: settings, environment: [:]).servingConfiguration
         #expect(configuration.loadLimit == .seconds(21))
         #expect((configuration.trial != nil) == hasTrial)

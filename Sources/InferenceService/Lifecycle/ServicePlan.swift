@@ -75,7 +75,7 @@ package struct ServicePlan {
         if !settings.externalLinks { configuration.links = .within(folders + named.flatMap(\.roots)) }
         configuration.lone = lonePolicy
         // Its trial, and what the trial has done once more. Without a trial a load that hangs must end too: reloads wait for it.
-        configuration.loadLimit = trialTime * 3
+        configuration.loadLimit = .seconds(3 * settings.loadTrialTimeout)
         // What came with Ocelli is as good as Ocelli itself.
         if settings.loadTrial, !settings.models.isEmpty || !named.isEmpty {
             configuration.trial = trial
@@ -94,11 +94,6 @@ package struct ServicePlan {
     /// Threads of a lone request, where no number is configured.
     var loneThreads: Derived<Int> {
         Derived(settings.threads ?? sizing.inferenceThreads.value, because: "all threads: no other request uses them")
-    }
-
-    /// The maximum time of a trial: twice the setting where the model is compiled for one stream too, to compare the answers.
-    package var trialTime: Duration {
-        .seconds(modelConfiguration.compile.streams == 1 ? settings.loadTrialTimeout : 2 * settings.loadTrialTimeout)
     }
 
     /// Tries models in a process of its own.
@@ -122,7 +117,7 @@ package struct ServicePlan {
         // Measured: 6 and two for each stream on two processors, whose number counts by the pools of Swift and the engine.
         let processors = min(8, ProcessInfo.processInfo.activeProcessorCount)
         return ChildTrial(
-            flags: flags, memory: memory, time: trialTime,
+            flags: flags, memory: memory, time: .seconds(settings.loadTrialTimeout),
             threads: 4 + processors + 2 * (compile.streams ?? 1), environment: variables)
     }
 

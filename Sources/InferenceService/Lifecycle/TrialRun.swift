@@ -16,10 +16,6 @@ package enum TrialRun {
         return (sides[0], sides[1])
     }
 
-    /// Bytes for the stacks of this process's threads, which count for the limit: the engine hangs where the limit is met while it
-    /// compiles, and the parent process would wait.
-    private static let stacks: UInt64 = 256 << 20
-
     /// The configuration of the trial: all that the daemon will run, with a cache and without one, since a file may crash only
     /// there.
     package static func configuration(_ settings: Settings) -> ModelConfiguration {
@@ -42,9 +38,8 @@ package enum TrialRun {
         // Best effort: a sandbox may forbid one or the other, and a trial with fewer bounds is better than none.
         // The parent process watches the memory that this one takes. The limit of the system's own counts address space, which models reserve and
         // do not use: it is only there for what comes all at once.
-        let (most, overflow) = memory.multipliedReportingOverflow(by: 4)
-        _ = csys_confine(
-            parent, seconds, overflow || memory == 0 ? 0 : most.addingReportingOverflow(stacks).partialValue)
+        let (most, overflow) = memory.multipliedReportingOverflow(by: ChildTrial.addressSpace)
+        _ = csys_confine(parent, seconds, overflow ? 0 : most)
         let configuration = configuration(settings)
         var result = TrialResult()
         do throws(InferenceError) {

@@ -51,6 +51,9 @@ struct ChildTrial: Sendable {
         }
     }
 
+    /// The system's limit of a trial's data, in times of the memory that it may take.
+    static let addressSpace: UInt64 = 4
+
     /// The flag that precedes the height and width of pictures, where the model is to be run on noise.
     static let lookFlag = "--look="
 
@@ -141,7 +144,7 @@ struct ChildTrial: Sendable {
                 _ = csys_kill_group(process)
                 return (String(decoding: output, as: UTF8.self), .late)
             }
-            if memory > 0, Self.ownMemory(of: process) > memory {
+            if memory > 0, Self.takesTooMuch(process, memory) {
                 _ = csys_kill_group(process)
                 return (String(decoding: output, as: UTF8.self), .large)
             }
@@ -153,14 +156,18 @@ struct ChildTrial: Sendable {
         }
     }
 
-    /// The memory that is resident and the process's own, in bytes: address space that is only reserved costs nothing, and pages of
-    /// files (the engine's libraries, the model's weights) are taken back when memory is scarce.
-    private static func ownMemory(of process: Int32) -> UInt64 {
-        // proc_pid_statm(5): size, resident, shared, in pages.
-        guard let data = FileManager.default.contents(atPath: "/proc/\(process)/statm") else { return 0 }
+    /// True if more than `memory` bytes are resident and the process's own: address space that is only reserved costs nothing, and
+    /// pages of files (the engine's libraries, the model's weights) are taken back when memory is scarce. True, too, if the process is at
+    /// the system's limit of its data: the engine may hang where an allocation fails while it compiles.
+    private static func takesTooMuch(_ process: Int32, _ memory: UInt64) -> Bool {
+        // proc_pid_statm(5): size, resident, shared, text, 0, data and stack, in pages.
+        guard let data = FileManager.default.contents(atPath: "/proc/\(process)/statm") else { return false }
+        let page = UInt64(max(1, sysconf(Int32(_SC_PAGESIZE))))
         let fields = String(decoding: data, as: UTF8.self).split(separator: " ").map { UInt64($0) ?? 0 }
-        guard fields.count > 2, fields[1] > fields[2] else { return 0 }
-        return (fields[1] - fields[2]) * UInt64(max(1, sysconf(Int32(_SC_PAGESIZE))))
+        guard fields.count > 5 else { return false }
+        let own = fields[1] > fields[2] ? fields[1] - fields[2] : 0
+        // Divided, not multiplied: no overflow. Within a hundredth of the limit.
+        return own > memory / page || fields[5] / addressSpace > memory / page / 100 * 99
     }
 
     private static func ending(signal: Int32, status: Int32, output: String) -> String {
