@@ -16,7 +16,8 @@ function abilities(model) {
   if (isTabular(model)) return ["predict"];
   const needed = (model.inputs || []).filter((one) => !one.optional);
   if (needed.length !== 1 || needed[0].type !== "image") return [];
-  const able = [...(model.labels > 0 ? ["classify"] : []), ...(model.tasks || [])];
+  // The labels of a detector or of a mask are its own.
+  const found = model.tasks || [], able = model.labels > 0 && !found.length ? ["classify"] : [...found];
   return able.length ? able : ["predict"];
 }
 function list(answer) {
