@@ -7,7 +7,7 @@ internal import ImagePipeline
 public struct EncodedImage: Sendable {
     /// The number of bytes of the file.
     public let byteCount: Int
-    /// What decoding it takes, where its header was read already.
+    /// The demand of decoding it; nil until its header was read.
     var demand: DecodeDemand?
     private let lend: @Sendable ((UnsafeRawBufferPointer) -> Void) -> Void
 

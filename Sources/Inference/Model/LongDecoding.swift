@@ -46,7 +46,7 @@ enum LongDecoding {
 }
 
 extension ImagePipeline {
-    /// What decoding a picture takes.
+    /// The demand of decoding a picture: memory and time.
     func demand(of image: EncodedImage) -> DecodeDemand {
         image.demand ?? image.withUnsafeBytes { demand($0) }
     }

@@ -11,7 +11,7 @@ public struct PredictionOptions: Sendable {
     /// The deadline.
     public var deadline: MonotonicInstant?
 
-    /// Who asks: slots are shared among clients. Of embedders, all requests are one client's.
+    /// The client that asks: slots are shared among clients. All requests of an embedding program are one client's.
     package var claim = Claim.usual
 
     /// True if arrays are the engine's own tensors: without the bundle's `quantize`, `dequantize` and `activation`.
