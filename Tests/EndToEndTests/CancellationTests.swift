@@ -45,11 +45,12 @@ struct CancellationTests {
     private static let huge = CancellationPicture.png(width: 60_000, height: 1_000)
     private static let holders = 100
 
-    /// A daemon with one slot, and clients with pictures that keep it taken for longer than a test needs.
+    /// A daemon with one slot, and clients with pictures that keep it taken for longer than a test needs. First come, first served: the
+    /// newest never goes first, however late the oldest is.
     private func busyDaemon() throws -> (Daemon, [RawClient]) {
         let daemon = try Daemon([
             "--max-in-flight", "1", "--queue-length", "300", "--max-total-body", "256MiB", "--queue-wait", "600s",
-            "--deadline", "600s", "--max-deadline", "600s",
+            "--deadline", "600s", "--max-deadline", "600s", "--overload-target", "0",
         ])
         let holders = try (0..<Self.holders).map { _ in try RawClient(daemon.url) }
         for holder in holders { try holder.post(Self.huge) }
@@ -63,7 +64,8 @@ struct CancellationTests {
         let (daemon, holders) = try busyDaemon()
         let files = daemon.openFiles
         let clients = try (0..<100).map { _ in try RawClient(daemon.url) }
-        for client in clients { try client.post(seven) }
+        // As long as the holders' pictures: a shorter one would have its turn before theirs.
+        for client in clients { try client.post(Self.huge) }
         try until("all wait", of: daemon) { $0.waiting >= 100 }
         for (index, client) in clients.enumerated() { index.isMultiple(of: 2) ? client.close() : client.reset() }
         // Each prediction that was begun is one of the huge pictures'; had one of the hundred reached the model, the sum
