@@ -60,7 +60,7 @@ fuzz: deps ## fuzz the parsers and decoders, shortly (scripts/fuzz http, scripts
 	scripts/fuzz images
 
 bench: build ## measure, and print tables (Benchmarks/ has each alone)
-	@for script in Benchmarks/http-wire Benchmarks/image/run Benchmarks/inference/run; do echo "== $$script"; $$script; done
+	@for script in Benchmarks/http-wire/run Benchmarks/image/run Benchmarks/inference/run; do echo "== $$script"; $$script; done
 
 format: ## format the sources
 	swift format --in-place --parallel --recursive Package.swift Sources Tests

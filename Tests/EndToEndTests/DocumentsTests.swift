@@ -8,21 +8,42 @@ import Testing
         try String(contentsOf: SharedData.packageRoot.appendingPathComponent(path), encoding: .utf8)
     }
 
-    @Test(arguments: ["scripts", "Benchmarks"])
-    func everyScriptIsInTheREADMEOfItsFolder(_ folder: String) throws {
-        let readme = try Self.text(folder + "/README.md")
+    @Test func everyScriptIsInTheREADMEOfItsFolder() throws {
+        let readme = try Self.text("scripts/README.md")
+        let names = try Self.programs(in: "scripts")
+        #expect(names.count > 5)
+        for name in names { #expect(readme.contains("`\(name)`"), "scripts/README.md does not name \(name)") }
+    }
+
+    /// A benchmark is a folder with `run` and a README that names its programs.
+    @Test func everyBenchmarkHasARunAndAREADME() throws {
+        let index = try Self.text("Benchmarks/README.md")
+        let root = SharedData.packageRoot.appendingPathComponent("Benchmarks")
+        let folders = try FileManager.default.contentsOfDirectory(atPath: root.path).filter {
+            !$0.contains(".") && $0 != "results"
+        }
+        #expect(folders.count > 10)
+        for folder in folders {
+            #expect(index.contains("](\(folder)/README.md)"), "Benchmarks/README.md does not name \(folder)")
+            let readme = try Self.text("Benchmarks/\(folder)/README.md")
+            let programs = try Self.programs(in: "Benchmarks/" + folder)
+            #expect(programs.contains("run"), "\(folder)")
+            for name in programs {
+                #expect(readme.contains("`Benchmarks/\(folder)/\(name)"), "\(folder)/README.md does not name \(name)")
+            }
+        }
+    }
+
+    /// The executable files in a folder, by their paths in it.
+    private static func programs(in folder: String) throws -> [String] {
         let root = SharedData.packageRoot.appendingPathComponent(folder)
-        let names = try FileManager.default.subpathsOfDirectory(atPath: root.path)
+        return try FileManager.default.subpathsOfDirectory(atPath: root.path)
             .filter { FileManager.default.isExecutableFile(atPath: root.appendingPathComponent($0).path) }
             .filter { path in
                 let attributes = try? FileManager.default.attributesOfItem(
                     atPath: root.appendingPathComponent(path).path)
                 return attributes?[.type] as? FileAttributeType == .typeRegular
             }
-        #expect(names.count > 5)
-        for name in names where !readme.contains("`\(name)`") {
-            Issue.record("\(folder)/README.md does not name \(name)")
-        }
     }
 
     /// Each claim at the top of README.md has a command below that shows it, of tests and programs that there are.
@@ -67,6 +88,8 @@ import Testing
             ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "scripts/README.md", "Benchmarks/README.md"]
             + (try FileManager.default.contentsOfDirectory(atPath: root.appendingPathComponent("docs").path))
             .filter { $0.hasSuffix(".md") }.map { "docs/" + $0 }
+            + (try FileManager.default.contentsOfDirectory(atPath: root.appendingPathComponent("Benchmarks").path))
+            .filter { !$0.contains(".") && $0 != "results" }.map { "Benchmarks/\($0)/README.md" }
         var count = 0
         for document in documents {
             let folder = root.appendingPathComponent(document).deletingLastPathComponent()

@@ -1,6 +1,6 @@
 """Draws examples/ and checks that the model reads each as what its name says.
 
-python scripts/train-digits/examples.py [--check]        (--check draws nothing)
+python models/digits/training/examples.py [--check]        (--check draws nothing)
 """
 
 import argparse
@@ -64,7 +64,7 @@ def draw(folder):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    root = Path(__file__).resolve().parents[2]
+    root = Path(__file__).resolve().parents[3]
     parser.add_argument("--folder", type=Path, default=root / "examples")
     parser.add_argument("--model", type=Path, default=root / "models/digits/digits.onnx")
     parser.add_argument("--check", action="store_true")

@@ -1,6 +1,6 @@
 """Measures models/digits/digits.onnx on pictures that its training has not seen, and prints the tables of its README.
 
-    python scripts/train-digits/evaluate.py [--model models/digits/digits.onnx] [--fonts DIR] [--failures DIR]
+    python models/digits/training/evaluate.py [--model models/digits/digits.onnx] [--fonts DIR] [--failures DIR]
                                                           [--sweeps]
 
 Every picture goes the server's way: grey, letterboxed to 64x64 by Pillow's antialiased bilinear filter on white,
@@ -166,7 +166,7 @@ def measure(name, pairs, reader, failures):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    root = Path(__file__).resolve().parents[2]
+    root = Path(__file__).resolve().parents[3]
     parser.add_argument("--model", type=Path, default=root / "models/digits/digits.onnx")
     parser.add_argument("--fonts", type=Path, action="append", default=[], help="folders of .ttf and .otf files")
     parser.add_argument("--failures", type=Path, help="write the misread pictures there, a sheet for each set")

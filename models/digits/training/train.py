@@ -1,6 +1,6 @@
 """Trains models/digits/digits.onnx from the UCI digits. One core, about ten minutes; see models/digits/README.md.
 
-python scripts/train-digits/train.py [--out models/digits/digits.onnx] [--pictures 60000]
+python models/digits/training/train.py [--out models/digits/digits.onnx] [--pictures 60000]
 """
 
 import argparse
@@ -138,7 +138,7 @@ def agreement(weights, path, pictures):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    root = Path(__file__).resolve().parents[2]
+    root = Path(__file__).resolve().parents[3]
     parser.add_argument("--out", type=Path, default=root / "models/digits/digits.onnx")
     parser.add_argument("--pictures", type=int, default=60_000)
     parser.add_argument("--find-steps", type=int, default=1600)
