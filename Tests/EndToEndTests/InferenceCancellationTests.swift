@@ -38,7 +38,7 @@ struct InferenceCancellationTests {
     @Test func anUploadAbortedWhileTheEngineRunsFreesItsSlot() throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-slow-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
-        try SlowModel.write(into: folder, layers: 100)
+        try SlowModel.write(into: folder, layers: 30)
         let daemon = try Daemon([
             "--models", folder.path, "--max-in-flight", "2", "--instances", "2", "--queue-length", "0",
             "--deadline", "200s", "--cache-dir", "",

@@ -53,7 +53,7 @@ import Testing
         }
         let letters = try #require(words(/letters='([^']*)'/).first).split(separator: " ")
         let filters =
-            letters.map { #"EndToEndTests\.[\#($0)]"# } + words(/--filter '([^'$]*)'"/).filter { !$0.contains("$") }
+            letters.map { #"^EndToEndTests\.[\#($0)]"# } + words(/--filter '([^'$]*)'"/).filter { !$0.contains("$") }
         let rest = try #require(words(/--skip '([^']*)'/).first)
         var targets: Set<String> = []
         for case let path as String in FileManager.default.enumerator(
@@ -64,7 +64,7 @@ import Testing
             let text = try String(
                 contentsOf: SharedData.packageRoot.appendingPathComponent("Tests/\(path)"), encoding: .utf8)
             for suite in text.matches(of: /(?m)^(?:@Suite.* )?(?:final )?(?:struct|class|enum|actor) (\w+Tests)\b/) {
-                targets.insert("\(target).\(suite.output.1)/test()")
+                targets.insert("\(target).\(suite.output.1)/test()/\(suite.output.1).swift:1:1")
             }
         }
         #expect(targets.count > 150)

@@ -4,11 +4,11 @@ import Testing
 
 /// Random interleavings of everything that can happen to a limiter, against a second, simple-minded account of it.
 @Suite struct LimiterRandomTests {
-    @Test func aHundredThousandInterleavings() {
-        let seed = SplitMix.seed(for: "aHundredThousandInterleavings")
+    @Test func randomInterleavingsKeepTheInvariants() {
+        let seed = SplitMix.seed(for: "randomInterleavingsKeepTheInvariants")
         var seeds = SplitMix(seed: seed)
         var events = 0
-        for interleaving in 0..<100_000 {
+        for interleaving in 0..<LongTests.times(20_000, long: 100_000) {
             let own = seeds.next()
             // Mostly short, so that there are many beginnings; some long, so that places and epochs are reused often.
             let length = interleaving % 1000 == 0 ? 2000 : Int.random(in: 4...20, using: &seeds)
@@ -19,7 +19,7 @@ import Testing
             Issue.record("seed \(seed), interleaving \(interleaving): \(reported.problem ?? "none")\n\(story)")
             return
         }
-        print("aHundredThousandInterleavings: \(events) events")
+        print("randomInterleavingsKeepTheInvariants: \(events) events")
     }
 
     private static func interleaving(seed: UInt64, length: Int, telling: Bool = false) -> RandomRun {
