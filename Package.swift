@@ -74,9 +74,11 @@ let package = Package(
             swiftSettings: strict + confined),
         .target(name: "ImagePipeline", dependencies: ["CJPEG", "CPNG", "CResample", "CWebP"], swiftSettings: strict),
         .target(name: "FlowControl", dependencies: ["SystemSupport"], swiftSettings: strict),
+        // Readers of file formats, one each, for everything below.
+        .target(name: "FileFormats", dependencies: ["CInflate", "JSON"], swiftSettings: strict),
         // What model files and the files beside them say.
-        .target(name: "CoreMLImport", swiftSettings: strict),
-        .target(name: "ModelFacts", dependencies: ["CInflate", "JSON"], swiftSettings: strict),
+        .target(name: "CoreMLImport", dependencies: ["FileFormats"], swiftSettings: strict),
+        .target(name: "ModelFacts", dependencies: ["FileFormats", "JSON"], swiftSettings: strict),
         // What raw outputs mean: boxes, masks, keypoints, embeddings.
         .target(name: "Observations", swiftSettings: strict),
         // The other end of the wire: a client that measures.
@@ -84,8 +86,8 @@ let package = Package(
         .target(
             name: "Inference",
             dependencies: [
-                "COpenVINO", "CoreMLImport", "ModelFacts", "ImagePipeline", "FlowControl", "JSON", "Observations",
-                "SystemSupport",
+                "COpenVINO", "CoreMLImport", "FileFormats", "ModelFacts", "ImagePipeline", "FlowControl", "JSON",
+                "Observations", "SystemSupport",
             ],
             swiftSettings: strict),
         // The one table of settings, its loader and its documents.
@@ -106,8 +108,8 @@ let package = Package(
         .target(
             name: "Tools",
             dependencies: [
-                "CSystem", "HTTPWire", "HTTPServer", "ImagePipeline", "FlowControl", "Inference", "InferenceService",
-                "JSON", "LoadGenerator", "ModelFacts", "Observations", "Settings", "SystemSupport",
+                "CSystem", "FileFormats", "HTTPWire", "HTTPServer", "ImagePipeline", "FlowControl", "Inference",
+                "InferenceService", "JSON", "LoadGenerator", "ModelFacts", "Observations", "Settings", "SystemSupport",
             ],
             resources: [.embedInCode("Quantize/quantize.py")],
             swiftSettings: strict),
@@ -129,7 +131,10 @@ let package = Package(
             swiftSettings: waiting,
             linkerSettings: findEngine),
         .testTarget(
-            name: "ModelFactsTests", dependencies: ["ModelFacts", "TestSupport"], exclude: ["Fixtures"],
+            name: "FileFormatsTests", dependencies: ["FileFormats", "TestSupport"], exclude: ["Fixtures"],
+            swiftSettings: waiting),
+        .testTarget(
+            name: "ModelFactsTests", dependencies: ["FileFormats", "ModelFacts", "TestSupport"], exclude: ["Fixtures"],
             swiftSettings: waiting),
         .testTarget(
             name: "ObservationsTests", dependencies: ["Observations", "TestSupport"], exclude: ["Fixtures"],
@@ -173,7 +178,9 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "InferenceTests",
-            dependencies: ["FlowControl", "Inference", "Observations", "SystemSupport", "TestSupport"],
+            dependencies: [
+                "FileFormats", "FlowControl", "Inference", "Observations", "SystemSupport", "TestSupport",
+            ],
             swiftSettings: waiting,
             linkerSettings: findEngine),
         .testTarget(

@@ -1,3 +1,4 @@
+import FileFormats
 import Foundation
 import Inference
 import TestSupport
@@ -23,12 +24,12 @@ import Testing
     }
 
     @Test func whatNumPySaves() throws {
-        let array = try NPYReader.floats(Self.npy()).get()
-        #expect(array.shape == [2, 3] && array.values == [0, 1, 2, 3, 4, 5])
-        let bytes = try NPYReader.floats(Self.npy("|u1", body: [0, 1, 2, 3, 4, 255])).get()
-        #expect(bytes.values == [0, 1, 2, 3, 4, 255])
-        let halves = try NPYReader.floats(Self.npy("<f2", shape: "(2,)", body: [0, 0x3C, 0, 0xC0])).get()
-        #expect(halves.shape == [2] && halves.values == [1, -2])
+        let array = try NPYFile(Self.npy())
+        #expect(array.shape == [2, 3] && array.floats(in: Self.npy()) == [0, 1, 2, 3, 4, 5])
+        let bytes = Self.npy("|u1", body: [0, 1, 2, 3, 4, 255])
+        #expect(try NPYFile(bytes).floats(in: bytes) == [0, 1, 2, 3, 4, 255])
+        let halves = Self.npy("<f2", shape: "(2,)", body: [0, 0x3C, 0, 0xC0])
+        #expect(try NPYFile(halves).shape == [2] && NPYFile(halves).floats(in: halves) == [1, -2])
     }
 
     @Test(arguments: [
@@ -38,14 +39,12 @@ import Testing
         (Array("PK".utf8), "is not an NPY file"),
     ])
     func whatIsNotReadIsSaid(_ bytes: [UInt8], _ words: String) {
-        switch NPYReader.floats(bytes) {
-        case .success(let array): Issue.record("read as \(array.shape), expected: \(words)")
-        case .failure(let problem): #expect(problem.reason.contains(words), "\(problem.reason)")
-        }
+        let problem = #expect(throws: FormatError.self) { try NPYFile(bytes) }
+        #expect(problem?.reason.contains(words) == true, "\(problem?.reason ?? "")")
     }
 
     @Test func classVectors() throws {
-        let matrix = try SafeTensors.classVectors(Self.safetensors()).get()
+        let matrix = try SafeTensorsFile(Self.safetensors()).classVectors(in: Self.safetensors())
         #expect(matrix.rows == 2 && matrix.columns == 3 && matrix.values == [0, 1, 2, 3, 4, 5])
         #expect(matrix.labels == ["cat", "dog"] && matrix.scale == 20)
     }
@@ -75,10 +74,10 @@ import Testing
             let count: Int, wanted: Int
             switch format {
             case "npy":
-                guard case .success(let array) = NPYReader.floats(bytes) else { continue }
-                (count, wanted) = (array.values.count, array.shape.reduce(1, *))
+                guard let array = try? NPYFile(bytes) else { continue }
+                (count, wanted) = (array.floats(in: bytes).count, array.shape.reduce(1, *))
             default:
-                guard case .success(let matrix) = SafeTensors.classVectors(bytes) else { continue }
+                guard let matrix = try? SafeTensorsFile(bytes).classVectors(in: bytes) else { continue }
                 (count, wanted) = (matrix.values.count, matrix.rows * matrix.columns)
             }
             #expect(count == wanted, "seed \(seed), run \(run)")

@@ -1,3 +1,4 @@
+import FileFormats
 import ModelFacts
 import Testing
 
@@ -420,11 +421,11 @@ import Testing
         #expect(try labels(#"["a", "b"]"#, "labels.json") == ["a", "b"])
         #expect(try labels("id,name\n1,dog\n0,\"cat, big\"\n", "classes.csv") == ["cat, big", "dog"])
         #expect(try labels("cat\ndog\n", "labels.csv") == ["cat", "dog"])
-        #expect(throws: FactError.self) { try labels("a,b\nc\n", "labels.csv") }
-        let twoNames = #expect(throws: FactError.self) { try labels("a,b\nc,d\n", "labels.csv") }
+        #expect(throws: FormatError.self) { try labels("a,b\nc\n", "labels.csv") }
+        let twoNames = #expect(throws: FormatError.self) { try labels("a,b\nc,d\n", "labels.csv") }
         #expect(twoNames?.reason.contains("no column with the numbers 0 to 1") == true)
-        #expect(throws: FactError.self) { try LabelFile.read([0xFF, 0xFE, 0x41], name: "labels.txt") }
-        #expect(throws: FactError.self) { try labels("\n\n", "labels.txt") }
+        #expect(throws: FormatError.self) { try LabelFile.read([0xFF, 0xFE, 0x41], name: "labels.txt") }
+        #expect(throws: FormatError.self) { try labels("\n\n", "labels.txt") }
     }
 
     /// Forms that differ in where the numbers are, and what is between.

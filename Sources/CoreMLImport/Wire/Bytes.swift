@@ -1,3 +1,5 @@
+internal import FileFormats
+
 /// A part of a buffer that many parts share: slicing copies nothing.
 ///
 /// Sendable: the buffer is never written after it was made.
@@ -53,6 +55,8 @@ package struct Bytes: Sendable {
 
     package static let empty = Bytes([])
     package var isEmpty: Bool { count == 0 }
+    /// The place of its first byte in the buffer that all slices share: in the file.
+    package var offset: Int { start }
 
     /// The bytes of `range`, which must be within `0..<count`; `nil` where it is not.
     package subscript(range: Range<Int>) -> Bytes? {
@@ -91,4 +95,12 @@ package struct Bytes: Sendable {
     }
 
     package var text: String { withUnsafeBytes { String(decoding: $0, as: UTF8.self) } }
+}
+
+extension Bytes {
+    /// Throws where the bytes are those of another kind of file.
+    func refuseForeignContent() throws(Problem) {
+        let head = self[0..<Swift.min(count, ForeignFile.headSize)] ?? .empty
+        if let reason = ForeignFile.reason(head.elements(), isBinary: true) { throw Problem(reason) }
+    }
 }

@@ -1,3 +1,5 @@
+internal import FileFormats
+
 /// Reads the fields of one protocol buffers message in the order of the bytes
 /// (https://protobuf.dev/programming-guides/encoding).
 ///
@@ -19,52 +21,30 @@ package struct MessageReader {
     /// The next field; `nil` at the end of the message.
     package mutating func next() throws(Problem) -> Field? {
         guard position < bytes.count else { return nil }
-        let tag = try varint()
-        guard tag >> 3 > 0, tag >> 3 < 1 << 29 else { throw Problem("damaged: a field of number \(tag >> 3)") }
-        let number = Int(tag >> 3)
-        switch tag & 7 {
-        case 0: return Field(number: number, content: .varint(try varint()), depth: depth)
-        case 1: return Field(number: number, content: .fixed64(try take(8, number)), depth: depth)
-        case 2:
-            let length = try varint()
-            guard length <= UInt64(bytes.count - position) else {
-                throw Problem(
-                    "damaged or truncated: field \(number) has \(length) bytes, but \(bytes.count - position) are left")
+        let (offset, position) = (bytes.offset, position)
+        let end = offset + bytes.count
+        let field: ProtobufField
+        do throws(FormatError) {
+            field = try bytes.withUnsafeBytes {
+                ProtobufField.read(UnsafeRawBufferPointer(rebasing: $0[position...]), at: offset + position, end: end)
+            }.get()
+        } catch {
+            throw Problem(error.reason)
+        }
+        self.position = field.end - offset
+        func slice(_ range: Range<Int>) -> Bytes {
+            // Within the message: `ProtobufField` has checked it.
+            bytes[range.lowerBound - offset..<range.upperBound - offset] ?? .empty
+        }
+        let content: Field.Content =
+            switch field.value {
+            case .varint(let value): .varint(value)
+            case .fixed32(let range): .fixed32(slice(range))
+            case .fixed64(let range): .fixed64(slice(range))
+            case .bytes(let range): .length(slice(range))
             }
-            return Field(number: number, content: .length(try take(Int(length), number)), depth: depth)
-        case 5: return Field(number: number, content: .fixed32(try take(4, number)), depth: depth)
-        default: throw Problem("damaged: field \(number) has the unknown wire type \(tag & 7)")
-        }
+        return Field(number: field.number, content: content, depth: depth)
     }
-
-    private mutating func take(_ length: Int, _ number: Int) throws(Problem) -> Bytes {
-        guard let slice = bytes[position..<position + length] else {
-            throw Problem(
-                "damaged or truncated: field \(number) has \(length) bytes, but \(bytes.count - position) are left")
-        }
-        position += length
-        return slice
-    }
-
-    private mutating func varint() throws(Problem) -> UInt64 {
-        guard let (value, length) = bytes.withUnsafeBytes({ decodeVarint($0, at: position) }) else {
-            throw Problem("damaged or truncated: a number does not end")
-        }
-        position += length
-        return value
-    }
-}
-
-/// A base-128 number of up to ten bytes; `nil` where it has no end. Bits above the 64th are dropped, as everywhere.
-private func decodeVarint(_ bytes: UnsafeRawBufferPointer, at start: Int) -> (value: UInt64, length: Int)? {
-    var value: UInt64 = 0
-    for length in 0..<10 {
-        guard start + length < bytes.count else { return nil }
-        let byte = bytes[start + length]
-        value |= UInt64(byte & 0x7F) << UInt64(7 * length)
-        if byte & 0x80 == 0 { return (value, length + 1) }
-    }
-    return nil
 }
 
 /// One field of a message. What it holds is asked for by the type that the .proto file declares; another wire type throws.
@@ -127,7 +107,7 @@ package struct Field {
         var values: [Int] = []
         var position = 0
         while position < bytes.count {
-            guard let (value, length) = bytes.withUnsafeBytes({ decodeVarint($0, at: position) }) else {
+            guard let (value, length) = bytes.withUnsafeBytes({ ProtobufField.varint($0, at: position) }) else {
                 throw Problem("damaged: field \(number) ends within a number")
             }
             guard values.count < limit else { throw Problem("field \(number) has more than \(limit) numbers") }

@@ -1,3 +1,4 @@
+internal import FileFormats
 internal import FoundationEssentials
 package import ModelFacts
 
@@ -39,7 +40,7 @@ package struct GatheredFacts: Sendable {
             }
             for file in layout.labelFiles {
                 guard let text = read(folder, file, most: LabelFile.mostBytes) else { continue }
-                do throws(FactError) {
+                do throws(FormatError) {
                     labelFiles.append((file, try LabelFile.read(text, name: file)))
                 } catch {
                     note(file, error.reason)

@@ -1,3 +1,4 @@
+internal import FileFormats
 internal import FoundationEssentials
 internal import Glibc
 internal import JSON
@@ -91,7 +92,7 @@ package struct ModelBundle: Sendable {
             guard isFolder else {
                 let reason =
                     "\(path) is not a supported model file"
-                    + (ForeignFormat.advice(for: path).map { " (\($0))" } ?? "")
+                    + (ForeignFile.advice(for: path).map { " (\($0))" } ?? "")
                     + ": expected \(Self.fileExtensions.joined(separator: ", "))"
                 throw .invalidBundle(name: name, problems: [BundleProblem(path: "", reason: reason)])
             }
@@ -138,7 +139,7 @@ package struct ModelBundle: Sendable {
     private static func absence(of json: String) -> String {
         if case .failure(let problem) = BundleFile.read(json, most: BundleFile.largestManifest) {
             guard problem.reason == "is missing" else { return problem.reason }
-            let other = ForeignFormat.note(on: String(json.dropLast("/model.json".count)))
+            let other = ForeignFile.note(on: String(json.dropLast("/model.json".count)))
             return
                 "is missing, and the folder itself has no model file (\(fileExtensions.joined(separator: ", ")))\(other)"
         }

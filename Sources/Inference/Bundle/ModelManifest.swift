@@ -1,3 +1,4 @@
+package import FileFormats
 package import ImagePipeline
 package import JSON
 

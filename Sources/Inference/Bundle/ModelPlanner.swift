@@ -1,3 +1,4 @@
+internal import FileFormats
 internal import ImagePipeline
 
 /// Matches the description of a bundle with its model file: every layer finds its tensor, and types and shapes agree, or

@@ -1,3 +1,4 @@
+internal import FileFormats
 internal import JSON
 internal import Observations
 
@@ -261,11 +262,11 @@ struct ObservationParser {
         }
         let path = object.path(of: "classes")
         guard let bytes = contents(file, path) else { return .embedding(normalization, classes: nil) }
-        let vectors: SafeTensors.Matrix
-        switch SafeTensors.classVectors(bytes) {
-        case .success(let matrix): vectors = matrix
-        case .failure(let problem):
-            problems.add(path, "\"\(file)\" \(problem.reason)")
+        let vectors: SafeTensorsFile.Matrix
+        do throws(FormatError) {
+            vectors = try SafeTensorsFile(bytes).classVectors(in: bytes)
+        } catch {
+            problems.add(path, "\"\(file)\" \(error.reason)")
             return .embedding(normalization, classes: nil)
         }
         let classes = EmbeddingClasses(

@@ -1,3 +1,4 @@
+internal import FileFormats
 internal import JSON
 internal import Observations
 
@@ -30,14 +31,16 @@ struct PriorParser {
     private func boxes(of file: String) -> PriorBoxes? {
         let path = object.path(of: "priors")
         guard let bytes = contents(file, path) else { return nil }
-        switch NPYReader.floats(bytes) {
-        case .success(let array) where array.shape.count == 2 && array.shape.last == 4 && !array.values.isEmpty:
-            return .given(array.values)
-        case .success(let array):
-            problems.add(path, "\"\(file)\" has shape \(array.shape): expected [boxes, 4]")
-        case .failure(let problem): problems.add(path, "\"\(file)\" \(problem.reason)")
+        do throws(FormatError) {
+            let array = try NPYFile(bytes)
+            guard array.shape.count == 2, array.shape.last == 4 else {
+                throw FormatError("has shape \(array.shape): expected [boxes, 4]")
+            }
+            return .given(array.floats(in: bytes))
+        } catch {
+            problems.add(path, "\"\(file)\" \(error.reason)")
+            return nil
         }
-        return nil
     }
 
     private func level(_ level: ManifestObject) -> PriorBoxes.Level {

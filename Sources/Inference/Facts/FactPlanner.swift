@@ -1,3 +1,4 @@
+internal import FileFormats
 internal import ImagePipeline
 internal import JSON
 internal import ModelFacts

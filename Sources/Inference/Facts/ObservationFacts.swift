@@ -1,3 +1,4 @@
+internal import FileFormats
 internal import JSON
 internal import ModelFacts
 internal import Observations

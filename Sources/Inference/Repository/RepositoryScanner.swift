@@ -1,3 +1,4 @@
+internal import FileFormats
 internal import Glibc
 
 /// Finds the models of a folder.
@@ -266,8 +267,8 @@ struct RepositoryScanner: Sendable {
                 "\(entry) (\(entry.contains("\u{FFFD}") ? "its name is not UTF-8 text" : "a broken link"))"
             case .folder:
                 "\(entry) (a folder without model.json, saved_model.pb, one model file, or numbered versions with one model "
-                    + "each\(ForeignFormat.note(on: path)))"
-            case .file: "\(entry) (\(ForeignFormat.advice(for: entry) ?? "not a model file: unknown extension"))"
+                    + "each\(ForeignFile.note(on: path)))"
+            case .file: "\(entry) (\(ForeignFile.advice(for: entry) ?? "not a model file: unknown extension"))"
             }
         }
     }

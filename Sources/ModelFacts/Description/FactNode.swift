@@ -1,3 +1,4 @@
+internal import FileFormats
 internal import JSON
 
 /// A place in a file of facts while it is read: asks for values by key, and notes those of the wrong kind with their place.

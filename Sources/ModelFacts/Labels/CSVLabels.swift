@@ -1,3 +1,5 @@
+internal import FileFormats
+
 /// Labels in lines of values: `0,cat`, `cat,0`, `n01440764,tench`, or the names alone, with a heading or without.
 enum CSVLabels {
     private static let nameWords = [
@@ -5,18 +7,18 @@ enum CSVLabels {
         "description", "label_name",
     ]
 
-    static func read(_ lines: [String], delimiter: UInt8) throws(FactError) -> [String] {
+    static func read(_ lines: [String], delimiter: UInt8) throws(FormatError) -> [String] {
         var rows: [[String]] = []
         for (index, line) in lines.enumerated() {
             guard let row = CSVLine.fields(line, delimiter: delimiter) else {
-                throw FactError("line \(index + 1): unterminated quote")
+                throw FormatError("line \(index + 1): unterminated quote")
             }
             rows.append(row)
         }
         let width = rows[0].count
-        guard width <= 64 else { throw FactError("line 1: has \(width) values: the limit is 64") }
+        guard width <= 64 else { throw FormatError("line 1: has \(width) values: the limit is 64") }
         if let odd = rows.firstIndex(where: { $0.count != width }) {
-            throw FactError("line \(odd + 1): expected \(width) values, as in the first line")
+            throw FormatError("line \(odd + 1): expected \(width) values, as in the first line")
         }
         let words = rows[0].map { $0.lowercased() }
         // The first line is a heading where no value of it is a number, and either another line has one or it has a heading's words.
@@ -46,7 +48,7 @@ enum CSVLabels {
             column = named ?? (clear.count == 1 ? clear.first : nil)
         }
         guard let column else {
-            throw FactError(
+            throw FormatError(
                 number == nil
                     ? "has no column with the numbers 0 to \(rows.count - 1), and no heading that tells which one has the names"
                     : "has no column with names")

@@ -1,3 +1,4 @@
+package import FileFormats
 internal import JSON
 
 /// Reads files of labels: a name a line, WordNet's `n01440764 tench, Tinca tinca`, CSV, JSON.
@@ -34,22 +35,22 @@ package enum LabelFile {
     ]
 
     /// - Parameter name: the file's, whose ending tells the form.
-    package static func read(_ bytes: [UInt8], name: String) throws(FactError) -> [String] {
+    package static func read(_ bytes: [UInt8], name: String) throws(FormatError) -> [String] {
         guard bytes.count <= mostBytes else {
-            throw FactError("has \(bytes.count) bytes: the limit is \(mostBytes)")
+            throw FormatError("has \(bytes.count) bytes: the limit is \(mostBytes)")
         }
         let lower = name.lowercased()
         if lower.hasSuffix(".json") { return try json(bytes) }
         guard let text = String(validating: bytes, as: UTF8.self)?.withoutByteOrderMark else {
-            throw FactError("is not UTF-8 text")
+            throw FormatError("is not UTF-8 text")
         }
         var lines = text.split(omittingEmptySubsequences: false) { $0 == "\n" || $0 == "\r\n" || $0 == "\r" }.map(
             String.init)
         // Empty lines at the end are not labels.
         while lines.last?.trimmed == "" { lines.removeLast() }
-        guard !lines.isEmpty else { throw FactError("has no names") }
+        guard !lines.isEmpty else { throw FormatError("has no names") }
         guard lines.count <= LabelTable.mostLabels else {
-            throw FactError("has \(lines.count) names: the limit is \(LabelTable.mostLabels)")
+            throw FormatError("has \(lines.count) names: the limit is \(LabelTable.mostLabels)")
         }
         if lower.hasSuffix(".csv") { return try CSVLabels.read(lines, delimiter: CSVLine.delimiter(of: lines[0])) }
         if lower.hasSuffix(".tsv") { return try CSVLabels.read(lines, delimiter: 0x09) }
@@ -60,8 +61,8 @@ package enum LabelFile {
         return LabelLines.names(lines)
     }
 
-    private static func json(_ bytes: [UInt8]) throws(FactError) -> [String] {
-        var value = try JSONTree.read(bytes)
+    private static func json(_ bytes: [UInt8]) throws(FormatError) -> [String] {
+        var value = try JSONFile.read(bytes)
         if case .object(let members) = value {
             // A whole configuration, or one list under its own name.
             for key in [

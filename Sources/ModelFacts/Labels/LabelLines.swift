@@ -1,3 +1,5 @@
+internal import FileFormats
+
 /// Names in lines that may have numbers beside them.
 enum LabelLines {
     /// The names: where every line has WordNet's number first, or its own number first or last, that is not part of the name.

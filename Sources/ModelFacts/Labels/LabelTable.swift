@@ -1,3 +1,4 @@
+internal import FileFormats
 internal import JSON
 
 /// Names of classes in the forms that JSON and YAML files have them.
@@ -5,24 +6,24 @@ enum LabelTable {
     /// The most classes: ImageNet-21k has 21,843.
     static let mostLabels = 200_000
 
-    static func read(_ value: JSONValue) throws(FactError) -> [String] {
+    static func read(_ value: JSONValue) throws(FormatError) -> [String] {
         let labels: [String]
         switch value {
         case .array(let elements): labels = try list(elements)
         case .object(let members): labels = try table(members)
-        default: throw FactError("expected the names of classes, found \(value.kind)")
+        default: throw FormatError("expected the names of classes, found \(value.kind)")
         }
-        guard !labels.isEmpty else { throw FactError("has no names") }
+        guard !labels.isEmpty else { throw FormatError("has no names") }
         return labels
     }
 
-    private static func list(_ elements: [JSONValue]) throws(FactError) -> [String] {
+    private static func list(_ elements: [JSONValue]) throws(FormatError) -> [String] {
         guard elements.count <= mostLabels else { throw tooMany(elements.count) }
         if elements.contains(where: { if case .object = $0 { true } else { false } }) { return try entries(elements) }
         var labels: [String] = []
         for (index, element) in elements.enumerated() {
             guard let text = PlainScalar.text(element) else {
-                throw FactError("[\(index)]: expected a name, found \(element.kind)")
+                throw FormatError("[\(index)]: expected a name, found \(element.kind)")
             }
             labels.append(text)
         }
@@ -30,14 +31,14 @@ enum LabelTable {
     }
 
     /// `{"id": 0, "name": "cat"}` each, by their numbers from 0 or 1 on, or in their order where they have none.
-    private static func entries(_ elements: [JSONValue]) throws(FactError) -> [String] {
+    private static func entries(_ elements: [JSONValue]) throws(FormatError) -> [String] {
         var names: [(number: Int?, name: String)] = []
         for (index, element) in elements.enumerated() {
             guard case .object(let members) = element,
                 let name = ["name", "label", "class_name", "display_name", "displayName"].lazy.compactMap({
                     members[$0].flatMap(PlainScalar.text)
                 }).first
-            else { throw FactError("[\(index)]: expected an object with a \"name\", found \(element.kind)") }
+            else { throw FormatError("[\(index)]: expected an object with a \"name\", found \(element.kind)") }
             let number = ["id", "index", "class_id"].lazy.compactMap { members[$0] }.first.flatMap {
                 FactNode.integer($0, in: 0...mostLabels)
             }
@@ -47,16 +48,16 @@ enum LabelTable {
         guard !numbers.isEmpty else { return names.map(\.name) }
         guard numbers.count == names.count, let least = numbers.min(), least <= 1,
             Set(numbers) == Set(least..<least + names.count)
-        else { throw FactError("has numbers that are not those from 0 or 1 to the number of names, each once") }
+        else { throw FormatError("has numbers that are not those from 0 or 1 to the number of names, each once") }
         return names.sorted { ($0.number ?? 0) < ($1.number ?? 0) }.map(\.name)
     }
 
-    private static func tooMany(_ count: Int) -> FactError {
-        FactError("has \(count) names: the limit is \(mostLabels)")
+    private static func tooMany(_ count: Int) -> FormatError {
+        FormatError("has \(count) names: the limit is \(mostLabels)")
     }
 
     /// By number, or to numbers (`label2id`). A value that is a list has its last name in it: Keras' `{"0": ["n01440764", "tench"]}`.
-    private static func table(_ members: [String: JSONValue]) throws(FactError) -> [String] {
+    private static func table(_ members: [String: JSONValue]) throws(FormatError) -> [String] {
         guard members.count <= mostLabels else { throw tooMany(members.count) }
         var labels = [String?](repeating: nil, count: members.count)
         let byNumber = members.keys.allSatisfy { Int($0) != nil }
@@ -79,12 +80,13 @@ enum LabelTable {
                 name = key
             }
             guard let number, let name else {
-                throw FactError("\"\(key.prefix(60))\": expected a name and its number, found \(value.kind)")
+                throw FormatError("\"\(key.prefix(60))\": expected a name and its number, found \(value.kind)")
             }
             guard labels.indices.contains(number) else {
-                throw FactError("names class \(number), but has \(labels.count) names: expected every number from 0 on")
+                throw FormatError(
+                    "names class \(number), but has \(labels.count) names: expected every number from 0 on")
             }
-            guard labels[number] == nil else { throw FactError("names class \(number) twice") }
+            guard labels[number] == nil else { throw FormatError("names class \(number) twice") }
             labels[number] = name
         }
         return labels.compactMap { $0 }
@@ -95,7 +97,7 @@ extension FactNode {
     /// Names by class: `{"0": "cat", …}` with every number from 0 on, `{"cat": 0, …}`, or an array.
     func labels(_ key: String) -> [String]? {
         guard let value = value(key) else { return nil }
-        do throws(FactError) {
+        do throws(FormatError) {
             return try LabelTable.read(value)
         } catch {
             note(key, error.reason)

@@ -1,3 +1,4 @@
+internal import FileFormats
 internal import JSON
 
 /// Reads `config.json` and `preprocessor_config.json` as Hugging Face's transformers write them.
@@ -6,8 +7,8 @@ package enum HuggingFaceReader {
     package static func config(_ text: [UInt8], source: String = "config.json") -> FactSheet {
         var sheet = FactSheet()
         let node: FactNode
-        do throws(FactError) {
-            node = FactNode(try JSONTree.read(text), source: source)
+        do throws(FormatError) {
+            node = FactNode(try JSONFile.read(text), source: source)
         } catch {
             sheet.problems.append(FactProblem(source: source, reason: error.reason))
             return sheet
@@ -68,10 +69,10 @@ package enum HuggingFaceReader {
         _ text: [UInt8], config: [UInt8]? = nil, source: String = "preprocessor_config.json"
     ) -> FactSheet {
         var sheet = FactSheet()
-        do throws(FactError) {
-            let node = FactNode(try JSONTree.read(text), source: source)
+        do throws(FormatError) {
+            let node = FactNode(try JSONFile.read(text), source: source)
             var modelType: String?
-            if let config, case .object(let members)? = try? JSONTree.read(config),
+            if let config, case .object(let members)? = try? JSONFile.read(config),
                 case .string(let type)? = members["model_type"]
             {
                 modelType = type

@@ -1,3 +1,5 @@
+internal import FileFormats
+
 /// The facts in `rt_info/model_info` of an OpenVINO IR, with Model API's defaults for what it leaves out.
 struct ModelInfo {
     private(set) var sheet = FactSheet()

@@ -1,3 +1,5 @@
+package import FileFormats
+
 /// Reads what an ONNX file (onnx.proto) says of itself: `metadata_props`, and the operator that makes its output. Weights are passed over.
 package enum ONNXReader {
     // Field numbers of ModelProto, GraphProto, NodeProto, StringStringEntryProto and ValueInfoProto.
@@ -8,18 +10,17 @@ package enum ONNXReader {
 
     package static func read(_ source: ByteSource, name: String) -> FactSheet {
         var sheet = FactSheet()
-        var source = source
         var properties: [String: String] = [:]
-        do throws(FactError) {
-            var walk = ProtobufWalk(0..<source.count)
-            while let field = try walk.next(&source) {
+        do throws(FormatError) {
+            var walk = ProtobufWalk(source, 0..<source.count)
+            while let field = try walk.next() {
                 guard case .bytes(let range) = field.value else { continue }
                 if field.number == modelGraph {
-                    sheet.endings = try endings(range, &source).map {
+                    sheet.endings = try endings(range, source).map {
                         OutputEnding(output: $0.0, fact: Fact($0.1, source: name, key: "the last operator"))
                     }
                 } else if field.number == modelProperties, properties.count < mostProperties {
-                    let (key, value) = try property(range, &source)
+                    let (key, value) = try property(range, source)
                     properties[key] = value
                 }
             }
@@ -34,13 +35,12 @@ package enum ONNXReader {
 
     /// The number of a model's layers both of whose operands are rounded to 8 bits; 0 where the file cannot be read.
     package static func integerLayers(_ source: ByteSource) -> Int {
-        var source = source
         var layers = IntegerLayers()
-        do throws(FactError) {
-            var walk = ProtobufWalk(0..<source.count)
-            while let field = try walk.next(&source) {
+        do throws(FormatError) {
+            var walk = ProtobufWalk(source, 0..<source.count)
+            while let field = try walk.next() {
                 guard field.number == modelGraph, case .bytes(let range) = field.value else { continue }
-                try add(range, to: &layers, &source)
+                try add(range, to: &layers, source)
             }
         } catch {
             return 0
@@ -50,28 +50,28 @@ package enum ONNXReader {
 
     /// GraphProto: node = 1, initializer = 5. NodeProto: attribute = 5.
     private static func add(
-        _ graph: Range<Int>, to layers: inout IntegerLayers, _ source: inout ByteSource
-    ) throws(FactError) {
+        _ graph: Range<Int>, to layers: inout IntegerLayers, _ source: ByteSource
+    ) throws(FormatError) {
         var quantizers: [(zeroPoint: String?, outputs: [String])] = []
         var types: [String: UInt64] = [:]
-        var walk = ProtobufWalk(graph)
+        var walk = ProtobufWalk(source, graph)
         var count = 0
-        while let field = try walk.next(&source) {
+        while let field = try walk.next() {
             guard field.number == graphNode || field.number == 5, case .bytes(let range) = field.value else { continue }
             count += 1
-            guard count <= mostNodes else { throw FactError("has more than \(mostNodes) nodes") }
+            guard count <= mostNodes else { throw FormatError("has more than \(mostNodes) nodes") }
             guard field.number == graphNode else {
-                let tensor = try self.tensor(range, &source)
+                let tensor = try self.tensor(range, source)
                 types[tensor.name] = tensor.type
                 continue
             }
-            let (node, outputs) = try self.node(range, &source)
+            let (node, outputs) = try self.node(range, source)
             layers.add(node, makes: outputs)
             if node.operation == "QuantizeLinear" {
                 quantizers.append((node.inputs.count > 2 && node.inputs[2] != "" ? node.inputs[2] : nil, outputs))
             }
             if node.operation == "Constant", let output = outputs.first {
-                types[output] = try constantType(range, &source)
+                types[output] = try constantType(range, source)
             }
         }
         for (name, type) in types { layers.addConstant(name, hasBytes: isByte(type)) }
@@ -86,25 +86,25 @@ package enum ONNXReader {
 
     /// TensorProto: data_type = 2, name = 8.
     private static func tensor(
-        _ range: Range<Int>, _ source: inout ByteSource
-    ) throws(FactError) -> (name: String, type: UInt64) {
+        _ range: Range<Int>, _ source: ByteSource
+    ) throws(FormatError) -> (name: String, type: UInt64) {
         var tensor = (name: "", type: UInt64(0))
-        var walk = ProtobufWalk(range)
-        while let field = try walk.next(&source) {
+        var walk = ProtobufWalk(source, range)
+        while let field = try walk.next() {
             if field.number == 2, case .varint(let type) = field.value { tensor.type = type }
-            if field.number == 8, case .bytes(let name) = field.value { tensor.name = try text(name, &source) }
+            if field.number == 8, case .bytes(let name) = field.value { tensor.name = try text(name, source) }
         }
         return tensor
     }
 
     /// The type of a node's constant; AttributeProto: t = 5.
-    private static func constantType(_ node: Range<Int>, _ source: inout ByteSource) throws(FactError) -> UInt64 {
-        var walk = ProtobufWalk(node)
-        while let field = try walk.next(&source) {
+    private static func constantType(_ node: Range<Int>, _ source: ByteSource) throws(FormatError) -> UInt64 {
+        var walk = ProtobufWalk(source, node)
+        while let field = try walk.next() {
             guard field.number == 5, case .bytes(let attribute) = field.value else { continue }
-            var inner = ProtobufWalk(attribute)
-            while let member = try inner.next(&source) {
-                if member.number == 5, case .bytes(let range) = member.value { return try tensor(range, &source).type }
+            var inner = ProtobufWalk(source, attribute)
+            while let member = try inner.next() {
+                if member.number == 5, case .bytes(let range) = member.value { return try tensor(range, source).type }
             }
         }
         return 0
@@ -144,18 +144,17 @@ package enum ONNXReader {
         return sheet
     }
 
-    private static func text(_ range: Range<Int>, _ source: inout ByteSource) throws(FactError) -> String {
+    private static func text(_ range: Range<Int>, _ source: ByteSource) throws(FormatError) -> String {
         String(decoding: try source.bytes(at: range.lowerBound, count: range.count, most: 16 << 20), as: UTF8.self)
     }
 
-    private static func property(_ range: Range<Int>, _ source: inout ByteSource) throws(FactError) -> (String, String)
-    {
+    private static func property(_ range: Range<Int>, _ source: ByteSource) throws(FormatError) -> (String, String) {
         var (key, value) = ("", "")
-        var walk = ProtobufWalk(range)
-        while let field = try walk.next(&source) {
+        var walk = ProtobufWalk(source, range)
+        while let field = try walk.next() {
             guard case .bytes(let range) = field.value else { continue }
-            if field.number == 1 { key = try text(range, &source) }
-            if field.number == 2 { value = try text(range, &source) }
+            if field.number == 1 { key = try text(range, source) }
+            if field.number == 2 { value = try text(range, source) }
         }
         return (key, value)
     }
@@ -163,23 +162,23 @@ package enum ONNXReader {
     private static let mostOutputs = 64
 
     private static func endings(
-        _ graph: Range<Int>, _ source: inout ByteSource
-    ) throws(FactError) -> [(String, GraphEnding)] {
+        _ graph: Range<Int>, _ source: ByteSource
+    ) throws(FormatError) -> [(String, GraphEnding)] {
         var trace = GraphTrace()
         var outputs: [String] = []
-        var walk = ProtobufWalk(graph)
+        var walk = ProtobufWalk(source, graph)
         var count = 0
-        while let field = try walk.next(&source) {
+        while let field = try walk.next() {
             guard case .bytes(let range) = field.value else { continue }
             if field.number == graphNode {
                 count += 1
-                guard count <= mostNodes else { throw FactError("has more than \(mostNodes) nodes") }
-                let (node, made) = try self.node(range, &source)
+                guard count <= mostNodes else { throw FormatError("has more than \(mostNodes) nodes") }
+                let (node, made) = try self.node(range, source)
                 for output in made { trace.makers[output] = node }
             } else if field.number == graphOutput, outputs.count < mostOutputs {
-                var inner = ProtobufWalk(range)
-                while let part = try inner.next(&source) {
-                    if part.number == 1, case .bytes(let name) = part.value { outputs.append(try text(name, &source)) }
+                var inner = ProtobufWalk(source, range)
+                while let part = try inner.next() {
+                    if part.number == 1, case .bytes(let name) = part.value { outputs.append(try text(name, source)) }
                 }
             }
         }
@@ -188,19 +187,19 @@ package enum ONNXReader {
 
     /// A node, and the tensors that it makes.
     private static func node(
-        _ range: Range<Int>, _ source: inout ByteSource
-    ) throws(FactError) -> (GraphTrace.Node, outputs: [String]) {
+        _ range: Range<Int>, _ source: ByteSource
+    ) throws(FormatError) -> (GraphTrace.Node, outputs: [String]) {
         var node = GraphTrace.Node()
         var outputs: [String] = []
         var domain = ""
-        var walk = ProtobufWalk(range)
-        while let field = try walk.next(&source) {
+        var walk = ProtobufWalk(source, range)
+        while let field = try walk.next() {
             guard case .bytes(let part) = field.value, part.count <= 65_536 else { continue }
             switch field.number {
-            case nodeInput: if node.inputs.count < 1_024 { node.inputs.append(try text(part, &source)) }
-            case nodeOutput: if outputs.count < 1_024 { outputs.append(try text(part, &source)) }
-            case nodeOperator: node.operation = try text(part, &source)
-            case nodeDomain: domain = try text(part, &source)
+            case nodeInput: if node.inputs.count < 1_024 { node.inputs.append(try text(part, source)) }
+            case nodeOutput: if outputs.count < 1_024 { outputs.append(try text(part, source)) }
+            case nodeOperator: node.operation = try text(part, source)
+            case nodeDomain: domain = try text(part, source)
             default: break
             }
         }

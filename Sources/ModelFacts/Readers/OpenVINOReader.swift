@@ -1,3 +1,5 @@
+internal import FileFormats
+
 /// Reads what an OpenVINO IR (the XML file) says of itself: `rt_info/model_info`, as Model API, Geti and Ultralytics write it, and the last
 /// layer.
 package enum OpenVINOReader {
@@ -6,7 +8,7 @@ package enum OpenVINOReader {
 
     package static func read(_ text: [UInt8], name: String) -> FactSheet {
         var sheet = FactSheet()
-        do throws(FactError) {
+        do throws(FormatError) {
             let found = try walk(text)
             sheet = .merged([
                 ModelInfo(found.info, source: "model_info of \(name)").sheet,
@@ -72,8 +74,8 @@ package enum OpenVINOReader {
         }
     }
 
-    private static func walk(_ text: [UInt8]) throws(FactError) -> Found {
-        guard text.count <= mostBytes else { throw FactError("has \(text.count) bytes: the limit is \(mostBytes)") }
+    private static func walk(_ text: [UInt8]) throws(FormatError) -> Found {
+        guard text.count <= mostBytes else { throw FormatError("has \(text.count) bytes: the limit is \(mostBytes)") }
         var walk = XMLWalk(text)
         var found = Found()
         var path: [String] = []
@@ -83,24 +85,26 @@ package enum OpenVINOReader {
             switch event {
             case .close(let name):
                 guard path.last == name else {
-                    throw FactError(
+                    throw FormatError(
                         "closes \"\(name.prefix(40))\" at byte \(walk.place), where \"\(path.last ?? "nothing")\" is open"
                     )
                 }
                 path.removeLast()
             case .open(let name, let attributes, let isEmpty):
                 if path.isEmpty, name != "net" {
-                    throw FactError("begins with \"\(name.prefix(40))\" where an IR has \"net\"")
+                    throw FormatError("begins with \"\(name.prefix(40))\" where an IR has \"net\"")
                 }
                 path.append(name)
                 guard path.count <= mostDepth else {
-                    throw FactError("is nested more than \(mostDepth) deep at byte \(walk.place)")
+                    throw FormatError("is nested more than \(mostDepth) deep at byte \(walk.place)")
                 }
                 // Graphs within layers (loops, conditions) have separate layers.
                 if name == "layer", path.count == 3, let id = attributes["id"].flatMap({ Int($0) }),
                     let type = attributes["type"]
                 {
-                    guard graph.types.count < mostLayers else { throw FactError("has more than \(mostLayers) layers") }
+                    guard graph.types.count < mostLayers else {
+                        throw FormatError("has more than \(mostLayers) layers")
+                    }
                     graph.types[id] = type
                     layer = id
                     if type == "Result" { graph.results.append(id) }
@@ -131,7 +135,7 @@ package enum OpenVINOReader {
                 if isEmpty { path.removeLast() }
             }
         }
-        guard path.isEmpty else { throw FactError("ends within \"\(path.last ?? "")\"") }
+        guard path.isEmpty else { throw FormatError("ends within \"\(path.last ?? "")\"") }
         found.graph = graph
         return found
     }

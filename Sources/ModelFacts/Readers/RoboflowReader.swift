@@ -1,3 +1,4 @@
+internal import FileFormats
 internal import JSON
 
 /// Reads the `environment.json` that Roboflow's inference server keeps beside `weights.onnx` and `class_names.txt`: how pictures get the
@@ -5,8 +6,8 @@ internal import JSON
 package enum RoboflowReader {
     package static func environment(_ text: [UInt8], source: String = "environment.json") -> FactSheet {
         var sheet = FactSheet()
-        do throws(FactError) {
-            let node = FactNode(try JSONTree.read(text), source: source)
+        do throws(FormatError) {
+            let node = FactNode(try JSONFile.read(text), source: source)
             // Files of this name are written by others, too.
             guard node.has("PREPROCESSING") else { return sheet }
             try fill(&sheet, node)
@@ -16,7 +17,7 @@ package enum RoboflowReader {
         return sheet
     }
 
-    private static func fill(_ sheet: inout FactSheet, _ node: FactNode) throws(FactError) {
+    private static func fill(_ sheet: inout FactSheet, _ node: FactNode) throws(FormatError) {
         if let labels = node.labels("CLASS_MAP") {
             sheet.labels = Fact(labels, source: node.source, key: "CLASS_MAP")
         }
@@ -26,10 +27,10 @@ package enum RoboflowReader {
         // An object, or an object as text.
         let steps: FactNode
         if case .string(let text)? = node.value("PREPROCESSING") {
-            do throws(FactError) {
-                steps = FactNode(try JSONTree.read(Array(text.utf8)), source: node.source, path: "PREPROCESSING")
+            do throws(FormatError) {
+                steps = FactNode(try JSONFile.read(Array(text.utf8)), source: node.source, path: "PREPROCESSING")
             } catch {
-                throw FactError("PREPROCESSING: \(error.reason)")
+                throw FormatError("PREPROCESSING: \(error.reason)")
             }
         } else {
             steps = node.object("PREPROCESSING") ?? node

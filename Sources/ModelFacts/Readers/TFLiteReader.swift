@@ -1,3 +1,4 @@
+package import FileFormats
 internal import JSON
 
 /// Reads what a TensorFlow Lite file says of itself: the metadata (TFLITE_METADATA, metadata_schema.fbs), the label files in the zip archive
@@ -7,31 +8,30 @@ package enum TFLiteReader {
 
     package static func read(_ source: ByteSource, name: String) -> FactSheet {
         var sheet = FactSheet()
-        var source = source
         var files: [String: [UInt8]] = [:]
-        do throws(FactError) {
-            files = try archive(&source)
+        do throws(FormatError) {
+            files = try archive(source)
         } catch {
             sheet.problems.append(FactProblem(source: name, reason: error.reason))
         }
-        do throws(FactError) {
-            var model = try FlatBuffer(source, range: 0..<source.count, identifier: "TFL3")
+        do throws(FormatError) {
+            let model = try FlatBuffer(source, range: 0..<source.count, identifier: "TFL3")
             let root = try model.root()
-            sheet.endings = try endings(&model, root).map {
+            sheet.endings = try endings(root).map {
                 OutputEnding(output: $0.0, fact: Fact($0.1, source: name, key: "the last operator"))
             }
-            let inputs = try quantizations(&model, root, 1), outputs = try quantizations(&model, root, 2)
+            let inputs = try quantizations(root, 1), outputs = try quantizations(root, 2)
             sheet.inputQuantization = (inputs.count == 1 ? inputs[0] : nil).map {
                 Fact($0, source: name, key: "the input's quantization")
             }
             sheet.outputQuantizations = outputs.map { quantization in
                 quantization.map { Fact($0, source: name, key: "the output's quantization") }
             }
-            if let range = try metadata(&model, root) {
+            if let range = try metadata(root) {
                 let part = "TFLITE_METADATA of \(name)"
-                do throws(FactError) {
+                do throws(FormatError) {
                     let buffer = try FlatBuffer(source, range: range, identifier: "M001")
-                    var reading = MetadataReading(buffer: buffer, files: files, source: part)
+                    let reading = MetadataReading(buffer: buffer, files: files, source: part)
                     try reading.fill(&sheet)
                 } catch {
                     sheet.problems.append(FactProblem(source: part, reason: error.reason))
@@ -52,12 +52,12 @@ package enum TFLiteReader {
         return sheet
     }
 
-    private static func archive(_ source: inout ByteSource) throws(FactError) -> [String: [UInt8]] {
-        guard let zip = try ZipDirectory(&source) else { return [:] }
+    private static func archive(_ source: ByteSource) throws(FormatError) -> [String: [UInt8]] {
+        guard let zip = try ZipDirectory(source) else { return [:] }
         var files: [String: [UInt8]] = [:]
         var left = largestLabels
         for entry in zip.entries where !entry.name.hasSuffix("/") {
-            let contents = try zip.contents(entry, &source, most: left)
+            let contents = try zip.contents(entry, source, most: left)
             left -= contents.count
             files[entry.name] = contents
         }
@@ -65,37 +65,37 @@ package enum TFLiteReader {
     }
 
     /// The range of the metadata's own buffer.
-    private static func metadata(_ model: inout FlatBuffer, _ root: FlatBuffer.Table) throws(FactError) -> Range<Int>? {
-        for entry in try model.elements(root, 6) where try model.text(entry, 0) == "TFLITE_METADATA" {
-            let index = Int(try model.number(entry, 1, UInt32.self) ?? 0)
-            guard let buffer = try model.element(root, 4, index) else {
-                throw FactError("has its metadata in buffer \(index), which does not exist")
+    private static func metadata(_ root: FlatBuffer.Table) throws(FormatError) -> Range<Int>? {
+        for entry in try root.tables(6) ?? [] where try entry.text(0) == "TFLITE_METADATA" {
+            let index = Int(try entry.number(1, UInt32.self) ?? 0)
+            guard let buffer = try root.element(4, index) else {
+                throw FormatError("has its metadata in buffer \(index), which does not exist")
             }
-            return try model.byteRange(buffer, 0)
+            return try buffer.vector(0, elementBytes: 1)?.range
         }
         return nil
     }
 
     /// Scale and zero point of each input (field 1 of the graph) or output (field 2).
     private static func quantizations(
-        _ model: inout FlatBuffer, _ root: FlatBuffer.Table, _ field: Int
-    ) throws(FactError) -> [TensorQuantization?] {
-        guard let graph = try model.element(root, 2, 0) else { return [] }
+        _ root: FlatBuffer.Table, _ field: Int
+    ) throws(FormatError) -> [TensorQuantization?] {
+        guard let graph = try root.element(2, 0) else { return [] }
         var list: [TensorQuantization?] = []
-        for index in (try model.integers(graph, field) ?? []).prefix(1_024) {
-            list.append(try quantization(&model, graph, tensor: index))
+        for index in (try graph.integers(field) ?? []).prefix(1_024) {
+            list.append(try quantization(graph, tensor: index))
         }
         return list
     }
 
     private static func quantization(
-        _ model: inout FlatBuffer, _ graph: FlatBuffer.Table, tensor index: Int
-    ) throws(FactError) -> TensorQuantization? {
-        guard let tensor = try model.element(graph, 0, index), let table = try model.table(tensor, 4),
-            let scales = try model.floats(table, 2), scales.count == 1, scales[0].isFinite, scales[0] > 0
+        _ graph: FlatBuffer.Table, tensor index: Int
+    ) throws(FormatError) -> TensorQuantization? {
+        guard let tensor = try graph.element(0, index), let table = try tensor.table(4),
+            let scales = try table.floats(2), scales.count == 1, scales[0].isFinite, scales[0] > 0
         else { return nil }
         // 64-bit numbers, of which the low half is all that a zero point needs.
-        let zero = try model.count(table, 3) == 1 ? try model.firstLong(table, 3) ?? 0 : 0
+        let zero = try table.count(3) == 1 ? try table.numbers(3, Int64.self)?.first ?? 0 : 0
         guard abs(zero) <= 1 << 31 else { return nil }
         return TensorQuantization(scale: Double(scales[0]), zeroPoint: Int(zero))
     }
@@ -114,29 +114,29 @@ package enum TFLiteReader {
     private static let mostOperators = 512
 
     private static func endings(
-        _ model: inout FlatBuffer, _ root: FlatBuffer.Table
-    ) throws(FactError) -> [(String, GraphEnding)] {
-        guard let graph = try model.element(root, 2, 0) else { return [] }
+        _ root: FlatBuffer.Table
+    ) throws(FormatError) -> [(String, GraphEnding)] {
+        guard let graph = try root.element(2, 0) else { return [] }
         var trace = GraphTrace()
-        let count = try model.count(graph, 3)
+        let count = try graph.count(3)
         for index in stride(from: count - 1, through: max(0, count - mostOperators), by: -1) {
-            guard let node = try model.element(graph, 3, index),
-                let code = try model.element(root, 1, Int(try model.number(node, 0, UInt32.self) ?? 0))
+            guard let node = try graph.element(3, index),
+                let code = try root.element(1, Int(try node.number(0, UInt32.self) ?? 0))
             else { continue }
             // Codes past 127 have a field of their own.
-            let old = Int(try model.number(code, 0, Int8.self) ?? 0)
-            let kind = max(old, Int(try model.number(code, 3, Int32.self) ?? 0))
+            let old = Int(try code.number(0, Int8.self) ?? 0)
+            let kind = max(old, Int(try code.number(3, Int32.self) ?? 0))
             let maker = GraphTrace.Node(
                 operation: operators[kind] ?? "operator \(kind)",
-                inputs: (try model.integers(node, 1) ?? []).prefix(64).map { "\($0)" })
-            for output in (try model.integers(node, 2) ?? []).prefix(64) { trace.makers["\(output)"] = maker }
+                inputs: (try node.integers(1) ?? []).prefix(64).map { "\($0)" })
+            for output in (try node.integers(2) ?? []).prefix(64) { trace.makers["\(output)"] = maker }
         }
         // Without its first operators it is a part of a graph.
         trace.isOpen = count > mostOperators
         var endings: [(String, GraphEnding)] = []
-        for output in (try model.integers(graph, 2) ?? []).prefix(16) {
-            guard let tensor = try model.element(graph, 0, output) else { continue }
-            let name = try model.text(tensor, 3) ?? ""
+        for output in (try graph.integers(2) ?? []).prefix(16) {
+            guard let tensor = try graph.element(0, output) else { continue }
+            let name = try tensor.text(3) ?? ""
             if let ending = trace.ending(of: "\(output)") { endings.append((name, ending)) }
         }
         return endings
@@ -145,7 +145,7 @@ package enum TFLiteReader {
 
 /// The metadata's tables.
 private struct MetadataReading {
-    var buffer: FlatBuffer
+    let buffer: FlatBuffer
     let files: [String: [UInt8]]
     let source: String
 
@@ -157,20 +157,20 @@ private struct MetadataReading {
 
     private func fact<Value>(_ value: Value, _ key: String) -> Fact<Value> { Fact(value, source: source, key: key) }
 
-    mutating func fill(_ sheet: inout FactSheet) throws(FactError) {
+    func fill(_ sheet: inout FactSheet) throws(FormatError) {
         let root = try buffer.root()
-        func text(_ field: Int, _ key: String) throws(FactError) -> Fact<String>? {
-            try buffer.text(root, field).flatMap { $0.isEmpty ? nil : fact($0, key) }
+        func text(_ field: Int, _ key: String) throws(FormatError) -> Fact<String>? {
+            try root.text(field).flatMap { $0.isEmpty ? nil : fact($0, key) }
         }
         sheet.name = try text(0, "name")
         sheet.details = try text(1, "description")
         sheet.version = try text(2, "version")
         sheet.author = try text(4, "author")
         sheet.license = try text(5, "license")
-        guard let graph = try buffer.element(root, 3, 0) else { return }
-        let inputs = try buffer.elements(graph, 2)
+        guard let graph = try root.element(3, 0) else { return }
+        let inputs = try graph.tables(2) ?? []
         if inputs.count == 1 { try input(inputs[0], &sheet) }
-        let outputs = try buffer.elements(graph, 3)
+        let outputs = try graph.tables(3) ?? []
         for (index, output) in outputs.enumerated() {
             sheet.outputs.append(try self.output(output, "output_tensor_metadata[\(index)]", &sheet))
         }
@@ -179,24 +179,24 @@ private struct MetadataReading {
         }
     }
 
-    private mutating func input(_ table: FlatBuffer.Table, _ sheet: inout FactSheet) throws(FactError) {
-        guard let content = try buffer.table(table, 3), try buffer.number(content, 0, UInt8.self) == 2 else { return }
-        if let image = try buffer.table(content, 1) {
-            switch try buffer.number(image, 0, Int8.self) ?? 0 {
+    private func input(_ table: FlatBuffer.Table, _ sheet: inout FactSheet) throws(FormatError) {
+        guard let content = try table.table(3), try content.number(0, UInt8.self) == 2 else { return }
+        if let image = try content.table(1) {
+            switch try image.number(0, Int8.self) ?? 0 {
             case 1: sheet.order = fact(.rgb, "color_space")
             case 2: sheet.order = fact(.gray, "color_space")
             default: break
             }
         }
-        for unit in try buffer.elements(table, 4, most: 64) {
-            let kind = try buffer.number(unit, 0, UInt8.self) ?? 0
-            guard kind == 1, let options = try buffer.table(unit, 1) else { continue }
-            let mean = (try buffer.floats(options, 0) ?? []).map(Double.init)
-            let std = (try buffer.floats(options, 1) ?? []).map(Double.init)
+        for unit in try table.tables(4, most: 64) ?? [] {
+            let kind = try unit.number(0, UInt8.self) ?? 0
+            guard kind == 1, let options = try unit.table(1) else { continue }
+            let mean = (try options.floats(0) ?? []).map(Double.init)
+            let std = (try options.floats(1) ?? []).map(Double.init)
             guard [1, 3].contains(mean.count), [1, 3].contains(std.count), (mean + std).allSatisfy(\.isFinite),
                 std.allSatisfy({ $0 > 0 })
             else {
-                throw FactError(
+                throw FormatError(
                     "has NormalizationOptions of mean \(mean) and std \(std): expected 1 or 3 numbers each, std greater than 0"
                 )
             }
@@ -219,23 +219,23 @@ private struct MetadataReading {
         sheet.filter = Fact(.bilinear, source: source, key: "Ocelli's own default", basis: .convention)
     }
 
-    private mutating func output(
+    private func output(
         _ table: FlatBuffer.Table, _ path: String, _ sheet: inout FactSheet
-    ) throws(FactError) -> OutputFacts {
+    ) throws(FormatError) -> OutputFacts {
         var output = OutputFacts()
-        output.name = try buffer.text(table, 0) ?? ""
-        if let content = try buffer.table(table, 3) {
-            let kind = Int(try buffer.number(content, 0, UInt8.self) ?? 0)
+        output.name = try table.text(0) ?? ""
+        if let content = try table.table(3) {
+            let kind = Int(try content.number(0, UInt8.self) ?? 0)
             let names = ["", "feature", "image", "bounding box", "audio"]
             output.content = names.indices.contains(kind) ? names[kind] : ""
         }
-        for unit in try buffer.elements(table, 4, most: 64) {
-            switch try buffer.number(unit, 0, UInt8.self) ?? 0 {
+        for unit in try table.tables(4, most: 64) ?? [] {
+            switch try unit.number(0, UInt8.self) ?? 0 {
             case 2:
                 sheet.unsupported.append(
                     fact("score calibration, which changes the scores, is not supported", "\(path).process_units"))
             case 3:
-                if let options = try buffer.table(unit, 1), let threshold = try buffer.float(options, 0),
+                if let options = try unit.table(1), let threshold = try options.float(0),
                     threshold.isFinite
                 {
                     sheet.confidence = fact(Double(threshold), "ScoreThresholdingOptions")
@@ -245,9 +245,9 @@ private struct MetadataReading {
         }
         // Translations of the labels have a locale: the file without one comes first.
         var candidates: [(name: String, kind: Int8, isTranslation: Bool)] = []
-        for file in try buffer.elements(table, 6, most: 256) {
-            let kind = try buffer.number(file, 2, Int8.self) ?? 0
-            guard kind == 2 || kind == 3, let name = try buffer.text(file, 0) else {
+        for file in try table.tables(6, most: 256) ?? [] {
+            let kind = try file.number(2, Int8.self) ?? 0
+            guard kind == 2 || kind == 3, let name = try file.text(0) else {
                 if kind == 4 {
                     sheet.unsupported.append(
                         fact(
@@ -256,7 +256,7 @@ private struct MetadataReading {
                 }
                 continue
             }
-            candidates.append((name, kind, try buffer.text(file, 3).map { !$0.isEmpty } ?? false))
+            candidates.append((name, kind, try file.text(3).map { !$0.isEmpty } ?? false))
         }
         let ordered = candidates.filter { !$0.isTranslation } + candidates.filter(\.isTranslation)
         for (name, kind, _) in ordered where kind == 2 ? output.axisLabels == nil : output.valueLabels == nil {
@@ -268,7 +268,7 @@ private struct MetadataReading {
             }
             // Ultralytics' older versions call their own metadata labels.
             if UltralyticsReader.literal(text) != nil { continue }
-            do throws(FactError) {
+            do throws(FormatError) {
                 let labels = try LabelFile.read(text, name: name)
                 output.file = name
                 if kind == 2 { output.axisLabels = labels } else { output.valueLabels = labels }

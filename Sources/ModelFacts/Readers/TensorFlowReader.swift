@@ -1,3 +1,5 @@
+package import FileFormats
+
 /// Reads how the outputs of a TensorFlow graph end (tensorflow/core/protobuf/{saved_model,meta_graph}.proto, tensorflow/core/framework/{graph,
 /// function,node_def}.proto): of a SavedModel by its signature, through the functions that Keras puts a model into; of a frozen graph by the
 /// nodes that nothing takes. Weights are passed over.
@@ -6,11 +8,11 @@ package enum TensorFlowReader {
 
     /// - Parameter name: `saved_model.pb`.
     package static func savedModel(_ source: ByteSource, name: String) -> FactSheet {
-        read(source, name: name) { (source: inout ByteSource) throws(FactError) -> [(String, GraphEnding)] in
-            var walk = ProtobufWalk(0..<source.count)
-            while let field = try walk.next(&source) {
+        read(source, name: name) { (source: ByteSource) throws(FormatError) -> [(String, GraphEnding)] in
+            var walk = ProtobufWalk(source, 0..<source.count)
+            while let field = try walk.next() {
                 // SavedModel.meta_graphs; the first is the one that is served.
-                if field.number == 2, case .bytes(let range) = field.value { return try metaGraph(range, &source) }
+                if field.number == 2, case .bytes(let range) = field.value { return try metaGraph(range, source) }
             }
             return []
         }
@@ -18,8 +20,8 @@ package enum TensorFlowReader {
 
     /// A frozen graph: `*.pb`.
     package static func frozenGraph(_ source: ByteSource, name: String) -> FactSheet {
-        read(source, name: name) { (source: inout ByteSource) throws(FactError) -> [(String, GraphEnding)] in
-            var graph = try TensorFlowGraph(0..<source.count, &source)
+        read(source, name: name) { (source: ByteSource) throws(FormatError) -> [(String, GraphEnding)] in
+            var graph = try TensorFlowGraph(0..<source.count, source)
             let taken = Set(graph.nodes.values.flatMap(\.inputs).map { TensorFlowGraph.node(of: $0) })
             let ends = graph.nodes.keys.filter { name in
                 guard let node = graph.nodes[name], !taken.contains(name) else { return false }
@@ -27,7 +29,7 @@ package enum TensorFlowReader {
             }.sorted()
             var endings: [(String, GraphEnding)] = []
             for name in ends.prefix(mostOutputs) {
-                if let ending = try graph.ending(of: name, &source) { endings.append((name, ending)) }
+                if let ending = try graph.ending(of: name, source) { endings.append((name, ending)) }
             }
             return endings
         }
@@ -36,16 +38,15 @@ package enum TensorFlowReader {
     /// The number of a SavedModel's layers both of whose operands are rounded to 8 bits (`FakeQuantWithMinMaxVars` and its
     /// like, as training for quantization leaves them); 0 where it cannot be read.
     package static func integerLayers(_ source: ByteSource) -> Int {
-        var source = source
-        do throws(FactError) {
-            var walk = ProtobufWalk(0..<source.count)
-            while let field = try walk.next(&source) {
+        do throws(FormatError) {
+            var walk = ProtobufWalk(source, 0..<source.count)
+            while let field = try walk.next() {
                 guard field.number == 2, case .bytes(let metaGraph) = field.value else { continue }
-                var inner = ProtobufWalk(metaGraph)
-                while let member = try inner.next(&source) {
+                var inner = ProtobufWalk(source, metaGraph)
+                while let member = try inner.next() {
                     guard member.number == 2, case .bytes(let range) = member.value else { continue }
-                    var graph = try TensorFlowGraph(range, &source)
-                    return try graph.integerLayers(&source)
+                    var graph = try TensorFlowGraph(range, source)
+                    return try graph.integerLayers(source)
                 }
             }
         } catch {
@@ -56,12 +57,11 @@ package enum TensorFlowReader {
 
     private static func read(
         _ source: ByteSource, name: String,
-        _ body: (inout ByteSource) throws(FactError) -> [(String, GraphEnding)]
+        _ body: (ByteSource) throws(FormatError) -> [(String, GraphEnding)]
     ) -> FactSheet {
         var sheet = FactSheet()
-        var source = source
-        do throws(FactError) {
-            sheet.endings = try body(&source).map {
+        do throws(FormatError) {
+            sheet.endings = try body(source).map {
                 OutputEnding(output: $0.0, fact: Fact($0.1, source: name, key: "the last operator"))
             }
         } catch {
@@ -72,15 +72,15 @@ package enum TensorFlowReader {
 
     /// MetaGraphDef: graph_def = 2, signature_def = 5.
     private static func metaGraph(
-        _ range: Range<Int>, _ source: inout ByteSource
-    ) throws(FactError) -> [(String, GraphEnding)] {
+        _ range: Range<Int>, _ source: ByteSource
+    ) throws(FormatError) -> [(String, GraphEnding)] {
         var graphs: [Range<Int>] = []
         var signatures: [String: Range<Int>] = [:]
-        var walk = ProtobufWalk(range)
-        while let field = try walk.next(&source) {
+        var walk = ProtobufWalk(source, range)
+        while let field = try walk.next() {
             guard case .bytes(let part) = field.value else { continue }
             if field.number == 2 { graphs.append(part) }
-            if field.number == 5, signatures.count < 1_000, let (name, value) = try entry(part, &source) {
+            if field.number == 5, signatures.count < 1_000, let (name, value) = try entry(part, source) {
                 signatures[name] = value
             }
         }
@@ -90,43 +90,43 @@ package enum TensorFlowReader {
             let signature = signatures[name]
         else { return [] }
         var outputs: [(key: String, tensor: String)] = []
-        var fields = ProtobufWalk(signature)
-        while let field = try fields.next(&source) {
+        var fields = ProtobufWalk(source, signature)
+        while let field = try fields.next() {
             // SignatureDef.outputs = 2, a map to TensorInfo, whose name = 1.
             guard field.number == 2, outputs.count < mostOutputs, case .bytes(let part) = field.value,
-                let (key, info) = try entry(part, &source)
+                let (key, info) = try entry(part, source)
             else { continue }
-            var inner = ProtobufWalk(info)
-            while let member = try inner.next(&source) {
+            var inner = ProtobufWalk(source, info)
+            while let member = try inner.next() {
                 if member.number == 1, case .bytes(let text) = member.value {
-                    outputs.append((key, try self.text(text, &source)))
+                    outputs.append((key, try self.text(text, source)))
                 }
             }
         }
-        var trace = try TensorFlowGraph(graph, &source)
+        var trace = try TensorFlowGraph(graph, source)
         var endings: [(String, GraphEnding)] = []
         for output in outputs {
-            if let ending = try trace.ending(of: output.tensor, &source) { endings.append((output.key, ending)) }
+            if let ending = try trace.ending(of: output.tensor, source) { endings.append((output.key, ending)) }
         }
         return endings
     }
 
     /// A map's entry: key = 1, value = 2.
     fileprivate static func entry(
-        _ range: Range<Int>, _ source: inout ByteSource
-    ) throws(FactError) -> (key: String, value: Range<Int>)? {
+        _ range: Range<Int>, _ source: ByteSource
+    ) throws(FormatError) -> (key: String, value: Range<Int>)? {
         var key: String?, value: Range<Int>?
-        var walk = ProtobufWalk(range)
-        while let field = try walk.next(&source) {
+        var walk = ProtobufWalk(source, range)
+        while let field = try walk.next() {
             guard case .bytes(let part) = field.value else { continue }
-            if field.number == 1 { key = try text(part, &source) }
+            if field.number == 1 { key = try text(part, source) }
             if field.number == 2 { value = part }
         }
         guard let key, let value else { return nil }
         return (key, value)
     }
 
-    fileprivate static func text(_ range: Range<Int>, _ source: inout ByteSource) throws(FactError) -> String {
+    fileprivate static func text(_ range: Range<Int>, _ source: ByteSource) throws(FormatError) -> String {
         String(decoding: try source.bytes(at: range.lowerBound, count: range.count, most: mostName), as: UTF8.self)
     }
 
@@ -151,30 +151,30 @@ package enum TensorFlowReader {
         private var left = mostNodes
 
         /// GraphDef: node = 1, library = 2.
-        init(_ range: Range<Int>, _ source: inout ByteSource) throws(FactError) {
-            var walk = ProtobufWalk(range)
-            while let field = try walk.next(&source) {
+        init(_ range: Range<Int>, _ source: ByteSource) throws(FormatError) {
+            var walk = ProtobufWalk(source, range)
+            while let field = try walk.next() {
                 guard case .bytes(let part) = field.value else { continue }
-                if field.number == 1 { try Self.add(part, to: &nodes, &left, &source) }
-                if field.number == 2 { try library(part, &source) }
+                if field.number == 1 { try Self.add(part, to: &nodes, &left, source) }
+                if field.number == 2 { try library(part, source) }
             }
         }
 
         /// FunctionDefLibrary.function = 1; FunctionDef.signature = 1, whose name = 1.
-        private mutating func library(_ range: Range<Int>, _ source: inout ByteSource) throws(FactError) {
-            var walk = ProtobufWalk(range)
-            while let field = try walk.next(&source) {
+        private mutating func library(_ range: Range<Int>, _ source: ByteSource) throws(FormatError) {
+            var walk = ProtobufWalk(source, range)
+            while let field = try walk.next() {
                 guard field.number == 1, case .bytes(let function) = field.value else { continue }
                 guard functions.count < mostFunctions else {
-                    throw FactError("has more than \(mostFunctions) functions")
+                    throw FormatError("has more than \(mostFunctions) functions")
                 }
-                var inner = ProtobufWalk(function)
-                find: while let member = try inner.next(&source) {
+                var inner = ProtobufWalk(source, function)
+                find: while let member = try inner.next() {
                     guard member.number == 1, case .bytes(let signature) = member.value else { continue }
-                    var parts = ProtobufWalk(signature)
-                    while let part = try parts.next(&source) {
+                    var parts = ProtobufWalk(source, signature)
+                    while let part = try parts.next() {
                         guard part.number == 1, case .bytes(let text) = part.value else { continue }
-                        functions[try TensorFlowReader.text(text, &source)] = function
+                        functions[try TensorFlowReader.text(text, source)] = function
                         break find
                     }
                 }
@@ -183,33 +183,33 @@ package enum TensorFlowReader {
 
         /// NodeDef: name = 1, op = 2, input = 3, attr = 5.
         private static func add(
-            _ range: Range<Int>, to nodes: inout [String: Node], _ left: inout Int, _ source: inout ByteSource
-        ) throws(FactError) {
+            _ range: Range<Int>, to nodes: inout [String: Node], _ left: inout Int, _ source: ByteSource
+        ) throws(FormatError) {
             left -= 1
-            guard left >= 0 else { throw FactError("has more than \(mostNodes) nodes") }
+            guard left >= 0 else { throw FormatError("has more than \(mostNodes) nodes") }
             var node = Node()
             var name = ""
-            var walk = ProtobufWalk(range)
-            while let field = try walk.next(&source) {
+            var walk = ProtobufWalk(source, range)
+            while let field = try walk.next() {
                 guard case .bytes(let part) = field.value else { continue }
                 switch field.number {
-                case 1: name = try TensorFlowReader.text(part, &source)
-                case 2: node.operation = try TensorFlowReader.text(part, &source)
+                case 1: name = try TensorFlowReader.text(part, source)
+                case 2: node.operation = try TensorFlowReader.text(part, source)
                 case 3:
                     guard node.inputs.count < 1_024 else { continue }
-                    let input = try TensorFlowReader.text(part, &source)
+                    let input = try TensorFlowReader.text(part, source)
                     // Control inputs have no values.
                     if !input.hasPrefix("^") { node.inputs.append(input) }
                 case 5:
                     // AttrValue.func = 10, whose name = 1.
-                    guard let (key, value) = try TensorFlowReader.entry(part, &source), key == "f" else { continue }
-                    var inner = ProtobufWalk(value)
-                    while let member = try inner.next(&source) {
+                    guard let (key, value) = try TensorFlowReader.entry(part, source), key == "f" else { continue }
+                    var inner = ProtobufWalk(source, value)
+                    while let member = try inner.next() {
                         guard member.number == 10, case .bytes(let function) = member.value else { continue }
-                        var parts = ProtobufWalk(function)
-                        while let part = try parts.next(&source) {
+                        var parts = ProtobufWalk(source, function)
+                        while let part = try parts.next() {
                             if part.number == 1, case .bytes(let text) = part.value {
-                                node.function = try TensorFlowReader.text(text, &source)
+                                node.function = try TensorFlowReader.text(text, source)
                             }
                         }
                     }
@@ -221,29 +221,29 @@ package enum TensorFlowReader {
 
         /// FunctionDef: signature = 1 (output_arg = 3, whose name = 1), node_def = 3, ret = 4.
         private mutating func function(
-            _ name: String, _ source: inout ByteSource
-        ) throws(FactError) -> Function? {
+            _ name: String, _ source: ByteSource
+        ) throws(FormatError) -> Function? {
             guard let range = functions[name] else { return nil }
             var function = Function()
-            var walk = ProtobufWalk(range)
-            while let field = try walk.next(&source) {
+            var walk = ProtobufWalk(source, range)
+            while let field = try walk.next() {
                 guard case .bytes(let part) = field.value else { continue }
                 switch field.number {
                 case 1:
-                    var inner = ProtobufWalk(part)
-                    while let member = try inner.next(&source) {
+                    var inner = ProtobufWalk(source, part)
+                    while let member = try inner.next() {
                         guard member.number == 3, case .bytes(let argument) = member.value else { continue }
-                        var parts = ProtobufWalk(argument)
-                        while let text = try parts.next(&source) {
+                        var parts = ProtobufWalk(source, argument)
+                        while let text = try parts.next() {
                             if text.number == 1, case .bytes(let range) = text.value {
-                                function.outputs.append(try TensorFlowReader.text(range, &source))
+                                function.outputs.append(try TensorFlowReader.text(range, source))
                             }
                         }
                     }
-                case 3: try Self.add(part, to: &function.nodes, &left, &source)
+                case 3: try Self.add(part, to: &function.nodes, &left, source)
                 case 4:
-                    if let (key, value) = try TensorFlowReader.entry(part, &source) {
-                        function.results[key] = try TensorFlowReader.text(value, &source)
+                    if let (key, value) = try TensorFlowReader.entry(part, source) {
+                        function.results[key] = try TensorFlowReader.text(value, source)
                     }
                 default: break
                 }
@@ -262,10 +262,10 @@ package enum TensorFlowReader {
         }
 
         /// Of the graph and of its functions.
-        mutating func integerLayers(_ source: inout ByteSource) throws(FactError) -> Int {
+        mutating func integerLayers(_ source: ByteSource) throws(FormatError) -> Int {
             var count = Self.integerLayers(nodes)
             for name in functions.keys.sorted() {
-                count += Self.integerLayers(try function(name, &source)?.nodes ?? [:])
+                count += Self.integerLayers(try function(name, source)?.nodes ?? [:])
             }
             return count
         }
@@ -285,7 +285,7 @@ package enum TensorFlowReader {
         }
 
         /// The ending of a tensor: calls are followed into their functions.
-        mutating func ending(of tensor: String, _ source: inout ByteSource) throws(FactError) -> GraphEnding? {
+        mutating func ending(of tensor: String, _ source: ByteSource) throws(FormatError) -> GraphEnding? {
             var wanted = tensor
             var scope = nodes
             var isOpen = false
@@ -301,7 +301,7 @@ package enum TensorFlowReader {
                     return trace.ending(of: Self.node(of: wanted))
                 }
                 isOpen = !trace.takesSourcesOnly(name)
-                guard let function = try function(called, &source), function.outputs.indices.contains(place),
+                guard let function = try function(called, source), function.outputs.indices.contains(place),
                     let result = function.results[function.outputs[place]]
                 else { return nil }
                 (wanted, scope) = (result, function.nodes)

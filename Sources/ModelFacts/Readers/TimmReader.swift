@@ -1,3 +1,4 @@
+internal import FileFormats
 internal import JSON
 
 /// Reads the `config.json` that timm (pytorch-image-models) puts beside a model: `pretrained_cfg` and the names of classes.
@@ -10,8 +11,8 @@ package enum TimmReader {
     package static func config(_ text: [UInt8], input: FactSize? = nil, source: String = "config.json") -> FactSheet {
         var sheet = FactSheet()
         let root: FactNode
-        do throws(FactError) {
-            root = FactNode(try JSONTree.read(text), source: source)
+        do throws(FormatError) {
+            root = FactNode(try JSONFile.read(text), source: source)
         } catch {
             // Hugging Face's reader of the same file tells of it.
             return sheet

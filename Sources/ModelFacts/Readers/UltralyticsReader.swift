@@ -1,3 +1,4 @@
+internal import FileFormats
 internal import JSON
 
 /// Reads what Ultralytics' exporters say: the same keys in `metadata.yaml` beside TF Lite, IR and SavedModel exports, and as text in ONNX
@@ -9,7 +10,7 @@ internal import JSON
 package enum UltralyticsReader {
     package static func yaml(_ text: [UInt8], source: String = "metadata.yaml") -> FactSheet {
         var sheet = FactSheet()
-        do throws(FactError) {
+        do throws(FormatError) {
             let node = FactNode(try YAMLSubset.read(text), source: source)
             fill(&sheet, node)
             sheet.problems += node.problems
@@ -23,7 +24,7 @@ package enum UltralyticsReader {
     /// other files.
     static func literal(_ text: [UInt8]) -> JSONValue? {
         guard text.first == UInt8(ascii: "{") else { return nil }
-        let value = (try? JSONTree.read(text)) ?? (try? PythonLiteral.read(String(decoding: text, as: UTF8.self)))
+        let value = (try? JSONFile.read(text)) ?? (try? PythonLiteral.read(String(decoding: text, as: UTF8.self)))
         guard case .object(let members)? = value,
             members["task"] != nil || members["names"] != nil && members["stride"] != nil
         else { return nil }
@@ -52,7 +53,7 @@ package enum UltralyticsReader {
                 members[key] = PlainScalar.value(text, isPython: true) ?? .string(text)
                 continue
             }
-            do throws(FactError) {
+            do throws(FormatError) {
                 members[key] = try PythonLiteral.read(text)
             } catch {
                 // Free text may begin with a bracket; what is read below may not.

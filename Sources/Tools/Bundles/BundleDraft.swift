@@ -1,3 +1,4 @@
+internal import FileFormats
 internal import FoundationEssentials
 internal import Inference
 package import InferenceService
@@ -127,7 +128,7 @@ package struct BundleDraft {
         guard ModelBundle.isModelFile(path) else {
             throw StartupError(
                 "\(name) is not a supported model file"
-                    + (ForeignFormat.advice(for: path).map { " (\($0))" } ?? "")
+                    + (ForeignFile.advice(for: path).map { " (\($0))" } ?? "")
                     + ": expected \(ModelBundle.fileExtensions.joined(separator: ", ")), or a SavedModel's folder")
         }
     }

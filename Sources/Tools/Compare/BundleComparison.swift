@@ -1,3 +1,4 @@
+internal import FileFormats
 internal import FoundationEssentials
 internal import ImagePipeline
 internal import Inference
@@ -128,10 +129,14 @@ package enum BundleComparison {
             } catch {
                 throw StartupError(error.message)
             }
-            switch NPYReader.floats(try InputFile.read(tensor, most: largestTensor)) {
-            case .success(let npy): finding = try TensorComparison.run(bytes, made: made, npy: npy)
-            case .failure(let problem): throw StartupError(problem.reason)
+            let file = try InputFile.read(tensor, most: largestTensor)
+            let npy: NPYFile
+            do throws(FormatError) {
+                npy = try NPYFile(file)
+            } catch {
+                throw StartupError(error.reason)
             }
+            finding = try TensorComparison.run(bytes, made: made, npy: npy, values: npy.floats(in: file))
         } catch {
             throw StartupError("\(name) \(error.description)")
         }

@@ -1,3 +1,4 @@
+internal import FileFormats
 internal import ImagePipeline
 internal import Inference
 internal import InferenceService
@@ -17,8 +18,11 @@ enum TensorComparison {
     ///   - bytes: the picture.
     ///   - made: what the bundle makes of it.
     ///   - npy: what the original made of it.
+    ///   - values: its numbers.
     /// - Throws: a sentence that says why the two cannot be compared.
-    static func run(_ bytes: [UInt8], made: PreprocessedImage, npy: NPYReader.Floats) throws(StartupError) -> Finding {
+    static func run(
+        _ bytes: [UInt8], made: PreprocessedImage, npy: NPYFile, values: [Float]
+    ) throws(StartupError) -> Finding {
         let spec = made.spec
         let own = spec.shape
         // The same pixels with the channels on the other side are compared, too: scripts save what they had before they turned it.
@@ -39,7 +43,7 @@ enum TensorComparison {
         guard steps.allSatisfy({ $0 != 0 && $0.isFinite }) else {
             throw StartupError("cannot be compared: the bundle's normalization is constant")
         }
-        let expected = Picture(values: npy.values, spec: spec, layout: layout)
+        let expected = Picture(values: values, spec: spec, layout: layout)
         let found = Picture(values: floats(made.tensor, spec.element), spec: spec, layout: spec.layout)
         let (mean, largest) = difference(expected, found, steps: steps)
         guard largest > 1.05 else { return Finding(mean: mean, largest: largest, difference: nil) }

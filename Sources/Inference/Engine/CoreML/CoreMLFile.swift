@@ -1,4 +1,5 @@
 internal import CoreMLImport
+internal import FileFormats
 internal import FoundationEssentials
 internal import Glibc
 internal import JSON

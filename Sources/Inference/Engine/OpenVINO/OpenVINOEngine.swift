@@ -1,5 +1,6 @@
 internal import COpenVINO
 internal import CoreMLImport
+internal import FileFormats
 internal import Glibc
 internal import Synchronization
 internal import SystemSupport
@@ -93,10 +94,9 @@ public final class OpenVINOEngine: Engine {
     private static func foreignContent(_ path: String) -> String? {
         // The engine reports a file that cannot be read.
         guard let file = try? OpenFile(path) else { return nil }
-        let head = file.bytes(0..<ForeignContent.headSize)
-        // OpenVINO's own files are XML, and Paddle's may be JSON.
-        let isBinary = path.hasSuffix(".onnx") || path.hasSuffix(".tflite")
-        return head.isEmpty ? nil : ForeignContent.reason(head, isBinary: isBinary)
+        let head = file.bytes(0..<ForeignFile.headSize)
+        return head.isEmpty
+            ? nil : ForeignFile.reason(head, isBinary: ModelFormat(file: path).map { !$0.mayBeText } ?? false)
     }
 
     private func exportKey(_ source: ModelSource) -> ExportKey? {

@@ -1,4 +1,4 @@
-package import FoundationEssentials
+package import FileFormats
 
 /// The names of a TensorFlow SavedModel's inputs and outputs that OpenVINO does not report.
 ///
@@ -11,27 +11,22 @@ package struct SavedModelNames {
 
     /// Reads a SavedModel's folder; nil if it is none. Blocks.
     package init?(folder: String) {
-        let file = URL(fileURLWithPath: folder + "/saved_model.pb")
-        // Mapped: what is wanted lies behind a graph that may hold gigabytes of weights.
-        guard (try? OpenFile(file.path)) != nil, let data = try? Data(contentsOf: file, options: .mappedIfSafe) else {
-            return nil
-        }
-        self.init(message: data)
+        // Read piece by piece: what is wanted lies behind a graph that may hold gigabytes of weights.
+        guard let file = try? OpenFile(folder + "/saved_model.pb") else { return nil }
+        self.init(ByteSource(count: file.size) { file.bytes($0) })
     }
 
-    /// Reads the message of a `saved_model.pb`.
-    package init(message: Data) {
-        var signatures: [(name: String, content: Data)] = []
+    /// Reads the message of a `saved_model.pb`. What is damaged has no names.
+    package init(_ source: ByteSource) {
+        var signatures: [(name: String, content: Range<Int>)] = []
         // SavedModel.meta_graphs = 2, MetaGraphDef.signature_def = 5, a map.
-        for (number, graph) in ProtobufFields(message) where number == 2 {
-            for (number, entry) in ProtobufFields(graph) where number == 5 {
-                if let pair = Self.pair(entry) { signatures.append(pair) }
-            }
+        for graph in Self.parts(2, of: 0..<source.count, source) {
+            signatures += Self.parts(5, of: graph, source).compactMap { Self.pair($0, source) }
         }
         func rank(_ name: String) -> Int { name == "serving_default" ? 0 : 1 }
         signatures.sort { (rank($0.name), $0.name) < (rank($1.name), $1.name) }
-        inputs = signatures.flatMap { Self.tensors($0.content, field: 1) }
-        outputs = signatures.flatMap { Self.tensors($0.content, field: 2) }
+        inputs = signatures.flatMap { Self.tensors($0.content, field: 1, source) }
+        outputs = signatures.flatMap { Self.tensors($0.content, field: 2, source) }
     }
 
     /// The signature's key for an input that is called by its tensor's name, with or without ":0".
@@ -44,23 +39,40 @@ package struct SavedModelNames {
     }
 
     /// The entries of SignatureDef.inputs = 1 or outputs = 2; the name is TensorInfo.name = 1.
-    private static func tensors(_ signature: Data, field: UInt64) -> [(key: String, tensor: String)] {
-        ProtobufFields(signature).filter { $0.number == field }.compactMap { entry in
-            guard let (key, info) = pair(entry.content),
-                let name = ProtobufFields(info).first(where: { $0.number == 1 })
+    private static func tensors(
+        _ signature: Range<Int>, field: Int, _ source: ByteSource
+    ) -> [(key: String, tensor: String)] {
+        parts(field, of: signature, source).compactMap { entry in
+            guard let (key, info) = pair(entry, source), let name = parts(1, of: info, source).first,
+                let text = text(name, source)
             else { return nil }
-            return (key, String(decoding: name.content, as: UTF8.self))
+            return (key, text)
         }
     }
 
     /// A map's entry: key = 1, value = 2.
-    private static func pair(_ entry: Data) -> (name: String, content: Data)? {
-        var key: String?, value: Data?
-        for (number, content) in ProtobufFields(entry) {
-            if number == 1 { key = String(decoding: content, as: UTF8.self) }
-            if number == 2 { value = content }
+    private static func pair(_ entry: Range<Int>, _ source: ByteSource) -> (name: String, content: Range<Int>)? {
+        guard let key = parts(1, of: entry, source).last, let name = text(key, source),
+            let value = parts(2, of: entry, source).last
+        else { return nil }
+        return (name, value)
+    }
+
+    /// The strings or messages of a field, up to where the message is damaged.
+    private static func parts(_ number: Int, of message: Range<Int>, _ source: ByteSource) -> [Range<Int>] {
+        var walk = ProtobufWalk(source, message), parts: [Range<Int>] = []
+        while parts.count < mostParts, let field = try? walk.next() {
+            if field.number == number, case .bytes(let range) = field.value { parts.append(range) }
         }
-        guard let key, let value else { return nil }
-        return (key, value)
+        return parts
+    }
+
+    /// The most parts of one message that are read.
+    private static let mostParts = 10_000
+
+    private static func text(_ range: Range<Int>, _ source: ByteSource) -> String? {
+        (try? source.bytes(at: range.lowerBound, count: range.count, most: 65_536)).map {
+            String(decoding: $0, as: UTF8.self)
+        }
     }
 }

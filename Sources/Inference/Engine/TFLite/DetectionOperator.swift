@@ -1,3 +1,4 @@
+internal import FileFormats
 package import Observations
 
 /// TFLite_Detection_PostProcess, the custom operator at the end of TensorFlow Lite's detectors: its description in a file, and the file
@@ -36,26 +37,27 @@ package struct DetectionOperator {
 
     /// Nil if the file does not have the operator.
     package init?(_ bytes: [UInt8]) throws(Unreadable) {
-        let buffer = FlatBufferBytes(bytes: bytes)
-        guard let model = buffer.root, let codes = model.tables(1), let graphs = model.tables(2) else { return nil }
-        guard let code = codes.firstIndex(where: { $0.string(1) == Self.name }) else { return nil }
+        guard let model = try? FlatBuffer(ByteSource(bytes), identifier: "TFL3").root(),
+            let codes = try? model.tables(1), let graphs = try? model.tables(2),
+            let code = codes.firstIndex(where: { (try? $0.text(1)) == Self.name })
+        else { return nil }
         guard graphs.count == 1, let graph = graphs.first else {
             throw Unreadable(reason: "expected one subgraph with \(Self.name), found \(graphs.count)")
         }
-        let operators = try Self.known(graph.tables(3), "list of operators")
-        guard let place = operators.firstIndex(where: { ($0.integer(0, as: UInt32.self) ?? 0) == UInt32(code) }) else {
+        let operators = try Self.known(try? graph.tables(3, most: Self.mostTables), "list of operators")
+        guard let place = operators.firstIndex(where: { (try? $0.number(0, UInt32.self)) ?? 0 == UInt32(code) }) else {
             return nil
         }
         let node = operators[place]
-        let taken = try Self.known(node.integers(1, as: Int32.self), "inputs").map(Int.init)
-        let given = try Self.known(node.integers(2, as: Int32.self), "outputs").map(Int.init)
-        let tensors = try Self.known(graph.tables(0), "tensors")
+        let taken = try Self.known(try? node.integers(1), "inputs")
+        let given = try Self.known(try? node.integers(2), "outputs")
+        let tensors = try Self.known(try? graph.tables(0, most: Self.mostTables), "tensors")
         guard taken.count == 3, given.count == 4, (taken + given).allSatisfy({ tensors.indices.contains($0) }) else {
             throw Unreadable(
                 reason: "expected \(Self.name) with 3 inputs and 4 outputs, found \(taken.count) and \(given.count)")
         }
         let options = Options(
-            numbers: try Self.known(node.vector(5, size: 1).flatMap { FlexBuffer($0.bytes) }, "options").numbers)
+            numbers: try Self.known((try? node.bytes(5)).flatMap { FlexBuffer($0) }, "options").numbers)
         let shape = Self.shape(of: tensors[taken[0]]), scores = Self.shape(of: tensors[taken[1]])
         guard shape.count == 3, shape[0] == 1, shape[2] == 4, scores.count == 3, scores[0] == 1, scores[1] == shape[1],
             shape[1] > 0, scores[2] > 0, shape[1] <= 1 << 20, scores[2] <= 1 << 16
@@ -80,14 +82,15 @@ package struct DetectionOperator {
         var decoding = known.decoding
         decoding.priors = .given(priors)
         (self.decoding, rowsOfBox) = (decoding, known.rowsOfBox)
-        inputs = taken[..<2].map { tensors[$0].string(3) ?? "" }
+        inputs = taken[..<2].map { (try? tensors[$0].text(3)) ?? "" }
         quantization = taken[..<2].map { Self.quantization(of: tensors[$0]) }
         let most = decoding.maxDetections * rowsOfBox
         let shapes: [Shape] = [[1, most, 4], [1, most], [1, most], [1]]
         outputs = zip(given, shapes).map {
-            TensorPort(name: tensors[$0].string(3) ?? "", elementType: .float32, shape: $1)
+            TensorPort(name: (try? tensors[$0].text(3)) ?? "", elementType: .float32, shape: $1)
         }
-        file = try Self.cut(buffer, model: model, graph: graph, operator: place, taken: taken, given: given)
+        file = try Self.cut(
+            bytes, model: model, graph: graph, nodes: operators, operator: place, taken: taken, given: given)
     }
 
     private static func known<T>(_ value: T?, _ what: String) throws(Unreadable) -> T {
@@ -173,34 +176,35 @@ package struct DetectionOperator {
         return [boxes, classes, confidences, [Float(kept.count)]]
     }
 
-    private static func shape(of tensor: FlatBufferBytes.Table) -> [Int] {
-        (tensor.integers(0, as: Int32.self) ?? []).map(Int.init)
-    }
+    /// Many times what models have.
+    private static let mostTables = 100_000
+
+    private static func shape(of tensor: FlatBuffer.Table) -> [Int] { (try? tensor.integers(0)) ?? [] }
 
     /// Scale and zero point of a quantized tensor.
-    static func quantization(of tensor: FlatBufferBytes.Table) -> Quantization? {
-        guard [3, 9].contains(tensor.integer(1, as: Int8.self) ?? 0), let quantization = tensor.table(4),
-            let bits = quantization.integers(2, as: UInt32.self)?.first
+    static func quantization(of tensor: FlatBuffer.Table) -> Quantization? {
+        guard [3, 9].contains((try? tensor.number(1, Int8.self)) ?? 0), let quantization = try? tensor.table(4),
+            let bits = (try? quantization.numbers(2, UInt32.self))?.first
         else { return nil }
-        let scale = Double(Float(bitPattern: bits)), zero = Double(quantization.integers(3, as: Int64.self)?.first ?? 0)
+        let scale = Double(Float(bitPattern: bits))
+        let zero = Double((try? quantization.numbers(3, Int64.self))?.first ?? 0)
         return scale.isFinite ? Quantization(scale: scale, zero: zero) : nil
     }
 
     /// The numbers of a constant tensor of 32-bit floats or quantized bytes.
-    private static func values(of tensor: FlatBufferBytes.Table, _ model: FlatBufferBytes.Table) -> [Float]? {
-        guard let index = tensor.integer(2, as: UInt32.self), let buffers = model.vector(4, size: 4),
-            index < buffers.count, let place = model.buffer.follow(buffers.start + 4 * Int(index)),
-            let data = FlatBufferBytes.Table(buffer: model.buffer, place: place).vector(0, size: 1)
+    private static func values(of tensor: FlatBuffer.Table, _ model: FlatBuffer.Table) -> [Float]? {
+        guard let index = try? tensor.number(2, UInt32.self),
+            let data = try? model.element(4, Int(index), most: mostTables)?.bytes(0)
         else { return nil }
         let quantization = quantization(of: tensor)
-        switch tensor.integer(1, as: Int8.self) ?? 0 {
+        switch (try? tensor.number(1, Int8.self)) ?? 0 {
         case 0:
-            return (0..<data.count / 4).compactMap {
-                model.buffer.read(data.start + 4 * $0, as: UInt32.self).map { Float(bitPattern: $0) }
+            return data.withUnsafeBytes { raw in
+                (0..<raw.count / 4).map { raw.loadUnaligned(fromByteOffset: 4 * $0, as: Float.self) }
             }
-        case 3: return data.bytes.map { quantization?(Double($0)) ?? Float($0) }
+        case 3: return data.map { quantization?(Double($0)) ?? Float($0) }
         case 9:
-            return data.bytes.map { byte in
+            return data.map { byte in
                 let value = Double(Int8(bitPattern: byte))
                 return quantization?(value) ?? Float(value)
             }
@@ -210,33 +214,33 @@ package struct DetectionOperator {
 
     /// The same file with the operator's inputs for outputs. Nothing is moved but offsets: the vectors only become shorter.
     private static func cut(
-        _ buffer: FlatBufferBytes, model: FlatBufferBytes.Table, graph: FlatBufferBytes.Table, operator place: Int,
-        taken: [Int],
-        given: [Int]
+        _ bytes: [UInt8], model: FlatBuffer.Table, graph: FlatBuffer.Table, nodes: [FlatBuffer.Table],
+        operator place: Int, taken: [Int], given: [Int]
     ) throws(Unreadable) -> [UInt8] {
-        var file = buffer.bytes
+        var file = bytes
         func write(_ value: UInt32, at place: Int) {
             for index in 0..<4 { file[place + index] = UInt8(truncatingIfNeeded: value >> (8 * UInt32(index))) }
         }
-        guard let outputs = graph.vector(2, size: 4), let operators = graph.vector(3, size: 4),
-            let old = graph.integers(2, as: Int32.self)
+        guard let outputs = try? graph.vector(2, elementBytes: 4),
+            let operators = try? graph.vector(3, elementBytes: 4),
+            let old = try? graph.integers(2)
         else { throw Unreadable(reason: "the file has no outputs that can be read") }
-        let new = old.filter { !given.contains(Int($0)) } + taken[..<2].map { Int32($0) }
+        let new = old.filter { !given.contains($0) } + taken[..<2]
         guard new.count <= outputs.count else {
             throw Unreadable(reason: "expected \(name)'s four outputs among the file's, found \(old.count) outputs")
         }
         for (index, tensor) in new.enumerated() {
-            write(UInt32(bitPattern: tensor), at: outputs.start + 4 * index)
+            write(UInt32(truncatingIfNeeded: tensor), at: outputs.start + 4 * index)
         }
         write(UInt32(new.count), at: outputs.start - 4)
         // Offsets count from where they stand: each of those behind moves up by one place.
         for index in place + 1..<max(place + 1, operators.count) {
-            guard let offset = buffer.read(operators.start + 4 * index, as: UInt32.self) else { continue }
+            let offset = UInt32(truncatingIfNeeded: nodes[index].place - (operators.start + 4 * index))
             write(offset &+ 4, at: operators.start + 4 * (index - 1))
         }
         write(UInt32(operators.count - 1), at: operators.start - 4)
         // Signatures name the outputs that are gone.
-        if let signatures = model.vector(7, size: 4) { write(0, at: signatures.start - 4) }
+        if let signatures = try? model.vector(7, elementBytes: 4) { write(0, at: signatures.start - 4) }
         return file
     }
 }

@@ -1,3 +1,4 @@
+internal import FileFormats
 internal import FoundationEssentials
 internal import Glibc
 

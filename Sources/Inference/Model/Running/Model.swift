@@ -1,3 +1,4 @@
+internal import FileFormats
 public import FlowControl
 internal import ImagePipeline
 public import JSON

@@ -1,3 +1,5 @@
+internal import FileFormats
+
 /// Which channels of a graph's tensors are there twice, so that a weight that does not fit one signed byte can be the sum of two, and
 /// which are left out, since they are always zero.
 ///
@@ -43,7 +45,7 @@ struct ChannelCopies {
                     join(tensor, node.outputs[0])
                 }
             case Code.concatenation:
-                let axis = node.options?.integer(0, as: Int32.self) ?? 0
+                let axis = (try? node.options?.number(0, Int32.self)) ?? 0
                 guard node.outputs.count == 1, axis == 3 || axis == -1, areWhole(taken, in: node.outputs[0]) else {
                     fixed += taken + node.outputs
                     continue

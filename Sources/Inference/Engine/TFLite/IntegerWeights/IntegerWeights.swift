@@ -1,3 +1,5 @@
+internal import FileFormats
+
 /// The report of the rewrite that lets a model's 8-bit convolutions be computed in integers.
 public struct IntegerWeights: Sendable, Hashable, Codable {
     /// Convolutions with unsigned 8-bit weights that have a zero point, without depthwise ones; and those of them that are computed in
@@ -67,7 +69,7 @@ package struct IntegerWeightsWriter {
 
     private init?(_ graph: TFLiteGraph) {
         self.graph = graph
-        limit = (1 << 20) + 3 * graph.model.buffer.bytes.count
+        limit = (1 << 20) + 3 * graph.model.buffer.range.count
         var convolutions: [Int: QuantizedConvolution] = [:]
         for (index, node) in graph.operators.enumerated() {
             convolutions[index] = QuantizedConvolution(node, in: graph)
@@ -245,10 +247,14 @@ package struct IntegerWeightsWriter {
         var fields = try tensor.table.fields(Self.tensorFields)
         fields[0] = .integers(tensor.shape.dropLast() + [channels])
         // The shape with open axes.
-        if let signature = tensor.table.vector(7, size: 4) {
-            guard signature.count == tensor.shape.count,
-                let axes = tensor.table.integers(7, as: Int32.self)?.map(Int.init)
-            else { throw Front.Unsuitable() }
+        let signature: [Int]?
+        do throws(FormatError) {
+            signature = try tensor.table.integers(7)
+        } catch {
+            throw Front.Unsuitable()
+        }
+        if let axes = signature {
+            guard axes.count == tensor.shape.count else { throw Front.Unsuitable() }
             fields[7] = .integers(axes.dropLast() + [channels])
         }
         return fields

@@ -1,3 +1,5 @@
+internal import FileFormats
+
 /// A convolution of unsigned bytes with constant weights that have one scale and one zero point: `q - zero point` is a weight.
 struct QuantizedConvolution {
     let isDepthwise: Bool
@@ -50,12 +52,13 @@ struct QuantizedConvolution {
         guard size == data.count, given.shape[3] == channels, raw.count == 4 * channels, taken.shape[3] == shape[3],
             !isDepthwise || shape[0] == 1
         else { return nil }
-        let bytes = FlatBufferBytes(bytes: Array(raw))
-        biases = (0..<channels).compactMap { bytes.read(4 * $0, as: Int32.self) }
+        biases = raw.withUnsafeBytes { raw in
+            (0..<raw.count / 4).map { raw.loadUnaligned(fromByteOffset: 4 * $0, as: Int32.self) }
+        }
         inputZeroPoint = inputZero
         outputZeroPoint = outputZero
         // 1 is RELU, 3 is RELU6 (ActivationFunctionType); absent is none.
-        let activation = node.options?.integer(isDepthwise ? 4 : 3, as: Int8.self) ?? 0
+        let activation = (try? node.options?.number(isDepthwise ? 4 : 3, Int8.self)) ?? 0
         cutsNegatives = activation == 1 || activation == 3
         step = Double(inputScale) * Double(scale)
         let multiplier = inputScale * scale / outputScale

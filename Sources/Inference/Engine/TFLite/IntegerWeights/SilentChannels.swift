@@ -1,3 +1,5 @@
+internal import FileFormats
+
 /// The channels of a graph's tensors that are zero for every input.
 ///
 /// Training produces such channels: the biases of a convolution keep some of its outputs below zero, and the activation cuts them

@@ -1,9 +1,11 @@
+internal import FileFormats
+
 /// The operators and tensors of a TensorFlow Lite file with one subgraph, as far as rewriting its weights needs them.
 ///
 /// Field numbers: TensorFlow Lite's schema.fbs.
 struct TFLiteGraph {
     struct Tensor {
-        let table: FlatBufferBytes.Table
+        let table: FlatBuffer.Table
         let shape: [Int]
         let type: UInt8
         let buffer: Int
@@ -13,15 +15,15 @@ struct TFLiteGraph {
 
         /// Unsigned bytes with one scale.
         var isUnsignedBytes: Bool { type == ElementCode.uint8 && scale != nil }
-        var isVariable: Bool { (table.integer(5, as: UInt8.self) ?? 0) != 0 }
+        var isVariable: Bool { ((try? table.number(5, UInt8.self)) ?? 0) != 0 }
     }
 
     struct Operator {
-        let table: FlatBufferBytes.Table
+        let table: FlatBuffer.Table
         let code: Int
         var inputs: [Int]
         let outputs: [Int]
-        var options: FlatBufferBytes.Table? { table.table(4) }
+        var options: FlatBuffer.Table? { try? table.table(4) }
     }
 
     enum ElementCode {
@@ -34,10 +36,10 @@ struct TFLiteGraph {
         static let fullyConnected = 9, transposedConvolution = 67, matrixProduct = 126, convolution3D = 132
     }
 
-    let model: FlatBufferBytes.Table
-    let subgraph: FlatBufferBytes.Table
-    let codes: [FlatBufferBytes.Table]
-    let buffers: [FlatBufferBytes.Table]
+    let model: FlatBuffer.Table
+    let subgraph: FlatBuffer.Table
+    let codes: [FlatBuffer.Table]
+    let buffers: [FlatBuffer.Table]
     let tensors: [Tensor]
     let operators: [Operator]
     let inputs: [Int], outputs: [Int]
@@ -47,29 +49,35 @@ struct TFLiteGraph {
     let uses: [Int: Int]
 
     /// Many times what models have.
-    private static let mostTables = 200_000, mostOperands = 4_096
+    private static let mostOperands = 4_096
 
     /// Nil for a file that is not of this form: damaged, with several subgraphs, with data outside of the tables, or with operators
     /// that take what later ones give.
     init?(_ file: [UInt8]) {
-        guard file.count > 8, file[4..<8].elementsEqual("TFL3".utf8) else { return nil }
-        let buffer = FlatBufferBytes(bytes: file)
-        guard let model = buffer.root, let codes = model.tables(1, atMost: 1_024),
-            let graphs = model.tables(2, atMost: 1), graphs.count == 1,
-            let buffers = model.tables(4, atMost: Self.mostTables),
-            let tables = graphs[0].tables(0, atMost: Self.mostTables),
-            let nodes = graphs[0].tables(3, atMost: Self.mostTables),
-            let inputs = Self.indices(graphs[0], 1, below: tables.count),
-            let outputs = Self.indices(graphs[0], 2, below: tables.count)
+        do {
+            try self.init(reading: file)
+        } catch {
+            return nil
+        }
+    }
+
+    private init?(reading file: [UInt8]) throws(FormatError) {
+        let model = try FlatBuffer(ByteSource(file), identifier: "TFL3").root()
+        guard let codes = try model.tables(1, most: 1_024), let graphs = try model.tables(2, most: 1),
+            graphs.count == 1, let buffers = try model.tables(4, most: FlatBuffer.mostTables),
+            let tables = try graphs[0].tables(0, most: FlatBuffer.mostTables),
+            let nodes = try graphs[0].tables(3, most: FlatBuffer.mostTables),
+            let inputs = try Self.indices(graphs[0], 1, below: tables.count),
+            let outputs = try Self.indices(graphs[0], 2, below: tables.count)
         else { return nil }
         // Data of very large files is beside the tables, at places counted from the file's beginning.
-        guard buffers.allSatisfy({ ($0.integer(1, as: UInt64.self) ?? 0) <= 1 }) else { return nil }
+        for buffer in buffers where try buffer.number(1, UInt64.self) ?? 0 > 1 { return nil }
         var operators: [Operator] = []
         var producers: [Int: Int] = [:], uses: [Int: Int] = [:]
         for (index, table) in nodes.enumerated() {
-            let code = Int(table.integer(0, as: UInt32.self) ?? 0)
-            guard codes.indices.contains(code), let taken = table.list(1, atMost: Self.mostOperands),
-                let given = Self.indices(table, 2, below: tables.count),
+            let code = Int(try table.number(0, UInt32.self) ?? 0)
+            guard codes.indices.contains(code), let taken = try table.integers(1, most: Self.mostOperands),
+                let given = try Self.indices(table, 2, below: tables.count),
                 taken.allSatisfy({ $0 >= -1 && $0 < tables.count })
             else { return nil }
             for input in taken where input >= 0 { uses[input, default: 0] += 1 }
@@ -86,7 +94,9 @@ struct TFLiteGraph {
         subgraph = graphs[0]
         self.codes = codes
         self.buffers = buffers
-        tensors = tables.map(Self.tensor)
+        var tensors: [Tensor] = []
+        for table in tables { tensors.append(try Self.tensor(table)) }
+        self.tensors = tensors
         self.operators = operators
         self.inputs = inputs
         self.outputs = outputs
@@ -95,8 +105,8 @@ struct TFLiteGraph {
     }
 
     /// Both fields name the operator; the newer one has room for numbers above 127.
-    static func code(_ table: FlatBufferBytes.Table) -> Int {
-        max(Int(table.integer(0, as: Int8.self) ?? 0), Int(table.integer(3, as: Int32.self) ?? 0))
+    static func code(_ table: FlatBuffer.Table) -> Int {
+        max(Int((try? table.number(0, Int8.self)) ?? 0), Int((try? table.number(3, Int32.self)) ?? 0))
     }
 
     /// The bytes of a constant tensor, where no other tensor has them; nil otherwise.
@@ -104,7 +114,7 @@ struct TFLiteGraph {
         guard producers[index] == nil, uses[index] == 1, !inputs.contains(index) else { return nil }
         let buffer = tensors[index].buffer
         guard buffer > 0, buffers.indices.contains(buffer) else { return nil }
-        return buffers[buffer].vector(0, size: 1)?.bytes
+        return try? buffers[buffer].bytes(0)
     }
 
     /// The number of layers that the engine computes with bytes: convolutions, fully connected layers and matrix products whose
@@ -116,7 +126,7 @@ struct TFLiteGraph {
             Code.transposedConvolution: (2, 1), Code.matrixProduct: (0, 1), Code.convolution3D: (0, 1),
         ]
         // Weights that are looked at; tensors may share them.
-        var left = model.buffer.bytes.count
+        var left = model.buffer.range.count
         return operators.count { node in
             guard let (first, second) = places[node.code], node.inputs.count > max(first, second) else { return false }
             let (value, weights) = (node.inputs[first], node.inputs[second])
@@ -138,34 +148,27 @@ struct TFLiteGraph {
         return bytes.withUnsafeBufferPointer { bytes in bytes.allSatisfy { (-128...127).contains(Int($0) - zero) } }
     }
 
-    private static func indices(_ table: FlatBufferBytes.Table, _ field: Int, below count: Int) -> [Int]? {
-        guard let values = table.list(field, atMost: mostOperands) else { return nil }
+    private static func indices(
+        _ table: FlatBuffer.Table, _ field: Int, below count: Int
+    ) throws(FormatError) -> [Int]? {
+        guard let values = try table.integers(field, most: mostOperands) else { return nil }
         return values.allSatisfy { $0 >= 0 && $0 < count } ? values : nil
     }
 
-    private static func tensor(_ table: FlatBufferBytes.Table) -> Tensor {
-        let quantization = table.table(4)
-        let scales = quantization?.vector(2, size: 4), zeros = quantization?.vector(3, size: 8)
-        let scale = scales.flatMap { $0.count == 1 ? table.buffer.read($0.start, as: UInt32.self) : nil }
-        let zero = zeros.flatMap { $0.count == 1 ? table.buffer.read($0.start, as: Int64.self) : nil }
+    private static func tensor(_ table: FlatBuffer.Table) throws(FormatError) -> Tensor {
+        let quantization = try table.table(4)
+        func only<T: FixedWidthInteger>(_ field: Int, _ type: T.Type) throws(FormatError) -> T? {
+            // Scales of channels may be many, and are not read.
+            guard try quantization?.vector(field, elementBytes: MemoryLayout<T>.size)?.count == 1 else { return nil }
+            return try quantization?.numbers(field, type)?.first
+        }
+        let scale = try only(2, UInt32.self), zero = try only(3, Int64.self)
+        let axes = try table.vector(0, elementBytes: 4)?.count ?? 0
         return Tensor(
-            table: table, shape: table.list(0, atMost: 8) ?? [],
-            type: table.integer(1, as: UInt8.self) ?? 0, buffer: Int(table.integer(2, as: UInt32.self) ?? 0),
+            table: table, shape: axes <= 8 ? try table.integers(0) ?? [] : [],
+            type: try table.number(1, UInt8.self) ?? 0, buffer: Int(try table.number(2, UInt32.self) ?? 0),
             // Scales of real models are far within these.
             scale: scale.map { Float(bitPattern: $0) }.flatMap { $0 > 1e-20 && $0 < 1e20 ? $0 : nil },
             zeroPoint: zero.flatMap { (0...255).contains($0) ? Int($0) : nil })
-    }
-}
-
-extension FlatBufferBytes.Table {
-    /// A vector of 32-bit numbers; nil if there is none, or it is longer.
-    fileprivate func list(_ field: Int, atMost most: Int) -> [Int]? {
-        guard let vector = vector(field, size: 4), vector.count <= most else { return nil }
-        return (0..<vector.count).compactMap { buffer.read(vector.start + 4 * $0, as: Int32.self).map(Int.init) }
-    }
-
-    fileprivate func tables(_ field: Int, atMost most: Int) -> [FlatBufferBytes.Table]? {
-        guard let vector = vector(field, size: 4), vector.count <= most else { return nil }
-        return tables(field)
     }
 }

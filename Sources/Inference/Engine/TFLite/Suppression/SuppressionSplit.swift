@@ -1,3 +1,5 @@
+internal import FileFormats
+
 /// A TensorFlow Lite file that has NON_MAX_SUPPRESSION_V4 or V5 among its operators, which the engine does not support:
 /// the file up to that operator, and the file of what comes after it.
 ///
@@ -133,19 +135,17 @@ package struct SuppressionSplit {
 
     /// True if one of these operators is used in any subgraph.
     private static func mentions(_ file: [UInt8]) -> Bool {
-        guard file.count > 8, file[4..<8].elementsEqual("TFL3".utf8), let model = FlatBufferBytes(bytes: file).root,
-            let codes = model.tables(1)
-        else { return false }
-        return codes.contains { Self.codes[TFLiteGraph.code($0)] != nil }
+        let codes = try? FlatBuffer(ByteSource(file), identifier: "TFL3").root().tables(1)
+        return (codes ?? []).contains { Self.codes[TFLiteGraph.code($0)] != nil }
     }
 
     /// The bytes of a constant.
     private static func bytes(of tensor: Int, _ graph: TFLiteGraph) -> ArraySlice<UInt8>? {
         guard graph.tensors.indices.contains(tensor), graph.producers[tensor] == nil, !graph.inputs.contains(tensor),
             graph.buffers.indices.contains(graph.tensors[tensor].buffer),
-            let data = graph.buffers[graph.tensors[tensor].buffer].vector(0, size: 1), data.count > 0
+            let data = try? graph.buffers[graph.tensors[tensor].buffer].bytes(0), !data.isEmpty
         else { return nil }
-        return data.bytes
+        return data
     }
 
     /// The file with some of its operators, and with other inputs and outputs. Nothing is moved but offsets: the lists
@@ -157,18 +157,18 @@ package struct SuppressionSplit {
         func write(_ value: UInt32, at place: Int) {
             for index in 0..<4 { file[place + index] = UInt8(truncatingIfNeeded: value >> (8 * UInt32(index))) }
         }
-        guard let list = graph.subgraph.vector(3, size: 4), !operators.isEmpty else {
+        guard let list = try? graph.subgraph.vector(3, elementBytes: 4), !operators.isEmpty else {
             throw DetectionOperator.Unreadable(reason: "the file has no operators before its suppression")
         }
         // Offsets count from where they stand.
         for (new, old) in operators.enumerated() {
-            guard let offset = graph.subgraph.buffer.read(list.start + 4 * old, as: UInt32.self) else { continue }
-            write(offset &+ UInt32(4 * (old - new)), at: list.start + 4 * new)
+            let place = list.start + 4 * new
+            write(UInt32(truncatingIfNeeded: graph.operators[old].table.place - place), at: place)
         }
         write(UInt32(operators.count), at: list.start - 4)
         for (field, tensors) in [(1, inputs), (2, outputs)] {
             guard let tensors else { continue }
-            guard let place = graph.subgraph.field(field) else {
+            guard let place = try? graph.subgraph.field(field) else {
                 throw DetectionOperator.Unreadable(reason: "the file has no lists of inputs and outputs")
             }
             while file.count % 4 != 0 { file.append(0) }
@@ -182,13 +182,13 @@ package struct SuppressionSplit {
             }
         }
         // Signatures name inputs and outputs that are gone.
-        if let signatures = graph.model.vector(7, size: 4) { write(0, at: signatures.start - 4) }
+        if let signatures = try? graph.model.vector(7, elementBytes: 4) { write(0, at: signatures.start - 4) }
         return file
     }
 }
 
 extension TFLiteGraph {
     fileprivate func name(of tensor: Int) -> String {
-        tensors.indices.contains(tensor) ? tensors[tensor].table.string(3) ?? "" : ""
+        tensors.indices.contains(tensor) ? (try? tensors[tensor].table.text(3, most: 4_096)) ?? "" : ""
     }
 }

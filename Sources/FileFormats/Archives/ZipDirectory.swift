@@ -1,9 +1,9 @@
 internal import CInflate
 
-/// The files of a zip archive that stands at the end of another file (APPNOTE.TXT of PKWARE, 4.3): TensorFlow Lite keeps labels there.
-struct ZipDirectory {
-    struct Entry {
-        let name: String
+/// The files of a zip archive, which may stand at the end of another file (APPNOTE.TXT of PKWARE, 4.3): TensorFlow Lite keeps labels there.
+package struct ZipDirectory {
+    package struct Entry {
+        package let name: String
         let compressedSize: Int, size: Int
         /// 0 stored, 8 deflated.
         let method: Int
@@ -11,7 +11,7 @@ struct ZipDirectory {
         let headerOffset: Int
     }
 
-    let entries: [Entry]
+    package let entries: [Entry]
     /// The number that is added to the archive's own offsets.
     private let shift: Int
 
@@ -19,7 +19,7 @@ struct ZipDirectory {
     private static let endBytes = 22
 
     /// Nil if the source does not end in an archive.
-    init?(_ source: inout ByteSource) throws(FactError) {
+    package init?(_ source: ByteSource) throws(FormatError) {
         guard source.count >= Self.endBytes else { return nil }
         let tail = min(source.count, Self.endBytes + 65_535)
         let tailStart = source.count - tail
@@ -35,11 +35,11 @@ struct ZipDirectory {
         let size = Int(try source.integer(UInt32.self, at: place + 12))
         let offset = Int(try source.integer(UInt32.self, at: place + 16))
         guard count <= Self.mostEntries else {
-            throw FactError("ends in a zip archive of \(count) files: the limit is \(Self.mostEntries)")
+            throw FormatError("ends in a zip archive of \(count) files: the limit is \(Self.mostEntries)")
         }
         // The directory stands right before its end record; its own offset counts from the archive's beginning, wherever that is.
         guard size <= place else {
-            throw FactError("ends in a zip archive whose directory has \(size) bytes: the file is smaller")
+            throw FormatError("ends in a zip archive whose directory has \(size) bytes: the file is smaller")
         }
         let start = place - size
         shift = start - offset
@@ -47,7 +47,7 @@ struct ZipDirectory {
         var position = start
         for _ in 0..<count {
             guard position + 46 <= place, try source.integer(UInt32.self, at: position) == 0x0201_4B50 else {
-                throw FactError("ends in a zip archive whose directory is damaged at byte \(position)")
+                throw FormatError("ends in a zip archive whose directory is damaged at byte \(position)")
             }
             let nameBytes = Int(try source.integer(UInt16.self, at: position + 28))
             let extra = Int(try source.integer(UInt16.self, at: position + 30))
@@ -67,17 +67,17 @@ struct ZipDirectory {
 
     /// A file's contents.
     /// - Parameter most: bytes of the largest that is read, compressed or not.
-    func contents(_ entry: Entry, _ source: inout ByteSource, most: Int) throws(FactError) -> [UInt8] {
-        guard !entry.isEncrypted else { throw FactError("has \"\(entry.name)\" encrypted in its zip archive") }
+    package func contents(_ entry: Entry, _ source: ByteSource, most: Int) throws(FormatError) -> [UInt8] {
+        guard !entry.isEncrypted else { throw FormatError("has \"\(entry.name)\" encrypted in its zip archive") }
         guard entry.size <= most, entry.compressedSize <= most else {
-            throw FactError(
+            throw FormatError(
                 "has \"\(entry.name)\" of \(max(entry.size, entry.compressedSize)) bytes in its zip archive: the limit is \(most)"
             )
         }
         let (header, overflow) = entry.headerOffset.addingReportingOverflow(shift)
         guard !overflow, header >= 0, header + 30 <= source.count,
             try source.integer(UInt32.self, at: header) == 0x0403_4B50
-        else { throw FactError("has no \"\(entry.name)\" where its zip archive says it is") }
+        else { throw FormatError("has no \"\(entry.name)\" where its zip archive says it is") }
         let start =
             header + 30 + Int(try source.integer(UInt16.self, at: header + 26))
             + Int(try source.integer(UInt16.self, at: header + 28))
@@ -93,13 +93,13 @@ struct ZipDirectory {
                 }
             }
             guard size == entry.size else {
-                throw FactError(
+                throw FormatError(
                     "has \"\(entry.name)\" in its zip archive, which does not unpack to the declared \(entry.size) bytes"
                 )
             }
             unpacked.removeLast()
             return unpacked
-        default: throw FactError("has \"\(entry.name)\" packed by the unsupported method \(entry.method)")
+        default: throw FormatError("has \"\(entry.name)\" packed by the unsupported method \(entry.method)")
         }
     }
 }

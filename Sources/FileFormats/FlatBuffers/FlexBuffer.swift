@@ -1,12 +1,12 @@
 /// Reads the numbers of a FlexBuffer's map (the format's specification), as TensorFlow Lite's custom operators keep their options.
 /// Every read is checked; a value that is not a number, or is outside the bytes, counts as missing.
-struct FlexBuffer {
+package struct FlexBuffer {
     private let bytes: [UInt8]
     /// The map's numbers by their names.
-    private(set) var numbers: [String: Double] = [:]
+    package private(set) var numbers: [String: Double] = [:]
 
     /// Nil if the bytes do not hold a map.
-    init?(_ bytes: ArraySlice<UInt8>) {
+    package init?(_ bytes: ArraySlice<UInt8>) {
         self.bytes = Array(bytes)
         guard let width = self.bytes.last, self.bytes.count >= 3 else { return nil }
         let kind = self.bytes[self.bytes.count - 2]
@@ -25,11 +25,13 @@ struct FlexBuffer {
         case bool = 26
     }
 
-    private func unsigned(_ place: Int, _ width: Int) -> Int? {
+    private func bits(_ place: Int, _ width: Int) -> UInt64? {
         guard place >= 0, place <= bytes.count - width else { return nil }
-        let value = (0..<width).reduce(UInt64(0)) { $0 | UInt64(bytes[place + $1]) << (8 * UInt64($1)) }
-        return Int(exactly: value)
+        return (0..<width).reduce(UInt64(0)) { $0 | UInt64(bytes[place + $1]) << (8 * UInt64($1)) }
     }
+
+    /// A count or a distance.
+    private func unsigned(_ place: Int, _ width: Int) -> Int? { bits(place, width).flatMap { Int(exactly: $0) } }
 
     /// A map is a vector of values with the vector of its keys, and how wide that is, before it.
     private mutating func readMap(_ start: Int, width: Int) {
@@ -50,8 +52,7 @@ struct FlexBuffer {
     }
 
     private func number(_ place: Int, width: Int, kind: UInt8) -> Double? {
-        guard let raw = unsigned(place, width) else { return nil }
-        let bits = UInt64(raw)
+        guard let bits = bits(place, width) else { return nil }
         switch Kind(rawValue: kind >> 2) {
         case .unsigned?, .bool?: return Double(bits)
         case .integer?:

@@ -1,8 +1,8 @@
-internal import JSON
+package import JSON
 
 /// Reads a literal as Python's `repr` writes it, and YAML's flow style, which looks nearly the same: dictionaries, lists, tuples,
 /// strings, numbers, `True`, `False`, `None`. Ultralytics writes its names so. Keys become text.
-struct PythonLiteral {
+package struct PythonLiteral {
     private let text: [UInt8]
     private var position = 0
     private var left = 1_000_000
@@ -11,7 +11,7 @@ struct PythonLiteral {
 
     private static let mostDepth = 16
 
-    static func read(_ text: String, takesWords: Bool = false) throws(FactError) -> JSONValue {
+    package static func read(_ text: String, takesWords: Bool = false) throws(FormatError) -> JSONValue {
         var reader = PythonLiteral(text: Array(text.utf8), takesWords: takesWords)
         let value = try reader.value(depth: 0)
         reader.space()
@@ -24,11 +24,11 @@ struct PythonLiteral {
         self.takesWords = takesWords
     }
 
-    private func malformed(_ expected: String) -> FactError {
+    private func malformed(_ expected: String) -> FormatError {
         let found =
             position < text.count
             ? "\"" + String(decoding: text[position...].prefix(12), as: UTF8.self) + "\"" : "the end"
-        return FactError("is not a literal: at character \(position + 1) expected \(expected), found \(found)")
+        return FormatError("is not a literal: at character \(position + 1) expected \(expected), found \(found)")
     }
 
     private mutating func space() {
@@ -42,10 +42,10 @@ struct PythonLiteral {
         return true
     }
 
-    private mutating func value(depth: Int) throws(FactError) -> JSONValue {
+    private mutating func value(depth: Int) throws(FormatError) -> JSONValue {
         left -= 1
-        guard left >= 0 else { throw FactError("has more than a million values") }
-        guard depth <= Self.mostDepth else { throw FactError("is nested more than \(Self.mostDepth) deep") }
+        guard left >= 0 else { throw FormatError("has more than a million values") }
+        guard depth <= Self.mostDepth else { throw FormatError("is nested more than \(Self.mostDepth) deep") }
         if take("{") { return try object(depth) }
         if take("[") { return try array("]", depth) }
         if take("(") { return try array(")", depth) }
@@ -77,7 +77,7 @@ struct PythonLiteral {
         return String(decoding: text[start..<end], as: UTF8.self)
     }
 
-    private mutating func array(_ close: Unicode.Scalar, _ depth: Int) throws(FactError) -> JSONValue {
+    private mutating func array(_ close: Unicode.Scalar, _ depth: Int) throws(FormatError) -> JSONValue {
         var elements: [JSONValue] = []
         while !take(close) {
             elements.append(try value(depth: depth + 1))
@@ -89,7 +89,7 @@ struct PythonLiteral {
         return .array(elements)
     }
 
-    private mutating func object(_ depth: Int) throws(FactError) -> JSONValue {
+    private mutating func object(_ depth: Int) throws(FormatError) -> JSONValue {
         var members: [String: JSONValue] = [:]
         while !take("}") {
             guard let key = PlainScalar.text(try value(depth: depth + 1)) else { throw malformed("a key before this") }
@@ -103,7 +103,7 @@ struct PythonLiteral {
         return .object(members)
     }
 
-    private mutating func string() throws(FactError) -> String {
+    private mutating func string() throws(FormatError) -> String {
         let quote = text[position]
         position += 1
         let start = position
@@ -120,7 +120,7 @@ struct PythonLiteral {
 
 /// The backslash escapes of Python's and YAML's quoted strings.
 enum Escapes {
-    static func resolve(_ text: [UInt8]) throws(FactError) -> String {
+    static func resolve(_ text: [UInt8]) throws(FormatError) -> String {
         guard text.contains(UInt8(ascii: "\\")) else { return String(decoding: text, as: UTF8.self) }
         var out: [UInt8] = []
         var index = 0
@@ -143,7 +143,7 @@ enum Escapes {
                 let end = min(text.count, index + digits)
                 guard end - index == digits,
                     let code = UInt32(String(decoding: text[index..<end], as: UTF8.self), radix: 16)
-                else { throw FactError("has an escape \"\\\(letter)\" without \(digits) hexadecimal digits") }
+                else { throw FormatError("has an escape \"\\\(letter)\" without \(digits) hexadecimal digits") }
                 // Half of a surrogate pair is not a character.
                 out += Array(String(Unicode.Scalar(code) ?? "\u{FFFD}").utf8)
                 index = end

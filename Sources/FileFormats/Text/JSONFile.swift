@@ -1,11 +1,11 @@
-internal import JSON
+package import JSON
 
 /// Reads a whole JSON text into values: configurations are small, and asked for by name.
-enum JSONTree {
+package enum JSONFile {
     /// The most values of a text: a label each of 200,000 classes, three times.
     private static let mostValues = 1_000_000
 
-    static func read(_ text: [UInt8]) throws(FactError) -> JSONValue {
+    package static func read(_ text: [UInt8]) throws(FormatError) -> JSONValue {
         let mark = ByteOrderMark.length(in: text)
         let result = text.withUnsafeBytes { bytes -> Result<JSONValue, JSONError> in
             var scanner = JSONScanner(UnsafeRawBufferPointer(rebasing: bytes[mark...]), subject: "it")
@@ -21,7 +21,7 @@ enum JSONTree {
         switch result {
         case .success(let value): return value
         case .failure(let error):
-            throw FactError(error.message.hasPrefix("it ") ? String(error.message.dropFirst(3)) : error.message)
+            throw FormatError(error.message.hasPrefix("it ") ? String(error.message.dropFirst(3)) : error.message)
         }
     }
 
@@ -75,7 +75,7 @@ enum JSONTree {
 }
 
 /// The mark that editors of Windows put before UTF-8 text.
-enum ByteOrderMark {
+package enum ByteOrderMark {
     /// Its bytes at the start of a text: 3, or 0 without one.
-    static func length(in text: [UInt8]) -> Int { text.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0 }
+    package static func length(in text: [UInt8]) -> Int { text.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0 }
 }

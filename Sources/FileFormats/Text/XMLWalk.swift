@@ -1,7 +1,7 @@
 /// Goes through the tags of an XML text as OpenVINO writes it: elements and attributes. Declarations of entities are refused, so that
 /// nothing grows beyond the text.
-struct XMLWalk {
-    enum Event {
+package struct XMLWalk {
+    package enum Event {
         case open(name: String, attributes: [String: String], isEmpty: Bool)
         case close(name: String)
     }
@@ -9,12 +9,12 @@ struct XMLWalk {
     private let text: [UInt8]
     private var position = 0
 
-    init(_ text: [UInt8]) { self.text = text }
+    package init(_ text: [UInt8]) { self.text = text }
 
     /// The byte that was reached, for messages.
-    var place: Int { position }
+    package var place: Int { position }
 
-    mutating func next() throws(FactError) -> Event? {
+    package mutating func next() throws(FormatError) -> Event? {
         while true {
             guard let start = text[position...].firstIndex(of: UInt8(ascii: "<")) else { return nil }
             position = start
@@ -25,7 +25,7 @@ struct XMLWalk {
             } else if starts("<![CDATA[") {
                 try skip(past: "]]>", "CDATA")
             } else if starts("<!") {
-                throw FactError("has a document type at byte \(start), which is not supported")
+                throw FormatError("has a document type at byte \(start), which is not supported")
             } else {
                 return try tag()
             }
@@ -36,7 +36,7 @@ struct XMLWalk {
         word.withUTF8Buffer { text[position...].starts(with: $0) }
     }
 
-    private mutating func skip(past word: StaticString, _ what: String) throws(FactError) {
+    private mutating func skip(past word: StaticString, _ what: String) throws(FormatError) {
         let start = position
         while position < text.count {
             if starts(word) {
@@ -45,7 +45,7 @@ struct XMLWalk {
             }
             position += 1
         }
-        throw FactError("has \(what) that does not end, at byte \(start)")
+        throw FormatError("has \(what) that does not end, at byte \(start)")
     }
 
     private static func isName(_ byte: UInt8) -> Bool {
@@ -71,17 +71,17 @@ struct XMLWalk {
         return true
     }
 
-    private mutating func tag() throws(FactError) -> Event {
+    private mutating func tag() throws(FormatError) -> Event {
         let start = position
         position += 1
         let closes = take("/")
         let name = name()
-        guard !name.isEmpty else { throw FactError("has a tag without a name at byte \(start)") }
+        guard !name.isEmpty else { throw FormatError("has a tag without a name at byte \(start)") }
         var attributes: [String: String] = [:]
         while true {
             space()
             if take("/") {
-                guard take(">") else { throw FactError("has an unterminated tag at byte \(start)") }
+                guard take(">") else { throw FormatError("has an unterminated tag at byte \(start)") }
                 return .open(name: name, attributes: attributes, isEmpty: true)
             }
             if take(">") {
@@ -89,19 +89,19 @@ struct XMLWalk {
             }
             let key = self.name()
             guard !key.isEmpty, attributes.count < 1_000 else {
-                throw FactError("has an unterminated tag at byte \(start)")
+                throw FormatError("has an unterminated tag at byte \(start)")
             }
             space()
-            guard take("=") else { throw FactError("has an attribute without a value at byte \(position)") }
+            guard take("=") else { throw FormatError("has an attribute without a value at byte \(position)") }
             space()
             guard position < text.count, text[position] == UInt8(ascii: "\"") || text[position] == UInt8(ascii: "'")
             else {
-                throw FactError("has an attribute without quotes at byte \(position)")
+                throw FormatError("has an attribute without quotes at byte \(position)")
             }
             let quote = text[position]
             position += 1
             guard let end = text[position...].firstIndex(of: quote) else {
-                throw FactError("has an unterminated attribute at byte \(position)")
+                throw FormatError("has an unterminated attribute at byte \(position)")
             }
             attributes[key] = Self.resolve(text[position..<end])
             position = end + 1

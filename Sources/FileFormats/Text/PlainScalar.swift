@@ -1,9 +1,9 @@
-internal import JSON
+package import JSON
 
 /// Words without quotes, of YAML (core schema) and Python.
-enum PlainScalar {
+package enum PlainScalar {
     /// The value of a word that is more than text; nil for text.
-    static func value(_ word: String, isPython: Bool = false) -> JSONValue? {
+    package static func value(_ word: String, isPython: Bool = false) -> JSONValue? {
         switch word {
         case "None" where isPython, "~" where !isPython, "null" where !isPython, "Null" where !isPython: return .null
         case "True": return .bool(true)
@@ -22,7 +22,7 @@ enum PlainScalar {
     }
 
     /// A scalar as text, as it would be as a key; nil for lists and objects.
-    static func text(_ value: JSONValue) -> String? {
+    package static func text(_ value: JSONValue) -> String? {
         switch value {
         case .null: "null"
         case .bool(let flag): flag ? "true" : "false"

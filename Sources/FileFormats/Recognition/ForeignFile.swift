@@ -1,6 +1,42 @@
-/// The contents of a file that has the name of a model and is not one: what a repository, a download or an archive left in its
-/// place.
-package enum ForeignContent {
+/// Files that are no model of a format that is read here, and what to do about each: the files of training frameworks and of
+/// other engines, known by their names, and what a repository, a download or an archive left in a model's place, known by
+/// its first bytes.
+package enum ForeignFile {
+    // MARK: Names
+
+    /// The format of a file of this name, and what to do with it; nil where the name does not tell.
+    package static func advice(for name: String) -> String? {
+        formats.first { $0.endings.contains { name.hasEnding($0) } }?.advice
+    }
+
+    private static let formats: [(endings: [String], advice: String)] = [
+        ([".pt", ".pth", ".torchscript", ".mar"], "PyTorch: export the model to ONNX with torch.onnx.export"),
+        (
+            [".safetensors", "pytorch_model.bin"],
+            "weights without a network: export the model to ONNX, for example `optimum-cli export onnx --model FOLDER OUTPUT`"
+        ),
+        ([".ckpt"], "a training checkpoint: export the model to ONNX or as a SavedModel"),
+        ([".h5", ".hdf5", ".keras"], "Keras: export the model as a SavedModel with model.export(\"NAME\")"),
+        (
+            [".engine", ".plan", ".trt"],
+            "TensorRT, for one type of GPU: use the ONNX file that it was built from"
+        ),
+        ([".ort"], "ONNX Runtime's own format: use the .onnx file that it was made from"),
+        (
+            [".pkl", ".pickle", ".joblib"],
+            "a pickled Python object: convert it to Core ML (coremltools.converters.sklearn) or export it to ONNX"
+        ),
+        ([".caffemodel", ".prototxt"], "Caffe: convert the model to ONNX"),
+        (
+            [".mnn", ".ncnn", ".rknn", ".hef"],
+            "for another engine: use the ONNX or TensorFlow Lite file that it was made from"
+        ),
+        ([".gguf", ".ggml"], "a language model, which Ocelli does not serve"),
+        ([".zip", ".tar", ".tar.gz", ".tgz", ".7z"], "an archive: unpack it"),
+    ]
+
+    // MARK: First bytes
+
     /// As many bytes from the beginning of a file tell.
     package static let headSize = 512
 
@@ -36,13 +72,5 @@ package enum ForeignContent {
     private static func isText(_ head: [UInt8]) -> Bool {
         let isPlain = head.allSatisfy { $0 >= 0x20 && $0 != 0x7F || (0x09...0x0D).contains($0) }
         return isPlain && (0..<4).contains { String(validating: head.dropLast($0), as: UTF8.self) != nil }
-    }
-}
-
-extension Bytes {
-    /// Throws where the bytes are those of another kind of file.
-    func refuseForeignContent() throws(Problem) {
-        let head = self[0..<Swift.min(count, ForeignContent.headSize)] ?? .empty
-        if let reason = ForeignContent.reason(head.elements(), isBinary: true) { throw Problem(reason) }
     }
 }

@@ -1,11 +1,11 @@
-/// Writes new tables in front of a FlatBufferBytes, which is kept whole behind them: offsets lead forward only, so the new tables may
+/// Writes new tables in front of a FlatBuffer, which is kept whole behind them: offsets lead forward only, so the new tables may
 /// refer to each other and to everything old, and the old part needs no change.
 ///
 /// The format's "Internals" page: a table begins with the distance back to its list of fields; references are forward distances of
 /// 32 bits.
-struct FlatBufferFront {
+package struct FlatBufferFront {
     /// Something that an offset leads to.
-    indirect enum Node {
+    package indirect enum Node {
         /// The node at this place of the old file.
         case old(Int)
         /// A vector of numbers that begin at multiples of `alignment`.
@@ -17,21 +17,23 @@ struct FlatBufferFront {
     }
 
     /// The value of a table's field.
-    enum Value {
+    package enum Value {
         /// A number of 1, 4 or 8 bytes.
         case number([UInt8])
         case offset(Node)
     }
 
     /// The form of a table's field, by its number in the schema.
-    enum Kind {
+    package enum Kind {
         /// A number of the given size in bytes.
         case number(Int)
         case offset
     }
 
     /// A file that cannot be rewritten: damaged, too large, or with fields that are not known here.
-    struct Unsuitable: Error {}
+    package struct Unsuitable: Error {
+        package init() {}
+    }
 
     private var bytes: [UInt8] = []
     /// Offsets that lead nowhere yet.
@@ -42,7 +44,7 @@ struct FlatBufferFront {
 
     /// The new tables and the old file in one.
     /// - Parameter limit: the most bytes of the new part.
-    static func writing(_ root: Node, identifier: String, before file: [UInt8], limit: Int) throws(Unsuitable)
+    package static func writing(_ root: Node, identifier: String, before file: [UInt8], limit: Int) throws(Unsuitable)
         -> [UInt8]
     {
         var front = FlatBufferFront(limit: limit)
@@ -140,12 +142,12 @@ struct FlatBufferFront {
 }
 
 extension FlatBufferFront.Value {
-    static func number<T: FixedWidthInteger>(_ value: T) -> Self {
+    package static func number<T: FixedWidthInteger>(_ value: T) -> Self {
         .number(withUnsafeBytes(of: value.littleEndian) { Array($0) })
     }
 
     /// A vector of 32-bit numbers.
-    static func integers(_ values: [Int]) -> Self {
+    package static func integers(_ values: [Int]) -> Self {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(4 * values.count)
         for value in values {
@@ -155,25 +157,24 @@ extension FlatBufferFront.Value {
     }
 }
 
-extension FlatBufferBytes.Table {
-    /// Its fields as they are.
-    /// - Throws: where it has a field that `kinds` does not name.
-    func fields(_ kinds: [FlatBufferFront.Kind]) throws(FlatBufferFront.Unsuitable) -> [Int: FlatBufferFront.Value] {
-        guard let distance = buffer.read(place, as: Int32.self),
-            let size = buffer.read(place - Int(distance), as: UInt16.self)
-        else { throw FlatBufferFront.Unsuitable() }
+extension FlatBuffer.Table {
+    /// Its fields as they are. Of a buffer that is a whole source.
+    /// - Throws: where it is damaged, or has a field that `kinds` does not name.
+    package func fields(
+        _ kinds: [FlatBufferFront.Kind]
+    ) throws(FlatBufferFront.Unsuitable) -> [Int: FlatBufferFront.Value] {
         var fields: [Int: FlatBufferFront.Value] = [:]
-        for index in 0..<max(0, (Int(size) - 4) / 2) {
-            guard let start = field(index) else { continue }
-            guard kinds.indices.contains(index) else { throw FlatBufferFront.Unsuitable() }
-            switch kinds[index] {
-            case .number(let size):
-                guard start <= buffer.bytes.count - size else { throw FlatBufferFront.Unsuitable() }
-                fields[index] = .number(Array(buffer.bytes[start..<start + size]))
-            case .offset:
-                guard let target = buffer.follow(start) else { throw FlatBufferFront.Unsuitable() }
-                fields[index] = .offset(.old(target))
+        do throws(FormatError) {
+            for index in 0..<fieldCount {
+                guard let start = try field(index) else { continue }
+                guard kinds.indices.contains(index) else { throw FormatError("has the unknown field \(index)") }
+                switch kinds[index] {
+                case .number(let size): fields[index] = .number(Array(try buffer.source.bytes(at: start, count: size)))
+                case .offset: fields[index] = .offset(.old(try buffer.follow(start)))
+                }
             }
+        } catch {
+            throw FlatBufferFront.Unsuitable()
         }
         return fields
     }

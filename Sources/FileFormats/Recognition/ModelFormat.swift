@@ -15,10 +15,10 @@ package enum ModelFormat: String, Sendable, CaseIterable {
     }
 
     /// Core ML's packages, and its compiled models: model files in the form of a folder.
-    static let package = ".mlpackage", compiled = ".mlmodelc"
+    package static let package = ".mlpackage", compiled = ".mlmodelc"
 
     /// The endings of folders that are model files.
-    static let folderEndings = [package, compiled]
+    package static let folderEndings = [package, compiled]
 
     /// The endings of the weight files that lie beside a model file under its name.
     package var weightEndings: [String] {
@@ -27,6 +27,14 @@ package enum ModelFormat: String, Sendable, CaseIterable {
         case .openvino: [".bin", ".mapping"]
         case .paddle: [".pdiparams", ".pdiparams.info"]
         case .tflite, .tensorflow, .coreml: []
+        }
+    }
+
+    /// True if files of the format may be text: OpenVINO's own are XML, Paddle's may be JSON, TensorFlow's protobuf text.
+    package var mayBeText: Bool {
+        switch self {
+        case .openvino, .paddle, .tensorflow: true
+        case .onnx, .tflite, .coreml: false
         }
     }
 

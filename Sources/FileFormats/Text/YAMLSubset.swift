@@ -1,9 +1,9 @@
-internal import JSON
+package import JSON
 
 /// Reads the part of YAML that exporters write by machine: block mappings and sequences, plain and quoted scalars (which may continue in
 /// the next line), flow lists and mappings, comments. Anchors, aliases, tags, block scalars (`|`, `>`) and several documents are
 /// refused with their line: nothing here grows beyond the text.
-struct YAMLSubset {
+package struct YAMLSubset {
     private struct Line {
         let number: Int
         let indent: Int
@@ -13,12 +13,12 @@ struct YAMLSubset {
     private let lines: [Line]
     private var index = 0
 
-    static let mostBytes = 16 << 20
+    package static let mostBytes = 16 << 20
     private static let mostDepth = 16
 
-    static func read(_ bytes: [UInt8]) throws(FactError) -> JSONValue {
+    package static func read(_ bytes: [UInt8]) throws(FormatError) -> JSONValue {
         guard bytes.count <= mostBytes else {
-            throw FactError("has \(bytes.count) bytes: the limit is \(mostBytes)")
+            throw FormatError("has \(bytes.count) bytes: the limit is \(mostBytes)")
         }
         var reader = YAMLSubset(lines: try lines(bytes))
         guard let first = reader.lines.first else { return .object([:]) }
@@ -29,7 +29,7 @@ struct YAMLSubset {
 
     private init(lines: [Line]) { self.lines = lines }
 
-    private static func lines(_ bytes: [UInt8]) throws(FactError) -> [Line] {
+    private static func lines(_ bytes: [UInt8]) throws(FormatError) -> [Line] {
         var lines: [Line] = []
         var number = 0
         for raw in bytes.dropFirst(ByteOrderMark.length(in: bytes)).split(
@@ -40,36 +40,36 @@ struct YAMLSubset {
             var text = raw.dropFirst(indent)
             while let last = text.last, last == 0x20 || last == 0x0D || last == 0x09 { text = text.dropLast() }
             if text.first == UInt8(ascii: "#") || text.isEmpty { continue }
-            if text.first == 0x09 { throw FactError("line \(number): is indented with a tab") }
+            if text.first == 0x09 { throw FormatError("line \(number): is indented with a tab") }
             if indent == 0, text.starts(with: "---".utf8) || text.starts(with: "...".utf8) {
                 guard text.count == 3, lines.isEmpty || text.first == UInt8(ascii: ".") else {
-                    throw FactError("line \(number): a second document begins: only one is supported")
+                    throw FormatError("line \(number): a second document begins: only one is supported")
                 }
                 continue
             }
             if indent == 0, text.first == UInt8(ascii: "%") {
-                throw FactError("line \(number): directives are not supported")
+                throw FormatError("line \(number): directives are not supported")
             }
             lines.append(Line(number: number, indent: indent, text: String(decoding: text, as: UTF8.self)))
         }
         return lines
     }
 
-    private func mistake(_ reason: String) -> FactError {
-        FactError("line \(lines[min(index, lines.count - 1)].number): \(reason)")
+    private func mistake(_ reason: String) -> FormatError {
+        FormatError("line \(lines[min(index, lines.count - 1)].number): \(reason)")
     }
 
     private var line: Line? { index < lines.count ? lines[index] : nil }
 
     private static func isItem(_ text: String) -> Bool { text == "-" || text.hasPrefix("- ") }
 
-    private mutating func block(indent: Int, depth: Int) throws(FactError) -> JSONValue {
+    private mutating func block(indent: Int, depth: Int) throws(FormatError) -> JSONValue {
         guard depth <= Self.mostDepth else { throw mistake("is nested more than \(Self.mostDepth) deep") }
         guard let line else { return .null }
         return Self.isItem(line.text) ? try sequence(indent, depth) : try mapping(indent, depth)
     }
 
-    private mutating func sequence(_ indent: Int, _ depth: Int) throws(FactError) -> JSONValue {
+    private mutating func sequence(_ indent: Int, _ depth: Int) throws(FormatError) -> JSONValue {
         var elements: [JSONValue] = []
         while let line, line.indent == indent, Self.isItem(line.text) {
             let rest = String(line.text.dropFirst(line.text == "-" ? 1 : 2)).trimmed
@@ -81,7 +81,7 @@ struct YAMLSubset {
         return .array(elements)
     }
 
-    private mutating func mapping(_ indent: Int, _ depth: Int) throws(FactError) -> JSONValue {
+    private mutating func mapping(_ indent: Int, _ depth: Int) throws(FormatError) -> JSONValue {
         var members: [String: JSONValue] = [:]
         while let line, line.indent == indent {
             if Self.isItem(line.text) { throw mistake("expected \"key: value\", found an item of a list") }
@@ -94,7 +94,7 @@ struct YAMLSubset {
         return .object(members)
     }
 
-    private func text(of key: String) throws(FactError) -> String {
+    private func text(of key: String) throws(FormatError) -> String {
         guard let first = key.utf8.first else { throw mistake("a key is empty") }
         if first == UInt8(ascii: "'") || first == UInt8(ascii: "\"") { return try quoted(key) }
         if "&*!?|>@`{[".utf8.contains(first) {
@@ -128,7 +128,7 @@ struct YAMLSubset {
     /// Reads the value after a key or a dash; takes the lines that belong to it.
     private mutating func value(
         _ rest: String, indent: Int, depth: Int, inSequence: Bool
-    ) throws(FactError) -> JSONValue {
+    ) throws(FormatError) -> JSONValue {
         guard let first = rest.utf8.first, first != UInt8(ascii: "#") else {
             index += 1
             guard let next = line else { return .null }
@@ -175,7 +175,7 @@ struct YAMLSubset {
         switch first {
         case UInt8(ascii: "'"), UInt8(ascii: "\""): return .string(try quoted(text))
         case UInt8(ascii: "["), UInt8(ascii: "{"):
-            do throws(FactError) {
+            do throws(FormatError) {
                 return try PythonLiteral.read(Self.withoutComment(text), takesWords: true)
             } catch {
                 index = start
@@ -259,7 +259,7 @@ struct YAMLSubset {
         }
     }
 
-    private func quoted(_ text: String) throws(FactError) -> String {
+    private func quoted(_ text: String) throws(FormatError) -> String {
         guard let end = Self.quoteEnd(text) else { throw mistake("unterminated quoted text") }
         let bytes = Array(text.utf8)
         let after = String(decoding: bytes[(end + 1)...], as: UTF8.self).trimmed
@@ -280,7 +280,7 @@ struct YAMLSubset {
 
 extension String {
     /// Without white space at both ends.
-    var trimmed: String {
+    package var trimmed: String {
         var view = Substring(self)
         while let first = view.utf8.first, first <= 0x20 { view = view.dropFirst() }
         while let last = view.utf8.last, last <= 0x20 { view = view.dropLast() }

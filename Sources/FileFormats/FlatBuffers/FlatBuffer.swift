@@ -1,0 +1,172 @@
+/// Reads tables of FlatBuffers (internals.md of the format's documentation), in memory or piece by piece: every offset is
+/// checked, and tables are reached from the root through a bounded number of steps only.
+package final class FlatBuffer {
+    package let source: ByteSource
+    /// The place of the buffer in the source.
+    package let range: Range<Int>
+    private var tables = 0
+
+    package static let mostTables = 200_000
+
+    /// - Parameters:
+    ///   - range: the place of the buffer; nil where it is the whole source.
+    ///   - identifier: the four letters behind the root's offset.
+    package init(_ source: ByteSource, range: Range<Int>? = nil, identifier: String) throws(FormatError) {
+        let range = range ?? 0..<source.count
+        self.source = source
+        self.range = range
+        guard range.count >= 8 else { throw FormatError("has \(range.count) bytes, too few for a FlatBuffer") }
+        let found = String(decoding: try source.bytes(at: range.lowerBound + 4, count: 4), as: UTF8.self)
+        guard found == identifier else {
+            throw FormatError("begins with \"\(found)\" where a FlatBuffer has \"\(identifier)\"")
+        }
+    }
+
+    package func root() throws(FormatError) -> Table { try table(at: follow(range.lowerBound)) }
+
+    /// The place that an offset at a place leads to.
+    package func follow(_ place: Int) throws(FormatError) -> Int {
+        let offset = Int(try source.integer(UInt32.self, at: try check(place, 4)))
+        guard offset > 0 else { throw FormatError("has an offset of 0 at byte \(place)") }
+        return try check(place + offset, 1)
+    }
+
+    fileprivate func check(_ place: Int, _ count: Int) throws(FormatError) -> Int {
+        guard place >= range.lowerBound, count <= range.count, place <= range.upperBound - count else {
+            throw FormatError("refers to byte \(place), outside its \(range.count) bytes")
+        }
+        return place
+    }
+
+    fileprivate func table(at place: Int) throws(FormatError) -> Table {
+        tables += 1
+        guard tables <= Self.mostTables else { throw FormatError("has more than \(Self.mostTables) tables") }
+        let back = Int(try source.integer(Int32.self, at: try check(place, 4)))
+        let fields = try check(place - back, 4)
+        let bytes = Int(try source.integer(UInt16.self, at: fields))
+        guard bytes >= 4 else {
+            throw FormatError("has a table at byte \(place) whose list of fields has \(bytes) bytes")
+        }
+        _ = try check(fields, bytes)
+        return Table(buffer: self, place: place, fields: fields, fieldBytes: bytes)
+    }
+}
+
+extension FlatBuffer {
+    /// A table: its place, and that of its fields' offsets. A field with its default value is nil.
+    package struct Table {
+        package let buffer: FlatBuffer
+        package let place: Int
+        fileprivate let fields: Int
+        fileprivate let fieldBytes: Int
+
+        /// The number of its fields, those with their default value included.
+        package var fieldCount: Int { (fieldBytes - 4) / 2 }
+
+        /// The place of a field's value.
+        package func field(_ index: Int) throws(FormatError) -> Int? {
+            guard index >= 0, index < fieldCount else { return nil }
+            let offset = Int(try buffer.source.integer(UInt16.self, at: fields + 4 + index * 2))
+            return offset == 0 ? nil : try buffer.check(place + offset, 1)
+        }
+
+        package func number<T: FixedWidthInteger>(_ index: Int, _ type: T.Type) throws(FormatError) -> T? {
+            guard let place = try field(index) else { return nil }
+            return try buffer.source.integer(type, at: try buffer.check(place, MemoryLayout<T>.size))
+        }
+
+        package func float(_ index: Int) throws(FormatError) -> Float? {
+            try number(index, UInt32.self).map { Float(bitPattern: $0) }
+        }
+
+        package func table(_ index: Int) throws(FormatError) -> Table? {
+            guard let place = try field(index) else { return nil }
+            return try buffer.table(at: try buffer.follow(place))
+        }
+    }
+
+    /// A list in a buffer: all of its elements are inside.
+    package struct Vector {
+        /// The place of the first element.
+        package let start: Int
+        package let count: Int
+        package let elementBytes: Int
+
+        package var range: Range<Int> { start..<start + count * elementBytes }
+    }
+}
+
+extension FlatBuffer.Table {
+    /// A list.
+    /// - Parameter most: the elements of the longest that is read.
+    package func vector(
+        _ index: Int, elementBytes: Int, most: Int = .max
+    ) throws(FormatError) -> FlatBuffer.Vector? {
+        guard let place = try field(index) else { return nil }
+        let start = try buffer.follow(place)
+        let count = Int(try buffer.source.integer(UInt32.self, at: try buffer.check(start, 4)))
+        guard count <= most else {
+            throw FormatError("has a list of \(count) elements at byte \(start): the limit is \(most)")
+        }
+        _ = try buffer.check(start + 4, count * elementBytes)
+        return FlatBuffer.Vector(start: start + 4, count: count, elementBytes: elementBytes)
+    }
+
+    /// Text of at most a megabyte. What is not UTF-8 in it is replaced.
+    package func text(_ index: Int, most: Int = 1 << 20) throws(FormatError) -> String? {
+        guard let vector = try vector(index, elementBytes: 1, most: most) else { return nil }
+        return String(decoding: try buffer.source.bytes(at: vector.start, count: vector.count), as: UTF8.self)
+    }
+
+    /// A list of bytes. Of a buffer in memory it is a part, and not a copy.
+    package func bytes(_ index: Int) throws(FormatError) -> ArraySlice<UInt8>? {
+        guard let vector = try vector(index, elementBytes: 1) else { return nil }
+        return try buffer.source.bytes(at: vector.start, count: vector.count, most: vector.count)
+    }
+
+    /// A list of numbers.
+    package func numbers<T: FixedWidthInteger>(
+        _ index: Int, _ type: T.Type, most: Int = 65_536
+    ) throws(FormatError) -> [T]? {
+        let size = MemoryLayout<T>.size
+        guard let vector = try vector(index, elementBytes: size, most: most) else { return nil }
+        var values: [T] = []
+        values.reserveCapacity(vector.count)
+        for element in 0..<vector.count {
+            values.append(try buffer.source.integer(type, at: vector.start + element * size))
+        }
+        return values
+    }
+
+    package func floats(_ index: Int) throws(FormatError) -> [Float]? {
+        try numbers(index, UInt32.self, most: 4_096)?.map { Float(bitPattern: $0) }
+    }
+
+    /// A list of signed 32-bit numbers.
+    package func integers(_ index: Int, most: Int = 65_536) throws(FormatError) -> [Int]? {
+        try numbers(index, Int32.self, most: most)?.map(Int.init)
+    }
+
+    /// The number of tables in a list.
+    package func count(_ index: Int, most: Int = 65_536) throws(FormatError) -> Int {
+        try vector(index, elementBytes: 4, most: most)?.count ?? 0
+    }
+
+    /// One table of a list; nil where the list is shorter.
+    package func element(_ index: Int, _ place: Int, most: Int = 65_536) throws(FormatError) -> FlatBuffer.Table? {
+        guard let vector = try vector(index, elementBytes: 4, most: most), place >= 0, place < vector.count else {
+            return nil
+        }
+        return try buffer.table(at: try buffer.follow(vector.start + place * 4))
+    }
+
+    /// All tables of a list; nil where there is no list.
+    package func tables(_ index: Int, most: Int = 4_096) throws(FormatError) -> [FlatBuffer.Table]? {
+        guard let vector = try vector(index, elementBytes: 4, most: most) else { return nil }
+        var tables: [FlatBuffer.Table] = []
+        for place in 0..<vector.count {
+            tables.append(try buffer.table(at: try buffer.follow(vector.start + place * 4)))
+        }
+        return tables
+    }
+}
