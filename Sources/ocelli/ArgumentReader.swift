@@ -54,8 +54,13 @@ struct ArgumentReader {
     }
 
     /// The error for a flag that the command does not know.
-    func unknown(_ flag: String) -> UsageError {
-        if known.contains(flag) { return UsageError("\(flag) takes no value") }
+    /// - Parameter elsewhere: the command that knows it.
+    func unknown(_ flag: String, elsewhere: String? = nil) -> UsageError {
+        if let elsewhere {
+            return UsageError(
+                "\"\(flag)\" is not a flag of `ocelli \(command)`, but of `ocelli \(elsewhere)`; `ocelli help \(command)` lists them"
+            )
+        }
         let other = OtherNames.setting(for: flag)?.flag
         let hint =
             other.flatMap { known.contains($0) ? " (did you mean \"\($0)\"?)" : nil }

@@ -1,17 +1,122 @@
-/// A subcommand.
+internal import Settings
+
+/// A subcommand. Its usage, its help, its completion and its reading of the command line are made from its rows of flags.
 protocol Command: Sendable {
+    /// The request that a command line asks for.
+    associatedtype Request
+
     /// The subcommand's name.
     static var name: String { get }
     /// One line of `ocelli help`.
     static var summary: String { get }
+    /// The forms of the command line, without `ocelli NAME`.
+    static var usage: [String] { get }
+    /// Paragraphs that explain it, with examples.
+    static var about: String { get }
+    /// The rows of its flags, in the order of its help.
+    static var flags: [Flag<Request>] { get }
+    /// Paragraphs after the flags; empty: none.
+    static var notes: String { get }
+    /// True if it takes the flags that are settings, and `--config`.
+    static var takesSettings: Bool { get }
     /// All of `ocelli help NAME`.
     static var help: String { get }
-    /// Every flag that it knows.
-    static var flags: [String] { get }
 
+    /// The request of an empty command line.
+    static var initial: Request { get }
+    /// A word that is no flag and no flag's value.
+    static func take(word: String, into request: inout Request) throws
     /// Does the work.
     /// - Returns: the process's exit status: 0 success, 1 failure, 2 wrong use.
+    static func run(_ request: Request, settings: SettingsFlags) async throws -> Int32
+    /// Reads the command line and does the work.
     static func run(_ arguments: [String]) async throws -> Int32
+}
+
+extension Command {
+    static var flags: [Flag<Request>] { [] }
+    static var notes: String { "" }
+    static var takesSettings: Bool { true }
+
+    static func take(word: String, into request: inout Request) throws {
+        throw UsageError("\"\(word)\" is not expected here; `ocelli help \(name)` shows the usage")
+    }
+
+    /// Every flag that it knows, for completion and for hints.
+    static var flagNames: [String] {
+        let own = flags.flatMap(\.names)
+        return own + (takesSettings ? SettingsFlags.names.filter { !own.contains($0) } : [])
+    }
+
+    static func run(_ arguments: [String]) async throws -> Int32 {
+        let (request, settings) = try read(arguments)
+        return try await run(request, settings: settings)
+    }
+
+    /// The request, and the settings, of a command line.
+    static func read(_ arguments: [String]) throws -> (Request, SettingsFlags) {
+        var reader = ArgumentReader(arguments, command: name, known: flagNames)
+        var settings = SettingsFlags()
+        var request = initial
+        let rows = flags
+        while let argument = reader.next() {
+            switch argument {
+            case .word(let word): try take(word: word, into: &request)
+            case .flag(let flag, let written):
+                if let row = rows.first(where: { $0.names.contains(flag) }) {
+                    guard row.value != nil || written == nil else { throw UsageError("\(flag) takes no value") }
+                    try row.take(&request, flag, row.value == nil ? "" : try reader.value(of: flag, written))
+                } else {
+                    guard takesSettings, try settings.take(flag, value: written, from: &reader) else {
+                        throw reader.unknown(flag, elsewhere: Ocelli.command(with: flag, other: name))
+                    }
+                }
+            }
+        }
+        return (request, settings)
+    }
+
+    /// All of `ocelli help NAME`.
+    static var help: String {
+        let forms = usage.enumerated().map { ($0.offset == 0 ? "Usage: " : "       ") + "ocelli \(name) \($0.element)" }
+        let rows = FlagTable(
+            flags.map { ($0.names.joined(separator: ", ") + ($0.value.map { " " + $0 } ?? ""), $0.help) })
+        return [forms.joined(separator: "\n"), about, rows.text, notes].filter { !$0.isEmpty }.joined(separator: "\n\n")
+    }
+}
+
+extension Command where Request == Void {
+    static var initial: Void { () }
+}
+
+/// The flags of a help text: names on the left, their help on the right, wrapped.
+private struct FlagTable {
+    let text: String
+
+    private static let widest = 20, width = 118
+
+    init(_ rows: [(names: String, help: String)]) {
+        let column = (rows.map(\.names.count).filter { $0 <= Self.widest }.max() ?? Self.widest) + 2
+        let margin = String(repeating: " ", count: 2 + column)
+        text = rows.map { row in
+            var lines = ["  " + row.names]
+            if row.names.count > Self.widest {
+                lines.append(margin)
+            } else {
+                lines[0] += String(repeating: " ", count: column - row.names.count)
+            }
+            var isEmpty = true
+            for word in row.help.split(separator: " ") {
+                if !isEmpty, lines[lines.count - 1].count + 1 + word.count > Self.width {
+                    lines.append(margin)
+                    isEmpty = true
+                }
+                lines[lines.count - 1] += (isEmpty ? "" : " ") + word
+                isEmpty = false
+            }
+            return lines.joined(separator: "\n")
+        }.joined(separator: "\n")
+    }
 }
 
 /// A command line that is wrong.

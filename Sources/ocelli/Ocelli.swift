@@ -36,15 +36,21 @@ enum Ocelli {
     /// Every subcommand, in the order of `ocelli help`.
     static let commands: [any (Command & Sendable).Type] = [
         ServeCommand.self, ClassifyCommand.self, DetectCommand.self, EmbedCommand.self, BenchCommand.self,
-        ReportCommand.self, CheckCommand.self,
-        InitCommand.self, QuantizeCommand.self, CompileCommand.self, LimitsCommand.self, DevicesCommand.self,
-        ReadyCommand.self,
-        HelpCommand.self,
+        LoadCommand.self,
+        ReportCommand.self, CheckCommand.self, InitCommand.self, QuantizeCommand.self, CompileCommand.self,
+        LimitsCommand.self, DevicesCommand.self, ReadyCommand.self, HelpCommand.self,
     ]
+
+    /// A command, other than the one of that name, that has a flag of its own.
+    static func command(with flag: String, other name: String) -> String? {
+        func knows<Other: Command>(_ command: Other.Type) -> Bool { command.flags.contains { $0.names.contains(flag) } }
+        return commands.first { $0.name != name && knows($0) }?.name
+    }
 
     /// Commands that run no model.
     private static let withoutModels = [
-        BenchCommand.name, ReportCommand.name, LimitsCommand.name, ReadyCommand.name, HelpCommand.name,
+        BenchCommand.name, LoadCommand.name, ReportCommand.name, LimitsCommand.name, ReadyCommand.name,
+        HelpCommand.name,
     ]
 
     /// Those that only Ocelli itself calls.

@@ -26,21 +26,6 @@ struct SettingsFlags: Sendable {
         return true
     }
 
-    /// The settings of a command line that may have nothing else.
-    static func only(_ arguments: [String], command: String) throws -> Settings {
-        var reader = ArgumentReader(arguments, command: command, known: names)
-        var flags = SettingsFlags()
-        while let argument = reader.next() {
-            switch argument {
-            case .flag(let flag, let value):
-                guard try flags.take(flag, value: value, from: &reader) else { throw reader.unknown(flag) }
-            case .word(let word):
-                throw UsageError("\"\(word)\" is not expected here; `ocelli help \(command)` shows the usage")
-            }
-        }
-        return try flags.resolve()
-    }
-
     /// The settings, or an error that says everything that is wrong.
     /// - Parameter warn: receives what has no effect, a sentence each.
     func resolve(warn: (String) -> Void = { Terminal.complain("ocelli: warning: \($0)") }) throws -> Settings {

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `ocelli bench`, as a person and a program use it, shortly.
+/// `ocelli bench` and `ocelli load`, as a person and a program use it, shortly.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
 struct BenchTests {
     private func bench(_ arguments: String...) throws -> Shell.Result {
@@ -41,7 +41,7 @@ struct BenchTests {
     @Test func aLoadAtARateIsAnswered() throws {
         let daemon = try Daemon()
         let result = try bench(
-            daemon.url, "--rate", "40", "--seconds", "500ms", "--warm-up", "100ms", "--json", "-")
+            daemon.url, "--rate", "40", "--seconds", "500ms", "--warm-up", "100ms", "--json")
         #expect(result.status == 0, "\(result.errors)\(result.text)")
         let step = (result.json["steps"] as? [[String: Any]])?.first ?? [:]
         #expect(step["due"] as? Int == 20 && step["sent"] as? Int == 20)
@@ -54,7 +54,7 @@ struct BenchTests {
         let daemon = try Daemon(["--access-log=false"])
         let short = ["--seconds", "300ms", "--warm-up", "0s"]
         let found = try Shell.run(
-            Daemon.binary.path, ["bench", daemon.url, "--slo", "p99<10s", "--json", "-"] + short)
+            Daemon.binary.path, ["bench", daemon.url, "--slo", "p99<10s", "--json"] + short)
         #expect(found.status == 0, "\(found.errors)\(found.text)")
         let slo = found.json["slo"] as? [String: Any] ?? [:]
         #expect(slo["holds"] as? Bool == true && (slo["rate"] as? Double ?? 0) > 0, "\(found.text)")
@@ -79,7 +79,7 @@ struct BenchTests {
             let process = Process(), output = Pipe()
             process.executableURL = Daemon.binary
             process.arguments =
-                ["bench", daemon.url, "--seconds", "1s", "--warm-up", "0s", "--timeout", "2s", "--json", "-"] + loop
+                ["bench", daemon.url, "--seconds", "1s", "--warm-up", "0s", "--timeout", "2s", "--json"] + loop
             process.standardOutput = output
             process.standardError = FileHandle.nullDevice
             try process.run()
@@ -135,9 +135,9 @@ struct BenchTests {
         let content = try Data(contentsOf: BadInputTests.seven)
         try content.write(to: picture)
         for (arguments, words) in [
-            (["--json", picture.path], "is not a report"), (["--html", folder.path], "is a folder"),
+            (["--html", picture.path], "is not a report"), (["--html", folder.path], "is a folder"),
             (["--svg", folder.path + "/none/x.svg"], "\(folder.path)/none does not exist"),
-            (["--json", "--rate", "5"], "--json needs a value"),
+            (["--html", "--rate", "5"], "--html needs a value"),
         ] {
             // Nothing listens there: a later failure would have another message.
             let result = try Shell.run(Daemon.binary.path, ["bench", "localhost:1"] + arguments)
@@ -163,12 +163,13 @@ struct BenchTests {
         (["http://localhost:1", "--sweep", "5", "--rate", "3"], "exclude each other"),
         (["http://localhost:1", "--connections", "5000"], "from 1 to 4096"),
         (["http://localhost:1", "--seconds", "2h"], "--seconds: expected a time from 100ms to 1h"),
-        (["http://localhost:1", "--concurrency", "2"], "for the ceilings"),
+        (["http://localhost:1", "--concurrency", "2"], "is not a flag of `ocelli load`, but of `ocelli bench`"),
         (["http://localhost:1", "--header", "Host: x"], "set by the load generator"),
-        (["--rate", "5"], "needs a URL"),
+        (["--rate", "5"], "is not a flag of `ocelli bench`, but of `ocelli load`"),
         (["--concurrency", "0"], "from 1 to 256"),
-        (["--json=report.json"], "--json takes a file only"),
-        (["--sweeep", "5"], "--sweep"),
+        (["--json=report.json"], "--json takes no value"),
+        (["http://localhost:1", "--json=report.json"], "--json takes no value"),
+        (["http://localhost:1", "--sweeep", "5"], "--sweep"),
     ])
     func wrongUseIsReported(_ arguments: [String], _ words: String) throws {
         let result = try Shell.run(Daemon.binary.path, ["bench"] + arguments)

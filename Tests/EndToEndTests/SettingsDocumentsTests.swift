@@ -25,7 +25,7 @@ struct SettingsDocumentsTests {
             COMP_WORDS=(ocelli serve --log-format ""); COMP_CWORD=3; _ocelli; echo "${COMPREPLY[*]}"
             COMP_WORDS=(ocelli serve --access-log = f); COMP_CWORD=4; _ocelli; echo "${COMPREPLY[*]}"
             COMP_WORDS=(ocelli serve --load =); COMP_CWORD=3; _ocelli; echo "${COMPREPLY[*]}"
-            COMP_WORDS=(ocelli bench --conn); COMP_CWORD=2; _ocelli; echo "${COMPREPLY[*]}"
+            COMP_WORDS=(ocelli load --conn); COMP_CWORD=2; _ocelli; echo "${COMPREPLY[*]}"
             COMP_WORDS=(ocelli init --f); COMP_CWORD=2; _ocelli; echo "${COMPREPLY[*]}"
             """
         let result = try Shell.run("bash", ["-c", script])

@@ -1,7 +1,7 @@
 import LoadGenerator
 import Testing
 
-/// The objective of `ocelli bench --slo`, and the search for the highest rate that holds it.
+/// The objective of `ocelli load --slo`, and the search for the highest rate that holds it.
 @Suite struct ServiceObjectiveTests {
     private static func seconds(_ text: String) -> Double? {
         text.hasSuffix("ms") ? Double(text.dropLast(2)).map { $0 / 1000 } : Double(text.dropLast())

@@ -62,7 +62,7 @@ class Operator(threading.Thread):
 
 
 class Bench(threading.Thread):
-    """`ocelli bench` against the tormented daemon, closed and open loop in turn: it must end, and account for each request."""
+    """`ocelli load` against the tormented daemon, closed and open loop in turn: it must end, and account for each request."""
 
     def __init__(self, port, rng, end, wrong):
         super().__init__(daemon=True)
@@ -73,7 +73,7 @@ class Bench(threading.Thread):
         target = f"unix:{self.port}" if isinstance(self.port, str) else f"127.0.0.1:{self.port}"
         while time.monotonic() < self.end:
             loop = self.random.choice([["--connections", "8"], ["--rate", str(self.random.choice([20, 200]))]])
-            command = [daemon.binary(), "bench", target, picture, *loop, "--seconds", "2", "--warm-up", "0", "--json", "-"]
+            command = [daemon.binary(), "load", target, picture, *loop, "--seconds", "2", "--warm-up", "0", "--json"]
             try:
                 ended = subprocess.run(command, capture_output=True, timeout=90, text=True)
                 step = json.loads(ended.stdout)["steps"][0]

@@ -18,7 +18,7 @@ extension BenchReport {
             <head>
             <meta charset="utf-8">
             <meta name="viewport" content="width=device-width, initial-scale=1">
-            <title>ocelli bench: \(LatencyChart.escaped(url))</title>
+            <title>ocelli load: \(LatencyChart.escaped(url))</title>
             <style>
             :root { color-scheme: light dark; --back: #fcfcfb; --ink: #1d1d1b; --dim: #5f5e58; --rule: #e3e2dc }
             @media (prefers-color-scheme: dark) {

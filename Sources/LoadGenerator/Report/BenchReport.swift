@@ -1,4 +1,4 @@
-/// All that `ocelli bench URL` has measured.
+/// All that `ocelli load` has measured.
 package struct BenchReport: Sendable {
     package var url: String
     package var isLocal: Bool

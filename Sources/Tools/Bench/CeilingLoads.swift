@@ -10,7 +10,7 @@ struct CeilingLoads: Sendable {
     let model: Model
     /// The task that is asked of a model that does not classify.
     let task: ObservationTask?
-    let pictures: BenchPictures
+    let pictures: SentPictures
     let concurrency: Int
     /// Threads of the decoding side.
     let threads: Int

@@ -6,7 +6,7 @@ internal import InferenceService
 internal import LoadGenerator
 package import Settings
 
-/// Measures what engine, decoder, pipeline and server can do on this machine: `ocelli bench` without a URL.
+/// Measures what engine, decoder, pipeline and server can do on this machine: `ocelli bench`.
 ///
 /// All in one process, with one loaded model, and in rounds in which every side has its turn, so that what disturbs the
 /// machine disturbs all of them. The load generator is its own thread, whose processor time is known and counted
@@ -28,7 +28,7 @@ package struct CeilingMaker: Sendable {
     private func measure() async throws -> CeilingReport {
         var report = CeilingReport()
         report.loadBefore = ProcessFigures.loadAverage
-        let pictures = try BenchPictures(files: request.pictures, most: settings.maxBody)
+        let pictures = try SentPictures(files: request.pictures, most: settings.maxBody)
         report.pictures = pictures.pictures.map { ($0.name, $0.bytes.count) }
         report.concurrency = request.concurrency
         progress("loading the model...")

@@ -2,7 +2,7 @@ internal import FoundationEssentials
 internal import Inference
 internal import InferenceService
 
-/// The request of `ocelli bench` without a URL.
+/// The request of `ocelli bench`.
 package struct CeilingRequest: Sendable {
     /// A bundle's folder, a model file, or a name in the models folders; nil: the first image classifier there.
     package var model: String?
@@ -18,7 +18,6 @@ package struct CeilingRequest: Sendable {
 
     package static let secondsBounds = 0.2...3600.0
     package static let concurrencyBounds = 1...256
-    package static let mostPictures = 1000
 
     /// True if a path is a model's and no picture's: that of a folder, or of a file of the engine's formats. Looks at the disk.
     package static func isModel(_ path: String) -> Bool {

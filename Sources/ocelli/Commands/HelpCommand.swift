@@ -6,16 +6,17 @@ internal import SystemSupport
 enum HelpCommand: Command {
     static let name = "help"
     static let summary = "Explain a command, or print a commented configuration file (`ocelli help config`)."
-    static let help = """
-        Usage: ocelli help [COMMAND | config | settings | man | completion]
-
+    static let usage = ["[COMMAND | config | settings | man | completion]"]
+    static let about = """
           config      a commented configuration file with every setting at its default
           settings    the settings as Markdown (docs/settings.md)
           man         the manual page: ocelli help man | man -l -
           completion  completion for bash: source <(ocelli help completion)
         """
+    static let takesSettings = false
+    static let initial: String? = nil
 
-    static let flags: [String] = []
+    static func take(word: String, into topic: inout String?) throws { topic = topic ?? word }
 
     /// Texts that are made from the tables.
     private static func document(_ topic: String) -> String? {
@@ -26,7 +27,7 @@ enum HelpCommand: Command {
             ManualPage.roff(
                 commands: Ocelli.commands.map { .init(name: $0.name, summary: $0.summary, help: $0.help) })
         case "completion":
-            Completion.bash(commands: Ocelli.commands.map { .init(name: $0.name, flags: $0.flags) }) + "\n"
+            Completion.bash(commands: Ocelli.commands.map { .init(name: $0.name, flags: $0.flagNames) }) + "\n"
         default: nil
         }
     }
@@ -57,8 +58,8 @@ enum HelpCommand: Command {
             """
     }
 
-    static func run(_ arguments: [String]) async throws -> Int32 {
-        guard let topic = arguments.first else {
+    static func run(_ topic: String?, settings: SettingsFlags) async throws -> Int32 {
+        guard let topic else {
             Terminal.print(overview)
             return 0
         }

@@ -6,9 +6,13 @@ internal import Tools
 enum InitCommand: Command {
     static let name = "init"
     static let summary = "Write a first model.json for a model file."
-    static let help = """
-        Usage: ocelli init MODELFILE|FOLDER [--stdout] [--force]
+    struct Request {
+        var file: String?
+        var prints = false, overwrites = false
+    }
 
+    static let usage = ["MODELFILE|FOLDER [--stdout] [--force]"]
+    static let about = """
         Reads a model file (.onnx, .tflite, .xml, .pdmodel, .pb, or a TensorFlow SavedModel's folder) or a downloaded
         folder, and writes model.json next to it. Names, types and shapes are those of the file. Preprocessing and labels
         are read from the files that come with the model (preprocessor_config.json, config.json, metadata.yaml, label
@@ -19,33 +23,31 @@ enum InitCommand: Command {
 
         A Core ML file (.mlmodel, .mlpackage) does not need model.json. For one in a folder of its own, this command writes
         a model.json that changes nothing: what may be changed is there as comments.
-
-          --stdout   Print model.json instead of writing it.
-          --force    Overwrite an existing model.json.
         """
 
-    static let flags = ["--stdout", "--force"]
+    static var flags: [Flag<Request>] {
+        [
+            .toggle("--stdout", \.prints, "Print model.json instead of writing it."),
+            .toggle("--force", \.overwrites, "Overwrite an existing model.json."),
+        ]
+    }
 
-    static func run(_ arguments: [String]) async throws -> Int32 {
-        var reader = ArgumentReader(arguments, command: name, known: flags)
-        var file: String?
-        var prints = false, overwrites = false
-        while let argument = reader.next() {
-            switch argument {
-            case .word(let word) where file == nil: file = word
-            case .word(let word): throw UsageError("\"\(word)\" is not expected here: expected one model file")
-            case .flag("--stdout", nil): prints = true
-            case .flag("--force", nil): overwrites = true
-            case .flag(let flag, _): throw reader.unknown(flag)
-            }
-        }
-        guard let file else { throw UsageError("no model file given; `ocelli help init` shows how") }
+    static let takesSettings = false
+    static var initial: Request { Request() }
+
+    static func take(word: String, into request: inout Request) throws {
+        guard request.file == nil else { throw UsageError("\"\(word)\" is not expected here: expected one model file") }
+        request.file = word
+    }
+
+    static func run(_ request: Request, settings: SettingsFlags) async throws -> Int32 {
+        guard let file = request.file else { throw UsageError("no model file given; `ocelli help init` shows how") }
         if CoreMLOverlay.reads(file) {
             let overlay = try CoreMLOverlay(modelFile: file)
-            if prints {
+            if request.prints {
                 Terminal.print(String(overlay.json.dropLast()))
             } else {
-                let path = try overlay.write(overwriting: overwrites)
+                let path = try overlay.write(overwriting: request.overwrites)
                 Terminal.print("wrote \(path), which changes nothing yet: edit it")
                 Terminal.print("then: ocelli check \(overlay.folder)")
             }
@@ -54,12 +56,12 @@ enum InitCommand: Command {
         // A setting that is wrong is the daemon's to refuse: here it bounds a run at most.
         let trial = OutputTrial(settings: (try? SettingsFlags().resolve(warn: { _ in })) ?? Settings())
         let draft = try BundleDraft(modelFile: file, look: trial.look)
-        if prints {
+        if request.prints {
             Terminal.print(String(draft.json.dropLast()))
             for remark in draft.remarks { Terminal.complain("noticed: \(remark)") }
             return 0
         }
-        let path = try draft.write(overwriting: overwrites)
+        let path = try draft.write(overwriting: request.overwrites)
         Terminal.print(
             "wrote \(path)" + (draft.decisions.isEmpty ? "; nothing left to decide" : "; decide there:"))
         for decision in draft.decisions { Terminal.print("  \(decision)") }

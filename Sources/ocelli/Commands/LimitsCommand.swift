@@ -6,18 +6,14 @@ internal import Settings
 enum LimitsCommand: Command {
     static let name = "limits"
     static let summary = "Print the limits on this machine, with the reason for each."
-    static let help = """
-        Usage: ocelli limits [--config FILE] [SETTINGS]
-
+    static let usage = ["[--config FILE] [SETTINGS]"]
+    static let about = """
         Prints the threads, instances, queue and memory limits that the daemon would use with these settings, on this
         machine and in this control group, with the reason for each. Settings are those of `ocelli help serve`.
         """
 
-    static let flags = SettingsFlags.names
-
-    static func run(_ arguments: [String]) async throws -> Int32 {
-        let settings = try SettingsFlags.only(arguments, command: name)
-        Terminal.print(LimitsReport(settings, environment: ProcessInfo.processInfo.environment).text)
+    static func run(_ request: Void, settings: SettingsFlags) async throws -> Int32 {
+        Terminal.print(LimitsReport(try settings.resolve(), environment: ProcessInfo.processInfo.environment).text)
         return 0
     }
 }

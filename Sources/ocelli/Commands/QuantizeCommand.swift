@@ -6,10 +6,13 @@ internal import Tools
 enum QuantizeCommand: Command {
     static let name = "quantize"
     static let summary = "Quantize a model to 8-bit integers, and compare it with the original."
-    static let help = """
-        Usage: ocelli quantize MODEL --pictures DIR -o BUNDLE [--at-least SHARE] [--count N] [--python PROGRAM]
+    static let usage = [
+        """
+        MODEL --pictures DIR -o BUNDLE [--at-least SHARE] [--count N] [--python PROGRAM]
                                [--json] [--force] [SETTINGS]
-
+        """
+    ]
+    static let about = """
         Turns the weights and activations of a float model into 8-bit integers, which most processors compute two to four
         times as fast, and writes a bundle that is served like the original. The pictures should be like those that the
         model will see: they show the range of each layer's values. Half of them (three quarters without --at-least) are
@@ -21,52 +24,39 @@ enum QuantizeCommand: Command {
           ~/.local/share/ocelli/nncf/bin/pip install nncf openvino
 
           ocelli quantize models/squeezenet --pictures photos -o models/squeezenet-int8 --at-least 0.98
-
-          --pictures DIR      JPEG, PNG and WebP files, in DIR and the folders below it; at least 8.
-          -o, --output BUNDLE The folder to write.
-          --at-least SHARE    0 to 1: this share of the answers must stay the same (of the top labels; for models without
-                              labels, the cosine of the outputs). The layers that change the answers most are kept in
-                              float, one by one, until it does. If unused pictures still disagree, nothing is written
-                              and the exit status is 1.
-          --count N           The maximum number of pictures to use. Default: 400.
-          --python PROGRAM    The Python to use.
-          --json              Print the report as one JSON object.
-          --force             Replace BUNDLE.
         """
 
-    static let flags =
-        ["--pictures", "-o", "--output", "--at-least", "--count", "--python", "--json", "--force"] + SettingsFlags.names
+    static var flags: [Flag<Quantization.Request>] {
+        [
+            .text(
+                "--pictures", "DIR", \.pictures,
+                "JPEG, PNG and WebP files, in DIR and the folders below it; at least 8."),
+            .text("-o --output", "BUNDLE", \.output, "The folder to write."),
+            .share(
+                "--at-least", "SHARE", \.atLeast,
+                """
+                0 to 1: this share of the answers must stay the same (of the top labels; for models without labels, \
+                the cosine of the outputs). The layers that change the answers most are kept in float, one by one, \
+                until it does. If unused pictures still disagree, nothing is written and the exit status is 1.
+                """),
+            .number(
+                "--count", "N", \.most, in: 8...100_000, "The maximum number of pictures to use. Default: 400."),
+            .text("--python", "PROGRAM", \.python, "The Python to use."),
+            .json(\.isJSON, "Print the report as one JSON object."),
+            .toggle("--force", \.overwrites, "Replace BUNDLE."),
+        ]
+    }
 
-    static func run(_ arguments: [String]) async throws -> Int32 {
-        var reader = ArgumentReader(arguments, command: name, known: flags)
-        var settings = SettingsFlags()
-        var request = Quantization.Request()
-        while let argument = reader.next() {
-            switch argument {
-            case .word(let word) where request.model.isEmpty: request.model = word
-            case .word(let word): throw UsageError("\"\(word)\" is not expected here: one model at a time")
-            case .flag("--pictures", let value): request.pictures = try reader.value(of: "--pictures", value)
-            case .flag("-o", let value), .flag("--output", let value):
-                request.output = try reader.value(of: "--output", value)
-            case .flag("--python", let value): request.python = try reader.value(of: "--python", value)
-            case .flag("--at-least", let value):
-                let text = try reader.value(of: "--at-least", value)
-                guard let share = Double(text), (0...1).contains(share) else {
-                    throw UsageError("--at-least: expected a number from 0 to 1, found \"\(text)\"")
-                }
-                request.atLeast = share
-            case .flag("--count", let value):
-                let text = try reader.value(of: "--count", value)
-                guard let count = Int(text), (8...100_000).contains(count) else {
-                    throw UsageError("--count: expected a whole number from 8 to 100000, found \"\(text)\"")
-                }
-                request.most = count
-            case .flag("--json", nil): request.isJSON = true
-            case .flag("--force", nil): request.overwrites = true
-            case .flag(let flag, let value):
-                guard try settings.take(flag, value: value, from: &reader) else { throw reader.unknown(flag) }
-            }
+    static var initial: Quantization.Request { Quantization.Request() }
+
+    static func take(word: String, into request: inout Quantization.Request) throws {
+        guard request.model.isEmpty else {
+            throw UsageError("\"\(word)\" is not expected here: one model at a time")
         }
+        request.model = word
+    }
+
+    static func run(_ request: Quantization.Request, settings: SettingsFlags) async throws -> Int32 {
         guard !request.model.isEmpty else {
             throw UsageError("no model given; `ocelli help quantize` shows how")
         }

@@ -6,10 +6,10 @@ enum ServeCommand: Command {
     static let name = "serve"
     static let summary = "Serve models over HTTP until a signal ends it."
 
-    static var help: String {
-        """
-        Usage: ocelli serve [--config FILE] [--models DIR]... [--listen ADDRESS]... [SETTINGS]
+    static let usage = ["[--config FILE] [--models DIR]... [--listen ADDRESS]... [SETTINGS]"]
 
+    static var about: String {
+        """
         Serves image models over HTTP/1.1. Without flags: the models that come with Ocelli, on
         127.0.0.1:8080.
 
@@ -29,23 +29,13 @@ enum ServeCommand: Command {
         """
     }
 
-    static let flags = SettingsFlags.names
+    static func take(word: String, into request: inout Void) throws {
+        throw UsageError("\"\(word)\" is not expected here: folders with models are given with --models \(word)")
+    }
 
-    static func run(_ arguments: [String]) async throws -> Int32 {
-        var reader = ArgumentReader(arguments, command: name, known: flags)
-        var settings = SettingsFlags()
-        while let argument = reader.next() {
-            switch argument {
-            case .flag(let flag, let value):
-                guard try settings.take(flag, value: value, from: &reader) else { throw reader.unknown(flag) }
-            case .word(let word):
-                throw UsageError(
-                    "\"\(word)\" is not expected here: folders with models are given with --models \(word)")
-            }
-        }
-        let sources = settings
+    static func run(_ request: Void, settings: SettingsFlags) async throws -> Int32 {
         var warnings: [String] = []
-        let now = try sources.resolveForms { warnings.append($0) }
-        return try await Daemon.run(now, warnings: warnings, reload: { try sources.resolveForms { _ in } })
+        let now = try settings.resolveForms { warnings.append($0) }
+        return try await Daemon.run(now, warnings: warnings, reload: { try settings.resolveForms { _ in } })
     }
 }

@@ -4,28 +4,46 @@ internal import InferenceService
 enum TryModelCommand: Command {
     static let name = TrialRun.command
     static let summary = "Load a model once, for the daemon."
-    static let help = """
-        Usage: ocelli try-model PATH PARENT SECONDS BYTES [--look=HEIGHTxWIDTH] [SETTINGS]
-
+    static let usage = ["PATH PARENT SECONDS BYTES [--look=HEIGHTxWIDTH] [SETTINGS]"]
+    static let about = """
         Internal: the daemon (process id PARENT) starts this to load a model once within limits of time and memory (0: none).
         With --look it runs the model on noise and reports what its outputs are like, for `ocelli init`. To check a model,
         use `ocelli check`.
         """
 
-    static let flags = SettingsFlags.names
+    struct Request {
+        /// PATH, PARENT, SECONDS and BYTES, of which the path may look like a flag.
+        var words: [String] = []
+        /// Runs on noise of this height and width.
+        var look: (height: Int, width: Int)?
+    }
+
+    static var flags: [Flag<Request>] {
+        [
+            Flag("--look", "HEIGHTxWIDTH", "Run on noise of this size.") { request, flag, text in
+                request.look = TrialRun.look(flag + "=" + text)
+            }
+        ]
+    }
+
+    static var initial: Request { Request() }
 
     static func run(_ arguments: [String]) async throws -> Int32 {
-        guard arguments.count >= 4, let parent = Int32(arguments[1]), let seconds = UInt32(arguments[2]),
-            let memory = UInt64(arguments[3])
+        var (request, settings) = try read(Array(arguments.dropFirst(4)))
+        request.words = Array(arguments.prefix(4))
+        return try await run(request, settings: settings)
+    }
+
+    static func run(_ request: Request, settings: SettingsFlags) async throws -> Int32 {
+        let words = request.words
+        guard words.count == 4, let parent = Int32(words[1]), let seconds = UInt32(words[2]),
+            let memory = UInt64(words[3])
         else {
             throw UsageError("try-model needs a path, a process id, and numbers of seconds and bytes")
         }
-        var rest = Array(arguments.dropFirst(4))
-        let look = rest.first.flatMap(TrialRun.look)
-        if look != nil { rest.removeFirst() }
-        let settings = try SettingsFlags.only(rest, command: name)
         let line = try await TrialRun.run(
-            arguments[0], parent: parent, seconds: seconds, memory: memory, look: look, settings: settings)
+            words[0], parent: parent, seconds: seconds, memory: memory, look: request.look,
+            settings: try settings.resolve())
         Terminal.print(line)
         return 0
     }

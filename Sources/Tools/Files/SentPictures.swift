@@ -2,8 +2,8 @@ internal import ImagePipeline
 internal import InferenceService
 internal import Settings
 
-/// The pictures that a benchmark sends.
-struct BenchPictures: Sendable {
+/// The pictures that a benchmark or a load test sends.
+struct SentPictures: Sendable {
     struct Picture: Sendable {
         let name: String
         let bytes: [UInt8]
@@ -11,8 +11,8 @@ struct BenchPictures: Sendable {
 
     let pictures: [Picture]
 
-    /// As many as a benchmark keeps in memory, all together.
-    private static let mostBytes = 1 << 30
+    /// The pictures, and the bytes of all together, that are kept in memory.
+    private static let most = 1000, mostBytes = 1 << 30
 
     /// Reads files; without any, a picture is drawn.
     /// - Parameter most: bytes that one may have.
@@ -20,6 +20,9 @@ struct BenchPictures: Sendable {
         guard !files.isEmpty else {
             pictures = [Picture(name: "a drawn 7", bytes: try Self.drawnSeven())]
             return
+        }
+        guard files.count <= Self.most else {
+            throw StartupError("expected at most \(Self.most) pictures, found \(files.count)")
         }
         var pictures: [Picture] = []
         var sum = 0

@@ -1,7 +1,7 @@
 internal import InferenceService
 package import LoadGenerator
 
-/// The request of `ocelli bench URL`.
+/// The request of `ocelli load`.
 package struct LoadRequest: Sendable {
     /// The way in which the loads are made.
     package enum Mode: Sendable {
@@ -28,8 +28,10 @@ package struct LoadRequest: Sendable {
     package var keepAlive = true
     /// Further fields of each request, as `Name: value`.
     package var fields: [String] = []
-    /// The files for the report as JSON (`-`: standard output), as a page and as a picture.
-    package var jsonFile: String?, htmlFile: String?, svgFile: String?
+    /// True if the report is JSON.
+    package var isJSON = false
+    /// The files for the report as a page and as a picture.
+    package var htmlFile: String?, svgFile: String?
 
     package init() {}
 }

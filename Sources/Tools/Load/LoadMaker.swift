@@ -5,7 +5,7 @@ internal import LoadGenerator
 package import Settings
 internal import SystemSupport
 
-/// Puts a server under load and measures its answers: `ocelli bench URL`.
+/// Puts a server under load and measures its answers: `ocelli load`.
 package struct LoadMaker: Sendable {
     private let request: LoadRequest
     private let settings: Settings
@@ -17,19 +17,15 @@ package struct LoadMaker: Sendable {
         _ request: LoadRequest, settings: Settings, progress: @escaping @Sendable (String) -> Void,
         complain: (String) -> Void
     ) async throws -> (text: String, isClean: Bool) {
-        for (flag, file) in [("--json", request.jsonFile), ("--html", request.htmlFile), ("--svg", request.svgFile)] {
-            if let file, file != "-" { try OutputFile.checkReport(file, flag: flag) }
+        for (flag, file) in [("--html", request.htmlFile), ("--svg", request.svgFile)] {
+            if let file { try OutputFile.checkReport(file, flag: flag) }
         }
         defer { progress("") }
         let maker = LoadMaker(request: request, settings: settings, progress: progress)
         let report = try await maker.measure()
         progress("")
-        var text = report.text
+        let text = request.isJSON ? try report.json() : report.text
         var files: [(name: String, content: String)] = []
-        if let file = request.jsonFile {
-            let json = try report.json()
-            if file == "-" { text = json } else { files.append((file, json + "\n")) }
-        }
         if let file = request.htmlFile { files.append((file, report.html)) }
         if let file = request.svgFile { files.append((file, LatencyChart(report).svg)) }
         // A search goes on until a rate does not hold: what counts is whether one does.
@@ -50,7 +46,7 @@ package struct LoadMaker: Sendable {
 
     private func measure() async throws -> BenchReport {
         let target = try LoadTarget(parsing: request.url)
-        let pictures = request.isGet ? [] : try BenchPictures(files: request.pictures, most: 1 << 30).pictures
+        let pictures = request.isGet ? [] : try SentPictures(files: request.pictures, most: 1 << 30).pictures
         let fields = try request.fields.map { (field) throws(LoadError) in try RequestBytes.field(field) }
         let bodies: [[UInt8]?] = request.isGet ? [nil] : pictures.map(\.bytes)
         let requests = bodies.map {

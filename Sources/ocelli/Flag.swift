@@ -1,0 +1,129 @@
+internal import InferenceService
+internal import Settings
+
+/// A flag of a command, as settings are rows of their table: its names, its help, and its effect on the command's request.
+struct Flag<Request> {
+    /// `--output`, or `-o` and `--output`.
+    let names: [String]
+    /// The word for its value in the help, as in `--top N`; nil: it takes none.
+    let value: String?
+    /// Sentences for `ocelli help`.
+    let help: String
+    /// Receives the flag as written and its value ("" if it takes none).
+    let take: (inout Request, _ flag: String, _ value: String) throws -> Void
+
+    init(
+        _ name: String, _ value: String? = nil, _ help: String,
+        take: @escaping (inout Request, _ flag: String, _ value: String) throws -> Void
+    ) {
+        names = name.split(separator: " ").map(String.init)
+        (self.value, self.help, self.take) = (value, help, take)
+    }
+}
+
+extension Flag {
+    /// Without a value: what it stands for becomes true, or `value`.
+    static func toggle(_ name: String, _ path: WritableKeyPath<Request, Bool>, to value: Bool = true, _ help: String)
+        -> Flag
+    {
+        Flag(name, nil, help) { request, _, _ in request[keyPath: path] = value }
+    }
+
+    static func text(_ name: String, _ value: String, _ path: WritableKeyPath<Request, String?>, _ help: String) -> Flag
+    {
+        Flag(name, value, help) { request, _, text in request[keyPath: path] = text }
+    }
+
+    static func text(_ name: String, _ value: String, _ path: WritableKeyPath<Request, String>, _ help: String) -> Flag
+    {
+        Flag(name, value, help) { request, _, text in request[keyPath: path] = text }
+    }
+
+    /// A whole number.
+    static func number(
+        _ name: String, _ value: String, _ path: WritableKeyPath<Request, Int?>, in range: ClosedRange<Int>,
+        _ help: String
+    ) -> Flag {
+        Flag(name, value, help) { request, flag, text in request[keyPath: path] = try number(flag, text, range) }
+    }
+
+    static func number(
+        _ name: String, _ value: String, _ path: WritableKeyPath<Request, Int>, in range: ClosedRange<Int>,
+        _ help: String
+    ) -> Flag {
+        Flag(name, value, help) { request, flag, text in request[keyPath: path] = try number(flag, text, range) }
+    }
+
+    private static func number(_ flag: String, _ text: String, _ range: ClosedRange<Int>) throws -> Int {
+        if let number = Int(text), range.contains(number) { return number }
+        let expected =
+            range.upperBound == .max
+            ? "of \(range.lowerBound) or more" : "from \(range.lowerBound) to \(range.upperBound)"
+        throw UsageError("\(flag): expected a whole number \(expected), found \"\(text)\"")
+    }
+
+    /// A number from 0 to 1.
+    static func share<Number: BinaryFloatingPoint & LosslessStringConvertible>(
+        _ name: String, _ value: String, _ path: WritableKeyPath<Request, Number?>, _ help: String
+    ) -> Flag {
+        Flag(name, value, help) { request, flag, text in request[keyPath: path] = try share(flag, text) as Number }
+    }
+
+    static func share<Number: BinaryFloatingPoint & LosslessStringConvertible>(
+        _ name: String, _ value: String, _ path: WritableKeyPath<Request, Number>, _ help: String
+    ) -> Flag {
+        Flag(name, value, help) { request, flag, text in request[keyPath: path] = try share(flag, text) as Number }
+    }
+
+    private static func share<Number: BinaryFloatingPoint & LosslessStringConvertible>(
+        _ flag: String, _ text: String
+    ) throws -> Number {
+        // Swift reads hexadecimal numbers too.
+        guard !text.contains(where: { $0 == "x" || $0 == "X" }), let share = Number(text), (0...1).contains(share)
+        else {
+            throw UsageError("\(flag): expected a number from 0 to 1, found \"\(text)\"")
+        }
+        return share
+    }
+
+    /// A time, such as 500ms or 10s, in seconds.
+    static func duration(
+        _ name: String, _ value: String, _ path: WritableKeyPath<Request, Double>, in range: ClosedRange<Double>,
+        _ help: String
+    ) -> Flag {
+        Flag(name, value, help) { request, flag, text in
+            guard let seconds = Units.parseDuration(text), range.contains(seconds) else {
+                throw UsageError(
+                    "\(flag): expected a time from \(Units.duration(range.lowerBound)) to "
+                        + "\(Units.duration(range.upperBound)), found \"\(text)\"")
+            }
+            request[keyPath: path] = seconds
+        }
+    }
+
+    /// One of some words.
+    static func choice(
+        _ name: String, _ value: String, _ path: WritableKeyPath<Request, String?>, of words: [String], _ help: String
+    ) -> Flag {
+        Flag(name, value, help) { request, flag, text in
+            guard words.contains(text) else {
+                let expected = words.dropLast().joined(separator: ", ") + " or " + (words.last ?? "")
+                throw UsageError("\(flag): expected \(expected), found \"\(text)\"")
+            }
+            request[keyPath: path] = text
+        }
+    }
+}
+
+// MARK: Flags that several commands have, with the same meaning in each
+
+extension Flag {
+    static func json(_ path: WritableKeyPath<Request, Bool>, _ help: String) -> Flag { .toggle("--json", path, help) }
+
+    /// How pictures are fitted.
+    static func crop(_ path: WritableKeyPath<Request, String?>) -> Flag {
+        .choice(
+            "--crop", "MODE", path, of: ["center", "fit", "fill"],
+            "How pictures are fitted: center, fit or fill. Default: the bundle's.")
+    }
+}
