@@ -60,47 +60,6 @@ extension FeatureValue {
     }
 }
 
-extension Model {
-    /// A picture whose header has been read: what its decoding takes is known.
-    package func reading(_ image: EncodedImage) -> EncodedImage {
-        guard image.demand == nil, case .image(let pipeline)? = plan.inputs.first?.kind else { return image }
-        var image = image
-        image.demand = pipeline.demand(of: image)
-        return image
-    }
-
-    /// Nanoseconds of decoding the pictures among some values.
-    package func decodingTime(of features: some FeatureProvider) -> UInt64 {
-        plan.inputs.reduce(0) { sum, input in
-            sum &+ (features.featureValue(for: input.description.name)?.decodingTime(input) ?? 0)
-        }
-    }
-
-    /// Fills an input's tensor; for a picture that takes long, in a thread of its own.
-    func fill(
-        _ tensor: any EngineTensor, with value: FeatureValue, plan: InputPlan, options: PredictionOptions
-    ) async throws(InferenceError) -> ImageInfo? {
-        let deadline = options.deadline
-        guard value.decodingTime(plan) >= Claim.long else {
-            let filler = InputFiller(options: options) {
-                Task.isCancelled || (deadline.map { MonotonicInstant.now >= $0 } ?? false)
-            }
-            return try filler.fill(tensor, with: value, plan: plan)
-        }
-        let result: Result<ImageInfo?, InferenceError> = await LongDecoding.run { isCancelled in
-            let filler = InputFiller(options: options) {
-                isCancelled() || (deadline.map { MonotonicInstant.now >= $0 } ?? false)
-            }
-            do throws(InferenceError) {
-                return .success(try filler.fill(tensor, with: value, plan: plan))
-            } catch {
-                return .failure(error)
-            }
-        }
-        return try result.get()
-    }
-}
-
 extension EncodedImage {
     /// Nanoseconds of decoding; 0 where the header was not read.
     package var decodingTime: UInt64 { demand?.time ?? 0 }

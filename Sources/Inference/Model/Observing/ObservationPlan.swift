@@ -121,7 +121,7 @@ struct ObservationPlan: Sendable {
         _ body: ([String: [OutputTensor]]) throws(InferenceError) -> R
     ) throws(InferenceError) -> R {
         guard let (role, source) = rest.first else { return try body(tensors) }
-        return try Model.output(source.index, of: outputs) { (shape, raw) throws(InferenceError) -> R in
+        return try outputs.reading(source.index) { (shape, raw) throws(InferenceError) -> R in
             let reader = ScoreReader(elementType: source.elementType, linear: source.linear, activation: nil)
             let result = reader.withScores(raw) { values -> Result<R, InferenceError> in
                 do throws(InferenceError) {

@@ -15,17 +15,15 @@ struct ObservationReader: Sendable {
     /// Run lengths of one picture's masks, all together.
     private static let mostRuns = 2_000_000
 
-    /// - Throws: where the model does not do what is asked, or has no class of a name.
-    init(_ model: Model, request: ObservationRequest, options: PredictionOptions) throws(InferenceError) {
-        let name = model.description.name
-        guard let plan = model.observations.first(where: { $0.output.task == request.task }) else {
-            throw .unsupported(
-                model: name, reason: "does not give \(request.task.gives): \(model.abilities)")
-        }
+    /// - Parameter model: the model's name.
+    /// - Throws: where the model has no class of a name.
+    init(
+        _ plan: ObservationPlan, model: String, request: ObservationRequest, options: PredictionOptions
+    ) throws(InferenceError) {
         self.plan = plan
         self.request = request
         self.options = options
-        self.model = name
+        self.model = model
         wanted = try request.classes.map { (names) throws(InferenceError) in
             try Self.classes(names, labels: plan.output.labels)
         }

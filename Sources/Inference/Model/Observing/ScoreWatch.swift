@@ -47,18 +47,3 @@ package final class ScoreWatch: Sendable {
         ", so they are not confidences: if the model returns logits, set \"activation\": \"softmax\" (one class is right) or \"sigmoid\" "
         + "(several may be) for the output in model.json"
 }
-
-extension Model {
-    /// Looks at the scores that a first run has given; what there is to say of them is advice of the load.
-    func lookAtScores(of outputs: any EngineOutputs) throws(EngineError) {
-        for output in plan.outputs where output.description.labels != nil {
-            guard case .array = output.kind else { continue }
-            let reader = ScoreReader(
-                elementType: output.description.elementType, linear: output.linear, activation: output.activation)
-            let finding = try outputs.withOutput(output.index) { _, raw in
-                reader.withScores(raw) { scoreWatch.finding(in: $0, output: output.description.name) }
-            }
-            if let finding { load.withLock { $0.advice.append(finding) } }
-        }
-    }
-}

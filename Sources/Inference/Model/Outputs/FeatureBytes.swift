@@ -6,7 +6,7 @@ enum FeatureBytes {
         switch plan.kind {
         case .feature: value = outputs.feature(plan.index)
         case .classLabel:
-            value = try Model.output(plan.index, of: outputs) { (shape, raw) throws(InferenceError) in
+            value = try outputs.reading(plan.index) { (shape, raw) throws(InferenceError) in
                 try OutputReader.value(of: plan, shape: shape, raw: raw)
             }
         default: return nil

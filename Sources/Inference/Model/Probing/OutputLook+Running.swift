@@ -21,7 +21,7 @@ extension OutputLook {
             var noise = Noise()
             for round in 0..<runs {
                 for tensor in model.tensors { noise.fill(tensor, round: round) }
-                try await Model.infer(model.request)
+                try await model.request.run()
                 for place in model.compiled.outputs.indices { try look.add(place, of: model) }
             }
             // What is not a number has no place in JSON.

@@ -20,7 +20,7 @@ extension Model {
         together images: [EncodedImage], top: Int, threshold: Float, options: PredictionOptions, slot: Slot
     ) async -> [Result<ClassificationResult, InferenceError>] {
         do throws(InferenceError) {
-            let reader = try ClassificationReader(self, top: top, threshold: threshold)
+            let reader = try classificationReader(top: top, threshold: threshold)
             return try await runTogether(images.count, options: options, slot: slot) {
                 (item, input) throws(InferenceError) in
                 input.isPicture ? .image(images[item]) : nil
@@ -115,7 +115,7 @@ extension Model {
 
     // MARK: One inference
 
-    /// The way of several items through one inference: as `run`, with the items' failures apart.
+    /// Runs the model once, for several items: as `run`, with the items' failures apart.
     /// - Throws: what befell all of them.
     func runTogether<R: Sendable>(
         _ count: Int, options: PredictionOptions, slot given: Slot?,
@@ -126,77 +126,38 @@ extension Model {
         guard let batch, count <= batch.limit else {
             throw .unsupported(model: description.name, reason: "does not take \(count) items in one inference")
         }
-        let arrived = MonotonicInstant.now
-        var succeeded: [(times: StageTimes, output: UInt64)] = []
-        /// Nanoseconds of the inference, where there was one.
-        var executed: UInt64?
-        defer {
-            let now = MonotonicInstant.now
-            let total = now.nanoseconds(since: arrived)
-            counted.withLock {
-                for item in succeeded {
-                    $0.succeeded(item.times, output: item.output, total: total, at: now.nanoseconds)
-                }
-                if let executed, !succeeded.isEmpty {
-                    $0.executed(
-                        count, input: succeeded.reduce(0) { $0 &+ $1.times.decode }, inference: executed,
-                        output: succeeded.reduce(0) { $0 &+ $1.output })
-                }
-                for _ in succeeded.count..<max(count, succeeded.count) { $0.failed(total: total, at: now.nanoseconds) }
+        var items: [Result<BatchItem, InferenceError>] = []
+        return try await perform(InferenceRun(count, on: batch), options: options, slot: given) {
+            (wholes, run) throws(InferenceError) in
+            for item in 0..<count {
+                items.append(
+                    try await fill(item, of: count, in: wholes, options) { (input) throws(InferenceError) in
+                        try check(item)
+                        return try value(item, input)
+                    })
             }
-        }
-        let slot = try await admit(given, options)
-        defer { leave(slot, given: given) }
-        PredictionsUnderWay.begin()
-        defer { PredictionsUnderWay.end() }
-        var queue = MonotonicInstant.now.nanoseconds(since: arrived)
-        let wholes = try tensors(of: batch, count: count)
-        var items: [FilledItem] = []
-        for item in 0..<count {
-            items.append(
-                try await fill(item, of: count, in: wholes, options: options) { (input) throws(InferenceError) in
-                    try check(item)
-                    return try value(item, input)
-                })
-        }
-        let filled = items.count { $0.failure == nil }
-        guard filled > 0 else { return items.map { .failure($0.failure ?? .cancelled(stage: .decode)) } }
-
-        let prepared = MonotonicInstant.now
-        let pooled: RequestPool.PooledRequest
-        do throws(AdmissionError) {
-            pooled = try await batch.requests.acquire(deadline: options.deadline)
-        } catch {
-            throw InferenceError(ofQueue: error)
-        }
-        defer { pooled.release() }
-        let started = MonotonicInstant.now
-        queue += started.nanoseconds(since: prepared)
-        do throws(EngineError) {
-            try setInputs(of: pooled.request, to: wholes)
-            pooled.request.setDetectionThresholds(options.detectionThresholds)
-            try await Self.infer(pooled.request, deadline: options.deadline)
-        } catch {
-            throw InferenceError(ofRun: error)
-        }
-        // Each item's share: the sum over a batch is then the time that it took.
-        let whole = MonotonicInstant.now.nanoseconds(since: started)
-        executed = whole
-        let inference = whole / UInt64(filled)
-        return items.enumerated().map { index, item in
-            if let failure = item.failure { return .failure(failure) }
-            var times = StageTimes()
-            times.queue = queue &+ item.waited
-            times.decode = item.decode
-            times.inference = inference
-            let reading = MonotonicInstant.now
-            let outputs = BatchItemOutputs(request: pooled.request, item: index, count: count)
-            do throws(InferenceError) {
-                let result = try read(outputs, item.image, times)
-                succeeded.append((times, MonotonicInstant.now.nanoseconds(since: reading)))
-                return .success(result)
-            } catch {
-                return .failure(error)
+            // Each item has its own times for this.
+            run.filled(waiting: 0)
+            let failures = items.compactMap { $0.failure.map { Result<R, InferenceError>.failure($0) } }
+            return failures.count == count ? failures : nil
+        } read: { (request, run) throws(InferenceError) in
+            // Each item's share: the sum over a batch is then the time that it took.
+            let share = run.times.inference / UInt64(max(1, items.count { $0.failure == nil }))
+            return items.enumerated().map { index, item in
+                do throws(InferenceError) {
+                    let item = try item.get()
+                    var times = run.times
+                    times.queue &+= item.filled.waited
+                    times.decode = item.decode
+                    times.inference = share
+                    let start = MonotonicInstant.now
+                    let outputs = BatchItemOutputs(request: request, item: index, count: count)
+                    let result = try read(outputs, item.filled.image, times)
+                    run.read(times, since: start)
+                    return .success(result)
+                } catch {
+                    return .failure(error)
+                }
             }
         }
     }
@@ -216,48 +177,38 @@ extension Model {
         }
     }
 
-    /// The result of putting an item into the tensors.
-    private struct FilledItem {
-        var image: ImageInfo?
-        var failure: InferenceError?
-        /// Nanoseconds of decoding, and of waiting for memory to decode in.
-        var decode: UInt64 = 0, waited: UInt64 = 0
+    /// An item in its part of the tensors.
+    private struct BatchItem {
+        let filled: FilledItem
+        /// Nanoseconds of decoding.
+        let decode: UInt64
     }
 
     /// Puts one item into its part of the tensors.
     /// - Throws: what ends the others too: the task's end, or the deadline's.
     private func fill(
-        _ item: Int, of count: Int, in wholes: [any EngineTensor], options: PredictionOptions,
+        _ item: Int, of count: Int, in wholes: [any EngineTensor], _ options: PredictionOptions,
         value: (InputPlan) throws(InferenceError) -> FeatureValue?
-    ) async throws(InferenceError) -> FilledItem {
+    ) async throws(InferenceError) -> Result<BatchItem, InferenceError> {
         let start = MonotonicInstant.now
-        let deadline = options.deadline
-        let filler = InputFiller(options: options) { false }
-        var result = FilledItem()
-        for (position, input) in plan.inputs.enumerated() {
-            let part = BatchItemTensor(item, of: count, in: wholes[position])
-            do throws(InferenceError) {
-                guard let value = try value(input) else {
-                    try filler.fillMissing(part, plan: input)
-                    continue
-                }
-                let room = try await decodeRoom(for: value, plan: input, until: deadline)
-                defer { room?.release() }
-                result.waited &+= room?.waited ?? 0
-                let info = try await fill(part, with: value, plan: input, options: options)
-                result.image = info ?? result.image
-            } catch {
-                if error.isStoppedDecoding { throw .stopped(at: .decode) }
-                switch error {
-                case .cancelled, .refused: throw error
-                default: break
-                }
-                result.failure = error
-                // The result is not read; but numbers that were never written make slow arithmetic.
-                part.zero()
+        do throws(InferenceError) {
+            let filled = try await fill(
+                options, tensor: { BatchItemTensor(item, of: count, in: wholes[$0]) },
+                value: { (_, input) throws(InferenceError) in try value(input) })
+            let time = MonotonicInstant.now.nanoseconds(since: start) &- filled.waited
+            return .success(BatchItem(filled: filled, decode: time))
+        } catch {
+            switch error {
+            case .cancelled, .refused, .deadlineExceeded: throw error
+            default: break
             }
+            // The result is not read; but numbers that were never written make slow arithmetic.
+            for whole in wholes { BatchItemTensor(item, of: count, in: whole).zero() }
+            return .failure(error)
         }
-        result.decode = MonotonicInstant.now.nanoseconds(since: start) &- result.waited
-        return result
     }
+}
+
+extension Result {
+    fileprivate var failure: Failure? { if case .failure(let error) = self { error } else { nil } }
 }

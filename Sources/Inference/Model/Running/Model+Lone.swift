@@ -72,7 +72,7 @@ extension Model {
             defer { tensors.giveBack(filled) }
             for tensor in filled.tensors { tensor.zero() }
             try setInputs(of: pooled.request, to: filled.tensors)
-            try await Self.inferAnything(pooled.request)
+            try await pooled.request.runAnything()
             return compiled
         } catch {
             return .failure(error)

@@ -11,7 +11,7 @@ extension Model {
             try setInputs(of: request, to: inputs)
             var profiles: [[LayerProfile]] = []
             for _ in 0..<max(1, runs) {
-                try await Self.inferAnything(request)
+                try await request.runAnything()
                 profiles.append(try request.profile())
             }
             return profiles
@@ -50,7 +50,7 @@ extension Model {
                 let request = try compiled.makeRequest()
                 try setInputs(of: request, to: try zeros())
                 // Memory that was never touched is not there: each has to have run.
-                try await Self.inferAnything(request)
+                try await request.runAnything()
                 requests.append(request)
             }
             guard let after = resident() else { return nil }

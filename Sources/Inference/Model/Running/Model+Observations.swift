@@ -25,7 +25,7 @@ extension Model {
         of image: EncodedImage, request: ObservationRequest, options: PredictionOptions = PredictionOptions(),
         slot: Slot? = nil
     ) async throws(InferenceError) -> ObservationResult {
-        let reader = try ObservationReader(self, request: request, options: options)
+        let reader = try reader(of: request, options)
         return try await run(options: options.choosing(request), slot: slot, shapes: [:]) {
             (_, input) throws(InferenceError) in
             input.isPicture ? .image(image) : nil
@@ -39,7 +39,7 @@ extension Model {
         together images: [EncodedImage], request: ObservationRequest, options: PredictionOptions, slot: Slot
     ) async -> [Result<ObservationResult, InferenceError>] {
         do throws(InferenceError) {
-            let reader = try ObservationReader(self, request: request, options: options)
+            let reader = try reader(of: request, options)
             return try await runTogether(images.count, options: options.choosing(request), slot: slot) {
                 (item, input) throws(InferenceError) in
                 input.isPicture ? .image(images[item]) : nil
@@ -51,10 +51,21 @@ extension Model {
         }
     }
 
+    /// - Throws: where the model does not do what is asked, or has no class of a name.
+    private func reader(
+        of request: ObservationRequest, _ options: PredictionOptions
+    ) throws(InferenceError) -> ObservationReader {
+        guard let plan = observations.first(where: { $0.output.task == request.task }) else {
+            throw .unsupported(
+                model: description.name, reason: "does not give \(request.task.gives): \(abilities)")
+        }
+        return try ObservationReader(plan, model: description.name, request: request, options: options)
+    }
+
     /// Why a model does not answer a request for a task, for those that can say so before a body is read; nil if it does.
     package func refusal(of request: ObservationRequest) -> InferenceError? {
         do throws(InferenceError) {
-            _ = try ObservationReader(self, request: request, options: PredictionOptions())
+            _ = try reader(of: request, PredictionOptions())
             return nil
         } catch {
             return error

@@ -3,8 +3,66 @@ internal import ImagePipeline
 internal import Synchronization
 internal import SystemSupport
 
-/// The way of one prediction: a slot, the inputs, an infer request, the engine, the outputs.
+/// The stages of an inference: a slot, the inputs, an infer request, the engine, the outputs.
 extension Model {
+    /// Runs the model once, for one item.
+    /// - Parameters:
+    ///   - given: a slot that the caller holds; nil takes one for the call.
+    ///   - shapes: the extents of inputs that the model leaves open, by position.
+    ///   - value: the value of the input at a position; nil where the prediction leaves it out.
+    ///   - read: called while the infer request is held.
+    func run<R: Sendable>(
+        options: PredictionOptions,
+        slot given: Slot?,
+        shapes: [Int: Shape],
+        value: (Int, InputPlan) throws(InferenceError) -> FeatureValue?,
+        read: (any EngineOutputs, ImageInfo?, StageTimes) throws(InferenceError) -> R
+    ) async throws(InferenceError) -> R {
+        var item = FilledItem()
+        return try await perform(InferenceRun(), options: options, slot: given, shapes: shapes) {
+            (tensors, run) throws(InferenceError) in
+            item = try await fill(options, tensor: { tensors[$0] }, value: value)
+            run.filled(waiting: item.waited)
+            return nil
+        } read: { (request, run) throws(InferenceError) in
+            let result = try read(request, item.image, run.times)
+            run.read(run.times, since: run.inferred)
+            return result
+        }
+    }
+
+    /// One inference, stage by stage. What a stage takes is given back when the last has ended, in the reverse order.
+    /// - Parameters:
+    ///   - run: the inference at its beginning.
+    ///   - fill: puts the values into the tensors; returns an answer if there is nothing to be inferred.
+    ///   - read: reads the answer while the infer request is held.
+    func perform<R>(
+        _ run: consuming InferenceRun, options: PredictionOptions, slot given: Slot?, shapes: [Int: Shape] = [:],
+        fill: ([any EngineTensor], inout InferenceRun) async throws(InferenceError) -> R?,
+        read: (any InferRequest, inout InferenceRun) throws(InferenceError) -> R
+    ) async throws(InferenceError) -> R {
+        var run = run
+        defer { counted.withLock { run.count(in: &$0) } }
+        let slot = try await admit(given, options)
+        defer { leave(slot, given: given) }
+        try await check(shapes, deadline: options.deadline)
+        PredictionsUnderWay.begin()
+        defer { PredictionsUnderWay.end() }
+        run.hasSlot()
+        let inputs = try takeTensors(for: run, shapes: shapes)
+        // The engine has released them by then: whatever became of the task, the inference was waited for.
+        defer { if run.batch == nil { tensors.giveBack(inputs) } }
+        if let answer = try await fill(inputs.tensors, &run) { return answer }
+        let pooled = try await takeRequest(for: run, until: options.deadline)
+        defer { pooled.release() }
+        let isAlone = PredictionsUnderWay.isOne
+        run.begins()
+        try await infer(pooled.request, on: inputs.tensors, options)
+        run.ends(loneThreads: pooled.loneThreads)
+        if run.batch == nil { considerLone(run.times, alone: isAlone) }
+        return try read(pooled.request, &run)
+    }
+
     /// A slot: the caller's own, or the next that is free before the deadline.
     func admit(_ given: Slot?, _ options: PredictionOptions) async throws(InferenceError) -> Slot {
         if let given { return given }
@@ -21,234 +79,64 @@ extension Model {
         if given == nil { slot.release() }
     }
 
-    func run<R: Sendable>(
-        options: PredictionOptions,
-        slot given: Slot?,
-        shapes: [Int: Shape],
-        value: (Int, InputPlan) throws(InferenceError) -> FeatureValue?,
-        read: (any EngineOutputs, ImageInfo?, StageTimes) throws(InferenceError) -> R
-    ) async throws(InferenceError) -> R {
-        var times = StageTimes()
-        let arrived = MonotonicInstant.now
-        var ended: (times: StageTimes, output: UInt64)?
-        defer {
-            let now = MonotonicInstant.now
-            let total = now.nanoseconds(since: arrived)
-            counted.withLock {
-                if let ended {
-                    $0.succeeded(ended.times, output: ended.output, total: total, at: now.nanoseconds)
-                    $0.executed(
-                        1, input: ended.times.decode, inference: ended.times.inference, output: ended.output)
-                } else {
-                    $0.failed(total: total, at: now.nanoseconds)
-                }
-            }
-        }
-        let slot = try await admit(given, options)
-        defer { leave(slot, given: given) }
-        try await check(shapes, deadline: options.deadline)
-        PredictionsUnderWay.begin()
-        defer { PredictionsUnderWay.end() }
-        let admitted = MonotonicInstant.now
-        times.queue = admitted.nanoseconds(since: arrived)
-
-        let filled: InputTensors
+    /// Tensors for the inputs: of the pool for one item, new ones for several.
+    private func takeTensors(
+        for run: borrowing InferenceRun, shapes: [Int: Shape]
+    ) throws(InferenceError) -> InputTensors {
+        if let batch = run.batch { return InputTensors(tensors: try tensors(of: batch, count: run.count)) }
         do throws(EngineError) {
-            filled = try tensors.take(shapes: shapes)
+            return try tensors.take(shapes: shapes)
         } catch {
             throw .engine(error)
         }
-        // The engine has released them by then: whatever became of the task, the inference was waited for.
-        defer { tensors.giveBack(filled) }
+    }
 
-        var image: ImageInfo?
-        // Nanoseconds that pictures waited for memory to be decoded in.
-        var waited: UInt64 = 0
-        let deadline = options.deadline
+    /// Puts one item into its tensors.
+    /// - Parameter tensor: the item's tensor of the input at a position.
+    func fill(
+        _ options: PredictionOptions, tensor: (Int) -> any EngineTensor,
+        value: (Int, InputPlan) throws(InferenceError) -> FeatureValue?
+    ) async throws(InferenceError) -> FilledItem {
+        var item = FilledItem()
         let filler = InputFiller(options: options) { false }
         for (position, input) in plan.inputs.enumerated() {
             do throws(InferenceError) {
                 guard let value = try value(position, input) else {
-                    try filler.fillMissing(filled.tensors[position], plan: input)
+                    try filler.fillMissing(tensor(position), plan: input)
                     continue
                 }
-                let room = try await decodeRoom(for: value, plan: input, until: deadline)
+                let room = try await decodeRoom(for: value, plan: input, until: options.deadline)
                 defer { room?.release() }
-                waited &+= room?.waited ?? 0
-                image =
-                    try await fill(filled.tensors[position], with: value, plan: input, options: options) ?? image
+                item.waited &+= room?.waited ?? 0
+                item.image = try await fill(tensor(position), with: value, plan: input, options: options) ?? item.image
             } catch {
                 throw error.isStoppedDecoding ? .stopped(at: .decode) : error
             }
         }
-        let prepared = MonotonicInstant.now
-        times.queue += waited
-        times.decode = prepared.nanoseconds(since: admitted) &- waited
+        return item
+    }
 
-        let pooled: RequestPool.PooledRequest
+    private func takeRequest(
+        for run: borrowing InferenceRun, until deadline: MonotonicInstant?
+    ) async throws(InferenceError) -> RequestPool.PooledRequest {
         do throws(AdmissionError) {
-            pooled = try await takeRequest(until: options.deadline)
+            if let batch = run.batch { return try await batch.requests.acquire(deadline: deadline) }
+            return try await takeRequest(until: deadline)
         } catch {
             throw InferenceError(ofQueue: error)
         }
-        defer { pooled.release() }
-        let isAlone = PredictionsUnderWay.isOne
-        let started = MonotonicInstant.now
-        times.queue += started.nanoseconds(since: prepared)
+    }
+
+    private func infer(
+        _ request: any InferRequest, on tensors: [any EngineTensor], _ options: PredictionOptions
+    ) async throws(InferenceError) {
         do throws(EngineError) {
-            try setInputs(of: pooled.request, to: filled.tensors)
-            pooled.request.setDetectionThresholds(options.detectionThresholds)
-            try await Self.infer(pooled.request, deadline: deadline)
+            try setInputs(of: request, to: tensors)
+            request.setDetectionThresholds(options.detectionThresholds)
+            try await request.run(deadline: options.deadline)
         } catch {
             throw InferenceError(ofRun: error)
         }
-        let inferred = MonotonicInstant.now
-        times.inference = inferred.nanoseconds(since: started)
-        times.loneThreads = pooled.loneThreads
-        considerLone(times, alone: isAlone)
-        let result = try read(pooled.request, image, times)
-        ended = (times, MonotonicInstant.now.nanoseconds(since: inferred))
-        return result
-    }
-
-    /// Runs the model, to check that it works: on every infer request that is free, all at once, and compares their answers with those of
-    /// one stream; where there are none to compare with, once on zeros. Takes no slot of ``limiter``, so that it also works when the model
-    /// is busy; it then waits for an infer request. Does nothing if the shape of an input is open.
-    /// - Returns: how the answers of several streams differ from those of one, nil if they do not: the model is to be reloaded, and then runs
-    ///   with one stream.
-    /// - Throws: where the engine fails, or differs with one stream too.
-    @discardableResult
-    public func canary() async throws(InferenceError) -> String? {
-        guard hasZeros else { return nil }
-        var taken: [RequestPool.PooledRequest] = []
-        defer { for pooled in taken { pooled.release() } }
-        do throws(AdmissionError) { taken.append(try await requests.acquire(deadline: nil)) } catch { return nil }
-        do throws(EngineError) {
-            guard let reference = reference.withLock({ $0 }) else {
-                let filled = try tensors.take()
-                defer { tensors.giveBack(filled) }
-                for tensor in filled.tensors { tensor.zero() }
-                try setInputs(of: taken[0].request, to: filled.tensors)
-                try await Self.inferAnything(taken[0].request)
-                return nil
-            }
-            while let pooled = requests.tryAcquire() { taken.append(pooled) }
-            let probe = AnswerProbe(plan: plan, compiled: compiled), running = taken.map(\.request)
-            let mayLoseStreams = (compiled.execution.streams ?? 2) > 1
-            let outcome = await LoaderThread.run(lending: (self, probe, running)) { model, probe, running in
-                Result { () throws(EngineError) in
-                    let difference = try probe.difference(
-                        from: reference.answers, requests: running, patterns: [.picture], rounds: 1)
-                    if mayLoseStreams, let difference { model.keep(difference, reference) }
-                    return difference
-                }
-            }
-            let difference = try outcome?.get()
-            guard let difference, !mayLoseStreams else { return difference }
-            throw EngineError(kind: .failure, operation: "repeat its answers", detail: difference)
-        } catch {
-            throw .engine(error)
-        }
-    }
-
-    /// Starts the inference and waits for the engine's callback; a cancelled task or a deadline asks the engine to stop,
-    /// and still waits: neither the request nor its slot may be used before the engine is done with it.
-    static func infer(
-        _ request: any InferRequest, deadline: MonotonicInstant? = nil
-    ) async throws(EngineError) {
-        let timer = deadline.map { DeadlineTimer.shared.schedule(at: $0) { request.cancel() } }
-        defer { if let timer { DeadlineTimer.shared.remove(timer) } }
-        let failure: EngineError? = await withTaskCancellationHandler {
-            await withUnsafeContinuation { continuation in
-                do throws(EngineError) {
-                    try request.start { continuation.resume(returning: nil) }
-                } catch {
-                    continuation.resume(returning: error)
-                    return
-                }
-                // A cancellation before the start found nothing to stop.
-                if Task.isCancelled { request.cancel() }
-            }
-        } onCancel: {
-            request.cancel()
-        }
-        if let failure { throw failure }
-        try request.finish()
-    }
-
-    /// Runs the model on made-up values. That it refuses them as no client may send them shows that it works.
-    static func inferAnything(_ request: any InferRequest) async throws(EngineError) {
-        do throws(EngineError) {
-            try await infer(request)
-        } catch {
-            if error.kind != .invalidInput { throw error }
-        }
-    }
-
-    static func output<R>(
-        _ index: Int, of request: any EngineOutputs,
-        _ body: (Shape, UnsafeRawBufferPointer) throws(InferenceError) -> R
-    ) throws(InferenceError) -> R {
-        let result: Result<R, InferenceError>
-        do throws(EngineError) {
-            result = try request.withOutput(index) { shape, raw in
-                do throws(InferenceError) {
-                    return .success(try body(shape, raw))
-                } catch {
-                    return .failure(error)
-                }
-            }
-        } catch {
-            throw .engine(error)
-        }
-        return try result.get()
-    }
-
-    /// Names that the model does not have are mistakes that would otherwise go unseen.
-    func checkNames(_ features: some FeatureProvider) throws(InferenceError) {
-        let known = plan.inputs.map(\.description.name)
-        for name in features.featureNames where !known.contains(name) {
-            throw .invalidInput(name: name, reason: "the model has no input of this name; it has \(known.listed)")
-        }
-    }
-
-    /// The extents of inputs whose shape the model leaves open.
-    func dynamicShapes(_ features: some FeatureProvider) throws(InferenceError) -> [Int: Shape] {
-        var shapes: [Int: Shape] = [:]
-        for (position, input) in plan.inputs.enumerated() where !input.description.shape.isStatic {
-            let shape: Shape
-            switch features.featureValue(for: input.description.name) {
-            case .multiArray(let array)?: shape = array.shape
-            case .lentArray(let array)?: shape = array.shape
-            default: continue
-            }
-            let expected = input.description.shape.dimensions, found = shape.dimensions
-            let fits =
-                expected.count == found.count
-                && zip(expected, found).allSatisfy { $0 == Shape.dynamic || $0 == $1 }
-            guard fits else {
-                throw .invalidInput(
-                    name: input.description.name,
-                    reason: "expected shape \(input.description.shape), found \(shape)")
-            }
-            if let limits = input.description.shapeLimits, !limits.allows(shape) {
-                throw .invalidInput(
-                    name: input.description.name, reason: "expected \(limits.description), found \(shape)")
-            }
-            shapes[position] = shape
-        }
-        return shapes
-    }
-
-    /// The value of an input.
-    static func value(
-        of input: InputPlan, in features: some FeatureProvider
-    ) throws(InferenceError) -> FeatureValue? {
-        guard let value = features.featureValue(for: input.description.name) else {
-            if input.fallback != nil { return nil }
-            throw .invalidInput(name: input.description.name, reason: "is missing")
-        }
-        return value
     }
 
     /// Hands tensors, one for each input in the plan's order, to a request.
@@ -259,27 +147,10 @@ extension Model {
     }
 }
 
-extension InferenceError {
-    /// An engine's error during a prediction: the client's mistake, the end of its patience, or the engine's failure.
-    init(ofRun error: EngineError) {
-        self =
-            switch error.kind {
-            case .cancelled: .stopped(at: .inference)
-            case .invalidInput: .invalidInput(name: error.operation, reason: error.detail)
-            default: .engine(error)
-            }
-    }
-
-    /// Why there was no slot or no infer request.
-    init(ofQueue error: AdmissionError) {
-        self = if case .cancelled = error { .cancelled(stage: .queue) } else { .refused(error) }
-    }
-
-    /// The error of a stage that stopped because `isCancelled` was true: by the task's end, or the deadline.
-    package static func stopped(at stage: Stage) -> InferenceError {
-        Task.isCancelled ? .cancelled(stage: stage) : .deadlineExceeded(stage: stage)
-    }
-
-    /// True if a decoder stopped because it was asked to.
-    var isStoppedDecoding: Bool { if case .image(.cancelled, _) = self { true } else { false } }
+/// An item that was put into its tensors.
+struct FilledItem {
+    /// The picture that was decoded.
+    var image: ImageInfo?
+    /// Nanoseconds of waiting for memory to decode in.
+    var waited: UInt64 = 0
 }

@@ -160,7 +160,7 @@ public final class Model: Sendable {
                 values.append((output.description.name, value))
                 continue
             }
-            let value = try Self.output(output.index, of: engineOutputs) { (shape, raw) throws(InferenceError) in
+            let value = try engineOutputs.reading(output.index) { (shape, raw) throws(InferenceError) in
                 try OutputReader.value(of: output, shape: shape, raw: raw)
             }
             values.append((output.description.name, value))
@@ -201,7 +201,7 @@ public final class Model: Sendable {
                 return try Self.views(rest.dropFirst(), of: request, views + [view], body)
             }
         }
-        return try output(next.index, of: request) { (shape, raw) throws(InferenceError) -> R in
+        return try request.reading(next.index) { (shape, raw) throws(InferenceError) -> R in
             let view = TensorView(index: rest.startIndex, shape: shape, bytes: raw)
             return try Self.views(rest.dropFirst(), of: request, views + [view], body)
         }
@@ -217,7 +217,7 @@ public final class Model: Sendable {
         of image: EncodedImage, top: Int, threshold: Float = 0, options: PredictionOptions = PredictionOptions(),
         slot: Slot? = nil
     ) async throws(InferenceError) -> ClassificationResult {
-        let reader = try ClassificationReader(self, top: top, threshold: threshold)
+        let reader = try classificationReader(top: top, threshold: threshold)
         return try await run(options: options, slot: slot, shapes: [:]) { (_, input) throws(InferenceError) in
             input.isPicture ? .image(image) : nil
         } read: { (outputs, info, times) throws(InferenceError) -> ClassificationResult in

@@ -1,0 +1,21 @@
+extension EngineOutputs {
+    /// Calls `body` with an output's memory; its errors pass through beside the engine's.
+    func reading<R>(
+        _ index: Int,
+        _ body: (Shape, UnsafeRawBufferPointer) throws(InferenceError) -> R
+    ) throws(InferenceError) -> R {
+        let result: Result<R, InferenceError>
+        do throws(EngineError) {
+            result = try withOutput(index) { shape, raw in
+                do throws(InferenceError) {
+                    return .success(try body(shape, raw))
+                } catch {
+                    return .failure(error)
+                }
+            }
+        } catch {
+            throw .engine(error)
+        }
+        return try result.get()
+    }
+}

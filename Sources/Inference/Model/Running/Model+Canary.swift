@@ -1,0 +1,53 @@
+internal import FlowControl
+internal import Synchronization
+internal import SystemSupport
+
+extension Model {
+    /// Runs the model, to check that it works: on every infer request that is free, all at once, and compares their answers with those of
+    /// one stream; where there are none to compare with, once on zeros. Takes no slot of ``limiter``, so that it also works when the model
+    /// is busy; it then waits for an infer request. Does nothing if the shape of an input is open.
+    /// - Returns: how the answers of several streams differ from those of one, nil if they do not: the model is to be reloaded, and then runs
+    ///   with one stream.
+    /// - Throws: where the engine fails, or differs with one stream too.
+    @discardableResult
+    public func canary() async throws(InferenceError) -> String? {
+        guard hasZeros else { return nil }
+        var taken: [RequestPool.PooledRequest] = []
+        defer { for pooled in taken { pooled.release() } }
+        do throws(AdmissionError) { taken.append(try await requests.acquire(deadline: nil)) } catch { return nil }
+        do throws(EngineError) {
+            guard let reference = reference.withLock({ $0 }) else {
+                let filled = try tensors.take()
+                defer { tensors.giveBack(filled) }
+                for tensor in filled.tensors { tensor.zero() }
+                try setInputs(of: taken[0].request, to: filled.tensors)
+                try await taken[0].request.runAnything()
+                return nil
+            }
+            while let pooled = requests.tryAcquire() { taken.append(pooled) }
+            let probe = AnswerProbe(plan: plan, compiled: compiled), running = taken.map(\.request)
+            let mayLoseStreams = (compiled.execution.streams ?? 2) > 1
+            let outcome = await LoaderThread.run(lending: (self, probe, running)) { model, probe, running in
+                Result { () throws(EngineError) in
+                    let difference = try probe.difference(
+                        from: reference.answers, requests: running, patterns: [.picture], rounds: 1)
+                    if mayLoseStreams, let difference { model.keep(difference, reference) }
+                    return difference
+                }
+            }
+            let difference = try outcome?.get()
+            guard let difference, !mayLoseStreams else { return difference }
+            throw EngineError(kind: .failure, operation: "repeat its answers", detail: difference)
+        } catch {
+            throw .engine(error)
+        }
+    }
+
+    /// Remembers that the streams have gone wrong since the load, so that the next load runs with one. Blocks.
+    private func keep(_ difference: String, _ reference: Reference) {
+        laterDifference.withLock { $0 = difference }
+        var answers = reference.source.cached() ?? reference.answers
+        answers.difference = difference
+        reference.source.keep(answers)
+    }
+}

@@ -1,0 +1,114 @@
+internal import FlowControl
+internal import ImagePipeline
+internal import SystemSupport
+
+/// The values of a model's inputs: checked, and put into tensors.
+extension Model {
+    /// Names that the model does not have are mistakes that would otherwise go unseen.
+    func checkNames(_ features: some FeatureProvider) throws(InferenceError) {
+        let known = plan.inputs.map(\.description.name)
+        for name in features.featureNames where !known.contains(name) {
+            throw .invalidInput(name: name, reason: "the model has no input of this name; it has \(known.listed)")
+        }
+    }
+
+    /// The extents of inputs whose shape the model leaves open.
+    func dynamicShapes(_ features: some FeatureProvider) throws(InferenceError) -> [Int: Shape] {
+        var shapes: [Int: Shape] = [:]
+        for (position, input) in plan.inputs.enumerated() where !input.description.shape.isStatic {
+            let shape: Shape
+            switch features.featureValue(for: input.description.name) {
+            case .multiArray(let array)?: shape = array.shape
+            case .lentArray(let array)?: shape = array.shape
+            default: continue
+            }
+            let expected = input.description.shape.dimensions, found = shape.dimensions
+            let fits =
+                expected.count == found.count
+                && zip(expected, found).allSatisfy { $0 == Shape.dynamic || $0 == $1 }
+            guard fits else {
+                throw .invalidInput(
+                    name: input.description.name,
+                    reason: "expected shape \(input.description.shape), found \(shape)")
+            }
+            if let limits = input.description.shapeLimits, !limits.allows(shape) {
+                throw .invalidInput(
+                    name: input.description.name, reason: "expected \(limits.description), found \(shape)")
+            }
+            shapes[position] = shape
+        }
+        return shapes
+    }
+
+    /// The value of an input.
+    static func value(
+        of input: InputPlan, in features: some FeatureProvider
+    ) throws(InferenceError) -> FeatureValue? {
+        guard let value = features.featureValue(for: input.description.name) else {
+            if input.fallback != nil { return nil }
+            throw .invalidInput(name: input.description.name, reason: "is missing")
+        }
+        return value
+    }
+
+    /// A picture whose header has been read: what its decoding takes is known.
+    package func reading(_ image: EncodedImage) -> EncodedImage {
+        guard image.demand == nil, case .image(let pipeline)? = plan.inputs.first?.kind else { return image }
+        var image = image
+        image.demand = pipeline.demand(of: image)
+        return image
+    }
+
+    /// Nanoseconds of decoding the pictures among some values.
+    package func decodingTime(of features: some FeatureProvider) -> UInt64 {
+        plan.inputs.reduce(0) { sum, input in
+            sum &+ (features.featureValue(for: input.description.name)?.decodingTime(input) ?? 0)
+        }
+    }
+
+    /// Fills an input's tensor; for a picture that takes long, in a thread of its own.
+    func fill(
+        _ tensor: any EngineTensor, with value: FeatureValue, plan: InputPlan, options: PredictionOptions
+    ) async throws(InferenceError) -> ImageInfo? {
+        let deadline = options.deadline
+        guard value.decodingTime(plan) >= Claim.long else {
+            let filler = InputFiller(options: options) {
+                Task.isCancelled || (deadline.map { MonotonicInstant.now >= $0 } ?? false)
+            }
+            return try filler.fill(tensor, with: value, plan: plan)
+        }
+        let result: Result<ImageInfo?, InferenceError> = await LongDecoding.run { isCancelled in
+            let filler = InputFiller(options: options) {
+                isCancelled() || (deadline.map { MonotonicInstant.now >= $0 } ?? false)
+            }
+            do throws(InferenceError) {
+                return .success(try filler.fill(tensor, with: value, plan: plan))
+            } catch {
+                return .failure(error)
+            }
+        }
+        return try result.get()
+    }
+
+    /// Room for decoding an input's value, where that is a picture: to be released once it is decoded.
+    func decodeRoom(
+        for value: FeatureValue?, plan: InputPlan, until deadline: MonotonicInstant?
+    ) async throws(InferenceError) -> DecodeBudget.Room? {
+        guard case .image(let pipeline) = plan.kind, case .image(let image)? = value else { return nil }
+        let bytes = pipeline.demand(of: image).memory
+        do throws(AdmissionError) {
+            return try await DecodeBudget.shared.take(bytes, until: deadline)
+        } catch {
+            if case .cancelled = error { throw .cancelled(stage: .queue) }
+            throw .refused(error)
+        }
+    }
+
+    /// The same for the picture of ``preprocess(_:options:)``.
+    package func decodeRoom(
+        for image: EncodedImage, options: PredictionOptions
+    ) async throws(InferenceError) -> DecodeBudget.Room? {
+        guard let input = plan.inputs.first else { return nil }
+        return try await decodeRoom(for: .image(image), plan: input, until: options.deadline)
+    }
+}
