@@ -13,6 +13,15 @@ struct UnreadAnswers {
     /// Bytes that sockets were given since.
     var bytes = 0
 
+    /// The other loops, where this one has no connection left to close but those that are about to take their answers.
+    enum Others {
+        case unasked
+        /// They were asked to close who does not read.
+        case asked(at: UInt64)
+        case shed
+    }
+    var others = Others.unasked
+
     var isLooking: Bool { lookedAt < looking.count }
 
     /// From now on `sent` has what comes later.
@@ -32,6 +41,8 @@ extension EventLoop {
     private static let lookInterval: UInt64 = 1_000_000_000
     /// The number of sockets that are looked at in one turn, which takes some tenths of a millisecond.
     private static let looksPerTurn = 1024
+    /// Other loops are waited for as long: one that has ended says nothing.
+    private static let answerTime: UInt64 = 100_000_000
 
     /// The socket has taken `count` bytes of answers.
     func handed(_ connection: Connection, _ count: Int) {
@@ -121,7 +132,8 @@ extension EventLoop {
     }
 
     /// Closes who has taken nothing for longest while more is held for all clients together than may be.
-    private func shed() {
+    /// - Parameter asking: false where another loop has asked for it: then those that are about to take their answers are spared.
+    func shed(asking: Bool = true) {
         var spared = 0
         for _ in 0..<Self.looksPerTurn {
             guard context.answers.isExceeded, let id = readers.first, let reader = connections[Int(id)] else { return }
@@ -129,13 +141,29 @@ extension EventLoop {
             _ = look(reader)
             rest(reader)
             guard context.answers.isExceeded, readers.first == id else { continue }
-            if takesLittle(reader), spared < readers.count {
-                spared += 1
-                readers.moveToEnd(id)
-                continue
+            if takesLittle(reader) {
+                if spared < readers.count {
+                    spared += 1
+                    readers.moveToEnd(id)
+                    continue
+                }
+                guard asking, othersHaveShed() else { return }
             }
             context.counters.shedReaders.add()
             perform(reader.machine.close(.slowReader), on: reader)
+        }
+    }
+
+    /// True if no other loop has a connection that is rather to be closed. The first call asks them, and they answer by mail.
+    private func othersHaveShed() -> Bool {
+        switch unread.others {
+        case .unasked:
+            unread.others = .asked(at: now)
+            let mailbox = context.mailbox
+            context.answers.askAll { mailbox.post(.othersShed) }
+            return false
+        case .asked(let time): return now &- time > Self.answerTime
+        case .shed: return true
         }
     }
 

@@ -233,6 +233,13 @@ final class EventLoop {
             guard reliefAt == nil else { break }
             reliefAt = now &+ context.policy.bodyPatience
             lastReleases = (context.budget.releases, now)
+        case .shedReaders(let done):
+            shed(asking: false)
+            done()
+        case .othersShed:
+            unread.others = .shed
+            shed()
+            unread.others = .unasked
         case .countNewcomers(let tell):
             acceptAll()
             tell(newcomers())

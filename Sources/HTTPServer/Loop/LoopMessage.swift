@@ -6,6 +6,10 @@ enum LoopMessage: Sendable {
     case budgetFreed
     /// A body found no room in the budget.
     case budgetShort
+    /// Look at who does not read, close them while more answers are held than may be, and call back.
+    case shedReaders(done: @Sendable () -> Void)
+    /// All loops have done so.
+    case othersShed
     /// Accept pending connections, and call back with the number of connections without a request yet.
     case countNewcomers(@Sendable (Int) -> Void)
     /// Stop accepting and call back: the listening sockets are not touched any more. Close what is idle; call back when no

@@ -79,6 +79,7 @@ public final class HTTPServer: Sendable {
                 let mailbox = context.mailbox
                 budget.listen(
                     shortage: { mailbox.post(.budgetShort) }, release: { mailbox.post(.budgetFreed) })
+                answers.listen { done in mailbox.post(.shedReaders(done: done)) }
                 try EventLoop.start(context)
                 loops.append(context)
             }

@@ -47,6 +47,25 @@ struct UnreadAnswersTests {
         #expect(try self.sockets(of: probe).isEmpty)
     }
 
+    /// One client holds nearly all that may be held. The small answers are on both loops, all at once, and the loop without the
+    /// large one often sees first that they are too much.
+    @Test("of one client do not cost others theirs, whichever loop they are on")
+    func innocentLoop() throws {
+        let probe = try Probe("loops=2", "maxTotalAnswers=4000000", "sendBuffer=4096", "writeTimeout=60000")
+        for round in 1...6 {
+            let large = try reader(probe, bytes: 3_300_000)
+            try waitUntil("its answer is held") { try probe.statistic("answerBytes") > 3_200_000 }
+            let small = try (0..<150).map { _ in try RawClient(port: probe.port, receiveBuffer: 4096) }
+            for client in small { client.offer("GET /big?n=7000 HTTP/1.1\r\nHost: x\r\n\r\n") }
+            try waitUntil("somebody is given up") { try probe.statistic("shedReaders") >= round }
+            for client in small { #expect(try client.response().body.count == 7000) }
+            #expect(try probe.statistic("shedReaders") == round)
+            for client in small + [large] { client.close() }
+            try waitUntil("nothing is counted") { try probe.statistic("answerBytes") == 0 }
+        }
+        try probe.expectRest()
+    }
+
     @Test("are dropped, and the connections closed, after the write timeout")
     func writeTimeout() throws {
         let probe = try Probe("writeTimeout=1000")
