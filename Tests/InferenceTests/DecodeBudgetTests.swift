@@ -18,11 +18,11 @@ import Testing
 
     /// What becomes of a picture that asks for room.
     private func ask(
-        _ budget: DecodeBudget, _ bytes: Int, until deadline: MonotonicInstant? = nil
+        _ budget: DecodeBudget, _ bytes: Int, of client: UInt64 = 0, until deadline: MonotonicInstant? = nil
     ) -> Task<Result<DecodeBudget.Room?, AdmissionError>, Never> {
         Task {
             do throws(AdmissionError) {
-                return .success(try await budget.take(bytes, until: deadline))
+                return .success(try await budget.take(bytes, for: Claim(client: client), until: deadline))
             } catch {
                 return .failure(error)
             }
@@ -47,7 +47,8 @@ import Testing
         large?.release()
     }
 
-    @Test func nobodyOvertakes() async throws {
+    @Test("a client's small picture waits behind its large one, even where there is room for it")
+    func picturesOfOneClientAreDecodedInOrder() async throws {
         let budget = DecodeBudget()
         budget.use(total: 100 * mebibyte)
         let first = try await budget.take(60 * mebibyte, until: nil)
@@ -61,6 +62,38 @@ import Testing
         let rooms = try [await large.value.get(), await small.value.get()]
         #expect(budget.usage.used == 100 * mebibyte && rooms.allSatisfy { ($0?.waited ?? 0) > 0 })
         for room in rooms { room?.release() }
+        #expect(budget.usage.used == 0 && budget.usage.waiting == 0)
+    }
+
+    @Test("a light client's picture is decoded before the waiting ones of a heavy client, which get their turns too")
+    func clientsTakeTurns() async throws {
+        let budget = DecodeBudget()
+        budget.use(total: 100 * mebibyte)
+        let order = Guarded<[String]>([])
+        func decode(_ name: String, _ bytes: Int, of client: UInt64) -> Task<Void, any Error> {
+            let asked = ask(budget, bytes, of: client)
+            return Task {
+                let room = try await asked.value.get()
+                order.withLock { $0.append(name) }
+                room?.release()
+            }
+        }
+        let first = try await budget.take(100 * mebibyte, for: Claim(client: 1), until: nil)
+        var tasks: [Task<Void, any Error>] = []
+        for number in 1...4 {
+            tasks.append(decode("heavy \(number)", 100 * mebibyte, of: 1))
+            try await until { budget.usage.waiting == number }
+        }
+        for number in 1...3 {
+            tasks.append(decode("light \(number)", 60 * mebibyte, of: 2))
+            try await until { budget.usage.waiting == 4 + number }
+        }
+        first?.release()
+        for task in tasks { try await task.value }
+        // After 100 MiB of the heavy client: 60 and 60 of the light one, then 100, and the last 60.
+        #expect(
+            order.withLock { $0 }
+                == ["light 1", "light 2", "heavy 1", "light 3", "heavy 2", "heavy 3", "heavy 4"])
         #expect(budget.usage.used == 0 && budget.usage.waiting == 0)
     }
 
@@ -141,7 +174,8 @@ import Testing
                     number % 7 == 0 ? .now.advanced(by: .milliseconds(Int.random(in: 0...20, using: &random))) : nil
                 group.addTask {
                     do throws(AdmissionError) {
-                        let room = try await budget.take(bytes, until: deadline)
+                        let claim = Claim(client: UInt64(number % 5))
+                        let room = try await budget.take(bytes, for: claim, until: deadline)
                         let used = budget.usage.used
                         most.withLock { $0 = max($0, used) }
                         await Task.yield()

@@ -6,8 +6,9 @@ package import SystemSupport
 /// The memory of all pictures that are decoded at the same time, over all models. The limit of requests in flight of each model
 /// does not consider the number of models or of processors that decode for them.
 ///
-/// First come, first served: no picture overtakes a waiting one, so that small ones do not delay a large one. A picture that is larger than
-/// the whole budget is decoded alone.
+/// Clients take turns by the bytes that they have had (``ClientShares``), and a client's own pictures are decoded in the order in which they
+/// came. No picture overtakes the one whose turn it is, so that small ones do not delay a large one for good. A picture that is larger
+/// than the whole budget is decoded alone.
 package final class DecodeBudget: Sendable {
     /// Of this process.
     package static let shared = DecodeBudget()
@@ -24,40 +25,79 @@ package final class DecodeBudget: Sendable {
     private enum Outcome { case admitted, expired, cancelled }
 
     private struct Waiter {
+        let number: UInt64
         let bytes: Int
         let continuation: CheckedContinuation<Outcome, Never>
     }
 
     private struct State {
         var usage = Usage()
-        /// By number, in the order in which they came.
-        var waiters: [UInt64: Waiter] = [:]
-        /// The number of the first that may still wait, and of the next that comes.
-        var first: UInt64 = 0, next: UInt64 = 0
+        /// By client, each list in the order in which they came; no list is empty.
+        private var waiters: [Int: [Waiter]] = [:]
+        private var turns = TurnHeap()
+        /// In bytes instead of nanoseconds.
+        private var shares = ClientShares()
+        /// The number of the next waiter.
+        var next: UInt64 = 0
 
-        func hasRoom(_ bytes: Int) -> Bool { usage.used == 0 || bytes <= usage.total - min(usage.used, usage.total) }
+        private func hasRoom(_ bytes: Int) -> Bool {
+            usage.used == 0 || bytes <= usage.total - min(usage.used, usage.total)
+        }
 
-        mutating func take(_ bytes: Int) { usage.used += bytes }
+        /// Takes room for a picture that need not wait.
+        mutating func takeAtOnce(_ bytes: Int, for client: Int) -> Bool {
+            guard usage.waiting == 0, hasRoom(bytes) else { return false }
+            shares.begin(client, hasWaiters: false)
+            take(bytes, for: client)
+            return true
+        }
 
-        /// Admits the waiters that there is room for, in their order.
+        private mutating func take(_ bytes: Int, for client: Int) {
+            usage.used += bytes
+            shares.serve(client, cost: UInt64(clamping: bytes))
+        }
+
+        /// What `take` took comes back.
+        mutating func release(_ bytes: Int, of client: Int) {
+            usage.used -= bytes
+            shares.end(client)
+        }
+
+        mutating func append(_ waiter: Waiter, of client: Int) {
+            let isFirst = waiters[client] == nil
+            shares.begin(client, hasWaiters: !isFirst)
+            waiters[client, default: []].append(waiter)
+            usage.waiting += 1
+            if isFirst { turns.insert(client, start: shares.start(of: client)) }
+        }
+
+        /// Admits the waiters that there is room for, in turn.
         mutating func admit() -> [Waiter] {
             var admitted: [Waiter] = []
-            while usage.waiting > 0 {
-                guard let waiter = waiters[first] else {
-                    first += 1
-                    continue
-                }
-                guard hasRoom(waiter.bytes) else { break }
-                take(waiter.bytes)
-                remove(first)
+            while let client = turns.first?.list, let waiter = waiters[client]?.first, hasRoom(waiter.bytes) {
+                remove(waiter.number, of: client)
+                take(waiter.bytes, for: client)
+                turns.move(client, to: shares.start(of: client))
                 admitted.append(waiter)
             }
             return admitted
         }
 
-        @discardableResult mutating func remove(_ number: UInt64) -> Waiter? {
-            guard let waiter = waiters.removeValue(forKey: number) else { return nil }
+        /// Ends a wait without room.
+        mutating func abandon(_ number: UInt64, of client: Int) -> Waiter? {
+            guard let waiter = remove(number, of: client) else { return nil }
+            shares.end(client)
+            return waiter
+        }
+
+        @discardableResult private mutating func remove(_ number: UInt64, of client: Int) -> Waiter? {
+            guard let place = waiters[client]?.firstIndex(where: { $0.number == number }) else { return nil }
             usage.waiting -= 1
+            let waiter = waiters[client]?.remove(at: place)
+            if waiters[client]?.isEmpty == true {
+                waiters[client] = nil
+                turns.remove(client)
+            }
             return waiter
         }
     }
@@ -83,52 +123,53 @@ package final class DecodeBudget: Sendable {
         /// Nanoseconds that it was waited for.
         package let waited: UInt64
         fileprivate let bytes: Int
+        fileprivate let client: Int
         fileprivate let budget: DecodeBudget
 
         /// Gives it back: exactly once.
         package func release() {
-            budget.finish { $0.usage.used -= bytes }
+            budget.finish { $0.release(bytes, of: client) }
         }
     }
 
     /// Room for a picture of so many bytes: at once where there is some, else after a wait. Nil: it needs none.
     /// - Throws: where the task is cancelled, or the deadline passes, while it waits.
-    package func take(_ bytes: Int, until deadline: MonotonicInstant?) async throws(AdmissionError) -> Room? {
+    package func take(
+        _ bytes: Int, for claim: Claim = .usual, until deadline: MonotonicInstant?
+    ) async throws(AdmissionError) -> Room? {
         guard bytes >= Self.free else { return nil }
-        let isTaken = state.withLock { state in
-            guard state.usage.waiting == 0, state.hasRoom(bytes) else { return false }
-            state.take(bytes)
-            return true
+        let client = claim.client
+        if state.withLock({ $0.takeAtOnce(bytes, for: client) }) {
+            return Room(waited: 0, bytes: bytes, client: client, budget: self)
         }
-        if isTaken { return Room(waited: 0, bytes: bytes, budget: self) }
         let start = MonotonicInstant.now
-        switch await wait(bytes, until: deadline) {
-        case .admitted: return Room(waited: MonotonicInstant.now.nanoseconds(since: start), bytes: bytes, budget: self)
+        switch await wait(bytes, of: client, until: deadline) {
+        case .admitted:
+            let waited = MonotonicInstant.now.nanoseconds(since: start)
+            return Room(waited: waited, bytes: bytes, client: client, budget: self)
         case .expired: throw .deadlineExceeded
         case .cancelled: throw .cancelled
         }
     }
 
-    private func wait(_ bytes: Int, until deadline: MonotonicInstant?) async -> Outcome {
+    private func wait(_ bytes: Int, of client: Int, until deadline: MonotonicInstant?) async -> Outcome {
         let number = state.withLock { state in
             defer { state.next += 1 }
             return state.next
         }
-        let timer = deadline.map { DeadlineTimer.shared.schedule(at: $0) { self.end(number, as: .expired) } }
+        let timer = deadline.map {
+            DeadlineTimer.shared.schedule(at: $0) { self.end(number, of: client, as: .expired) }
+        }
         defer { if let timer { DeadlineTimer.shared.remove(timer) } }
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                finish { state in
-                    state.waiters[number] = Waiter(bytes: bytes, continuation: continuation)
-                    state.usage.waiting += 1
-                    state.first = min(state.first, number)
-                }
+                finish { $0.append(Waiter(number: number, bytes: bytes, continuation: continuation), of: client) }
                 // What ended the wait before it began found no waiter.
-                if Task.isCancelled { end(number, as: .cancelled) }
-                if let deadline, MonotonicInstant.now >= deadline { end(number, as: .expired) }
+                if Task.isCancelled { end(number, of: client, as: .cancelled) }
+                if let deadline, MonotonicInstant.now >= deadline { end(number, of: client, as: .expired) }
             }
         } onCancel: {
-            end(number, as: .cancelled)
+            end(number, of: client, as: .cancelled)
         }
     }
 
@@ -142,9 +183,9 @@ package final class DecodeBudget: Sendable {
     }
 
     /// Ends a wait, if it has not ended. Those behind may have room then.
-    private func end(_ number: UInt64, as outcome: Outcome) {
+    private func end(_ number: UInt64, of client: Int, as outcome: Outcome) {
         var waiter: Waiter?
-        finish { waiter = $0.remove(number) }
+        finish { waiter = $0.abandon(number, of: client) }
         waiter?.continuation.resume(returning: outcome)
     }
 }

@@ -92,12 +92,12 @@ extension Model {
 
     /// Room for decoding an input's value, where that is a picture: to be released once it is decoded.
     func decodeRoom(
-        for value: FeatureValue?, plan: InputPlan, until deadline: MonotonicInstant?
+        for value: FeatureValue?, plan: InputPlan, options: PredictionOptions
     ) async throws(InferenceError) -> DecodeBudget.Room? {
         guard case .image(let pipeline) = plan.kind, case .image(let image)? = value else { return nil }
         let bytes = pipeline.demand(of: image).memory
         do throws(AdmissionError) {
-            return try await DecodeBudget.shared.take(bytes, until: deadline)
+            return try await DecodeBudget.shared.take(bytes, for: options.claim, until: options.deadline)
         } catch {
             if case .cancelled = error { throw .cancelled(stage: .queue) }
             throw .refused(error)
@@ -109,6 +109,6 @@ extension Model {
         for image: EncodedImage, options: PredictionOptions
     ) async throws(InferenceError) -> DecodeBudget.Room? {
         guard let input = plan.inputs.first else { return nil }
-        return try await decodeRoom(for: .image(image), plan: input, until: options.deadline)
+        return try await decodeRoom(for: .image(image), plan: input, options: options)
     }
 }

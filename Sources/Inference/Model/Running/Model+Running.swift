@@ -105,7 +105,7 @@ extension Model {
                     try filler.fillMissing(tensor(position), plan: input)
                     continue
                 }
-                let room = try await decodeRoom(for: value, plan: input, until: options.deadline)
+                let room = try await decodeRoom(for: value, plan: input, options: options)
                 defer { room?.release() }
                 item.waited &+= room?.waited ?? 0
                 item.image = try await fill(tensor(position), with: value, plan: input, options: options) ?? item.image
