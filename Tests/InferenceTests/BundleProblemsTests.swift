@@ -174,6 +174,10 @@ import Testing
             "inputs[0].denormalize: ", "is not a known key"
         ),
         ("{\n", "[ {\n", "model.json: ", "is not valid JSON"),
+        (
+            "\"format\": \"RGB\"", "\"format\": \"RGB\", \"format\": \"BGR\"", "model.json: ",
+            "\"format\" is given a second time"
+        ),
         ("{\n", "{ \"runtime\": {\"warmup\": 1},\n", "runtime.warmup: ", "expected an object"),
         ("{\n", "{ \"runtime\": {\"warmup\": {\"run\": 1}},\n", "runtime.warmup.run: ", "did you mean \"runs\"?"),
         ("{\n", "{ \"runtime\": {\"warmup\": {\"runs\": 1001}},\n", "runtime.warmup.runs: ", "from 0 to 1000"),

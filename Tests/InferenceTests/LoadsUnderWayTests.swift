@@ -322,6 +322,40 @@ import Testing
         #expect(repository.records.map(\.state.name) == ["ready", "ready", "failed", "ready"])
     }
 
+    /// Each of them answers only when all are being looked at: one after the other they would all have failed.
+    @Test(
+        "several entries, or named models, that take long to answer are looked at together", .timeLimit(.minutes(1)),
+        arguments: [false, true])
+    func stalledEntriesAreWaitedForTogether(isNamed: Bool) async throws {
+        let folder = try TemporaryFolder()
+        let names = (1...40).map { "slow\($0)" }
+        for name in names { try folder.write(["\(name)/\(name).onnx": "", "\(name)/config.json": "{}"]) }
+        let asked = Mutex<Set<String>>([])
+        let disk = FolderReader.disk
+        let reader = FolderReader(
+            names: { (path) throws(FileFailure) in try disk.names(path) },
+            kind: { (path) throws(FileFailure) in
+                if let name = path.split(separator: "/").last(where: { $0.hasPrefix("slow") }), !path.hasSuffix("x") {
+                    let together = asked.withLock { asked in
+                        asked.insert(String(name))
+                        return (asked.count + 31) / 32 * 32
+                    }
+                    // Thirty-two are looked at together, then the eight others.
+                    _ = eventually(within: 10) { asked.withLock { $0.count } >= min(together, 40) }
+                }
+                return try disk.kind(path)
+            })
+        var configuration = ModelConfiguration()
+        configuration.engine = FakeEngine()
+        let repository = ModelRepository(
+            folders: isNamed ? [] : [folder.url.path],
+            named: isNamed ? names.map { NamedModel(name: $0, path: folder.url.path + "/" + $0) } : [],
+            configuration: configuration, answerTime: .seconds(8), reader: reader)
+        try repository.discover()
+        #expect(repository.records.count == 40)
+        #expect(repository.records.allSatisfy { if case .failed = $0.state { false } else { true } })
+    }
+
     /// However often a path is looked at that does not answer, one look is under way; it answers again when that one ends.
     @Test(.timeLimit(.minutes(1)))
     func aPathThatHangsIsLookedAtByOneThread() throws {

@@ -66,6 +66,30 @@ import Inference
         }
     }
 
+    /// ONNX names the files of large weights (external_data.py of the onnx package): any name may be one of the model's.
+    @Test(arguments: Kind.allCases, ["weights", "m2.onnx.data", "sub/weights"])
+    func aSpecialFileThatABareONNXFileNamesIsRefused(_ kind: Kind, _ special: String) async throws {
+        func field(_ number: UInt8, _ bytes: [UInt8]) -> [UInt8] { [number << 3 | 2, UInt8(bytes.count)] + bytes }
+        let location = field(13, field(1, Array("location".utf8)) + field(2, Array(special.utf8)))
+        // ModelProto.graph, GraphProto.initializer, and one in an attribute of a node.
+        let initializer = field(7, field(5, field(8, [0x77]) + location))
+        let attribute = field(7, field(1, field(5, field(5, location))))
+        for model in [initializer, attribute] {
+            let folder = try TemporaryFolder()
+            let path = folder.url.path + "/m.onnx"
+            try Data(model).write(to: URL(fileURLWithPath: path))
+            try kind.make(folder.url.path + "/" + special)
+            var configuration = ModelConfiguration()
+            let engine = FakeEngine()
+            configuration.engine = engine
+            let error = await #expect(throws: InferenceError.self) {
+                _ = try await Model.load(contentsOf: path, configuration: configuration)
+            }
+            #expect(error?.message.contains("/\(special) \(kind.reason)") == true, "\(error?.message ?? "")")
+            #expect(engine.state.withLock { $0.sources.isEmpty })
+        }
+    }
+
     /// The socket or pipe of a service that has the model's name is not one of the model's files.
     @Test(arguments: Kind.allCases, ["m.sock", "m.pipe", "m.txt"])
     func aBareModelFileBesideAnUnrelatedSpecialFileIsLoaded(_ kind: Kind, _ special: String) async throws {

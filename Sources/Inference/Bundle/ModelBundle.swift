@@ -113,6 +113,9 @@ package struct ModelBundle: Sendable {
             throw .invalidBundle(
                 name: name, problems: [BundleProblem(path: "model.json", reason: "is not valid JSON: \(error.reason)")])
         }
+        if let repeated = JSONValue.repeatedName(in: data) {
+            problems.add("model.json", "\(repeated): remove one of the two")
+        }
         let parser = ManifestParser(
             problems: problems,
             labels: { Self.readLabels($0, jsonPath: $1, bundle: path, problems: problems) },
@@ -180,12 +183,21 @@ package struct ModelBundle: Sendable {
         // Others that happen to have the name, such as a service's socket, are none of the model's.
         let endings = ModelFormat(file: path)?.weightEndings ?? []
         let stem = path[..<(path.lastIndex(of: ".") ?? path.endIndex)]
-        for beside in namesakes(of: path) where endings.contains(beside.dropFirst(stem.count).lowercased()) {
+        let besides = namesakes(of: path).filter { endings.contains($0.dropFirst(stem.count).lowercased()) }
+        for beside in besides + externalFiles(of: path).filter({ !besides.contains($0) }) {
             var status = stat()
             guard stat(beside, &status) == 0, let kind = SpecialFile(status), kind != .folder else { continue }
             problems.append(BundleProblem(path: "", reason: "\(beside) cannot be read: \(kind.reason)"))
         }
         return problems
+    }
+
+    /// The files, under any name, in which a bare ONNX file keeps weights; none of other files.
+    private static func externalFiles(of path: String) -> [String] {
+        guard ModelFormat(file: path) == .onnx, let slash = path.lastIndex(of: "/"), let file = try? OpenFile(path)
+        else { return [] }
+        return ONNXExternalFiles.names(ByteSource(count: file.size) { file.bytes($0) }).sorted()
+            .map { path[...slash] + $0 }
     }
 
     /// The kind of the entry at a path, or the problem if it cannot be looked into: an unreadable folder does not count as one

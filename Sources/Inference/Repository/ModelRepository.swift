@@ -193,7 +193,7 @@ public final class ModelRepository: Sendable {
 
     /// Finds the models of a plan. Those that it names come first: their names win.
     private func scan(_ plan: Plan) throws(RepositoryError) -> [RepositoryScanner.Found] {
-        var found = plan.named.flatMap { scanner.scanInTime($0) }
+        var found = LoaderThread.map(plan.named) { [scanner] in scanner.scanInTime($0) }.flatMap { $0 }
         let taken = Set(plan.named.map(\.name))
         var problems: [String] = []
         for folder in plan.folders {

@@ -45,18 +45,20 @@ struct RepositoryScanner: Sendable {
         switch try result.get() {
         case .bundle(let found): return [found]
         case .entries(let entries):
-            return entries.flatMap { entry -> [Found] in
-                let path = folder + "/" + entry
-                return LoaderThread.wait(within: min(patience, BundleFacts.patience), on: path) {
-                    found(at: entry, in: folder)
-                }
-                    ?? [
-                        Found(
-                            name: ModelBundle.servedName(of: entry), version: nil, path: path, folder: folder,
-                            failure: Self.silence)
-                    ]
-            }
+            return LoaderThread.map(entries) { foundInTime(at: $0, in: folder) }.flatMap { $0 }
         }
+    }
+
+    private func foundInTime(at entry: String, in folder: String) -> [Found] {
+        let path = folder + "/" + entry
+        return LoaderThread.wait(within: min(patience, BundleFacts.patience), on: path) {
+            found(at: entry, in: folder)
+        }
+            ?? [
+                Found(
+                    name: ModelBundle.servedName(of: entry), version: nil, path: path, folder: folder,
+                    failure: Self.silence)
+            ]
     }
 
     /// The same of what `model` names; a place that does not answer is one that cannot be read.

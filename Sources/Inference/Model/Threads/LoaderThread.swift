@@ -14,6 +14,33 @@ package enum LoaderThread {
         }
     }
 
+    /// The results of some work on each of the items, in their order, a number of them at the same time: where each may wait for a file
+    /// system that does not answer, they wait together. Blocks.
+    static func map<Item: Sendable, Value: Sendable>(
+        _ items: [Item], _ work: @escaping @Sendable (Item) -> Value
+    ) -> [Value] {
+        var values: [Value] = []
+        for begin in stride(from: 0, to: items.count, by: atOnce) {
+            let results = items[begin..<min(begin + atOnce, items.count)].map { item in
+                let result = WorkResult<Value>()
+                start {
+                    let value = work(item)
+                    result.value.withLock { $0 = value }
+                    result.isThere.signal()
+                }
+                return result
+            }
+            for result in results {
+                result.isThere.wait()
+                if let value = result.value.withLock({ $0 }) { values.append(value) }
+            }
+        }
+        return values
+    }
+
+    /// The number of items that ``map(_:_:)`` works on at the same time.
+    private static let atOnce = 32
+
     /// Looks at a path, for at most so long: nil then. For callers that may block.
     ///
     /// Looks at one path come one after the other, and one that waits for its turn for so long gives nil as well: a path that
