@@ -13,19 +13,22 @@ import Testing
         settings.maxDeadline = 2
         let head = try Requests.head("POST /v1/classify?\(query) HTTP/1.1\nHost: x")
         do throws(ServiceError) {
-            return .success(try ClassifyQuery(head.target, form: form, settings: settings))
+            var query = ClassifyQuery()
+            try query.read(head.target, form: form, settings: settings)
+            return .success(query)
         } catch { return .failure(error) }
     }
 
     @Test func whatIsAskedFor() throws {
         let query = try read("top=3&threshold=0.25&crop=fill&orientation=ignore&timeout_ms=2000&explain=npy").get()
-        #expect(query.top == 3 && query.threshold == 0.25 && query.hasThreshold)
-        #expect(query.crop == .scaleFill && query.ignoresOrientation && query.timeoutMilliseconds == 2000)
-        #expect(query.explain == .npy)
+        #expect(query.top == 3 && query.threshold == 0.25)
+        #expect(query.picture.crop == .scaleFill && query.picture.ignoresOrientation)
+        #expect(query.picture.timeoutMilliseconds == 2000 && query.picture.explain == .npy)
         let none = try read("").get()
-        #expect(none.top == nil && none.threshold == 0 && !none.hasThreshold && none.crop == nil)
-        #expect(!none.ignoresOrientation && none.timeoutMilliseconds == nil && none.explain == nil)
-        #expect(try !read("orientation=apply").get().ignoresOrientation)
+        #expect(none.top == nil && none.threshold == nil && none.picture.crop == nil)
+        #expect(!none.picture.ignoresOrientation && none.picture.timeoutMilliseconds == nil)
+        #expect(none.picture.explain == nil)
+        #expect(try !read("orientation=apply").get().picture.ignoresOrientation)
     }
 
     @Test(arguments: [

@@ -91,6 +91,21 @@ import Testing
         _ = _folder
     }
 
+    @Test func theTimeInTheQueue_ofAGivenSlot_isTheSlots() async throws {
+        let (model, _folder) = try await load(FakeEngine(requestCount: 1), slots: 1)
+        let first = try await model.limiter.acquire()
+        async let second = model.limiter.acquire()
+        while model.limiter.snapshot.waiting == 0 { await Task.yield() }
+        try await Task.sleep(for: .milliseconds(50))
+        first.release()
+        let slot = try await second
+        #expect(slot.waitedNanoseconds > 0)
+        let result = try await model.prediction(from: try input, slot: slot)
+        #expect(result.times.queue >= slot.waitedNanoseconds)
+        #expect(model.statistics.queue.nanoseconds == result.times.queue)
+        _ = _folder
+    }
+
     @Test func aDeadlineThatWasMetStopsNothingLater() async throws {
         let engine = FakeEngine(requestCount: 1, endsAtOnce: false)
         let (model, _folder) = try await load(engine, slots: 1)
@@ -175,8 +190,10 @@ import Testing
         configuration.engine = FakeEngine(inputs: [port("x")], outputs: [port("y")], requestCount: 1)
         let model = try await Model.load(contentsOf: path, configuration: configuration)
         let bad: DictionaryFeatureProvider = ["x": .double(1)]
+        let slot = try await model.limiter.acquire()
         let results = await model.predictions(
-            together: [try input, bad, try input], options: PredictionOptions(), slot: nil)
+            of: [try input, bad, try input], options: PredictionOptions(), slot: slot)
+        slot.release()
         let shares = results.compactMap { try? $0.get().times.inference }
         #expect(shares.count == 2 && shares.first == shares.last)
         let batch = try #require(model.statistics.batches.first { $0.size == 3 })

@@ -29,6 +29,9 @@ public final class Slot: Sendable {
     /// The time for which the request waited for this slot.
     public var waited: Duration { .nanoseconds(clamping: grant.waitedNanoseconds) }
 
+    /// The same in nanoseconds.
+    package var waitedNanoseconds: UInt64 { grant.waitedNanoseconds }
+
     /// When the slot was taken.
     public var acquiredAt: MonotonicInstant { grant.since }
 }

@@ -1,5 +1,6 @@
 internal import HTTPServer
 internal import HTTPWire
+internal import Inference
 
 /// The content of a `multipart/form-data` body: its pictures and its parameters. Pictures are not copied.
 ///
@@ -34,7 +35,9 @@ struct ImageParts {
     ///   - most: how many pictures there may be.
     ///   - parameters: the names of the parameters that the route has.
     /// - Returns: nil if the body is not a form with parts.
-    static func of(_ request: HTTPRequest, most: Int, parameters: [String]) throws(ServiceError) -> ImageParts? {
+    static func of(
+        _ request: HTTPRequest, most: Int, parameters: @autoclosure () -> [String]
+    ) throws(ServiceError) -> ImageParts? {
         let boundary: [UInt8]?
         do throws(WireError) {
             boundary = try MultipartDecoder.boundary(contentType: request.head.value(of: "content-type") ?? "")
@@ -42,8 +45,7 @@ struct ImageParts {
             throw ServiceError(error)
         }
         guard let boundary else { return nil }
-        try request.head.refuseContentCodings()
-        return try ImageParts(request.body, boundary: boundary, most: most, names: parameters)
+        return try ImageParts(request.body, boundary: boundary, most: most, names: parameters())
     }
 
     private init(_ body: HTTPBody, boundary: [UInt8], most: Int, names: [String]) throws(ServiceError) {
@@ -113,5 +115,14 @@ struct ImageParts {
         }
         ranges = pictures.map(\.range)
         self.parameters = parameters
+    }
+}
+
+extension EncodedImage {
+    /// A picture that lies in a request's body.
+    init(_ body: HTTPBody, _ range: Range<Int>) {
+        self.init(byteCount: range.count) { use in
+            body.withUnsafeBytes { use(UnsafeRawBufferPointer(rebasing: $0[range])) }
+        }
     }
 }

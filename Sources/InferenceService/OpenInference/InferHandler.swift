@@ -14,42 +14,28 @@ struct InferHandler: Sendable {
 
     /// The values that all predictions of one request share.
     private struct Job: Sendable {
-        let model: Model
+        let slots: SlotRun
         let name: String
         let answer: InferAnswer
-        let options: PredictionOptions
         /// Nanoseconds from the request's first byte to its last.
         let receiving: UInt64
     }
 
+    /// Reads the body and runs its predictions: a single one in the slot that a long body was read in.
     func respond(to request: HTTPRequest, _ choice: ModelChoice) async throws(ServiceError) -> HTTPResponse {
-        switch try await answerOne(request, choice) {
-        case .one(let response): return response
-        case .several(let items, let job): return try await several(items, job)
-        }
-    }
-
-    /// The outcome of a body: the answer of one prediction, or the inputs of several.
-    private enum Outcome {
-        case one(HTTPResponse)
-        case several([DictionaryFeatureProvider], Job)
-    }
-
-    /// Reads the body, and runs a single prediction: in the slot that a long body was read in, or in one of its own.
-    private func answerOne(_ request: HTTPRequest, _ choice: ModelChoice) async throws(ServiceError) -> Outcome {
         // What the body says of a timeout is read when the model is there that it is for.
         let received = request.bodyReceived
-        let model = try await choice.model(in: repository, deadline: received + .seconds(settings.deadline))
         var options = PredictionOptions()
         options.claim = choice.claim
         options.deadline = received + .seconds(settings.deadline)
+        let model = try await choice.model(in: repository, deadline: options.deadline)
         // A short text is read at once, as it may say how long the request may wait for its slot. Reading a long one, or decompressing
         // one, takes as long as a prediction does: that is done in a slot.
         let isCompressed = try CompressedBody.isCompressed(request.head)
         let length = try isCompressed ? nil : Self.headerLength(request.head, in: request.body)
         let isLong = isCompressed || length ?? request.body.count > Self.longestUnslotted
-        let slot = try await isLong ? RequestSlot(of: model, options: options, metrics: metrics) : nil
-        defer { slot?.release() }
+        let taken = try await isLong ? SlotRun(model: model, options: options, metrics: metrics).slot() : nil
+        defer { taken?.release() }
         let body = try isCompressed ? CompressedBody.decompress(request.body, most: settings.maxBody) : request.body
         var reader = InferBodyReader(
             model: model.description, body: body, headerLength: try Self.headerLength(request.head, in: body),
@@ -60,12 +46,21 @@ struct InferHandler: Sendable {
         options.deadline = received + .nanoseconds(Int64(time * 1e9))
         let answer = try InferAnswer(
             request: infer, model: model.description, name: choice.name, version: model.description.version)
-        let job = Job(model: model, name: choice.name, answer: answer, options: options, receiving: request.receiving)
-        guard batch.items.count == 1, let item = batch.items.first else { return .several(batch.items, job) }
-        let own = try await RequestSlot(
-            of: model, options: options, taken: slot, work: model.decodingTime(of: item), metrics: metrics)
-        defer { own.release() }
-        return .one(try await single(item, job, in: own))
+        let job = Job(
+            slots: SlotRun(model: model, options: options, metrics: metrics), name: choice.name, answer: answer,
+            receiving: request.bodyReceived.nanoseconds(since: request.headReceived))
+        guard batch.items.count == 1, let item = batch.items.first else {
+            taken?.release()
+            return try await several(batch.items, job)
+        }
+        let slot = try await job.slots.slot(work: model.decodingTime(of: item), taken: taken)
+        defer { slot.release() }
+        if answer.isPlainBinary {
+            // From the engine's memory straight into the answer.
+            return try await run(batch.items, job, slot) { views in answer.response(views) }[0].get()
+        }
+        return try await run(batch.items, job, slot, read: CopiedOutputs.init)[0].get()
+            .withViews { answer.response($0) }
     }
 
     /// The longest JSON that is read before there is a slot: the worst text of this length (small objects in a member that is passed
@@ -86,64 +81,35 @@ struct InferHandler: Sendable {
         return length
     }
 
-    // MARK: One prediction
+    // MARK: Predictions
 
-    private func single(
-        _ item: DictionaryFeatureProvider, _ job: Job, in slot: RequestSlot
-    ) async throws(ServiceError) -> HTTPResponse {
-        let answer = job.answer
-        if answer.isPlainBinary {
-            return try await run(item, job, slot) { views in answer.response(views) }
-        }
-        let copied = try await run(item, job, slot) { views in CopiedOutputs(views) }
-        return copied.withViews { answer.response($0) }
+    /// One prediction's outputs, and its times.
+    private struct Outputs<R: Sendable>: Sendable {
+        let value: R
+        let times: StageTimes
     }
-
-    private func run<R: Sendable>(
-        _ item: DictionaryFeatureProvider, _ job: Job, _ slot: RequestSlot, read: ([TensorView]) -> R
-    ) async throws(ServiceError) -> R {
-        do throws(InferenceError) {
-            var (result, times) = try await slot.run(metrics: metrics) { (held) throws(InferenceError) in
-                try await job.model.tensors(from: item, options: job.options, slot: held) {
-                    (views, times) throws(InferenceError) in (read(views), times)
-                }
-            }
-            times.queue &+= slot.waited
-            metrics.record(times, recv: job.receiving, encode: 0, model: job.name)
-            return result
-        } catch {
-            throw ServiceError(ofInput: error)
-        }
-    }
-
-    // MARK: A batch
 
     /// Runs some of the items in a slot, in one inference: more than one where the bundle asks for it (`runtime.batch`).
-    private func run(
-        together items: [DictionaryFeatureProvider], _ job: Job, _ slot: RequestSlot
-    ) async -> [Result<CopiedOutputs, ServiceError>] {
-        let results = await slot.runTogether(metrics: metrics) { held in
-            await job.model.tensors(together: items, options: job.options, slot: held) {
-                (views, times) throws(InferenceError) in
-                var times = times
-                times.queue &+= slot.waited
-                metrics.record(times, recv: job.receiving, encode: 0, model: job.name)
-                return CopiedOutputs(views)
-            }
+    private func run<R: Sendable>(
+        _ items: [DictionaryFeatureProvider], _ job: Job, _ slot: Slot, read: ([TensorView]) -> R
+    ) async -> [Result<R, ServiceError>] {
+        let slots = job.slots
+        let results = await slots.model.tensors(of: items, options: slots.options, slot: slot) {
+            (views, times) throws(InferenceError) in Outputs(value: read(views), times: times)
         }
-        return results.map { $0.mapError { ServiceError(ofInput: $0) } }
+        return results.map { result in
+            result.map { outputs in
+                metrics.record(outputs.times, recv: job.receiving, encode: 0, model: job.name)
+                return outputs.value
+            }.mapError { slots.failure($0, of: .inputs) }
+        }
     }
 
     /// One answer for all: one item's failure is the request's.
     private func several(_ items: [DictionaryFeatureProvider], _ job: Job) async throws(ServiceError) -> HTTPResponse {
-        let batch = BatchRun(model: job.model, options: job.options, metrics: metrics)
-        let outcomes = await batch.outcomes(
-            of: items, stopsAtFailure: true, work: { job.model.decodingTime(of: $0) }
-        ) { (item, slot) throws(ServiceError) in
-            try await run(item, job, slot) { views in CopiedOutputs(views) }
-        } together: { items, slot in
-            await run(together: items, job, slot)
-        }
+        let outcomes = await job.slots.outcomes(
+            of: items, stopsAtFailure: true, work: { job.slots.model.decodingTime(of: $0) }
+        ) { items, slot in await run(items, job, slot, read: CopiedOutputs.init) }
         var outputs: [CopiedOutputs] = []
         for outcome in outcomes {
             switch outcome.result {

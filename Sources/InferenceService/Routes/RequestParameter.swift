@@ -1,7 +1,7 @@
 internal import HTTPWire
 
 /// A parameter of a request: of its query, or of a text part of a form.
-struct RequestParameter {
+package struct RequestParameter {
     let name: String
     let value: String
     /// The place of the parameter, for errors.
@@ -34,6 +34,20 @@ struct RequestParameter {
         guard !value.contains(where: { $0 == "x" || $0 == "X" }), let number = Float(value), (0...1).contains(number)
         else { throw mistake("a number from 0 to 1") }
         return number
+    }
+
+    /// The value as a number of things, 1 or more.
+    func count() throws(ServiceError) -> Int {
+        guard let count = Int(value), count >= 1 else { throw mistake("a whole number of 1 or more") }
+        return count
+    }
+
+    /// The value as one of a few words.
+    func choice<T: RawRepresentable & CaseIterable>() throws(ServiceError) -> T where T.RawValue == String {
+        guard let choice = T(rawValue: value) else {
+            throw mistake("one of " + T.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ", "))
+        }
+        return choice
     }
 
     /// The error for a value that does not fit.

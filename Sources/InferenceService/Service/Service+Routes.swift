@@ -28,8 +28,10 @@ extension Service {
 
     /// Every resource, in the order in which documents list them.
     package static let routes = Table([
-        .init(PathTemplate.task("classify"), .post(.infer, "classify", classify)),
-        .init(PathTemplate.model("/v1/models", "predict"), .post(.infer, "predict", predict)),
+        .init(PathTemplate.task("classify"), .post(.infer, "classify", run(ClassifyTask.self, ClassifyQuery()))),
+        .init(
+            PathTemplate.model("/v1/models", "predict"),
+            .post(.infer, "predict", run(PredictTask.self, ClassifyQuery()))),
         observation(.detect), observation(.segment), observation(.keypoints), observation(.embed),
         .init(["/v1/models"], .get(.read, "models", models)),
         .init(PathTemplate.model("/v1/models"), .get(.read, "model", model)),
@@ -63,7 +65,7 @@ extension Service {
     private static func observation(_ task: ObservationTask) -> Table.Resource {
         .init(
             PathTemplate.task(task.rawValue),
-            .post(.infer, task.rawValue) { (call) throws(ServiceError) in try observe(task, call) })
+            .post(.infer, task.rawValue, run(ObserveTask.self, ObserveQuery(task: task))))
     }
 
     // MARK: Operations
@@ -119,42 +121,25 @@ extension Service {
             defaultModel: { try? call.service.repository.defaultName(call.live.settings) })
     }
 
-    private static func classify(_ call: Call) throws(ServiceError) -> BodyAdmission {
-        let settings = call.live.settings
-        let query = try ClassifyQuery(call.head.target, settings: settings)
-        let choice = try choose(call) { (repository) throws(ServiceError) in try repository.defaultName(settings) }
-        return call.service.accept(call) { (request) async throws(ServiceError) in
-            try await ClassifyHandler(
-                repository: call.service.repository, settings: settings, metrics: call.service.metrics
-            )
-            .respond(to: request, query, choice)
-        }
-    }
-
-    private static func predict(_ call: Call) throws(ServiceError) -> BodyAdmission {
-        let settings = call.live.settings
-        let query = try ClassifyQuery(call.head.target, settings: settings)
-        let choice = try choose(call)
-        return call.service.accept(call) { (request) async throws(ServiceError) in
-            try await PredictHandler(
-                repository: call.service.repository, settings: settings, metrics: call.service.metrics
-            )
-            .respond(to: request, query, choice)
-        }
-    }
-
-    /// Boxes, a mask, keypoints or an embedding.
-    private static func observe(_ task: ObservationTask, _ call: Call) throws(ServiceError) -> BodyAdmission {
-        let settings = call.live.settings
-        let query = try ObservationQuery(call.head.target, task: task, settings: settings)
-        let choice = try choose(call) { (repository) throws(ServiceError) in
-            try repository.defaultName(for: task, settings)
-        }
-        return call.service.accept(call) { (request) async throws(ServiceError) in
-            try await ObservationHandler(
-                repository: call.service.repository, settings: settings, metrics: call.service.metrics
-            )
-            .respond(to: request, query, choice)
+    /// Decides the requests of a task.
+    /// - Parameter query: a query without parameters.
+    private static func run<Job: PredictionTask>(
+        _: Job.Type, _ query: Job.Query
+    ) -> @Sendable (Call) throws(ServiceError) -> BodyAdmission {
+        { (call) throws(ServiceError) in
+            let settings = call.live.settings
+            var asked = query
+            try asked.read(call.head.target, settings: settings)
+            let query = asked
+            let choice = try choose(call) { (repository) throws(ServiceError) in
+                try Job.defaultName(query, in: repository, settings)
+            }
+            return call.service.accept(call) { (request) async throws(ServiceError) in
+                try await PredictionRunner<Job>(
+                    repository: call.service.repository, settings: settings, metrics: call.service.metrics
+                )
+                .respond(to: request, query, choice)
+            }
         }
     }
 

@@ -27,7 +27,9 @@ struct CeilingLoads: Sendable {
             return try await repeated(max(1, model.limiter.snapshot.limit), seconds: seconds) { _ in
                 var options = PredictionOptions()
                 options.usesTensors = true
-                try await model.tensors(from: tensors, options: options, slot: nil) { _, _ in }
+                let slot = try await model.limiter.acquire()
+                defer { slot.release() }
+                try await model.tensors(from: tensors, options: options, slot: slot) { _, _ in }
             }
         case .decode:
             return try await repeated(threads, seconds: seconds) { index in

@@ -1,3 +1,4 @@
+internal import FlowControl
 internal import SystemSupport
 
 /// The times of one inference, and what came of its items, for the statistics.
@@ -11,6 +12,8 @@ struct InferenceRun {
     /// When the inference ended.
     private(set) var inferred: MonotonicInstant
     private let arrived: MonotonicInstant
+    /// Nanoseconds that it waited for its slot before.
+    private let waited: UInt64
     /// When the last stage ended.
     private var last: MonotonicInstant
     /// The items that gave an answer: the first, and the others.
@@ -23,17 +26,18 @@ struct InferenceRun {
         let output: UInt64
     }
 
-    /// A prediction arrives.
-    init(_ count: Int = 1, on batch: BatchVariant? = nil) {
+    /// A prediction that has a slot begins.
+    init(_ count: Int = 1, on batch: BatchVariant? = nil, in slot: Slot) {
         self.count = count
         self.batch = batch
+        waited = slot.waitedNanoseconds
         arrived = .now
         last = arrived
         inferred = arrived
     }
 
-    /// It has a slot.
-    mutating func hasSlot() { times.queue = step() }
+    /// Its shapes are checked.
+    mutating func isChecked() { times.queue = waited &+ step() }
 
     /// Its inputs are filled.
     /// - Parameter waited: nanoseconds of it that pictures waited for memory to be decoded in.
@@ -68,7 +72,7 @@ struct InferenceRun {
     /// Counts the end of the inference: the items with an answer, and the others as failures.
     func count(in statistics: inout ModelStatistics) {
         let now = MonotonicInstant.now
-        let total = now.nanoseconds(since: arrived)
+        let total = waited &+ now.nanoseconds(since: arrived)
         if let first {
             var input = first.times.decode, output = first.output
             statistics.succeeded(first.times, output: first.output, total: total, at: now.nanoseconds)

@@ -14,12 +14,14 @@ extension Model {
         return stride(from: 0, to: count, by: size).map { $0..<min($0 + size, count) }
     }
 
-    /// Classifies pictures in one inference; no more than ``batchLimit``. One picture's failure is that picture's alone. They
-    /// hold one slot together.
+    /// Classifies pictures in one inference; no more than ``batchLimit``, and one alone without the batch variant. One picture's failure
+    /// is that picture's alone. They hold one slot together.
     package func classifications(
-        together images: [EncodedImage], top: Int, threshold: Float, options: PredictionOptions, slot: Slot
+        of images: [EncodedImage], top: Int, threshold: Float, options: PredictionOptions, slot: Slot
     ) async -> [Result<ClassificationResult, InferenceError>] {
-        do throws(InferenceError) {
+        await results(of: images) { (image) throws(InferenceError) in
+            try await classification(of: image, top: top, threshold: threshold, options: options, slot: slot)
+        } together: { () throws(InferenceError) in
             let reader = try classificationReader(top: top, threshold: threshold)
             return try await runTogether(images.count, options: options, slot: slot) {
                 (item, input) throws(InferenceError) in
@@ -27,54 +29,68 @@ extension Model {
             } read: { (outputs, info, times) throws(InferenceError) in
                 try reader.result(in: outputs, image: info, times: times)
             }
-        } catch {
-            return images.map { _ in .failure(error) }
         }
     }
 
-    /// Predictions in one inference; see ``classifications(together:top:threshold:options:slot:)``.
+    /// Predictions in one inference; see ``classifications(of:top:threshold:options:slot:)``.
     package func predictions(
-        together items: [any FeatureProvider], options: PredictionOptions, slot: Slot?
+        of items: [some FeatureProvider], options: PredictionOptions, slot: Slot
     ) async -> [Result<Prediction, InferenceError>] {
-        await run(together: items, options: options, slot: slot) {
-            (outputs, info, times) throws(InferenceError) in
-            try prediction(in: outputs, image: info, times: times)
+        await results(of: items) { (item) throws(InferenceError) in
+            try await prediction(from: item, options: options, slot: slot)
+        } together: { () throws(InferenceError) in
+            try await run(together: items, options: options, slot: slot) {
+                (outputs, info, times) throws(InferenceError) in
+                try prediction(in: outputs, image: info, times: times)
+            }
         }
     }
 
     /// The engine's own tensors for several items in one inference; see
-    /// ``tensors(from:options:slot:read:)`` and ``classifications(together:top:threshold:options:slot:)``.
+    /// ``tensors(from:options:slot:read:)`` and ``classifications(of:top:threshold:options:slot:)``.
     /// - Parameter read: called for each item with its part of the outputs, while the infer request is held: it should only
     ///   copy.
     package func tensors<R: Sendable>(
-        together items: [any FeatureProvider], options: PredictionOptions, slot: Slot?,
+        of items: [some FeatureProvider], options: PredictionOptions, slot: Slot,
         read: ([TensorView], StageTimes) throws(InferenceError) -> R
     ) async -> [Result<R, InferenceError>] {
-        var options = options
-        options.usesTensors = true
-        return await run(together: items, options: options, slot: slot) {
-            (outputs, _, times) throws(InferenceError) in
-            try Self.views(plan.outputs[...], of: outputs, []) { (views) throws(InferenceError) -> R in
-                try read(views, times)
+        await results(of: items) { (item) throws(InferenceError) in
+            try await tensors(from: item, options: options, slot: slot, read: read)
+        } together: { () throws(InferenceError) in
+            var options = options
+            options.usesTensors = true
+            return try await run(together: items, options: options, slot: slot) {
+                (outputs, _, times) throws(InferenceError) in
+                try Self.views(plan.outputs[...], of: outputs, []) { (views) throws(InferenceError) -> R in
+                    try read(views, times)
+                }
             }
         }
     }
 
-    private func run<R: Sendable>(
-        together items: [any FeatureProvider], options: PredictionOptions, slot: Slot?,
-        read: (any EngineOutputs, ImageInfo?, StageTimes) throws(InferenceError) -> R
+    /// The results of one item alone, or of several together: what befell all of them is each one's failure.
+    func results<Item, R: Sendable>(
+        of items: [Item], alone: (Item) async throws(InferenceError) -> R,
+        together: () async throws(InferenceError) -> [Result<R, InferenceError>]
     ) async -> [Result<R, InferenceError>] {
         do throws(InferenceError) {
-            return try await runTogether(items.count, options: options, slot: slot) {
-                (item, input) throws(InferenceError) in
-                try Self.value(of: input, in: AnyFeatureProvider(base: items[item]))
-            } check: { (item) throws(InferenceError) in
-                try checkNames(AnyFeatureProvider(base: items[item]))
-            } read: { (outputs, info, times) throws(InferenceError) in
-                try read(outputs, info, times)
-            }
+            if items.count == 1, let item = items.first { return [.success(try await alone(item))] }
+            return try await together()
         } catch {
             return items.map { _ in .failure(error) }
+        }
+    }
+
+    private func run<R: Sendable>(
+        together items: [some FeatureProvider], options: PredictionOptions, slot: Slot,
+        read: (any EngineOutputs, ImageInfo?, StageTimes) throws(InferenceError) -> R
+    ) async throws(InferenceError) -> [Result<R, InferenceError>] {
+        try await runTogether(items.count, options: options, slot: slot) { (item, input) throws(InferenceError) in
+            try Self.value(of: input, in: items[item])
+        } check: { (item) throws(InferenceError) in
+            try checkNames(items[item])
+        } read: { (outputs, info, times) throws(InferenceError) in
+            try read(outputs, info, times)
         }
     }
 
@@ -109,8 +125,15 @@ extension Model {
     private func outcome(
         of chunk: Range<Int>, of items: [any FeatureProvider], options: PredictionOptions
     ) async -> ChunkOutcome {
-        let results = await predictions(together: Array(items[chunk]), options: options, slot: nil)
-        return ChunkOutcome(start: chunk.lowerBound, results: results)
+        let features = items[chunk].map { AnyFeatureProvider(base: $0) }
+        do throws(InferenceError) {
+            let slot = try await admit(nil, options, for: chunk.count)
+            defer { slot.release() }
+            let results = await predictions(of: features, options: options, slot: slot)
+            return ChunkOutcome(start: chunk.lowerBound, results: results)
+        } catch {
+            return ChunkOutcome(start: chunk.lowerBound, results: chunk.map { _ in .failure(error) })
+        }
     }
 
     // MARK: One inference
@@ -118,7 +141,7 @@ extension Model {
     /// Runs the model once, for several items: as `run`, with the items' failures apart.
     /// - Throws: what befell all of them.
     func runTogether<R: Sendable>(
-        _ count: Int, options: PredictionOptions, slot given: Slot?,
+        _ count: Int, options: PredictionOptions, slot: Slot,
         value: (Int, InputPlan) throws(InferenceError) -> FeatureValue?,
         check: (Int) throws(InferenceError) -> Void = { _ in },
         read: (any EngineOutputs, ImageInfo?, StageTimes) throws(InferenceError) -> R
@@ -127,7 +150,7 @@ extension Model {
             throw .unsupported(model: description.name, reason: "does not take \(count) items in one inference")
         }
         var items: [Result<BatchItem, InferenceError>] = []
-        return try await perform(InferenceRun(count, on: batch), options: options, slot: given) {
+        return try await perform(InferenceRun(count, on: batch, in: slot), options: options) {
             (wholes, run) throws(InferenceError) in
             for item in 0..<count {
                 items.append(

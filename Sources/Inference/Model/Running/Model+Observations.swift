@@ -17,13 +17,17 @@ extension Model {
     }
 
     /// Finds in one picture what a request asks for.
-    /// - Parameters:
-    ///   - image: the encoded picture.
-    ///   - slot: a slot that the caller already holds; nil takes a slot for the call.
     /// - Throws: `unsupported` where the model does not do that; ``InferenceError`` as for predictions.
     package func observations(
-        of image: EncodedImage, request: ObservationRequest, options: PredictionOptions = PredictionOptions(),
-        slot: Slot? = nil
+        of image: EncodedImage, request: ObservationRequest, options: PredictionOptions = PredictionOptions()
+    ) async throws(InferenceError) -> ObservationResult {
+        let slot = try await admit(nil, options)
+        defer { slot.release() }
+        return try await observations(of: image, request: request, options: options, slot: slot)
+    }
+
+    private func observations(
+        of image: EncodedImage, request: ObservationRequest, options: PredictionOptions, slot: Slot
     ) async throws(InferenceError) -> ObservationResult {
         let reader = try reader(of: request, options)
         return try await run(options: options.choosing(request), slot: slot, shapes: [:]) {
@@ -34,11 +38,13 @@ extension Model {
         }
     }
 
-    /// The same for several pictures in one inference; no more than ``batchLimit``. One picture's failure is that picture's alone.
+    /// The same for several pictures in one inference; see ``classifications(of:top:threshold:options:slot:)``.
     package func observations(
-        together images: [EncodedImage], request: ObservationRequest, options: PredictionOptions, slot: Slot
+        of images: [EncodedImage], request: ObservationRequest, options: PredictionOptions, slot: Slot
     ) async -> [Result<ObservationResult, InferenceError>] {
-        do throws(InferenceError) {
+        await results(of: images) { (image) throws(InferenceError) in
+            try await observations(of: image, request: request, options: options, slot: slot)
+        } together: { () throws(InferenceError) in
             let reader = try reader(of: request, options)
             return try await runTogether(images.count, options: options.choosing(request), slot: slot) {
                 (item, input) throws(InferenceError) in
@@ -46,8 +52,6 @@ extension Model {
             } read: { (outputs, info, times) throws(InferenceError) in
                 try reader.result(in: outputs, image: info, times: times)
             }
-        } catch {
-            return images.map { _ in .failure(error) }
         }
     }
 

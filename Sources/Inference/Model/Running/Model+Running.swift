@@ -7,19 +7,19 @@ internal import SystemSupport
 extension Model {
     /// Runs the model once, for one item.
     /// - Parameters:
-    ///   - given: a slot that the caller holds; nil takes one for the call.
+    ///   - slot: held by the caller until the outputs are no longer needed.
     ///   - shapes: the extents of inputs that the model leaves open, by position.
     ///   - value: the value of the input at a position; nil where the prediction leaves it out.
     ///   - read: called while the infer request is held.
     func run<R: Sendable>(
         options: PredictionOptions,
-        slot given: Slot?,
+        slot: Slot,
         shapes: [Int: Shape],
         value: (Int, InputPlan) throws(InferenceError) -> FeatureValue?,
         read: (any EngineOutputs, ImageInfo?, StageTimes) throws(InferenceError) -> R
     ) async throws(InferenceError) -> R {
         var item = FilledItem()
-        return try await perform(InferenceRun(), options: options, slot: given, shapes: shapes) {
+        return try await perform(InferenceRun(in: slot), options: options, shapes: shapes) {
             (tensors, run) throws(InferenceError) in
             item = try await fill(options, tensor: { tensors[$0] }, value: value)
             run.filled(waiting: item.waited)
@@ -37,18 +37,19 @@ extension Model {
     ///   - fill: puts the values into the tensors; returns an answer if there is nothing to be inferred.
     ///   - read: reads the answer while the infer request is held.
     func perform<R>(
-        _ run: consuming InferenceRun, options: PredictionOptions, slot given: Slot?, shapes: [Int: Shape] = [:],
+        _ run: consuming InferenceRun, options: PredictionOptions, shapes: [Int: Shape] = [:],
         fill: ([any EngineTensor], inout InferenceRun) async throws(InferenceError) -> R?,
         read: (any InferRequest, inout InferenceRun) throws(InferenceError) -> R
     ) async throws(InferenceError) -> R {
         var run = run
-        defer { counted.withLock { run.count(in: &$0) } }
-        let slot = try await admit(given, options)
-        defer { leave(slot, given: given) }
+        defer {
+            lastUse.store(MonotonicInstant.now.nanoseconds, ordering: .relaxed)
+            counted.withLock { run.count(in: &$0) }
+        }
         try await check(shapes, deadline: options.deadline)
         PredictionsUnderWay.begin()
         defer { PredictionsUnderWay.end() }
-        run.hasSlot()
+        run.isChecked()
         let inputs = try takeTensors(for: run, shapes: shapes)
         // The engine has released them by then: whatever became of the task, the inference was waited for.
         defer { if run.batch == nil { tensors.giveBack(inputs) } }
@@ -63,19 +64,26 @@ extension Model {
         return try read(pooled.request, &run)
     }
 
-    /// A slot: the caller's own, or the next that is free before the deadline.
-    func admit(_ given: Slot?, _ options: PredictionOptions) async throws(InferenceError) -> Slot {
+    /// A slot for the public calls: the caller's own, or the next that is free before the deadline. Below them a slot is always held.
+    /// - Parameter count: the number of items, each of which has failed where there is no slot.
+    func admit(
+        _ given: Slot?, _ options: PredictionOptions, for count: Int = 1
+    ) async throws(InferenceError) -> Slot {
         if let given { return given }
+        let arrived = MonotonicInstant.now
         do throws(AdmissionError) {
             return try await limiter.acquire(deadline: options.deadline, claim: options.claim)
         } catch {
+            let now = MonotonicInstant.now
+            counted.withLock {
+                for _ in 0..<count { $0.failed(total: now.nanoseconds(since: arrived), at: now.nanoseconds) }
+            }
             throw InferenceError(ofQueue: error)
         }
     }
 
-    /// Releases a slot of ``admit(_:_:)``, unless it is the caller's own.
+    /// Releases a slot of ``admit(_:_:for:)``, unless it is the caller's own.
     func leave(_ slot: Slot, given: Slot?) {
-        lastUse.store(MonotonicInstant.now.nanoseconds, ordering: .relaxed)
         if given == nil { slot.release() }
     }
 

@@ -142,8 +142,10 @@ public final class Model: Sendable {
         from features: some FeatureProvider, options: PredictionOptions = PredictionOptions(), slot: Slot? = nil
     ) async throws(InferenceError) -> Prediction {
         try checkNames(features)
-        return try await run(options: options, slot: slot, shapes: dynamicShapes(features)) {
-            (_, input) throws(InferenceError) in
+        let shapes = try dynamicShapes(features)
+        let held = try await admit(slot, options)
+        defer { leave(held, given: slot) }
+        return try await run(options: options, slot: held, shapes: shapes) { (_, input) throws(InferenceError) in
             try Self.value(of: input, in: features)
         } read: { (outputs, image, times) throws(InferenceError) -> Prediction in
             try self.prediction(in: outputs, image: image, times: times)
@@ -172,7 +174,7 @@ public final class Model: Sendable {
     /// the engine's own tensors, without the bundle's transforms.
     /// - Parameter read: called while the infer request is held: it should only copy.
     package func tensors<R: Sendable>(
-        from features: some FeatureProvider, options: PredictionOptions, slot: Slot?,
+        from features: some FeatureProvider, options: PredictionOptions, slot: Slot,
         read: ([TensorView], StageTimes) throws(InferenceError) -> R
     ) async throws(InferenceError) -> R {
         let plan = plan
@@ -218,7 +220,9 @@ public final class Model: Sendable {
         slot: Slot? = nil
     ) async throws(InferenceError) -> ClassificationResult {
         let reader = try classificationReader(top: top, threshold: threshold)
-        return try await run(options: options, slot: slot, shapes: [:]) { (_, input) throws(InferenceError) in
+        let held = try await admit(slot, options)
+        defer { leave(held, given: slot) }
+        return try await run(options: options, slot: held, shapes: [:]) { (_, input) throws(InferenceError) in
             input.isPicture ? .image(image) : nil
         } read: { (outputs, info, times) throws(InferenceError) -> ClassificationResult in
             try reader.result(in: outputs, image: info, times: times)

@@ -6,29 +6,30 @@ internal import JSON
 package import Settings
 package import SystemSupport
 
-/// The common data of requests that run a model: the model, the options, the start time, and the beginning and end of the answer.
-protocol PredictionJob: Sendable {
-    var model: Model { get }
+/// One request that runs a model: the model, the options, when it came, and the beginning and end of its answer.
+struct RunRequest: Sendable {
+    let model: Model
     /// The name that the model is served under.
-    var name: String { get }
-    var requestID: String { get }
-    var options: PredictionOptions { get }
+    let name: String
+    let requestID: String
+    let options: PredictionOptions
     /// When the request's first byte came.
-    var received: MonotonicInstant { get }
+    let received: MonotonicInstant
     /// Nanoseconds from the request's first byte to its last.
-    var receiving: UInt64 { get }
-    /// True if `Accept` decides on the form of the answer.
-    var isNegotiated: Bool { get }
-}
+    let receiving: UInt64
 
-extension PredictionJob {
-    /// The options of the prediction that the query sets, and its deadline.
-    static func options(_ query: ClassifyQuery, of request: HTTPRequest, settings: Settings) -> PredictionOptions {
-        var options = PredictionOptions()
-        options.cropAndScale = query.crop
-        options.ignoresOrientation = query.ignoresOrientation
-        options.deadline = request.deadline(query.timeoutMilliseconds, settings: settings)
-        return options
+    init(_ request: HTTPRequest, model: Model, name: String, options: PredictionOptions) {
+        self.model = model
+        self.name = name
+        requestID = request.requestID
+        self.options = options
+        received = request.headReceived
+        receiving = request.bodyReceived.nanoseconds(since: request.headReceived)
+    }
+
+    /// True if work on the answer should end.
+    var isCancelled: Bool {
+        Task.isCancelled || (options.deadline.map { MonotonicInstant.now >= $0 } ?? false)
     }
 
     /// The members that every answer begins with.
@@ -43,13 +44,11 @@ extension PredictionJob {
 
     /// The answer, with the stages in `Server-Timing` and for the access line.
     func response(
-        _ body: [UInt8], type: String = "application/json", times: StageTimes, encode: UInt64, topLabel: String? = nil
+        _ body: [UInt8], type: String, times: StageTimes, encode: UInt64, topLabel: String? = nil
     ) -> HTTPResponse {
         let timing = ServerTiming.text(times, recv: receiving, encode: encode)
         var response = HTTPResponse(
-            status: .ok, fields: [("Content-Type", type), ("Server-Timing", timing)],
-            body: body)
-        if isNegotiated { response.fields.append(("Vary", "Accept")) }
+            status: .ok, fields: [("Content-Type", type), ("Server-Timing", timing)], body: body)
         response.note = RequestNote(model: name, times: times, recv: receiving, encode: encode, topLabel: topLabel)
         return response
     }
@@ -77,9 +76,6 @@ extension HTTPRequest {
         if let named = weight(type) { return named > 0 && named >= json }
         return weight(type.prefix { $0 != "/" } + "/*").map { $0 > max(json, weight("*/*") ?? 0) } ?? false
     }
-
-    /// Nanoseconds from the first byte to the last.
-    var receiving: UInt64 { bodyReceived.nanoseconds(since: headReceived) }
 }
 
 /// The `Server-Timing` field of an answer: the stages in milliseconds (W3C, Server Timing).

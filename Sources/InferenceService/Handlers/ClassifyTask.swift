@@ -1,0 +1,74 @@
+internal import FlowControl
+internal import HTTPServer
+internal import Inference
+internal import JSON
+internal import Settings
+
+/// The query of a `classify` or `predict` request.
+package struct ClassifyQuery: TaskQuery {
+    package var picture = PictureQuery()
+    /// The number of classes that the answer has; nil if the request does not say.
+    package var top: Int?
+    /// The minimum confidence of a class in the answer; nil if the request does not say.
+    package var threshold: Float?
+    package var ownNames: [String] { ["top", "threshold"] }
+
+    /// A query without parameters.
+    package init() {}
+
+    package mutating func take(_ parameter: RequestParameter) throws(ServiceError) -> Bool {
+        switch parameter.name {
+        case "top": top = try parameter.count()
+        case "threshold": threshold = try parameter.share()
+        default: return false
+        }
+        return true
+    }
+}
+
+/// `POST .../classify`: the labels of a picture.
+struct ClassifyTask: PredictionTask {
+    private let run: RunRequest
+    private let top: Int
+    private let threshold: Float
+    private let logsTopLabel: Bool
+
+    static func fits(_ model: Model, _ query: ClassifyQuery) -> Bool { model.isImageClassifier }
+
+    static func defaultName(
+        _ query: ClassifyQuery, in repository: ModelRepository, _ settings: Settings
+    ) throws(ServiceError) -> String { try repository.defaultName(settings) }
+
+    init(
+        _ run: RunRequest, _ query: ClassifyQuery, of request: HTTPRequest, settings: Settings
+    ) throws(ServiceError) {
+        let labels = run.model.description.classLabels
+        // What the model sees of a picture can be shown without labels.
+        guard run.model.description.imageInput != nil, labels != nil || query.picture.explain != nil else {
+            throw .invalidInput(
+                "model \"\(run.name)\" is not an image classifier (one image input, one output with labels): "
+                    + run.model.abilities)
+        }
+        if let labels, let top = query.top, top > labels.count {
+            throw .badRequest(
+                "query parameter \"top\": expected a whole number from 1 to \(labels.count) (the classes of "
+                    + "\"\(run.name)\"), found \"\(top)\"")
+        }
+        self.run = run
+        top = query.top ?? min(settings.top, labels?.count ?? 1)
+        threshold = query.threshold ?? 0
+        logsTopLabel = settings.logTopLabel
+    }
+
+    func predict(_ images: [EncodedImage], in slot: Slot) async -> [Result<ClassificationResult, InferenceError>] {
+        await run.model.classifications(of: images, top: top, threshold: threshold, options: run.options, slot: slot)
+    }
+
+    func write(_ result: ClassificationResult, total: UInt64, to writer: inout JSONWriter) {
+        ClassificationWriter.write(result, total: total, to: &writer)
+    }
+
+    func topLabel(of result: ClassificationResult) -> String? {
+        logsTopLabel ? result.classifications.first?.label : nil
+    }
+}

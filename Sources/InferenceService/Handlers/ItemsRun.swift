@@ -1,0 +1,201 @@
+internal import FlowControl
+internal import HTTPServer
+internal import HTTPWire
+internal import ImagePipeline
+internal import Inference
+internal import JSON
+internal import SystemSupport
+
+/// The items of one request on their way through a task: each is predicted and written in a slot, timed and counted.
+struct ItemsRun<Job: PredictionTask>: Sendable {
+    let job: Job
+    let request: RunRequest
+    let metrics: ServiceMetrics
+    /// The form in which to show what the model would see instead of its answer.
+    let explain: PictureQuery.Explanation?
+    var slots: SlotRun { SlotRun(model: request.model, options: request.options, metrics: metrics) }
+
+    /// The answer for one item or for several.
+    /// - Parameters:
+    ///   - isList: whether the answer is a list.
+    ///   - taken: the slot that the items were read in.
+    func answer(
+        _ items: [Job.Item], isList: Bool, taken: Slot? = nil
+    ) async throws(ServiceError) -> HTTPResponse {
+        if let explain { return try await explanation(of: items, as: explain, taken: taken) }
+        guard !isList, items.count == 1, let item = items.first else {
+            taken?.release()
+            return try await list(items)
+        }
+        let slot = try await slots.slot(work: job.decodingTime(of: item), taken: taken)
+        defer { slot.release() }
+        let written = try await results(of: [item], in: slot, isList: false)[0].get()
+        return negotiated(
+            request.response(
+                written.bytes, type: written.type, times: written.times, encode: written.encode,
+                topLabel: written.topLabel))
+    }
+
+    private func negotiated(_ response: HTTPResponse) -> HTTPResponse {
+        guard job.isNegotiated else { return response }
+        var response = response
+        response.fields.append(("Vary", "Accept"))
+        return response
+    }
+
+    // MARK: In a slot
+
+    /// One item's answer, written while its slot was held.
+    private struct Written: Sendable {
+        let type: String
+        let bytes: [UInt8]
+        let times: StageTimes
+        let encode: UInt64
+        let topLabel: String?
+    }
+
+    private func results(
+        of items: [Job.Item], in slot: Slot, isList: Bool
+    ) async -> [Result<Written, ServiceError>] {
+        await job.predict(items, in: slot).map { result in
+            do throws(InferenceError) {
+                return .success(try written(try result.get(), isList: isList))
+            } catch {
+                return .failure(slots.failure(error, of: Job.itemKind))
+            }
+        }
+    }
+
+    private func written(_ output: Job.Output, isList: Bool) throws(InferenceError) -> Written {
+        let begun = MonotonicInstant.now
+        let type: String, bytes: [UInt8]
+        do throws(ImageError) {
+            if let form = job.form, form.joins || !isList, let found = try job.bytes(of: output) {
+                (type, bytes) = (form.type, found)
+            } else {
+                type = "application/json"
+                bytes = try json(
+                    output, total: begun.nanoseconds(since: request.received),
+                    hasHeader: !isList || Job.itemKind == .picture)
+            }
+        } catch {
+            if case .cancelled = error { throw .stopped(at: .postprocess) }
+            throw .image(error, input: nil)
+        }
+        let end = MonotonicInstant.now
+        let encode = end.nanoseconds(since: begun)
+        metrics.record(
+            output.times, recv: request.receiving, encode: encode, model: request.name,
+            total: end.nanoseconds(since: request.received))
+        job.count(output, in: metrics)
+        return Written(
+            type: type, bytes: bytes, times: output.times, encode: encode, topLabel: job.topLabel(of: output))
+    }
+
+    private func json(_ output: Job.Output, total: UInt64, hasHeader: Bool) throws(ImageError) -> [UInt8] {
+        var writer = JSONWriter(capacity: 1024)
+        var failure: ImageError?
+        writer.object { writer in
+            if hasHeader { request.writeHeader(to: &writer) }
+            do throws(ImageError) { try job.write(output, total: total, to: &writer) } catch { failure = error }
+        }
+        if let failure { throw failure }
+        return writer.bytes
+    }
+
+    // MARK: Several
+
+    private func list(_ items: [Job.Item]) async throws(ServiceError) -> HTTPResponse {
+        let joined = job.form.flatMap { $0.joins ? $0.type : nil }
+        let outcomes = await slots.outcomes(
+            of: items, stopsAtFailure: joined != nil, work: { job.decodingTime(of: $0) }
+        ) { items, slot in await results(of: items, in: slot, isList: true) }
+        let begun = MonotonicInstant.now
+        var sum = StageTimes(), encode: UInt64 = 0
+        for outcome in outcomes {
+            guard case .success(let item) = outcome.result else { continue }
+            // Items wait at the same time; the other stages are work, of which all is counted.
+            sum.queue = max(sum.queue, item.times.queue)
+            sum.decode &+= item.times.decode
+            sum.inference &+= item.times.inference
+            sum.postprocess &+= item.times.postprocess
+            encode &+= item.encode
+        }
+        let body = try joined == nil ? list(outcomes, sum, at: begun) : Self.joined(outcomes)
+        encode &+= MonotonicInstant.now.nanoseconds(since: begun)
+        return negotiated(request.response(body, type: joined ?? "application/json", times: sum, encode: encode))
+    }
+
+    private func list(_ outcomes: [ItemOutcome<Written>], _ sum: StageTimes, at now: MonotonicInstant) -> [UInt8] {
+        let kind = Job.itemKind.rawValue
+        var writer = JSONWriter(capacity: 512 * outcomes.count)
+        writer.object { writer in
+            request.writeHeader(to: &writer)
+            writer.key("results")
+            writer.array { writer in
+                for outcome in outcomes {
+                    switch outcome.result {
+                    case .success(let item): writer.raw(item.bytes)
+                    case .failure(let error):
+                        metrics.failed(error)
+                        writer.object { writer in
+                            writer.member("error", "\(kind) \(outcome.index + 1): \(error.message)")
+                            writer.member("code", error.code.rawValue)
+                            writer.member(kind, outcome.index + 1)
+                        }
+                    }
+                }
+            }
+            writer.key("timing_ms")
+            ClassificationWriter.write(sum, total: now.nanoseconds(since: request.received), to: &writer)
+        }
+        return writer.bytes
+    }
+
+    /// Answers one behind the other, without a header: one that is missing would shift the others, so its failure is the request's.
+    private static func joined(_ outcomes: [ItemOutcome<Written>]) throws(ServiceError) -> [UInt8] {
+        var body: [UInt8] = []
+        for outcome in outcomes {
+            switch outcome.result {
+            case .success(let item): body += item.bytes
+            case .failure(let error): throw error.prefixed("\(Job.itemKind.rawValue) \(outcome.index + 1): ")
+            }
+        }
+        return body
+    }
+
+    // MARK: What the model sees
+
+    private func explanation(
+        of items: [Job.Item], as form: PictureQuery.Explanation, taken: Slot?
+    ) async throws(ServiceError) -> HTTPResponse {
+        guard items.count == 1, let item = items.first else {
+            throw .badRequest("query parameter \"explain\" shows one picture at a time: the body has \(items.count)")
+        }
+        guard let image = job.image(of: item).map(request.model.reading) else {
+            throw .badRequest("query parameter \"explain\" shows a picture as the model sees it: the body has none")
+        }
+        let slot = try await slots.slot(work: image.decodingTime, taken: taken)
+        defer { slot.release() }
+        let seen: PreprocessedImage
+        do throws(InferenceError) {
+            let room = try await request.model.decodeRoom(for: image, options: request.options)
+            defer { room?.release() }
+            seen = try await request.model.preprocess(givingWay: image, options: request.options)
+        } catch {
+            throw slots.failure(error, of: Job.itemKind)
+        }
+        do {
+            let (type, body) =
+                switch form {
+                case .preprocess:
+                    ("application/json", try PreprocessingAnswer.json(seen) { request.writeHeader(to: &$0) })
+                case .png: ("image/png", try seen.png())
+                case .npy: ("application/x-npy", try seen.npy())
+                }
+            return HTTPResponse(status: .ok, fields: [("Content-Type", type)], body: body)
+        } catch {
+            throw ServiceError(.internal, "cannot encode the tensor: \(error)")
+        }
+    }
+}

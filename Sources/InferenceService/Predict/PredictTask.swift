@@ -1,0 +1,115 @@
+internal import FlowControl
+internal import HTTPServer
+internal import HTTPWire
+internal import ImagePipeline
+internal import Inference
+internal import JSON
+internal import Settings
+
+/// `POST /v1/models/{name}/predict`: any model, by what its `model.json` says.
+struct PredictTask: PredictionTask {
+    private let run: RunRequest
+    private let settings: Settings
+    private let writer: OutputWriter
+    let isNegotiated: Bool
+    /// The picture itself, where the model has one.
+    let form: BinaryForm?
+
+    static var itemKind: ItemKind { .inputs }
+
+    init(
+        _ run: RunRequest, _ query: ClassifyQuery, of request: HTTPRequest, settings: Settings
+    ) throws(ServiceError) {
+        let description = run.model.description
+        let classes = description.outputs.compactMap { $0.labels?.count }.max()
+        if query.top != nil || query.threshold != nil, classes == nil {
+            throw .badRequest("\"top\" and \"threshold\" are for labelled outputs: model \"\(run.name)\" has none")
+        }
+        if let top = query.top, let classes, top > classes {
+            throw .badRequest(
+                "query parameter \"top\": expected a whole number from 1 to \(classes) (the labels of \"\(run.name)\"), "
+                    + "found \"\(top)\"")
+        }
+        self.run = run
+        self.settings = settings
+        writer = OutputWriter(outputs: description.outputs, top: query.top, threshold: query.threshold)
+        isNegotiated = description.outputs.count { $0.kind == .image } == 1
+        form = isNegotiated && request.accepts("image/png") ? BinaryForm(type: "image/png", joins: false) : nil
+    }
+
+    // MARK: Inputs
+
+    func item(_ image: EncodedImage, found: String) throws(ServiceError) -> DictionaryFeatureProvider {
+        if let input = run.model.description.imageInput { return [input.name: .image(image)] }
+        let names = run.model.description.inputs.map { "\"\($0.name)\"" }.joined(separator: ", ")
+        throw .invalidInput(
+            "expected JSON, {\"inputs\": {\"NAME\": VALUE}} with \(names): the model does not take one picture; found \(found)"
+        )
+    }
+
+    func image(of item: DictionaryFeatureProvider) -> EncodedImage? {
+        guard let input = run.model.description.imageInput, case .image(let image)? = item.featureValue(for: input.name)
+        else { return nil }
+        return image
+    }
+
+    func decodingTime(of item: DictionaryFeatureProvider) -> UInt64 { run.model.decodingTime(of: item) }
+
+    func reader(of request: HTTPRequest) -> BodyReader<DictionaryFeatureProvider>? {
+        let body = request.body, inputs = run.model.description.inputs, settings = settings
+        guard Self.isJSON(body, type: request.head.value(of: "content-type") ?? "") else { return nil }
+        return BodyReader { () throws(ServiceError) in
+            do throws(JSONError) {
+                let read = try body.withUnsafeBytes { (bytes) throws(JSONError) in
+                    try PredictBody(bytes, inputs: inputs, settings: settings)
+                }
+                return (read.items, read.isBatch)
+            } catch {
+                throw ServiceError(error)
+            }
+        }
+    }
+
+    /// True if a body is JSON. The client's type counts where it names JSON or a picture; else the first byte tells (curl calls
+    /// everything a form).
+    private static func isJSON(_ body: HTTPBody, type: String) -> Bool {
+        let type = type.lowercased()
+        if type.hasPrefix("application/json") { return true }
+        if type.hasPrefix("image/") { return false }
+        return body.withUnsafeBytes { bytes in
+            guard let first = bytes.first(where: { !" \t\r\n".utf8.contains($0) }) else { return false }
+            // No picture format begins with one of these.
+            return "{[\"-0123456789tfnN".utf8.contains(first) || bytes.starts(with: [0xEF, 0xBB, 0xBF])
+        }
+    }
+
+    // MARK: Outputs
+
+    func predict(
+        _ items: [DictionaryFeatureProvider], in slot: Slot
+    ) async -> [Result<Prediction, InferenceError>] {
+        await run.model.predictions(of: items, options: run.options, slot: slot)
+    }
+
+    /// The members `outputs`, `image` and `timing_ms`.
+    func write(_ prediction: Prediction, total: UInt64, to writer: inout JSONWriter) {
+        writer.key("outputs")
+        self.writer.write(prediction, to: &writer)
+        if let image = prediction.image {
+            writer.key("image")
+            writer.object { ClassificationWriter.write(image, to: &$0) }
+        }
+        writer.key("timing_ms")
+        ClassificationWriter.write(prediction.times, total: total, to: &writer)
+    }
+
+    /// The bytes of the one picture that a prediction gave.
+    func bytes(of prediction: Prediction) -> [UInt8]? {
+        for name in prediction.featureNames {
+            if case .image(let image)? = prediction.featureValue(for: name) {
+                return image.withUnsafeBytes { [UInt8]($0) }
+            }
+        }
+        return nil
+    }
+}

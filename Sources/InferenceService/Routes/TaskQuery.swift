@@ -1,0 +1,90 @@
+internal import HTTPServer
+package import HTTPWire
+package import ImagePipeline
+internal import Inference
+internal import JSON
+package import Settings
+
+/// The parameters of one task on pictures: those that all tasks have, and its own.
+package protocol TaskQuery: Sendable {
+    /// Those that all tasks have.
+    var picture: PictureQuery { get set }
+    /// The names of the task's own parameters.
+    var ownNames: [String] { get }
+    /// Reads one of the task's own parameters; false if it is none of them.
+    mutating func take(_ parameter: RequestParameter) throws(ServiceError) -> Bool
+}
+
+extension TaskQuery {
+    /// The names of all parameters.
+    var names: [String] { ownNames + PictureQuery.names }
+
+    /// Reads the query; a parameter that is not known, or whose value does not fit, is refused by name.
+    /// - Parameter form: the parameters of a form's text parts; the query wins.
+    package mutating func read(
+        _ target: RequestTarget, form: [(name: String, value: String)] = [], settings: Settings
+    ) throws(ServiceError) {
+        for parameter in try RequestParameter.all(target, form: form) {
+            if try take(parameter) { continue }
+            if try picture.take(parameter, settings: settings) { continue }
+            let hint = Spelling.hint(for: parameter.name, among: names)
+            throw .badRequest(
+                "unknown \(parameter.place) \"\(parameter.name.prefix(60))\"\(hint); known: "
+                    + names.joined(separator: ", "))
+        }
+    }
+}
+
+/// The parameters that every task on pictures has.
+package struct PictureQuery: Sendable {
+    package var crop: CropAndScale?
+    package var ignoresOrientation = false
+    package var timeoutMilliseconds: Int?
+    /// Asks for what the model would see instead of for its answer.
+    package var explain: Explanation?
+
+    /// The forms in which a tensor is shown.
+    package enum Explanation: String, Sendable, CaseIterable {
+        /// JSON: the steps, and the tensor as PNG and NPY.
+        case preprocess
+        /// The tensor as a picture.
+        case png
+        /// The tensor as NumPy's file.
+        case npy
+    }
+
+    static let names = ["crop", "orientation", "timeout_ms", "explain"]
+
+    /// None of them given.
+    package init() {}
+
+    /// Reads a parameter; false if it is none of these.
+    mutating func take(_ parameter: RequestParameter, settings: Settings) throws(ServiceError) -> Bool {
+        switch parameter.name {
+        case "crop": crop = try parameter.choice()
+        case "orientation":
+            guard parameter.value == "ignore" || parameter.value == "apply" else {
+                throw parameter.mistake("one of \"apply\", \"ignore\"")
+            }
+            ignoresOrientation = parameter.value == "ignore"
+        case "explain": explain = try parameter.choice()
+        case "timeout_ms":
+            let longest = Int(settings.maxDeadline * 1000)
+            guard let time = Int(parameter.value), time >= 1, time <= longest else {
+                throw parameter.mistake("a whole number of milliseconds from 1 to \(longest)")
+            }
+            timeoutMilliseconds = time
+        default: return false
+        }
+        return true
+    }
+
+    /// The options of a prediction, and its deadline.
+    func options(of request: HTTPRequest, settings: Settings) -> PredictionOptions {
+        var options = PredictionOptions()
+        options.cropAndScale = crop
+        options.ignoresOrientation = ignoresOrientation
+        options.deadline = request.deadline(timeoutMilliseconds, settings: settings)
+        return options
+    }
+}
