@@ -44,7 +44,7 @@ test-all: deps ## build, and run all tests, the long ones too (those that match 
 quick: deps ## build in debug mode, incrementally, and run one target's tests (TESTS="FlowControlTests")
 	scripts/quick $(if $(TESTS),'$(TESTS)')
 
-mutants: deps ## plant known bugs, one at a time, and check that the tests notice each (BUGS="FlowControl", or --today 10)
+mutants: deps ## mutation tests: plant known bugs, one at a time, and check that the tests kill each (BUGS="FlowControl", or --today 10)
 	scripts/mutants $(BUGS)
 
 test-asan: deps ## the parsers and decoders under AddressSanitizer

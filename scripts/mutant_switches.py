@@ -1,20 +1,20 @@
-"""Puts planted bugs into a Swift source behind a switch, so that one build serves all of them.
+"""Puts mutants into a Swift source behind a switch, so that one build serves all of them.
 
-The body of the function that a bug changes is there once for each of its bugs and once as it is:
+The body of the function that a mutant changes is there once for each of its mutants and once as it is:
 
-    func f() -> Int { a + b }      func f() -> Int { if plantedBug == 7 { a - b } else { a + b } }
+    func f() -> Int { a + b }      func f() -> Int { if activeMutant == 7 { a - b } else { a + b } }
 
-The number `plantedBug` is read from a file when the program first asks for it. A bug outside function bodies (a stored
+The number `activeMutant` is read from a file when the program first asks for it. A mutant outside function bodies (a stored
 constant, a default argument) cannot be switched.
 """
 
 import re
 
-SWITCH_FILE = "PlantedBug.swift"
+SWITCH_FILE = "ActiveMutant.swift"
 SWITCH = """import Glibc
 
-/// The planted bug that is active; 0: none.
-let plantedBug: Int = {
+/// The mutant that is active; 0: none.
+let activeMutant: Int = {
     guard let file = fopen("%s", "r") else { return 0 }
     defer { fclose(file) }
     var number = 0
@@ -186,11 +186,11 @@ def change(old, new):
     return begin, len(old) - end, len(new) - len(old)
 
 
-def switched(source, bugs):
-    """The source with the bugs {number: text with the bug} behind the switch, and the numbers of those that cannot be switched."""
+def switched(source, mutants):
+    """The source with the mutants {number: text with the mutant} behind the switch, and the numbers of those that cannot be switched."""
     blocks = bodies(source)
     places, left = {}, []
-    for number, text in bugs.items():
+    for number, text in mutants.items():
         begin, end, more = change(source, text)
         around = [block for block in blocks if block[0] <= begin and end <= block[1]]
         if not around:
@@ -204,26 +204,26 @@ def switched(source, bugs):
         # Bodies within this one have been switched before it.
         end += sum(more for (first, last), more in grown.items() if begin <= first and last <= block[1])
         copies = " else ".join(
-            f"if plantedBug == {number} {{/*bug {number}<*/{body}/*>bug {number}*/\n}}" for number, body in places[block])
+            f"if activeMutant == {number} {{/*mutant {number}<*/{body}/*>mutant {number}*/\n}}" for number, body in places[block])
         names = ",".join(str(number) for number, _ in places[block])
         if kind is VALUE:
-            copies = " : ".join(f"plantedBug == {number} ? ({body})" for number, body in places[block])
+            copies = " : ".join(f"activeMutant == {number} ? ({body})" for number, body in places[block])
             text = f"/*body {names}<*/ {copies} : ({result[begin:end]}) /*>body {names}*/"
         else:
             # Two statements are not an expression, whose branches would need one type.
-            head = "" if kind else "_ = plantedBug; "
+            head = "" if kind else "_ = activeMutant; "
             text = f"/*body {names}<*/ {head}{copies} else {{{result[begin:end]}\n}} /*>body {names}*/"
         grown[begin, block[1]] = len(text) - (end - begin)
         result = result[:begin] + text + result[end:]
     return result, left
 
 
-def bugs_at(text, line):
-    """The numbers of the bugs that line `line` (from 1) of a switched source belongs to: those of the copy, else of the function, else all."""
+def mutants_at(text, line):
+    """The numbers of the mutants that line `line` (from 1) of a switched source belongs to: those of the copy, else of the function, else all."""
     starts = [0] + [match.end() for match in re.finditer("\n", text)]
     begin = starts[min(line, len(starts)) - 1]
     end = starts[line] if line < len(starts) else len(text)
-    for kind in ("bug", "body"):
+    for kind in ("mutant", "body"):
         found = []
         for match in re.finditer(rf"/\*{kind} ([\d,]+)<\*/", text):
             close = text.find(f"/*>{kind} {match[1]}*/", match.end())
@@ -232,6 +232,6 @@ def bugs_at(text, line):
         if found:
             # The innermost; of several copies that share a line, all.
             shortest = min(found)[0]
-            chosen = found if kind == "bug" else [f for f in found if f[0] == shortest]
+            chosen = found if kind == "mutant" else [f for f in found if f[0] == shortest]
             return {int(n) for _, names in chosen for n in names.split(",")}
     return {int(n) for match in re.finditer(r"/\*body ([\d,]+)<\*/", text) for n in match[1].split(",")}
