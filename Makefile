@@ -15,7 +15,7 @@ QUIET := 2>&1 | grep --line-buffered -v "warning: the use of .mktemp. is dangero
 
 .DEFAULT_GOAL := help
 
-.PHONY: help setup setup-tests deps build run test test-all quick mutants test-asan test-tsan fuzz bench format lint install uninstall deb image clean env
+.PHONY: help setup setup-tests deps build run test test-all quick mutants test-asan test-tsan fuzz bench format lint install uninstall deb image wheel clean env
 
 help: ## list these commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1|\2/' | column -t -s '|'
@@ -79,6 +79,9 @@ deb: build ## build a Debian package in .build/deb
 
 image: build ## make an OCI image in .build/image, without Docker (MODELS=DIR: images with these models; COMPILE=1: compiled)
 	scripts/image $(if $(MODELS),--models "$(MODELS)") $(if $(COMPILE),--compile)
+
+wheel: ## build the Python package, dist/ocelli-VERSION-py3-none-any.whl
+	scripts/wheel
 
 uninstall: ## remove what install put there
 	scripts/install --remove "$(DESTDIR)$(PREFIX)"

@@ -1,43 +1,76 @@
 import Foundation
 import TestSupport
 
-/// Clients from PyPI, in an environment of the tests' own under .build; made once, where pip can reach its index.
+/// Clients from PyPI, in environments of the tests' own under .build; made once, where pip can reach its index.
 enum PythonClients {
     static let scripts = SharedData.packageRoot.appendingPathComponent("Tests/Clients")
-    private static let folder = SharedData.packageRoot.appendingPathComponent(".build/clients")
+
+    /// A virtual environment with the packages of a file of Tests/Clients.
+    struct Environment: Sendable {
+        let requirements: URL
+        let folder: URL
+
+        init(_ requirements: String, folder: String) {
+            self.requirements = scripts.appendingPathComponent(requirements)
+            self.folder = SharedData.packageRoot.appendingPathComponent(".build/" + folder)
+        }
+
+        /// Whether its packages are those of the file.
+        var isReady: Bool {
+            guard let wanted = try? Data(contentsOf: requirements) else { return false }
+            return (try? Data(contentsOf: folder.appendingPathComponent("ready"))) == wanted
+        }
+
+        /// Installs the packages, if they are not there.
+        func make() -> Bool {
+            if isReady { return true }
+            guard Shell.has("python3"), let wanted = try? Data(contentsOf: requirements),
+                let made = try? Shell.run("python3", ["-m", "venv", folder.path]), made.status == 0,
+                let installed = try? Shell.run(
+                    folder.path + "/bin/pip",
+                    ["install", "-q", "--disable-pip-version-check", "-r", requirements.path]),
+                installed.status == 0
+            else { return false }
+            try? wanted.write(to: folder.appendingPathComponent("ready"))
+            return true
+        }
+    }
+
+    private static let clients = Environment("requirements.txt", folder: "clients")
+    private static let bulk = Environment("requirements-bulk.txt", folder: "bulk-clients")
 
     /// Whether the environment is there, or could be made.
-    static let isAvailable: Bool = {
-        let stamp = folder.appendingPathComponent("ready")
-        let wanted = try? Data(contentsOf: scripts.appendingPathComponent("requirements.txt"))
-        if let wanted, (try? Data(contentsOf: stamp)) == wanted { return true }
-        guard Shell.has("python3"),
-            let made = try? Shell.run("python3", ["-m", "venv", folder.path]), made.status == 0,
-            let installed = try? Shell.run(
-                folder.path + "/bin/pip",
-                ["install", "-q", "--disable-pip-version-check", "-r", scripts.path + "/requirements.txt"]),
-            installed.status == 0
-        else { return false }
-        try? wanted?.write(to: stamp)
-        return true
-    }()
+    static let isAvailable = clients.make()
+    /// Whether that with Ray, Spark and Dask is there: `make setup-tests` makes it.
+    static let isBulkAvailable = bulk.isReady && Shell.has("java")
 
     /// What a skipped test says.
     static let absence = "the clients of Tests/Clients/requirements.txt cannot be installed: pip needs its index"
+    static let bulkAbsence = "Ray, Spark and Dask are not installed: `make setup-tests` installs them"
 
     /// Runs a script of Tests/Clients.
     static func run(_ script: String, _ arguments: [String]) throws -> Shell.Result {
-        try Shell.run(folder.path + "/bin/python", [scripts.path + "/" + script] + arguments)
+        try Shell.run(clients.folder.path + "/bin/python", [scripts.path + "/" + script] + arguments)
     }
 
     /// Runs a script of the environment's Python in another folder.
     static func run(_ script: URL, in directory: URL) throws -> Shell.Result {
-        try Shell.run(folder.path + "/bin/python", [script.path], directory: directory)
+        try Shell.run(clients.folder.path + "/bin/python", [script.path], directory: directory)
     }
 
     /// Runs a program of the environment.
     static func tool(_ name: String, _ arguments: [String]) throws -> Shell.Result {
         // Where a tool leaves files of its own, they stay out of the sources.
-        try Shell.run(folder.path + "/bin/" + name, arguments, directory: folder)
+        try Shell.run(clients.folder.path + "/bin/" + name, arguments, directory: clients.folder)
+    }
+
+    /// Runs tests of the Python package (a module, or a test in it).
+    /// - Parameter inBulk: with Ray, Spark and Dask.
+    static func unittest(_ names: [String], inBulk: Bool = false) throws -> Shell.Result {
+        let python = (inBulk ? bulk : clients).folder.path + "/bin/python"
+        return try Shell.run(
+            "timeout", ["900", python, "-B", "-m", "unittest"] + names,
+            environment: ["TEST_BINARY": Daemon.binary.path, "XDG_CACHE_HOME": Daemon.cache.path],
+            directory: SharedData.packageRoot.appendingPathComponent("clients/python/tests"))
     }
 }

@@ -1,0 +1,328 @@
+"""What a call does, without doing it: generators that ask for exchanges and waits, and get answers.
+
+`Client` drives them with blocking sockets and `AsyncClient` with asyncio, so that both divide lists, wait and try again in the same way.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import json
+import os
+import random
+import urllib.parse
+from typing import (
+    TYPE_CHECKING, Any, BinaryIO, Callable, Generator, Iterable, Iterator, Mapping, Optional, Sequence, TypeVar, Union, cast,
+)
+
+from . import _results
+from ._errors import OcelliError, of_picture
+from ._wire import Buffer, Request, Response, form, quoted
+
+if TYPE_CHECKING:
+    import numpy
+    from numpy.typing import NDArray
+
+#: A picture: the path or URL of a file, its bytes, or a binary file.
+Image = Union[str, "os.PathLike[str]", bytes, bytearray, memoryview, BinaryIO]
+#: The parameters of a route, by name.
+Query = Mapping[str, Union[str, int, float, Sequence[Union[str, int]], None]]
+Value = TypeVar("Value")
+Answer = TypeVar("Answer")
+
+
+@dataclasses.dataclass(frozen=True)
+class Exchange:
+    """Wanted: the answer to a request."""
+
+    request: Request
+
+
+@dataclasses.dataclass(frozen=True)
+class Wait:
+    """Wanted: to wait, because of an error that is raised where the call's deadline is before that."""
+
+    seconds: float
+    because: OcelliError
+
+
+@dataclasses.dataclass(frozen=True)
+class Read:
+    """Wanted: the bytes of a picture."""
+
+    image: Image
+
+
+@dataclasses.dataclass(frozen=True)
+class Revive:
+    """Wanted: that the server is started again, if this client can do that."""
+
+    because: ConnectionError
+
+
+Step = Union[Exchange, Wait, Read, Revive]
+Plan = Generator[Step, Any, Value]
+
+
+@dataclasses.dataclass
+class Limits:
+    """What a request to this server may have; less where the server has refused as much."""
+
+    parts: int = 64
+    size: int = 16 << 20
+
+
+@dataclasses.dataclass(frozen=True)
+class Task:
+    """A task: its route, and how its answer is read."""
+
+    name: str
+    read: Callable[[Mapping[str, Any]], Any]
+    #: Parameters that are always sent.
+    query: Query = dataclasses.field(default_factory=dict)
+
+
+CLASSIFY = Task("classify", _results.classified)
+DETECT = Task("detect", _results.detected)
+SEGMENT = Task("segment", _results.segmented)
+KEYPOINTS = Task("keypoints", _results.pointed)
+# Exact, and a quarter of the text.
+EMBED = Task("embed", _results.embedded, {"encoding": "base64"})
+TASKS = {task.name: task for task in (CLASSIFY, DETECT, SEGMENT, KEYPOINTS, EMBED)}
+
+# Errors that are one picture's own.
+_PICTURE_CODES = {"invalid_image", "image_too_large", "unsupported_media_type", "body_too_large"}
+
+
+def target(route: str, model: Optional[str], version: Optional[str], query: Query) -> str:
+    """The path and query of a task's route.
+
+    >>> target("classify", "mobilenet", None, {"top": 5, "crop": None})
+    '/v1/models/mobilenet/classify?top=5'
+    """
+    path = "/v1/"
+    if model is not None:
+        path += f"models/{quoted(model)}/"
+        if version is not None:
+            path += f"versions/{quoted(version)}/"
+    elif version is not None:
+        raise ValueError("version= needs model=")
+    return path + route + _encoded(query)
+
+
+def _encoded(query: Query) -> str:
+    given = {}
+    for name, value in query.items():
+        if value is not None:
+            isList = isinstance(value, Sequence) and not isinstance(value, str)
+            given[name] = ",".join(str(one) for one in cast("Sequence[object]", value)) if isList else str(value)
+    return "?" + urllib.parse.urlencode(given) if given else ""
+
+
+def is_one(images: object) -> bool:
+    """Whether it is one picture, not several. Raises `TypeError` for what is neither."""
+    if isinstance(images, (str, os.PathLike, bytes, bytearray, memoryview)) or hasattr(images, "read"):
+        return True
+    if isinstance(images, Sequence):
+        return False
+    if hasattr(images, "__array_interface__"):
+        raise TypeError("an array of pixels is no picture: encode it first, for example with Pillow's save(file, \"PNG\")")
+    if hasattr(images, "__iter__"):
+        return False
+    raise TypeError(f"expected a path, bytes, a binary file, or several of these, found {type(images).__name__}")
+
+
+def pictures(images: Union[Image, Iterable[Image]]) -> Iterator[Image]:
+    """One picture or several, one after the other."""
+    return iter([cast(Image, images)] if is_one(images) else cast("Iterable[Image]", images))
+
+
+def read(image: Image, storage: Mapping[str, Any]) -> Buffer:
+    """A picture's bytes. Blocks. `storage` are fsspec's options for URLs."""
+    if isinstance(image, (bytes, bytearray, memoryview)):
+        return image.cast("B") if isinstance(image, memoryview) else image
+    if isinstance(image, str) and "://" in image:
+        from . import stores
+
+        return stores.read(image, **storage)
+    if isinstance(image, (str, os.PathLike)):
+        with open(image, "rb") as file:
+            return file.read()
+    data = image.read()
+    if not isinstance(data, (bytes, bytearray, memoryview)):
+        raise TypeError("a picture's file must be opened in binary mode: open(name, \"rb\")")
+    return data
+
+
+# MARK: Requests
+
+def asked(request: Request, retries: int) -> Plan[Response]:
+    """The answer to a request, a good one: tried again where the server says that it has too much to do, or was started again.
+
+    Every request of this package may be sent twice: predictions change nothing, and an example that is known is not added again.
+    """
+    for attempt in range(retries + 1):
+        try:
+            response: Response = yield Exchange(request)
+        except ConnectionError as error:
+            if attempt == retries:
+                raise
+            yield Revive(error)
+            continue
+        if 200 <= response.status < 300:
+            return response
+        error_ = response.error()
+        if response.status not in (429, 503) or attempt == retries:
+            raise error_
+        # Many clients are refused together: they must not come back together.
+        least = 0.1 * 2 ** min(attempt, 6) if error_.retry_after is None else error_.retry_after
+        yield Wait(least + random.uniform(0, 0.1 + 0.25 * least), error_)
+    raise AssertionError("unreachable: the last attempt returns or raises")
+
+
+def got(path: str, retries: int, take: Callable[[Any], Value]) -> Plan[Value]:
+    """What a GET answers."""
+    response = yield from asked(Request("GET", path), retries)
+    return take(response.json())
+
+
+def one(task: Task, image: Image, to: str, retries: int) -> Plan[Any]:
+    """The answer for one picture."""
+    data: Buffer = yield Read(image)
+    response = yield from asked(Request("POST", to, [data], "application/octet-stream"), retries)
+    return task.read(response.json())
+
+
+def several(task: Task, images: Iterator[Image], to: str, retries: int, limits: Limits) -> Plan[list[Any]]:
+    """An answer or an error for each picture, in order, in as many requests as the limits want."""
+    def taken(response: Response, count: int) -> list[Any]:
+        answer = response.json()
+        if count == 1 and "results" not in answer:
+            return [task.read(answer)]
+        request_id = str(answer.get("request_id", ""))
+        return [
+            of_picture(each, request_id) if "error" in each else task.read({"request_id": request_id, **each})
+            for each in answer["results"]]
+
+    return (yield from _divided(images, to, retries, limits, taken))
+
+
+def _divided(
+    images: Iterator[Image], to: str, retries: int, limits: Limits, taken: Callable[[Response, int], list[Any]]
+) -> Plan[list[Any]]:
+    found: list[Any] = []
+    chunk: list[Buffer] = []
+    size = 0
+    for image in images:
+        try:
+            data: Buffer = yield Read(image)
+        except OSError as error:
+            # The others before it come first.
+            found += yield from _chunk(chunk, to, retries, limits, taken)
+            chunk, size = [], 0
+            found.append(OcelliError(f"the picture cannot be read: {error}", code="unreadable"))
+            continue
+        if chunk and (len(chunk) >= limits.parts or size + len(data) > limits.size):
+            found += yield from _chunk(chunk, to, retries, limits, taken)
+            chunk, size = [], 0
+        chunk.append(data)
+        size += len(data)
+    found += yield from _chunk(chunk, to, retries, limits, taken)
+    return found
+
+
+def _chunk(
+    chunk: Sequence[Buffer], to: str, retries: int, limits: Limits, taken: Callable[[Response, int], list[Any]]
+) -> Plan[list[Any]]:
+    """The answers for some pictures in one request; in halves where the server's limits are lower than thought."""
+    if not chunk:
+        return []
+    body, content_type = ([chunk[0]], "application/octet-stream") if len(chunk) == 1 else form(chunk)
+    try:
+        response = yield from asked(Request("POST", to, body, content_type), retries)
+    except OcelliError as error:
+        if len(chunk) == 1:
+            if error.code not in _PICTURE_CODES:
+                raise
+            return [error]
+        if error.code == "body_too_large" or error.status == 400 and "max_batch" in error.message:
+            middle = len(chunk) // 2
+            if "max_batch" in error.message:
+                limits.parts = max(1, min(limits.parts, middle))
+            else:
+                limits.size = max(1, min(limits.size, sum(len(data) for data in chunk) - 1))
+            first = yield from _chunk(chunk[:middle], to, retries, limits, taken)
+            return first + (yield from _chunk(chunk[middle:], to, retries, limits, taken))
+        raise
+    answers = taken(response, len(chunk))
+    if len(answers) != len(chunk):
+        raise OcelliError(f"{len(answers)} answers for {len(chunk)} pictures", status=response.status, code="bad_answer")
+    return answers
+
+
+# MARK: Predict
+
+def predicted(name: str, version: Optional[str], inputs: object, query: Query, retries: int) -> Plan[_results.PredictResult]:
+    """The outputs of a model for its inputs."""
+    to = target("predict", name, version, query)
+    if isinstance(inputs, (bytes, bytearray, memoryview, os.PathLike)) or isinstance(inputs, io.IOBase):
+        data: Buffer = yield Read(cast(Image, inputs))
+        request = Request("POST", to, [data], "application/octet-stream")
+    else:
+        body = json.dumps({"inputs": jsonable(inputs)}, allow_nan=False).encode()
+        request = Request("POST", to, [body], "application/json")
+    response = yield from asked(request, retries)
+    return _results.predicted(response.json())
+
+
+def jsonable(value: object) -> object:
+    """Inputs as JSON: pictures' bytes as base64, NaN (a missing value) as null, NumPy's arrays as lists.
+
+    >>> jsonable({"rooms": 3, "area": float("nan"), "picture": b"x"})
+    {'rooms': 3, 'area': None, 'picture': {'b64': 'eA=='}}
+    """
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        import base64
+
+        return {"b64": base64.b64encode(value).decode("ascii")}
+    if isinstance(value, Mapping):
+        return {str(name): jsonable(each) for name, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [jsonable(each) for each in value]
+    if isinstance(value, float):
+        return None if value != value else value
+    if hasattr(value, "tolist"):
+        return jsonable(cast("NDArray[numpy.float64]", value).tolist())
+    return value
+
+
+# MARK: Taught models
+
+def taught(name: str, retries: int) -> Plan[_results.Taught]:
+    """A taught model as it is."""
+    return got(f"/v1/taught/{quoted(name)}", retries, lambda answer: _results.taught([answer], []))
+
+
+def teach(
+    name: str, label: str, images: Iterator[Image], embedder: Optional[str], retries: int, limits: Limits
+) -> Plan[_results.Taught]:
+    """A taught model after some examples of a label."""
+    path = f"/v1/taught/{quoted(name)}"
+    if embedder is not None:
+        body = json.dumps({"embedder": embedder}).encode()
+        yield from asked(Request("PUT", path, [body], "application/json"), retries)
+    # The answers of all requests, which tell what was added; pictures of one that failed as a whole are errors in their places.
+    answers: list[Mapping[str, Any]] = []
+
+    def taken(response: Response, count: int) -> list[Any]:
+        answers.append(response.json())
+        return [None] * count
+
+    to = path + "/examples" + _encoded({"label": label})
+    results = yield from _divided(images, to, retries, limits, taken)
+    errors = [result for result in results if isinstance(result, OcelliError)]
+    if not answers:
+        if errors:
+            raise errors[0]
+        raise ValueError("teach needs at least one picture")
+    return _results.taught(answers, errors)

@@ -1,0 +1,326 @@
+"""What the server answers, as typed values."""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+from typing import TYPE_CHECKING, Any, Mapping, Optional, Union
+
+from . import _pixels
+from ._errors import OcelliError, of_picture
+
+if TYPE_CHECKING:
+    import numpy
+    from numpy.typing import NDArray
+
+
+@dataclasses.dataclass(frozen=True)
+class Picture:
+    """The picture as the server saw it: its format, and its stored size (before its orientation was applied)."""
+
+    format: str
+    width: int
+    height: int
+    orientation: int
+    #: The size as displayed, to which boxes and masks refer.
+    displayed_width: int
+    displayed_height: int
+
+
+@dataclasses.dataclass(frozen=True)
+class _Answer:
+    """What every answer has."""
+
+    #: The model's name.
+    model: str
+    #: The version that answered.
+    version: str
+    #: The number of the request in the server's log.
+    request_id: str
+    #: The picture; None for ``predict`` without a picture.
+    image: Optional[Picture]
+    #: Milliseconds of each stage: ``queue``, ``decode``, ``inference``, ``total``.
+    timing_ms: Mapping[str, float]
+    #: The whole answer as JSON, with members that this package does not know.
+    raw: Mapping[str, Any] = dataclasses.field(repr=False, compare=False)
+
+
+@dataclasses.dataclass(frozen=True)
+class Classification:
+    """A class that the picture may show."""
+
+    label: str
+    index: int
+    #: From 0 to 1, or the model's score where the model gives no confidences.
+    confidence: float
+
+
+@dataclasses.dataclass(frozen=True)
+class ClassifyResult(_Answer):
+    """The answer of ``classify``: classes, the most probable first."""
+
+    classifications: tuple[Classification, ...]
+    #: Of a taught model: the cosine distance to the nearest example of the first class, and whether it is near enough to be known.
+    distance: Optional[float] = None
+    known: Optional[bool] = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Box:
+    """A rectangle in pixels of the displayed picture, from its top left corner."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+
+
+@dataclasses.dataclass(frozen=True)
+class Keypoint:
+    """A named point in pixels of the displayed picture."""
+
+    name: str
+    x: float
+    y: float
+    confidence: Optional[float]
+
+
+@dataclasses.dataclass(frozen=True)
+class Detection:
+    """A thing that was found."""
+
+    label: str
+    index: int
+    confidence: float
+    box: Box
+    #: Points of the thing (the eyes of a face); None in place of one that was not found.
+    keypoints: tuple[Optional[Keypoint], ...]
+    #: The detection as JSON, with the answers of a pipeline's stages.
+    raw: Mapping[str, Any] = dataclasses.field(repr=False, compare=False)
+
+    @property
+    def mask(self) -> Optional[NDArray[numpy.bool_]]:
+        """The pixels of the thing: a NumPy array of booleans, height by width of the displayed picture; None without a mask."""
+        mask = self.raw.get("mask")
+        return None if mask is None else _pixels.decoded_runs(mask)
+
+
+@dataclasses.dataclass(frozen=True)
+class DetectResult(_Answer):
+    """The answer of ``detect``: the most confident first."""
+
+    detections: tuple[Detection, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Segment:
+    """A class of a segmented picture, and how many pixels it has."""
+
+    label: str
+    index: int
+    area: int
+
+
+@dataclasses.dataclass(frozen=True)
+class SegmentResult(_Answer):
+    """The answer of ``segment``: the class of each pixel."""
+
+    segments: tuple[Segment, ...]
+    #: The mask as PNG, as it came.
+    png: bytes = dataclasses.field(repr=False)
+
+    @property
+    def mask(self) -> NDArray[numpy.unsignedinteger[Any]]:
+        """The number of each pixel's class: a NumPy array, height by width of the displayed picture."""
+        return _pixels.decoded_png(self.png)
+
+
+@dataclasses.dataclass(frozen=True)
+class KeypointsResult(_Answer):
+    """The answer of ``keypoints``: one entry a point, None for one that was not found."""
+
+    keypoints: tuple[Optional[Keypoint], ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class EmbedResult(_Answer):
+    """The answer of ``embed``."""
+
+    #: The vector: a NumPy array of float32.
+    embedding: NDArray[numpy.float32] = dataclasses.field(compare=False)
+
+
+@dataclasses.dataclass(frozen=True)
+class PredictResult(_Answer):
+    """The answer of ``predict``: the model's outputs by name, as in its model.json."""
+
+    outputs: Mapping[str, Any]
+
+
+@dataclasses.dataclass(frozen=True)
+class Model:
+    """A model that the server has."""
+
+    name: str
+    #: The version that serves; empty where none does.
+    version: str
+    #: ``loading``, ``ready``, ``unloaded`` or ``failed``.
+    state: str
+    #: Why it failed; empty otherwise.
+    reason: str
+    #: Every version with its state.
+    versions: Mapping[str, str]
+    #: ``detect``, ``embed`` and so on; ``classify`` where it has labels.
+    tasks: tuple[str, ...]
+    raw: Mapping[str, Any] = dataclasses.field(repr=False, compare=False)
+
+
+@dataclasses.dataclass(frozen=True)
+class TaughtClass:
+    """A class of a taught model."""
+
+    label: str
+    examples: int
+    #: How many of its examples were recognized; None until it has two.
+    accuracy: Optional[float]
+
+
+@dataclasses.dataclass(frozen=True)
+class Evaluation:
+    """How well a taught model recognizes its own examples when they are left out."""
+
+    version: str
+    method: str
+    examples: int
+    correct: int
+    accuracy: float
+    #: Between which the true accuracy lies (95 %).
+    interval: tuple[float, float]
+    #: The greatest distance at which a picture counts as known.
+    threshold: Optional[float]
+    #: What would help most.
+    advice: str
+    raw: Mapping[str, Any] = dataclasses.field(repr=False, compare=False)
+
+
+@dataclasses.dataclass(frozen=True)
+class Example:
+    """A picture that was taught: its id is the SHA-256 of its bytes."""
+
+    id: str
+    label: str
+    #: False where the model knew it already.
+    new: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class Taught:
+    """A taught model: a classifier made of an embedding model and of examples."""
+
+    name: str
+    embedder: str
+    version: str
+    #: ``empty``, ``ready`` or ``stale``.
+    state: str
+    classes: tuple[TaughtClass, ...]
+    #: True while the newest version is being evaluated; `evaluation` is then an older one, or None.
+    evaluating: bool
+    evaluation: Optional[Evaluation]
+    #: What this call of ``teach`` added.
+    added: tuple[Example, ...]
+    #: Pictures of this call that could not be used.
+    errors: tuple[OcelliError, ...]
+    raw: Mapping[str, Any] = dataclasses.field(repr=False, compare=False)
+
+
+Result = Union[ClassifyResult, DetectResult, SegmentResult, KeypointsResult, EmbedResult, PredictResult]
+
+# MARK: From JSON
+
+
+def _base(answer: Mapping[str, Any]) -> dict[str, Any]:
+    image = answer.get("image")
+    picture = None
+    if isinstance(image, dict):
+        width, height = int(image.get("width", 0)), int(image.get("height", 0))
+        displayed = image.get("displayed") or {}
+        picture = Picture(
+            str(image.get("format", "")), width, height, int(image.get("orientation", 1)),
+            int(displayed.get("width", width)), int(displayed.get("height", height)))
+    timing = {name: value for name, value in (answer.get("timing_ms") or {}).items() if isinstance(value, (int, float))}
+    return {
+        "model": str(answer.get("model", "")), "version": str(answer.get("version", "")),
+        "request_id": str(answer.get("request_id", "")), "image": picture, "timing_ms": timing, "raw": answer,
+    }
+
+
+def _keypoints(points: Any) -> tuple[Optional[Keypoint], ...]:
+    return tuple(
+        None if point is None else Keypoint(str(point.get("name", "")), point["x"], point["y"], point.get("confidence"))
+        for point in points or ())
+
+
+def classified(answer: Mapping[str, Any]) -> ClassifyResult:
+    found = tuple(
+        Classification(str(one.get("label", "")), int(one["index"]), float(one["confidence"])) for one in answer["classifications"])
+    return ClassifyResult(
+        **_base(answer), classifications=found, distance=answer.get("distance"), known=answer.get("known"))
+
+
+def detected(answer: Mapping[str, Any]) -> DetectResult:
+    return DetectResult(**_base(answer), detections=tuple(
+        Detection(
+            str(one.get("label", "")), int(one["index"]), float(one["confidence"]),
+            Box(*(float(one["box"][name]) for name in ("x", "y", "width", "height"))), _keypoints(one.get("keypoints")), one)
+        for one in answer["detections"]))
+
+
+def segmented(answer: Mapping[str, Any]) -> SegmentResult:
+    found = tuple(Segment(str(one.get("label", "")), int(one["index"]), int(one["area"])) for one in answer["segments"])
+    return SegmentResult(**_base(answer), segments=found, png=base64.b64decode(answer["mask"]["b64"]))
+
+
+def pointed(answer: Mapping[str, Any]) -> KeypointsResult:
+    return KeypointsResult(**_base(answer), keypoints=_keypoints(answer["keypoints"]))
+
+
+def embedded(answer: Mapping[str, Any]) -> EmbedResult:
+    return EmbedResult(**_base(answer), embedding=_pixels.decoded_vector(answer["embedding"]))
+
+
+def predicted(answer: Mapping[str, Any]) -> PredictResult:
+    return PredictResult(**_base(answer), outputs=answer["outputs"])
+
+
+def model(answer: Mapping[str, Any]) -> Model:
+    versions = {str(one["version"]): str(one["state"]) for one in answer.get("versions") or ()}
+    tasks = tuple(str(task) for task in answer.get("tasks") or ())
+    if not tasks and answer.get("labels"):
+        tasks = ("classify",)
+    reason = answer.get("reason") or next((one["reason"] for one in answer.get("versions") or () if one.get("reason")), "")
+    return Model(
+        str(answer["name"]), str(answer.get("version") or ""), str(answer.get("state", "")), str(reason), versions, tasks, answer)
+
+
+def evaluation(answer: Optional[Mapping[str, Any]]) -> Optional[Evaluation]:
+    if answer is None:
+        return None
+    low, high = answer["interval"]
+    return Evaluation(
+        str(answer["version"]), str(answer["method"]), int(answer["examples"]), int(answer["correct"]), float(answer["accuracy"]),
+        (float(low), float(high)), answer.get("threshold"), str(answer.get("advice") or ""), answer)
+
+
+def taught(answers: list[Mapping[str, Any]], errors: list[OcelliError]) -> Taught:
+    """The taught model as the last of several answers has it, with what all of them added."""
+    last = answers[-1]
+    request_id = str(last.get("request_id", ""))
+    failed = [of_picture(one, request_id) for answer in answers for one in answer.get("errors") or ()]
+    return Taught(
+        str(last["name"]), str(last["embedder"]["model"]), str(last.get("version") or ""), str(last["state"]),
+        tuple(TaughtClass(str(one["label"]), int(one["examples"]), one.get("accuracy")) for one in last.get("classes") or ()),
+        bool(last.get("evaluating", False)), evaluation(last.get("evaluation")),
+        tuple(
+            Example(str(one["id"]), str(one["label"]), bool(one.get("new", True)))
+            for answer in answers for one in answer.get("added") or ()),
+        tuple(failed + errors), last)

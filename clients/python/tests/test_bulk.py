@@ -1,0 +1,218 @@
+"""Ray, Spark, Dask, object stores and Parquet: the examples of docs/bulk.md, run as they stand there. Long: see requirements-bulk.txt."""
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import support
+from support import DIGITS, EXAMPLES, PROGRAM, ROOT, SEVEN
+
+import ocelli
+
+DOCUMENT = (ROOT / "docs/bulk.md").read_text()
+
+
+def example(word):
+    """The example of the document that has a word."""
+    return next(code for code in re.findall(r"```python\n(.*?)```", DOCUMENT, re.S) if word in code)
+
+
+class BulkTests(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="bulk")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.photos = self.folder / "photos"
+        self.photos.mkdir()
+        for number in range(8):
+            for name in DIGITS:
+                shutil.copy(EXAMPLES / name, self.photos / f"{number}-{name}")
+        (self.photos / "broken.png").write_bytes(b"no picture")
+        os.environ["OCELLI"] = PROGRAM
+        os.environ["PYTHONPATH"] = f"{ROOT}/clients/python/src"
+        os.environ["PYSPARK_PYTHON"] = sys.executable
+        os.environ["RAY_AUTH_MODE"] = "disabled"
+        os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+        os.chdir(ROOT)
+
+    def run_example(self, word, **names):
+        code = example(word).replace("/srv/models", str(ROOT / "models")).replace("/data/photos", str(self.photos))
+        code = code.replace("/data/", f"{self.folder}/")
+        for old, new in names.items():
+            code = code.replace(old.replace("_", "/"), new)
+        space = {}
+        exec(compile(code, f"docs/bulk.md, {word}", "exec"), space)
+        return space
+
+    def check(self, rows):
+        """Rows with `file` and the columns of the answers: each picture once, with its digit."""
+        self.assertEqual(sorted(pathlib.PurePath(row["file"]).name for row in rows), sorted(os.listdir(self.photos)))
+        for row in rows:
+            name = pathlib.PurePath(row["file"]).name
+            if name == "broken.png":
+                self.assertIn("JPEG, PNG", row["error"])
+                self.assertIsNone(row["classifications"])
+            else:
+                self.assertIsNone(row["error"], name)
+                self.assertEqual(row["classifications"][0]["label"], DIGITS[name.split("-", 1)[1]], name)
+
+    def parquet(self, name):
+        import pyarrow.parquet
+
+        return pyarrow.parquet.read_table(self.folder / name).to_pylist()
+
+    def test_ray(self):
+        import ray
+
+        ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
+        self.addCleanup(ray.shutdown)
+        self.run_example("ocelli.ray")
+        rows = self.parquet("answers-ray")
+        self.assertNotIn("bytes", rows[0])
+        self.check([{**row, "file": row["path"]} for row in rows])
+        # Ray's default format, and the other tasks.
+        dataset = ray.data.from_items([{"bytes": SEVEN}, {"bytes": SEVEN}, {"bytes": b"no"}])
+        observations = {"models": str(ROOT / "Tests/Fixtures/observations"), "model": "embedder"}
+        rows = dataset.map_batches(ocelli.ray.Embed, fn_constructor_kwargs=observations, concurrency=1, num_cpus=0.1).take_all()
+        self.assertEqual([len(row["embedding"]) if row["error"] is None else 0 for row in rows].count(32), 2)
+
+    def test_ray_on_three_nodes_with_a_worker_and_the_daemon_killed(self):
+        import signal
+        import threading
+        import time
+
+        import ray
+        from ray.cluster_utils import Cluster
+
+        cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+        self.addCleanup(cluster.shutdown)
+        for _ in range(2):
+            cluster.add_node(num_cpus=1)
+        ray.init(address=cluster.address, log_to_driver=False)
+        self.addCleanup(ray.shutdown)
+        ended = threading.Event()
+
+        def kill():
+            # A few times: a daemon that never lives for long is given up.
+            for _ in range(4):
+                if ended.wait(4):
+                    return
+                for path in pathlib.Path("/proc").glob("[0-9]*"):
+                    try:
+                        words = (path / "cmdline").read_bytes().split(b"\0")
+                        mine = str(self.copy).encode() in b" ".join(words) and b"serve" in words and b"_keeper.py" not in b" ".join(words)
+                        if mine:
+                            os.kill(int(path.name), signal.SIGKILL)
+                    except OSError:
+                        pass
+
+        self.copy = self.folder / "models"
+        shutil.copytree(ROOT / "models", self.copy)
+        pictures = {name: (EXAMPLES / name).read_bytes() for name in DIGITS}
+        dataset = ray.data.from_items(
+            [{"file": f"{number}-{name}", "bytes": pictures[name]} for number in range(400) for name in DIGITS], override_num_blocks=40)
+        killer = threading.Thread(target=kill)
+        killer.start()
+        try:
+            answers = dataset.map_batches(
+                ocelli.ray.Classify, fn_constructor_kwargs={"models": str(self.copy), "column": "bytes"}, batch_format="pyarrow", batch_size=50,
+                concurrency=3, num_cpus=0.1)
+            rows = answers.take_all()
+        finally:
+            ended.set()
+            killer.join()
+        self.assertEqual(sorted(row["file"] for row in rows), sorted(f"{number}-{name}" for number in range(400) for name in DIGITS))
+        for row in rows:
+            self.assertIsNone(row["error"])
+            self.assertEqual(row["classifications"][0]["label"], DIGITS[row["file"].split("-", 1)[1]])
+
+    def test_spark(self):
+        from pyspark.sql import SparkSession
+
+        spark = (
+            SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").config("spark.driver.host", "127.0.0.1")
+            .config("spark.driver.bindAddress", "127.0.0.1").config("spark.log.level", "ERROR").getOrCreate())
+        self.addCleanup(spark.stop)
+        self.run_example("ocelli.spark")
+        rows = self.parquet("answers-spark")
+        self.assertNotIn("content", rows[0])
+        self.check([{**row, "file": row["path"]} for row in rows])
+        frame = spark.createDataFrame([(1, SEVEN), (2, None)], "id int, content binary")
+        detected = frame.mapInArrow(
+            ocelli.spark.detect(models=str(ROOT / "Tests/Fixtures/detectors/case00"), keep=True),
+            schema=ocelli.spark.schema("detect", frame, keep=True)).collect()
+        self.assertEqual(detected[0].detections[0].label, "class 2")
+        self.assertTrue(detected[0].content and detected[1].error and detected[1].detections is None)
+
+    def test_dask(self):
+        self.run_example("ocelli.dask")
+        self.check(self.parquet("answers-dask"))
+        import dask.dataframe
+        import pandas
+
+        dask.config.set({"dataframe.convert-string": False})
+        frame = dask.dataframe.from_pandas(pandas.DataFrame({"id": [1, 2, 3], "bytes": [SEVEN, b"no", None]}), npartitions=2)
+        found = frame.map_partitions(
+            ocelli.dask.classify, models=str(ROOT / "models"), column="bytes", meta=ocelli.dask.meta("classify", frame)).compute()
+        self.assertEqual(list(found.columns), ["id", "classifications", "error"])
+        self.assertEqual(found.classifications.iloc[0][0]["label"], "7")
+        self.assertEqual(found.error.isna().tolist(), [True, False, False])
+
+    def test_an_object_store(self):
+        from moto.server import ThreadedMotoServer
+
+        server = ThreadedMotoServer(ip_address="127.0.0.1", port=0)
+        server.start()
+        self.addCleanup(server.stop)
+        host, port = server.get_host_and_port()
+        os.environ.update(AWS_ACCESS_KEY_ID="x", AWS_SECRET_ACCESS_KEY="y", AWS_DEFAULT_REGION="us-east-1")
+        import boto3
+
+        s3 = boto3.client("s3", endpoint_url=f"http://{host}:{port}")
+        s3.create_bucket(Bucket="photos")
+        for name in DIGITS:
+            s3.put_object(Bucket="photos", Key=f"2026/{name}", Body=(EXAMPLES / name).read_bytes())
+        with support.daemon("--models=models") as url:
+            code = example("s3://").replace("http://127.0.0.1:5000", f"http://{host}:{port}").replace("http://127.0.0.1:8080", url)
+            space = {}
+            exec(compile(code, "docs/bulk.md, object stores", "exec"), space)
+            found = {name.rsplit("/", 1)[1]: result.classifications[0].label for name, result in zip(space["names"], space["results"])}
+            self.assertEqual(found, DIGITS)
+            with ocelli.Client(url, storage_options=space["options"]) as client:
+                self.assertEqual(client.classify(["s3://photos/none.png"])[0].code, "unreadable")
+
+    def test_parquet(self):
+        jsonl, table = self.folder / "answers.jsonl", self.folder / "answers.parquet"
+        listed = "".join(f"{name}\n" for name in sorted(self.photos.iterdir()))
+        run = subprocess.run([PROGRAM, "classify", "--jsonl"], input=listed.encode(), stdout=jsonl.open("wb"), check=False)
+        self.assertEqual(run.returncode, 1)
+        subprocess.run([sys.executable, "-m", "ocelli", "parquet", str(jsonl), str(table)], check=True, stdout=subprocess.DEVNULL)
+        self.check(self.parquet("answers.parquet"))
+        jsonl.write_text('{"file": 1}\nnot JSON\n')
+        run = subprocess.run([sys.executable, "-m", "ocelli", "parquet", str(jsonl), str(table)], capture_output=True, text=True)
+        self.assertEqual(run.returncode, 1)
+        self.assertIn("line 2", run.stderr)
+
+
+class DocumentTests(unittest.TestCase):
+    """The examples that need no other package."""
+
+    def test_the_examples_of_one_machine(self):
+        os.chdir(ROOT)
+        os.environ["OCELLI"] = PROGRAM
+        with support.daemon("--models=models") as url:
+            for word in ("import Client", "import LocalDaemon"):
+                code = example(word).replace("http://127.0.0.1:8080", url).replace("/srv/models", str(ROOT / "models"))
+                run = subprocess.run(
+                    [sys.executable, "-c", code], capture_output=True, text=True,
+                    env={**os.environ, "PYTHONPATH": f"{ROOT}/clients/python/src"})
+                self.assertEqual(run.stdout, "7\n3\nunsupported_media_type\n" if word == "import Client" else "7\n", run.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

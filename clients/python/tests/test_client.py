@@ -1,0 +1,275 @@
+"""The client with the real daemon; expected values are the fixtures', which other programs computed."""
+import asyncio
+import io
+import json
+import math
+import pickle
+import struct
+import unittest
+import zlib
+
+import support
+from support import DIGITS, EXAMPLES, ROOT, SEVEN
+
+import numpy
+
+import ocelli
+from ocelli import AsyncClient, Client, OcelliError
+from ocelli import _pixels
+
+OBSERVATIONS = ROOT / "Tests/Fixtures/observations"
+DETECTORS = ROOT / "Tests/Fixtures/detectors"
+EXPORTS = ROOT / "Tests/Fixtures/exports"
+
+
+class ClientTests(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.server = support.daemon(
+            "--models=models", f"--models={OBSERVATIONS}", f"--model=case00={DETECTORS}/case00", f"--model=segformer={EXPORTS}/segformer",
+            f"--model=masks={EXPORTS}/yolov5_segment", f"--model=pose={OBSERVATIONS}/ultralytics_pose.onnx",
+            f"--model=vectors={ROOT}/Tests/Fixtures/tensorio/matrices-2-in-2-out.tiobundle", "--default-model=digits", "--max-batch=7",
+            "--max-body=256KiB")
+        cls.url = cls.server.__enter__()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.server.__exit__(None, None, None)
+
+    def setUp(self):
+        self.client = Client(self.url)
+        self.addCleanup(self.client.close)
+
+    def test_a_picture_may_be_a_path_bytes_or_a_file(self):
+        path = EXAMPLES / "seven.png"
+        with open(path, "rb") as file:
+            for image in (str(path), path, SEVEN, bytearray(SEVEN), memoryview(SEVEN), io.BytesIO(SEVEN), file):
+                result = self.client.classify(image, model="digits", top=2)
+                self.assertEqual([found.index for found in result.classifications][:1], [7], image)
+                self.assertEqual((result.classifications[0].label, len(result.classifications)), ("7", 2))
+                self.assertEqual((result.model, result.version), ("digits", "1"))
+                self.assertTrue(result.request_id)
+        with self.assertRaises(TypeError):
+            self.client.classify(numpy.zeros((4, 4, 3), numpy.uint8))
+        with self.assertRaises(FileNotFoundError):
+            self.client.classify("/there/is/no.png")
+
+    def test_a_list_longer_than_the_limits_gives_results_in_its_order_with_errors_in_their_places(self):
+        names = sorted(DIGITS) * 6
+        images = [EXAMPLES / name for name in names]
+        images[3] = b"no picture"
+        images[11] = "/there/is/no.png"
+        # More than max_body together.
+        images[20] = SEVEN + bytes(200_000)
+        results = self.client.classify(images)
+        self.assertEqual(len(results), 30)
+        for place, (name, result) in enumerate(zip(names, results)):
+            if place == 3:
+                self.assertEqual((result.code, result.status), ("unsupported_media_type", 415))
+                self.assertNotIn("part ", result.message)
+            elif place == 11:
+                self.assertEqual(result.code, "unreadable")
+            else:
+                self.assertEqual(result.classifications[0].label, "7" if place == 20 else DIGITS[name], place)
+                self.assertTrue(result.request_id)
+        self.assertEqual(self.client.classify([]), [])
+        self.assertEqual(self.client.classify([SEVEN])[0].classifications[0].label, "7")
+        self.assertEqual(self.client.classify([b"x" * 300_000])[0].code, "body_too_large")
+        with self.assertRaises(OcelliError):
+            self.client.classify([SEVEN], model="nothing")
+
+    def test_detections_are_those_of_the_fixture(self):
+        case = next(case for case in json.loads((DETECTORS / "expected.json").read_text()) if case["bundle"] == "case00")
+        result = self.client.detect(DETECTORS / "pictures" / case["picture"], model="case00", crop=case["crop"])
+        wanted = case["expected"]
+        self.assertGreaterEqual(len(result.detections), len(wanted))
+        for found, one in zip(result.detections, wanted):
+            self.assertEqual(found.index, one["index"])
+            self.assertAlmostEqual(found.confidence, one["confidence"], delta=2e-3)
+            box = (found.box.x, found.box.y, found.box.width, found.box.height)
+            for value, expected in zip(box, one["box"]):
+                self.assertAlmostEqual(value, expected, delta=0.1)
+        only = self.client.detect(DETECTORS / "pictures" / case["picture"], model="case00", classes=["class 1", 0], top=3)
+        self.assertTrue(only.detections and {found.index for found in only.detections} <= {0, 1} and len(only.detections) <= 3)
+
+    def test_masks_of_things_are_arrays_of_the_picture_s_size(self):
+        picture = EXPORTS / "picture.png"
+        result = self.client.detect(picture, model="masks")
+        mask = result.detections[0].mask
+        self.assertEqual((mask.dtype, mask.shape), (numpy.bool_, (result.image.displayed_height, result.image.displayed_width)))
+        box = result.detections[0].box
+        rows, columns = numpy.nonzero(mask)
+        self.assertGreater(len(rows), 0)
+        self.assertTrue(box.x - 2 <= columns.min() and columns.max() <= box.x + box.width + 2)
+        self.assertTrue(box.y - 2 <= rows.min() and rows.max() <= box.y + box.height + 2)
+
+    def test_a_segmented_picture_s_mask_has_the_areas_of_its_segments(self):
+        wanted = json.loads((EXPORTS / "expected.json").read_text())["segformer"]["areas"]
+        result = self.client.segment(EXPORTS / "picture.png", model="segformer")
+        self.assertEqual({one.label: float(one.area) for one in result.segments}, wanted)
+        numbers, counts = numpy.unique(result.mask, return_counts=True)
+        self.assertEqual(dict(zip(numbers.tolist(), counts.tolist())), {one.index: one.area for one in result.segments})
+        self.assertEqual(result.mask.shape, (result.image.displayed_height, result.image.displayed_width))
+
+    def test_embeddings_are_those_of_the_fixture(self):
+        cases = json.loads((OBSERVATIONS / "expected.json").read_text())["embeddings"]
+        results = self.client.embed([OBSERVATIONS / case["picture"] for case in cases], model="embedder")
+        for case, result in zip(cases, results):
+            wanted = numpy.array(case["vector"])
+            self.assertEqual(result.embedding.dtype, numpy.float32)
+            numpy.testing.assert_allclose(result.embedding, wanted / numpy.linalg.norm(wanted), atol=1e-4)
+
+    def test_predict_takes_values_arrays_and_pictures(self):
+        outputs = self.client.predict("digits", {"image": SEVEN}).outputs["probabilities"]
+        self.assertEqual(max(outputs, key=outputs.get), "7")
+        outputs = self.client.predict("digits", EXAMPLES / "three.png").outputs["probabilities"]
+        self.assertEqual(max(outputs, key=outputs.get), "3")
+        with self.assertRaises(OcelliError) as caught:
+            self.client.predict("digits", {"image": 7})
+        self.assertEqual((caught.exception.code, caught.exception.status), ("invalid_input", 400))
+
+    def test_models_have_their_tasks_and_states(self):
+        models = {model.name: model for model in self.client.models()}
+        self.assertEqual((models["digits"].state, models["digits"].version, models["digits"].versions), ("ready", "1", {"1": "ready"}))
+        self.assertIn("embed", models["embedder"].tasks)
+
+    def test_errors_have_code_status_and_request_id_and_can_be_pickled(self):
+        with self.assertRaises(OcelliError) as caught:
+            self.client.classify(SEVEN, model="nothing")
+        error = caught.exception
+        self.assertEqual((error.status, error.code), (404, "model_not_found"))
+        self.assertTrue(error.request_id and "nothing" in error.message)
+        again = pickle.loads(pickle.dumps(error))
+        self.assertEqual((type(again), str(again), again.__dict__), (OcelliError, str(error), error.__dict__))
+
+    def test_a_pickled_client_asks_the_same_server(self):
+        again = pickle.loads(pickle.dumps(self.client))
+        self.assertEqual(again.classify(SEVEN).classifications[0].label, "7")
+
+    def test_the_async_client_gives_the_same_answers(self):
+        async def ask():
+            async with AsyncClient(self.url) as client:
+                one = await client.classify(EXAMPLES / "seven.png", top=1)
+                several = await client.classify([EXAMPLES / name for name in DIGITS] + [b"no picture"])
+                many = await asyncio.gather(*(client.classify(SEVEN) for _ in range(40)))
+                models = await client.models()
+                vector = await client.embed(OBSERVATIONS / "picture0.png", model="embedder")
+                try:
+                    await client.predict("nothing", {})
+                except OcelliError as error:
+                    return one, several, many, models, vector, error
+
+        one, several, many, models, vector, error = asyncio.run(ask())
+        self.assertEqual(one.classifications[0].label, "7")
+        self.assertEqual([result.classifications[0].label for result in several[:-1]], list(DIGITS.values()))
+        self.assertEqual(several[-1].code, "unsupported_media_type")
+        self.assertEqual({result.classifications[0].label for result in many}, {"7"})
+        self.assertEqual(len(models), len(self.client.models()))
+        numpy.testing.assert_array_equal(vector.embedding, self.client.embed(OBSERVATIONS / "picture0.png", model="embedder").embedding)
+        self.assertEqual(error.code, "model_not_found")
+
+    def test_teaching_without_taught_dir_is_an_error_that_can_be_read(self):
+        with self.assertRaises(OcelliError) as caught:
+            self.client.taught("parts")
+        self.assertEqual((caught.exception.status, caught.exception.code), (404, "not_found"))
+
+
+class PixelTests(unittest.TestCase):
+    """Masks, written here by the definitions of their formats."""
+
+    @staticmethod
+    def png(pixels, bits):
+        """Row by row with PNG's five filters in turn."""
+        step = bits // 8
+        raw = pixels.astype(">u2" if bits == 16 else "u1").tobytes()
+        height, line = pixels.shape[0], pixels.shape[1] * step
+        data = b""
+        for y in range(height):
+            row, above = raw[y * line: (y + 1) * line], raw[(y - 1) * line: y * line] if y else bytes(line)
+            data += bytes([y % 5])
+            for x, value in enumerate(row):
+                left, corner = (row[x - step], above[x - step]) if x >= step else (0, 0)
+                up = above[x]
+                guess = left + up - corner
+                paeth = min((left, up, corner), key=lambda one: abs(guess - one))
+                data += bytes([(value - (0, left, up, (left + up) // 2, paeth)[y % 5]) & 255])
+
+        def chunk(name, content):
+            return struct.pack(">I", len(content)) + name + content + struct.pack(">I", zlib.crc32(name + content))
+
+        head = struct.pack(">IIBBBBB", pixels.shape[1], height, bits, 0, 0, 0, 0)
+        packed = zlib.compress(data)
+        return (
+            b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", packed[:9]) + chunk(b"IDAT", packed[9:]) + chunk(b"IEND", b""))
+
+    def test_pngs_of_every_filter_and_depth_are_read_exactly(self):
+        random = numpy.random.default_rng(5)
+        for bits in (8, 16):
+            pixels = random.integers(0, 2 ** bits, size=(17, 23))
+            numpy.testing.assert_array_equal(_pixels.decoded_png(self.png(pixels, bits)), pixels)
+
+    def test_a_png_that_is_cut_off_is_an_error(self):
+        for broken in (b"", b"GIF89a", self.png(numpy.zeros((4, 4), int), 8)[:40]):
+            with self.assertRaises((OcelliError, zlib.error, struct.error)):
+                _pixels.decoded_png(broken)
+
+    @staticmethod
+    def runs(mask):
+        """COCO's compressed run lengths, as cocoapi's rleToString writes them."""
+        counts, value = [], False
+        for pixel in mask.T.reshape(-1).tolist():
+            if pixel != value or not counts:
+                if not counts:
+                    counts.append(0)
+                if pixel != value:
+                    counts.append(0)
+                    value = pixel
+            counts[-1] += 1
+        text = ""
+        for place, count in enumerate(counts):
+            number = count - counts[place - 2] if place > 2 else count
+            while True:
+                part = number & 31
+                number >>= 5
+                more = number != (-1 if part & 16 else 0)
+                text += chr((part | (32 if more else 0)) + 48)
+                if not more:
+                    break
+        return {"size": list(mask.shape), "counts": text}
+
+    def test_run_lengths_are_read_exactly(self):
+        random = numpy.random.default_rng(7)
+        for height, width in ((1, 1), (5, 3), (64, 48), (300, 7)):
+            for share in (0, 0.01, 0.5, 0.99, 1):
+                mask = random.random((height, width)) < share
+                numpy.testing.assert_array_equal(_pixels.decoded_runs(self.runs(mask)), mask)
+
+    def test_run_lengths_that_do_not_fit_are_an_error(self):
+        for mask in ({"size": [2, 2], "counts": "11"}, {"size": [2, 2], "counts": "o"}, {"size": [2, 2], "counts": ""}):
+            with self.assertRaises(OcelliError):
+                _pixels.decoded_runs(mask)
+
+
+class ValueTests(unittest.TestCase):
+    def test_a_missing_value_is_null(self):
+        from ocelli._plan import jsonable
+
+        self.assertEqual(jsonable({"a": [1, math.nan], "b": numpy.array([[1.5, math.nan]])}), {"a": [1, None], "b": [[1.5, None]]})
+
+    def test_addresses_that_are_none_are_refused_with_what_was_expected(self):
+        for url in ("127.0.0.1:8080", "ftp://x", "unix://relative", "http://", "http://user@host", "http://host/?x=1"):
+            with self.assertRaises(ValueError, msg=url):
+                Client(url)
+
+    def test_every_public_name_is_there_and_documented(self):
+        for name in ocelli.__all__:
+            if name != "__version__" and name != "Image":
+                self.assertTrue(getattr(ocelli, name).__doc__, name)
+        for name, member in vars(Client).items():
+            if not name.startswith("_"):
+                self.assertTrue(member.__doc__, name)
+                self.assertIn(name, vars(AsyncClient))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,268 @@
+"""The client with servers that answer late, wrongly, in pieces or not at all."""
+import asyncio
+import os
+import socket
+import tempfile
+import threading
+import time
+import unittest
+
+from support import Scripted, answer, answering
+
+from ocelli import AsyncClient, Client, OcelliError
+
+GOOD = (
+    b'{"model": "m", "version": "1", "request_id": "r", "classifications": [{"index": 1, "label": "cat", "confidence": 0.5}],'
+    b' "image": {"format": "png", "width": 2, "height": 2, "orientation": 1}, "timing_ms": {}}')
+BUSY = b'{"error": "too much to do", "code": "overloaded", "request_id": "r"}'
+
+
+class Both(unittest.TestCase):
+    """Each check with `Client` and with `AsyncClient`."""
+
+    def ask(self, url, image=b"x", **arguments):
+        """Asks both ways, one after the other; gives what each returned or raised."""
+        timeout = arguments.pop("timeout", 20)
+
+        def call():
+            with Client(url, timeout=timeout, **arguments) as client:
+                return client.classify(image)
+
+        async def acall():
+            async with AsyncClient(url, timeout=timeout, **arguments) as client:
+                return await client.classify(image)
+
+        outcomes = []
+        for way in (call, lambda: asyncio.run(acall())):
+            try:
+                outcomes.append(way())
+            except Exception as error:
+                outcomes.append(error)
+        return outcomes
+
+    def test_an_overloaded_server_is_asked_again_but_never_before_it_allows(self):
+        times = []
+
+        def busy_then_good(server, connection):
+            for each in (answer(BUSY, "503 Service Unavailable", "Retry-After: 1"), answer(BUSY, "429 Too Many", "Retry-After: 1"), answer(GOOD)):
+                server.receive(connection)
+                times.append(time.monotonic())
+                connection.sendall(each)
+
+        with Scripted(busy_then_good, busy_then_good) as server:
+            for result in self.ask(server.url):
+                self.assertEqual(result.classifications[0].label, "cat")
+        for first, second in ((0, 1), (1, 2), (3, 4), (4, 5)):
+            self.assertGreaterEqual(times[second] - times[first], 1)
+
+    def test_retries_are_bounded_and_the_error_says_when_to_come_again(self):
+        busy = answer(BUSY, "503 Service Unavailable", "Retry-After: 0")
+        with Scripted(*[answering(*[busy] * 9)] * 2) as server:
+            for error in self.ask(server.url, retries=2):
+                self.assertIsInstance(error, OcelliError)
+                self.assertEqual((error.code, error.status, error.retry_after, error.request_id), ("overloaded", 503, 0, "r"))
+            self.assertEqual(len(server.requests), 6)
+
+    def test_other_errors_are_not_tried_again(self):
+        for status in ("500 Internal", "400 Bad", "504 Gateway Timeout", "502 Bad Gateway"):
+            with Scripted(*[answering(*[answer(b"<html>", status)] * 3)] * 2) as server:
+                for error in self.ask(server.url):
+                    self.assertEqual((error.status, error.code), (int(status[:3]), "bad_answer"))
+                self.assertEqual(len(server.requests), 2, status)
+
+    def test_a_wait_past_the_deadline_ends_the_call_at_once(self):
+        with Scripted(*[answering(answer(BUSY, "503 Service Unavailable", "Retry-After: 600"))] * 2) as server:
+            begin = time.monotonic()
+            for error in self.ask(server.url, timeout=30):
+                self.assertIsInstance(error, TimeoutError)
+                self.assertIsInstance(error.__cause__, OcelliError)
+            self.assertLess(time.monotonic() - begin, 25)
+
+    def test_a_server_that_does_not_answer_or_does_not_read_ends_at_the_deadline(self):
+        done = threading.Event()
+
+        def silent(server, connection):
+            done.wait(30)
+
+        for image in (b"x", bytes(30 << 20)):
+            done.clear()
+            with Scripted(silent, silent) as server:
+                # The second connection waits in the listener's queue, which is the same to the client.
+                for error in self.ask(server.url, image, timeout=0.4):
+                    self.assertIsInstance(error, TimeoutError)
+                done.set()
+
+    def test_an_upload_that_is_refused_early_is_not_sent_to_its_end(self):
+        refusal = answer(b'{"error": "too large", "code": "body_too_large", "request_id": "r"}', "413 Too Large", "Connection: close")
+
+        def refuse(server, connection):
+            connection.recv(1000)
+            connection.sendall(refusal)
+            # It reads no more, and does not reset either.
+            connection.shutdown(socket.SHUT_WR)
+            time.sleep(1)
+
+        with Scripted(refuse, refuse) as server:
+            for error in self.ask(server.url, bytes(60 << 20)):
+                self.assertIsInstance(error, OcelliError)
+                self.assertEqual((error.status, error.code), (413, "body_too_large"))
+
+    def test_a_kept_connection_that_was_closed_is_opened_again(self):
+        def twice(url):
+            with Client(url, retries=0) as client:
+                return [client.classify(b"x").model for _ in range(3)]
+
+        async def atwice(url):
+            async with AsyncClient(url, retries=0) as client:
+                return [(await client.classify(b"x")).model for _ in range(3)]
+
+        def late(server, connection):
+            # Closes when the second request has come: the client cannot know before.
+            server.receive(connection)
+            connection.sendall(answer(GOOD))
+            server.receive(connection)
+
+        for handlers in ([answering(answer(GOOD))] * 3, [late, late, answering(answer(GOOD))]):
+            for way in (twice, lambda url: asyncio.run(atwice(url))):
+                with Scripted(*handlers) as server:
+                    self.assertEqual(way(server.url), ["m"] * 3)
+
+    def test_connections_are_kept(self):
+        with Scripted(answering(*[answer(GOOD)] * 5), answering(*[answer(GOOD)] * 5)) as server:
+            with Client(server.url) as client:
+                for _ in range(5):
+                    client.classify(b"x")
+
+            async def ask():
+                async with AsyncClient(server.url) as client:
+                    for _ in range(5):
+                        await client.classify(b"x")
+
+            asyncio.run(ask())
+            self.assertEqual(len(server.requests), 10)
+
+    def test_answers_in_pieces_chunks_and_after_interim_ones_are_whole(self):
+        chunked = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + b"".join(
+            b"%x;a=b\r\n%s\r\n" % (len(GOOD[at: at + 50]), GOOD[at: at + 50]) for at in range(0, len(GOOD), 50)) + b"0\r\nX: y\r\n\r\n"
+        for whole in (b"HTTP/1.1 102 Processing\r\n\r\n" + answer(GOOD), chunked, b"HTTP/1.0 200 OK\r\n\r\n" + GOOD):
+            def pieces(server, connection):
+                server.receive(connection)
+                for at in range(0, len(whole), 7):
+                    connection.sendall(whole[at: at + 7])
+
+            with Scripted(pieces, pieces) as server:
+                for result in self.ask(server.url):
+                    self.assertEqual(result.classifications[0].label, "cat", whole[:40])
+
+    def test_what_is_no_answer_is_an_error(self):
+        for wrong in (b"SSH-2.0-OpenSSH\r\n\r\n", b"HTTP/1.1 200 OK\r\nContent-Length: 9999\r\n\r\n{}", b"",
+                      b"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n", b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"):
+            with Scripted(answering(wrong), answering(wrong)) as server:
+                for error in self.ask(server.url):
+                    self.assertIsInstance(error, ConnectionError, wrong)
+        with Scripted(answering(answer(b"hello")), answering(answer(b"hello"))) as server:
+            for error in self.ask(server.url):
+                self.assertEqual((error.status, error.code), (200, "bad_answer"))
+
+    def test_a_server_that_is_not_there_is_a_connection_error(self):
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            url = "http://127.0.0.1:%d" % listener.getsockname()[1]
+        for where in (url, "unix:///there/is/no.sock"):
+            for error in self.ask(where):
+                self.assertIsInstance(error, ConnectionError)
+                self.assertIn("cannot be reached", str(error))
+
+    def test_closing_ends_calls_that_are_under_way(self):
+        arrived, done = threading.Event(), threading.Event()
+
+        def silent(server, connection):
+            server.receive(connection)
+            arrived.set()
+            self.assertEqual(connection.recv(1), b"", "the client closes its connection")
+            done.set()
+
+        with Scripted(silent, silent) as server:
+            client = Client(server.url, timeout=60)
+            caught = []
+
+            def call():
+                try:
+                    client.classify(b"x")
+                except Exception as error:
+                    caught.append(error)
+
+            thread = threading.Thread(target=call)
+            thread.start()
+            self.assertTrue(arrived.wait(20))
+            client.close()
+            thread.join(20)
+            self.assertIsInstance(caught[0], ConnectionError)
+            self.assertTrue(done.wait(20))
+            arrived.clear(), done.clear()
+
+            async def cancelled():
+                async with AsyncClient(server.url) as client:
+                    task = asyncio.ensure_future(client.classify(b"x"))
+                    await asyncio.to_thread(arrived.wait, 20)
+                    task.cancel()
+                    with self.assertRaises(asyncio.CancelledError):
+                        await task
+                    self.assertTrue(await asyncio.to_thread(done.wait, 20))
+
+            asyncio.run(cancelled())
+
+    def test_a_unix_socket_and_a_token_are_used(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "s")
+            server = Scripted(answering(answer(GOOD)), answering(answer(GOOD)))
+            server._listener.close()
+            server._listener = socket.socket(socket.AF_UNIX)
+            server._listener.bind(path)
+            server._listener.listen()
+            thread = threading.Thread(target=server._run, daemon=True)
+            thread.start()
+            for result in self.ask(f"unix://{path}", token="secret"):
+                self.assertEqual(result.model, "m")
+            for head, _ in server.requests:
+                self.assertIn("Authorization: Bearer secret\r\n", head + "\r\n")
+            server._listener.close()
+
+
+class TeachTests(unittest.TestCase):
+    """By the contract: a server that answers as the routes of taught models do."""
+
+    @staticmethod
+    def taught(**members):
+        import json
+
+        return answer(json.dumps({
+            "name": "parts", "embedder": {"model": "dinov2", "version": "1", "digest": "sha256:0"}, "dimension": 4, "version": "3",
+            "versions": [], "state": "ready", "classes": [{"label": "bolt", "examples": 2, "accuracy": None}], "evaluating": True,
+            "evaluation": None, **members}).encode(), "201 Created")
+
+    def test_teach_creates_the_model_sends_all_and_tells_what_was_added(self):
+        added = [{"id": "ab", "label": "bolt", "new": True}]
+        errors = [{"error": "part 2: damaged", "code": "invalid_image", "part": 2}]
+        with Scripted(answering(self.taught(), self.taught(added=added, errors=errors), self.taught(added=added))) as server:
+            client = Client(server.url)
+            client._limits.parts = 2
+            taught = client.teach("parts", "bolt & nut", [b"a", b"b", b"c"], embedder="dinov2")
+            self.assertEqual(
+                [head.split(" HTTP")[0] for head, _ in server.requests],
+                ["PUT /v1/taught/parts", *["POST /v1/taught/parts/examples?label=bolt+%26+nut"] * 2])
+            self.assertEqual(server.requests[0][1], b'{"embedder": "dinov2"}')
+            self.assertEqual(([one.id for one in taught.added], taught.errors[0].message), (["ab", "ab"], "damaged"))
+            self.assertEqual((taught.embedder, taught.classes[0].examples, taught.evaluation), ("dinov2", 2, None))
+            client.close()
+
+    def test_taught_has_the_evaluation(self):
+        evaluation = {
+            "version": "3", "by": "leave_one_out", "method": "nearest_mean", "examples": 10, "correct": 9, "accuracy": 0.9,
+            "interval": [0.596, 0.982], "confusions": [], "threshold": 0.42, "advice": "more"}
+        with Scripted(answering(self.taught(evaluation=evaluation))) as server, Client(server.url) as client:
+            found = client.taught("parts").evaluation
+            self.assertEqual((found.accuracy, found.interval, found.threshold), (0.9, (0.596, 0.982), 0.42))
+
+
+if __name__ == "__main__":
+    unittest.main()
