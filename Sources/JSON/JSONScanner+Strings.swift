@@ -2,10 +2,17 @@ extension JSONScanner {
     /// A string.
     package mutating func string() throws(JSONError) -> String {
         let raw = try rawString()
-        let bytes = UnsafeRawBufferPointer(rebasing: text[raw.range])
+        return try decoded(raw.range, hasEscapes: raw.hasEscapes)
+    }
+
+    /// The string whose text between its quotes is a range.
+    /// - Parameter isJSON5: whether it may have JSON5's escapes.
+    func decoded(_ range: Range<Int>, hasEscapes: Bool, isJSON5: Bool = false) throws(JSONError) -> String {
+        let bytes = UnsafeRawBufferPointer(rebasing: text[range])
         let decoded =
-            raw.hasEscapes ? try unescaped(bytes, from: raw.range.lowerBound) : String(validating: bytes, as: UTF8.self)
-        guard let decoded else { throw malformed("UTF-8 text", at: raw.range.lowerBound) }
+            hasEscapes
+            ? try unescaped(bytes, from: range.lowerBound, isJSON5: isJSON5) : String(validating: bytes, as: UTF8.self)
+        guard let decoded else { throw malformed("UTF-8 text", at: range.lowerBound) }
         return decoded
     }
 
@@ -31,7 +38,9 @@ extension JSONScanner {
         throw malformed("the string's closing quote", at: text.count)
     }
 
-    private func unescaped(_ raw: UnsafeRawBufferPointer, from offset: Int) throws(JSONError) -> String? {
+    private func unescaped(
+        _ raw: UnsafeRawBufferPointer, from offset: Int, isJSON5: Bool
+    ) throws(JSONError) -> String? {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(raw.count)
         var index = 0
@@ -56,6 +65,14 @@ extension JSONScanner {
                     throw malformed("four hexadecimal digits of a character", at: offset + index)
                 }
                 bytes.append(contentsOf: UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter)
+            case UInt8(ascii: "'") where isJSON5, 0x0A where isJSON5, 0x0D where isJSON5: bytes.append(letter)
+            case UInt8(ascii: "x") where isJSON5:
+                let digits = raw[index...].prefix(2)
+                guard digits.count == 2, let code = UInt8(String(decoding: digits, as: UTF8.self), radix: 16) else {
+                    throw malformed("two hexadecimal digits of a character", at: offset + index)
+                }
+                bytes.append(contentsOf: String(Unicode.Scalar(code)).utf8)
+                index += 2
             default: throw malformed("an escape that JSON allows", at: offset + index - 2)
             }
         }

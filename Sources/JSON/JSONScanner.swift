@@ -12,21 +12,26 @@ package struct JSONScanner {
     package let text: UnsafeRawBufferPointer
     @usableFromInline package internal(set) var position: Int
     private var depth = 0
-    /// The name of the text, for errors.
+    /// The name of the text, and of its end, for errors.
     private let subject: String
+    private let endName: String
 
     /// Reads from the text's beginning.
-    /// - Parameter subject: what the text is, for errors: `the body`, `the file`.
-    package init(_ text: UnsafeRawBufferPointer, subject: String = "the body") {
+    /// - Parameters:
+    ///   - subject: what the text is, for errors: `the body`, `the file`.
+    ///   - isFile: whether errors call its end that of a file.
+    package init(_ text: UnsafeRawBufferPointer, subject: String = "the body", isFile: Bool = false) {
         self.text = text
         self.subject = subject
+        endName = isFile ? "the end of the file" : "the end of the text"
         // A byte order mark is not part of JSON, but editors leave it there.
-        position = text.count >= 3 && text[0] == 0xEF && text[1] == 0xBB && text[2] == 0xBF ? 3 : 0
+        position = ByteOrderMark.length(in: text)
     }
 
     /// A scanner of the same text at another place, where a value begins.
     package func moved(to place: Int) -> JSONScanner {
-        var other = JSONScanner(text, subject: subject)
+        var other = self
+        other.depth = 0
         other.position = min(max(place, 0), text.count)
         return other
     }
@@ -71,28 +76,28 @@ package struct JSONScanner {
     package func malformed(_ expected: String) -> JSONError { malformed(expected, at: position) }
 
     /// A place in the text as people count.
-    private func place(_ place: Int) -> String {
-        var line = 1, start = 0
-        for index in 0..<place where text[index] == 0x0A {
-            line += 1
-            start = index + 1
-        }
-        return "line \(line), column \(place - start + 1)"
+    func place(_ place: Int) -> String {
+        let line = text[..<place].count { $0 == 0x0A } + 1
+        return "line \(line), column \(column(place))"
     }
+
+    /// The column of a place in its line, from 1 on.
+    func column(_ place: Int) -> Int { place - (text[..<place].lastIndex(of: 0x0A).map { $0 + 1 } ?? 0) + 1 }
+
+    /// The words before the place of a mistake.
+    var mistakePrefix: String { "\(subject) is not valid JSON: " }
 
     package func malformed(_ expected: String, at offset: Int) -> JSONError {
         let offset = min(offset, text.count)
+        let rest = text[offset..<min(offset + 12, text.count)]
         let found =
-            if offset >= text.count {
-                "the end of the text"
-            } else {
-                "\""
-                    + String(decoding: text[offset..<min(offset + 12, text.count)].prefix { $0 >= 0x20 }, as: UTF8.self)
-                    + "\""
+            switch rest.first {
+            case nil: endName
+            case let byte? where byte < 0x20 && byte != 0x0A && byte != 0x0D:
+                "the control character with number \(byte)"
+            default: "\"" + String(decoding: rest.prefix { $0 >= 0x20 }, as: UTF8.self) + "\""
             }
-        return .syntax(
-            "\(subject) is not valid JSON: \(place(offset)): expected \(expected), found \(found)"
-        )
+        return .syntax("\(mistakePrefix)\(place(offset)): expected \(expected), found \(found)")
     }
 
     // MARK: Values

@@ -46,41 +46,26 @@ public enum JSONValue: Sendable, Hashable, Codable {
 
     /// Parses JSON text; comments and trailing commas (JSON5) are taken too, as hand-written files have them.
     /// - Throws: ``JSONTextError``, which says what is wrong and where.
-    public static func parse(_ data: Data) throws(JSONTextError) -> JSONValue {
-        // Foundation's scanner ends the program at a name without quotes that is not UTF-8.
-        if let line = lineOfWrongBytes(in: data) {
-            throw JSONTextError(reason: "is not valid JSON: line \(line): has bytes that are not UTF-8 text")
-        }
-        let decoder = JSONDecoder()
-        decoder.allowsJSON5 = true
-        do {
-            return try decoder.decode(JSONValue.self, from: data)
-        } catch let DecodingError.dataCorrupted(context) {
-            let detail = JSONMistake.find(in: [UInt8](data)) ?? context.debugDescription
-            throw JSONTextError(reason: detail)
-        } catch {
-            // A leaf of no known type: an unterminated string, or a number.
-            throw JSONTextError(
-                reason: JSONMistake.find(in: [UInt8](data)) ?? "a number is out of the range of 64-bit floats")
-        }
-    }
+    public static func parse(_ data: Data) throws(JSONTextError) -> JSONValue { try read(data).value }
 
-    /// The first name that an object of the text has twice, with the place of the second: the parser keeps one of the two values.
-    package static func repeatedName(in data: Data) -> String? { JSONMistake.repeatedName(in: [UInt8](data)) }
+    /// Parses JSON5 text, and finds a name that an object has twice.
+    package static func read(_ data: Data) throws(JSONTextError) -> JSONTree { try JSONTree.read(utf8(data), .json5) }
 
-    /// The line of the first byte that is not UTF-8's; nil where there is none. UTF-16 and UTF-32, which begin with a mark or have zeros
-    /// among the first four bytes, are Foundation's to decode.
-    private static func lineOfWrongBytes(in data: Data) -> Int? {
-        let start = [UInt8](data.prefix(4))
-        guard !start.contains(0), !start.starts(with: [0xFF, 0xFE]), !start.starts(with: [0xFE, 0xFF]),
-            String(validating: data, as: UTF8.self) == nil
-        else { return nil }
-        var bytes = data.makeIterator(), decoder = UTF8()
-        var line = 1
-        while case .scalarValue(let scalar) = decoder.decode(&bytes) {
-            if scalar == "\n" { line += 1 }
+    /// The text in UTF-8. UTF-16 and UTF-32 begin with a mark, or have zeros among the first four bytes (RFC 4627).
+    private static func utf8(_ data: Data) -> [UInt8] {
+        let start = [UInt8](data.prefix(4)), zeros = start.map { $0 == 0 }
+        let encoding: String.Encoding
+        switch zeros {
+        case [false, false, true, true] where start.starts(with: [0xFF, 0xFE]): encoding = .utf32
+        case [true, true, false, false], [true, true, true, false]: encoding = .utf32BigEndian
+        case [false, true, true, true]: encoding = .utf32LittleEndian
+        case _ where start.starts(with: [0xFF, 0xFE]) || start.starts(with: [0xFE, 0xFF]): encoding = .utf16
+        case _ where zeros.first == true: encoding = .utf16BigEndian
+        case _ where zeros.dropFirst().first == true: encoding = .utf16LittleEndian
+        default: return [UInt8](data)
         }
-        return line
+        // What is not of that encoding is not JSON either: then its bytes have the place of the mistake.
+        return String(data: data, encoding: encoding).map { [UInt8]($0.utf8) } ?? [UInt8](data)
     }
 
     /// A description of the kind of value, for error messages.

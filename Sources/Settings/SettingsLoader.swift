@@ -25,18 +25,18 @@ package struct SettingsLoader {
 
     /// Takes the settings of JSON5 text; `origin` says where it is from.
     package mutating func load(json5 data: Data, from origin: String) {
-        let value: JSONValue
+        let tree: JSONTree
         do throws(JSONTextError) {
-            value = try JSONValue.parse(data)
+            tree = try JSONValue.read(data)
         } catch {
             problems.append("\(origin): is not valid JSON5: \(error.reason)")
             return
         }
-        guard case .object(let members) = value else {
+        guard case .object(let members) = tree.value else {
             problems.append("\(origin): expected an object { ... }")
             return
         }
-        if let repeated = JSONValue.repeatedName(in: data) {
+        if let repeated = tree.repeatedName {
             problems.append("\(origin): \(repeated): remove one of the two")
         }
         for key in members.keys.sorted() {

@@ -128,7 +128,7 @@ import Testing
             "[\"a\n\"]",
             "line 1, column 4: expected the closing quote of the string that begins at the line's column 2, found \"\""
         ),
-        ("[1e999]", "a number is out of the range of 64-bit floats"),
+        ("[1e999]", "line 1, column 2: expected a number within the range of 64-bit floats, found \"1e999]\""),
     ])
     func aMistakeHasItsPlace(_ text: String, _ expected: String) {
         let error = #expect(throws: JSONTextError.self) { try JSONValue.parse(Data(text.utf8)) }

@@ -106,14 +106,14 @@ package struct ModelBundle: Sendable {
         case .failure(let problem):
             throw .invalidBundle(name: name, problems: [BundleProblem(path: "model.json", reason: problem.reason)])
         }
-        let value: JSONValue
+        let tree: JSONTree
         do throws(JSONTextError) {
-            value = try JSONValue.parse(data)
+            tree = try JSONValue.read(data)
         } catch {
             throw .invalidBundle(
                 name: name, problems: [BundleProblem(path: "model.json", reason: "is not valid JSON: \(error.reason)")])
         }
-        if let repeated = JSONValue.repeatedName(in: data) {
+        if let repeated = tree.repeatedName {
             problems.add("model.json", "\(repeated): remove one of the two")
         }
         let parser = ManifestParser(
@@ -121,7 +121,7 @@ package struct ModelBundle: Sendable {
             labels: { Self.readLabels($0, jsonPath: $1, bundle: path, problems: problems) },
             contents: { Self.readFile($0, jsonPath: $1, bundle: path, problems: problems).map { [UInt8]($0) } },
             locate: { Self.locate($0, jsonPath: $1, bundle: path, problems: problems) })
-        let manifest = parser.parse(value)
+        let manifest = parser.parse(tree.value)
         var file = manifest.file
         if !file.isEmpty {
             // A SavedModel may be named by its folder or by the file inside it.
