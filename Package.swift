@@ -179,7 +179,8 @@ let package = Package(
         .testTarget(
             name: "InferenceTests",
             dependencies: [
-                "FileFormats", "FlowControl", "Inference", "Observations", "SystemSupport", "TestSupport",
+                "CoreMLImport", "FileFormats", "FlowControl", "Inference", "Observations", "SystemSupport",
+                "TestSupport",
             ],
             swiftSettings: waiting,
             linkerSettings: findEngine),

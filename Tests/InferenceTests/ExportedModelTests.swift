@@ -40,7 +40,7 @@ import Testing
         }
 
         private static func shapes(_ path: String) throws -> [Int: Shape] {
-            let inputs = try OpenVINOEngine.shared().read(ModelSource(path: path)).inputs
+            let inputs = try DefaultEngine.shared().read(ModelSource(path: path)).inputs
             return Dictionary(
                 uniqueKeysWithValues: inputs.enumerated().filter { !$0.element.shape.isStatic }.map {
                     ($0.offset, Shape($0.element.shape.dimensions.map { max(1, $0) }))
@@ -60,7 +60,7 @@ import Testing
             var source = ModelSource(path: model)
             source.allowsIntegerWeights = true
             source.cacheFolder = cached ? cache : nil
-            return try OpenVINOEngine.shared().read(source)
+            return try DefaultEngine.shared().read(source)
         }
 
         func options(cached: Bool = true, threads: Int = 1, hint: PerformanceHint = .throughput) -> CompileOptions {

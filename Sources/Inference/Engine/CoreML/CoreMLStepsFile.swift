@@ -7,12 +7,14 @@ struct CoreMLStepsFile: CoreMLModelFile {
     let facts: CoreMLFacts
     let inputs: [TensorPort]
     let outputs: [TensorPort]
+    private let target: any ImportTarget
     private let steps: ModelSteps
     private let graphs: [CoreMLGraphFile]
 
     init(
-        _ steps: ModelSteps, graphs: [CoreMLGraphFile], description: InterfaceSpecification
+        _ steps: ModelSteps, graphs: [CoreMLGraphFile], description: InterfaceSpecification, target: any ImportTarget
     ) throws(ImportError) {
+        self.target = target
         self.steps = steps
         self.graphs = graphs
         var description = description
@@ -77,7 +79,7 @@ struct CoreMLStepsFile: CoreMLModelFile {
         var compiled: [any CompiledModel] = []
         for graph in graphs { compiled.append(try graph.compile(graphOptions)) }
         return CoreMLStepsModel(
-            steps: steps,
+            target: target, steps: steps,
             graphs: zip(graphs, compiled).map { CoreMLStepsModel.GraphModel(facts: $0.facts, compiled: $1) },
             description: facts.description, inputs: inputs, outputs: outputs, classifier: facts.classifier)
     }

@@ -4,6 +4,7 @@ internal import FoundationEssentials
 
 /// A Core ML file of several steps, ready to run.
 struct CoreMLStepsModel: CompiledModel {
+    let target: any ImportTarget
     let steps: ModelSteps
     let graphs: [GraphModel]
     let description: InterfaceSpecification
@@ -39,6 +40,6 @@ struct CoreMLStepsModel: CompiledModel {
 
     func makeTensor(elementType: ElementType, shape: Shape) throws(EngineError) -> any EngineTensor {
         if elementType == .string { return FeatureTensor() }
-        return try OpenVINOTensor(elementType: elementType, shape: shape)
+        return try target.makeTensor(elementType: elementType, shape: shape)
     }
 }

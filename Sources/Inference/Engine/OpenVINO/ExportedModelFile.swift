@@ -7,9 +7,9 @@ package final class ExportedModelFile: ModelFile {
     private let engine: OpenVINOEngine
     private let key: ExportKey
     private let description: ExportedModel.Description
-    private let readFile: @Sendable () throws(EngineError) -> OpenVINOModelFile
+    private let readFile: @Sendable () throws(EngineError) -> any ModelFile
     /// The file, once it was read.
-    private let file = Mutex<OpenVINOModelFile?>(nil)
+    private let file = Mutex<(any ModelFile)?>(nil)
     package let inputs: [TensorPort]
     package let outputs: [TensorPort]
     package var integerWeights: IntegerWeights? { description.integerWeights }
@@ -18,7 +18,7 @@ package final class ExportedModelFile: ModelFile {
     /// - Parameter readFile: reads the model's file.
     init(
         _ exported: ExportedModel, key: ExportKey, engine: OpenVINOEngine,
-        readFile: @escaping @Sendable () throws(EngineError) -> OpenVINOModelFile
+        readFile: @escaping @Sendable () throws(EngineError) -> any ModelFile
     ) {
         description = exported.description
         self.key = key
@@ -53,8 +53,8 @@ package final class ExportedModelFile: ModelFile {
         return try whole().compile(options)
     }
 
-    private func whole() throws(EngineError) -> OpenVINOModelFile {
-        let result: Result<OpenVINOModelFile, EngineError> = file.withLock { file in
+    private func whole() throws(EngineError) -> any ModelFile {
+        let result: Result<any ModelFile, EngineError> = file.withLock { file in
             if let file { return .success(file) }
             do throws(EngineError) {
                 let new = try readFile()

@@ -1,6 +1,5 @@
 internal import COpenVINO
-internal import CoreMLImport
-internal import FileFormats
+package import CoreMLImport
 internal import Glibc
 internal import Synchronization
 internal import SystemSupport
@@ -9,7 +8,7 @@ internal import SystemSupport
 ///
 /// Sendable: it has one `ov_core_t`, which any thread may use. Reading and compiling block; call them on a thread
 /// that may block.
-public final class OpenVINOEngine: Engine {
+public final class OpenVINOEngine: ImportTarget {
     private let core: OpenVINOHandle
     /// The engine's build number.
     public let version: String
@@ -64,42 +63,19 @@ public final class OpenVINOEngine: Engine {
         return devices
     }
 
-    /// Reads a model file in any format that OpenVINO reads, or a Core ML file. If the cache has the compiled model, its metadata is
-    /// read from the cache.
+    /// Reads a model file in any format that OpenVINO reads itself. If the cache has the compiled model, its metadata is read
+    /// from the cache.
     public func read(_ source: ModelSource) throws(EngineError) -> any ModelFile {
-        if CoreMLFile.isCoreML(source.path) { return try CoreMLReader(engine: self).read(source) }
-        if let reason = Self.foreignContent(source.path) {
-            throw EngineError(kind: .invalidModel, operation: "read the model file", detail: "it \(reason)")
+        try read(source) { (key) throws(EngineError) in
+            try self.readFile(source.path, integerWeights: nil, key: key)
         }
-        let key = exportKey(source)
-        let bytes = TFLiteFile.bytes(source.path)
-        let detection: DetectionOperator? = if let bytes { try TFLiteFile.detection(bytes) } else { nil }
-        let split: SuppressionSplit? =
-            if let bytes { try TFLiteFile.suppression(detection?.file ?? bytes) } else { nil }
-        let cut = split?.front ?? detection?.file
-        var file: any ModelFile
-        if let key, let exported = ExportedModel.any(key) {
-            file = ExportedModelFile(exported, key: key, engine: self) { () throws(EngineError) in
-                try self.read(source, bytes: bytes, cut: cut, export: key)
-            }
-        } else {
-            file = try read(source, bytes: bytes, cut: cut, export: key)
-        }
-        if let split { file = try joined(file, split, left: Self.mostSuppressions) }
-        guard let detection else { return file }
-        return try DetectionModelFile(file, detection: detection)
     }
 
-    /// Content that is not a model (a web page, an archive, a Git LFS pointer), and what to do about it; nil if it may be one.
-    private static func foreignContent(_ path: String) -> String? {
-        // The engine reports a file that cannot be read.
-        guard let file = try? OpenFile(path) else { return nil }
-        let head = file.bytes(0..<ForeignFile.headSize)
-        return head.isEmpty
-            ? nil : ForeignFile.reason(head, isBinary: ModelFormat(file: path).map { !$0.mayBeText } ?? false)
+    package func makeTensor(elementType: ElementType, shape: Shape) throws(EngineError) -> any EngineTensor {
+        try OpenVINOTensor(elementType: elementType, shape: shape)
     }
 
-    private func exportKey(_ source: ModelSource) -> ExportKey? {
+    package func key(_ source: ModelSource) -> ExportKey? {
         guard let folder = source.cacheFolder else { return nil }
         let integers = source.allowsIntegerWeights ? inexactIntegers ?? "exact" : "unwanted"
         // Another version may write other weights into the files that the engine reads.
@@ -107,46 +83,10 @@ public final class OpenVINOEngine: Engine {
             path: source.path, folder: folder, circumstances: "\(OcelliVersion.number)\n\(version)\n\(integers)")
     }
 
-    /// A file may have several suppressions, one after another; each makes two models of one.
-    private static let mostSuppressions = 8
-
-    /// The model of a file that was split at its suppression. What is behind it may have another one.
-    private func joined(
-        _ front: any ModelFile, _ split: SuppressionSplit, left: Int
-    ) throws(EngineError) -> any ModelFile {
-        guard let bytes = split.back else {
-            return try SuppressionModelFile(front: front, back: nil, split: split)
-        }
-        guard left > 1 else {
-            throw EngineError(
-                kind: .invalidModel, operation: "read the model file",
-                detail: "it has more than \(Self.mostSuppressions) NON_MAX_SUPPRESSION operators")
-        }
-        let next = try TFLiteFile.suppression(bytes)
-        var back: any ModelFile = try readTemporary(next?.front ?? bytes, integerWeights: nil, export: nil)
-        if let next { back = try joined(back, next, left: left - 1) }
-        return try SuppressionModelFile(front: front, back: back, split: split)
-    }
-
-    /// Reads a file, and a TensorFlow Lite one in the form in which the engine gets it.
-    /// - Parameter cut: a TensorFlow Lite file without the operators that are computed here.
-    private func read(
-        _ source: ModelSource, bytes: [UInt8]?, cut: [UInt8]?, export: ExportKey?
-    ) throws(EngineError) -> OpenVINOModelFile {
-        guard let bytes else { return try read(source.path, export: export) }
-        let rewritten = source.allowsIntegerWeights ? IntegerWeightsWriter.rewriting(cut ?? bytes) : nil
-        var (reason, export) = (inexactIntegers, export)
-        if let rewritten, reason == nil {
-            do throws(EngineError) {
-                return try readTemporary(rewritten.file, integerWeights: rewritten.report, export: export)
-            } catch {
-                // Then it is read as it is, and its problems are those of that. Another day the file may be written.
-                (reason, export) = (error.message, nil)
-            }
-        }
-        let unused = rewritten?.report.unused(because: reason ?? "")
-        guard let cut else { return try read(source.path, integerWeights: unused, export: export) }
-        return try readTemporary(cut, integerWeights: unused, export: export)
+    package func cached(
+        _ key: ExportKey, readFile: @escaping @Sendable () throws(EngineError) -> any ModelFile
+    ) -> (any ModelFile)? {
+        ExportedModel.any(key).map { ExportedModelFile($0, key: key, engine: self, readFile: readFile) }
     }
 
     /// Takes a compiled model from the cache.
@@ -181,7 +121,7 @@ public final class OpenVINOEngine: Engine {
     }
 
     /// Why integer kernels do not give exact sums here; nil if they do.
-    private var inexactIntegers: String? {
+    package var inexactIntegers: String? {
         // They name the instructions that are used, and may name ones that are not exact.
         for name in ["ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA"] where getenv(name) != nil {
             return "the environment variable \(name) is set"
@@ -195,25 +135,32 @@ public final class OpenVINOEngine: Engine {
         return ByteProducts.advice(layers: ByteProducts.layers(of: source.path), because: reason)
     }
 
-    /// OpenVINO reads TensorFlow Lite's files from disk alone.
-    private func readTemporary(
-        _ bytes: [UInt8], integerWeights: IntegerWeights?, export: ExportKey?
-    ) throws(EngineError) -> OpenVINOModelFile {
-        try TFLiteFile.withTemporaryFile(bytes) { (path) throws(EngineError) in
-            try read(path, integerWeights: integerWeights, export: export)
-        }
-    }
-
-    private func read(
-        _ path: String, integerWeights: IntegerWeights? = nil, export: ExportKey?
-    ) throws(EngineError) -> OpenVINOModelFile {
+    package func readFile(
+        _ path: String, integerWeights: IntegerWeights?, key: ExportKey?
+    ) throws(EngineError) -> any ModelFile {
         let model = try EngineName.with(path) { (path) throws(EngineError) in
             try OpenVINOHandle.make("read the model file", kind: .invalidModel, free: ov_model_free) {
                 ov_core_read_model(core.pointer, path, nil, &$0)
             }
         }
-        return try OpenVINOModelFile(
-            core: core, path: path, model: model, integerWeights: integerWeights, export: export)
+        return try OpenVINOModelFile(core: core, path: path, model: model, integerWeights: integerWeights, export: key)
+    }
+
+    /// Constants of as many bytes are kept in a file while the model is there (``ConstantsFile``); fewer are in memory.
+    private static let largeConstants = 32 << 20
+
+    /// Reads a graph, in OpenVINO's intermediate representation.
+    package func read(_ graph: Graph, folders: [String]) throws(EngineError) -> any ModelFile {
+        var writer = IRWriter(graph)
+        if writer.weightsSize >= Self.largeConstants {
+            let folded = IRWriter(graph.folded())
+            let constants = ConstantsFile(size: folded.weightsSize, folders: folders) {
+                (write) throws(ConstantsFile.SystemFailure) in try folded.writeWeights(write)
+            }
+            if let constants { return try read(representation: folded.xml(), constants: constants) }
+            writer = folded
+        }
+        return try read(representation: writer.xml(), weights: writer.weightsSize, write: writer.writeWeights)
     }
 
     /// Reads a model in OpenVINO's intermediate representation from memory.
@@ -221,7 +168,7 @@ public final class OpenVINOEngine: Engine {
     ///   - representation: the XML.
     ///   - weights: the bytes of the constants.
     ///   - write: writes the constants, into memory that is the model's from then on.
-    func read(
+    private func read(
         representation: [UInt8], weights: Int, write: (UnsafeMutableRawBufferPointer) -> Void
     ) throws(EngineError) -> OpenVINOModelFile {
         let memory = try OpenVINOTensor(elementType: .uint8, shape: [max(1, weights)])
@@ -230,7 +177,7 @@ public final class OpenVINOEngine: Engine {
     }
 
     /// Reads a model in OpenVINO's intermediate representation from memory, with its constants in a file.
-    func read(representation: [UInt8], constants: ConstantsFile) throws(EngineError) -> OpenVINOModelFile {
+    private func read(representation: [UInt8], constants: ConstantsFile) throws(EngineError) -> OpenVINOModelFile {
         let tensor = try OpenVINOHandle.make("reach the constants", free: ov_tensor_free) { pointer in
             Shape([constants.size]).withOpenVINO {
                 // The engine only reads constants.

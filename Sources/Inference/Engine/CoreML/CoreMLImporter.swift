@@ -1,14 +1,11 @@
 internal import CoreMLImport
 
-/// Reads Core ML files for the built-in engine.
+/// Reads Core ML files for an engine.
 ///
-/// Networks and programs are translated to the engine's own representation, in memory, and are then a model like any other:
-/// compiled, cached, run in batches. All other models, and pipelines, are evaluated step by step (``CoreMLStepsFile``).
-struct CoreMLReader {
-    let engine: OpenVINOEngine
-
-    /// Constants of as many bytes are kept in a file while the model is there (``ConstantsFile``); fewer are in memory.
-    private static let largeConstants = 32 << 20
+/// Networks and programs are translated to graphs, which the engine reads, and are then a model like any other: compiled,
+/// cached, run in batches. All other models, and pipelines, are evaluated step by step (``CoreMLStepsFile``).
+struct CoreMLImporter {
+    let target: any ImportTarget
 
     /// Reads what is at a path. Blocks.
     func read(_ source: ModelSource) throws(EngineError) -> any ModelFile {
@@ -45,7 +42,7 @@ struct CoreMLReader {
             }
         }
         guard problems.isEmpty else { throw ImportError(problems) }
-        return try CoreMLStepsFile(steps, graphs: graphs, description: file.specification.description)
+        return try CoreMLStepsFile(steps, graphs: graphs, description: file.specification.description, target: target)
     }
 
     /// Translates a graph and has the engine read it.
@@ -58,7 +55,7 @@ struct CoreMLReader {
         do throws(EngineError) {
             var model: any ModelFile
             do throws(EngineError) {
-                model = try read(translated.graph, folders: folders)
+                model = try target.read(translated.graph, folders: folders)
             } catch {
                 // The engine finds shapes that do not fit for every extent.
                 guard translated.canBeClosed,
@@ -66,7 +63,7 @@ struct CoreMLReader {
                         step.specification, files: file.weights, innerImages: step.innerImages, opensExtents: false)
                 else { throw error }
                 translated = closed
-                model = try read(translated.graph, folders: folders)
+                model = try target.read(translated.graph, folders: folders)
             }
             return (
                 model,
@@ -77,20 +74,6 @@ struct CoreMLReader {
         } catch {
             throw ImportError([Problem(error.message)])
         }
-    }
-
-    private func read(_ graph: Graph, folders: [String]) throws(EngineError) -> any ModelFile {
-        var writer = IRWriter(graph)
-        if writer.weightsSize >= Self.largeConstants {
-            let folded = IRWriter(graph.folded())
-            let constants = ConstantsFile(size: folded.weightsSize, folders: folders) {
-                (write) throws(ConstantsFile.SystemFailure) in try folded.writeWeights(write)
-            }
-            if let constants { return try engine.read(representation: folded.xml(), constants: constants) }
-            writer = folded
-        }
-        return try engine.read(
-            representation: writer.xml(), weights: writer.weightsSize, write: writer.writeWeights)
     }
 }
 

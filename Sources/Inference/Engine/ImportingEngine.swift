@@ -1,0 +1,32 @@
+internal import FileFormats
+
+/// An engine with the importers: reads Core ML's and TensorFlow Lite's files, and all that the engine reads itself.
+package final class ImportingEngine: Engine {
+    private let target: any ImportTarget
+
+    package init(_ target: any ImportTarget) { self.target = target }
+
+    package var version: String { target.version }
+    package var comparesStreams: Bool { target.comparesStreams }
+    package func availableDevices() throws(EngineError) -> [ComputeDevice] { try target.availableDevices() }
+    package func advice(on source: ModelSource, device: String) -> String? { target.advice(on: source, device: device) }
+
+    /// Reads a model with the importer of its format, or with the engine alone.
+    package func read(_ source: ModelSource) throws(EngineError) -> any ModelFile {
+        if CoreMLFile.isCoreML(source.path) { return try CoreMLImporter(target: target).read(source) }
+        if let reason = Self.foreignContent(source.path) {
+            throw EngineError(kind: .invalidModel, operation: "read the model file", detail: "it \(reason)")
+        }
+        guard let bytes = TFLiteFile.bytes(source.path) else { return try target.read(source) }
+        return try TFLiteImporter(target: target, source: source).read(bytes)
+    }
+
+    /// Content that is not a model (a web page, an archive, a Git LFS pointer), and what to do about it; nil if it may be one.
+    private static func foreignContent(_ path: String) -> String? {
+        // The engine reports a file that cannot be read.
+        guard let file = try? OpenFile(path) else { return nil }
+        let head = file.bytes(0..<ForeignFile.headSize)
+        return head.isEmpty
+            ? nil : ForeignFile.reason(head, isBinary: ModelFormat(file: path).map { !$0.mayBeText } ?? false)
+    }
+}

@@ -1,0 +1,65 @@
+/// Reads TensorFlow Lite's files for an engine that reads them, too, except for some operators: those are cut off and
+/// computed here. 8-bit weights are rewritten where the engine then computes in integers.
+struct TFLiteImporter {
+    let target: any ImportTarget
+    let source: ModelSource
+
+    /// A file may have several suppressions, one after another; each makes two models of one.
+    private static let mostSuppressions = 8
+
+    /// Reads a file of these bytes. Blocks.
+    func read(_ bytes: [UInt8]) throws(EngineError) -> any ModelFile {
+        let detection = try TFLiteFile.detection(bytes)
+        let split = try TFLiteFile.suppression(detection?.file ?? bytes)
+        let cut = split?.front ?? detection?.file
+        var file = try target.read(source) { (key) throws(EngineError) in try read(bytes, cut: cut, key: key) }
+        if let split { file = try joined(file, split, left: Self.mostSuppressions) }
+        guard let detection else { return file }
+        return try DetectionModelFile(file, detection: detection)
+    }
+
+    /// The model of a file that was split at its suppression. What is behind it may have another one.
+    private func joined(
+        _ front: any ModelFile, _ split: SuppressionSplit, left: Int
+    ) throws(EngineError) -> any ModelFile {
+        guard let bytes = split.back else {
+            return try SuppressionModelFile(front: front, back: nil, split: split)
+        }
+        guard left > 1 else {
+            throw EngineError(
+                kind: .invalidModel, operation: "read the model file",
+                detail: "it has more than \(Self.mostSuppressions) NON_MAX_SUPPRESSION operators")
+        }
+        let next = try TFLiteFile.suppression(bytes)
+        var back = try readTemporary(next?.front ?? bytes, integerWeights: nil, key: nil)
+        if let next { back = try joined(back, next, left: left - 1) }
+        return try SuppressionModelFile(front: front, back: back, split: split)
+    }
+
+    /// Has the engine read the file in the form that is best for it.
+    /// - Parameter cut: the file without the operators that are computed here.
+    private func read(_ bytes: [UInt8], cut: [UInt8]?, key: ExportKey?) throws(EngineError) -> any ModelFile {
+        let rewritten = source.allowsIntegerWeights ? IntegerWeightsWriter.rewriting(cut ?? bytes) : nil
+        var (reason, key) = (target.inexactIntegers, key)
+        if let rewritten, reason == nil {
+            do throws(EngineError) {
+                return try readTemporary(rewritten.file, integerWeights: rewritten.report, key: key)
+            } catch {
+                // Then it is read as it is, and its problems are those of that. Another day the file may be written.
+                (reason, key) = (error.message, nil)
+            }
+        }
+        let unused = rewritten?.report.unused(because: reason ?? "")
+        guard let cut else { return try target.readFile(source.path, integerWeights: unused, key: key) }
+        return try readTemporary(cut, integerWeights: unused, key: key)
+    }
+
+    /// Engines read these files from disk alone.
+    private func readTemporary(
+        _ bytes: [UInt8], integerWeights: IntegerWeights?, key: ExportKey?
+    ) throws(EngineError) -> any ModelFile {
+        try TFLiteFile.withTemporaryFile(bytes) { (path) throws(EngineError) in
+            try target.readFile(path, integerWeights: integerWeights, key: key)
+        }
+    }
+}
