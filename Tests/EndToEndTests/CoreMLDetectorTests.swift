@@ -22,18 +22,18 @@ struct CoreMLDetectorTests {
     }
 
     private func expected() throws -> Expected {
-        let data = try Data(contentsOf: CoreMLTests.product.appendingPathComponent("expected.json"))
+        let data = try Data(contentsOf: CoreMLFixtures.product.appendingPathComponent("expected.json"))
         return try JSONDecoder().decode(Expected.self, from: data)
     }
 
     /// The suppression is computed here: the query's thresholds replace the file's, whether it takes them as inputs or not.
     @Test func thresholdsOfTheQueryReachTheSuppressionOfTheFile() throws {
         let expected = try expected()
-        let folder = try CoreMLTests.Folder(
-            ["detector", "faces"].map { CoreMLTests.product.appendingPathComponent("\($0).mlmodel") })
+        let folder = try CoreMLFixtures.Folder(
+            ["detector", "faces"].map { CoreMLFixtures.product.appendingPathComponent("\($0).mlmodel") })
         let daemon = try Daemon(["--models", folder.url.path])
         defer { daemon.stop() }
-        let red = CoreMLTests.product.appendingPathComponent("red.png")
+        let red = CoreMLFixtures.product.appendingPathComponent("red.png")
         for (model, low, usual) in [
             ("detector", expected.detector_low, expected.detector["red"]),
             ("faces", expected.faces_low, expected.faces["red"]),
@@ -65,12 +65,12 @@ struct CoreMLDetectorTests {
 
     /// A number of boxes that the file does not declare is an open extent: one box of one class is a row all the same.
     @Test func oneBoxIsARowInPredict() throws {
-        let folder = try CoreMLTests.Folder([CoreMLTests.product.appendingPathComponent("faces.mlmodel")])
+        let folder = try CoreMLFixtures.Folder([CoreMLFixtures.product.appendingPathComponent("faces.mlmodel")])
         let daemon = try Daemon(["--models", folder.url.path])
         defer { daemon.stop() }
         for (picture, found) in try expected().faces {
             let answer = try Curl.post(
-                CoreMLTests.product.appendingPathComponent("\(picture).png"),
+                CoreMLFixtures.product.appendingPathComponent("\(picture).png"),
                 to: daemon.url + "/v1/models/faces/predict")
             let outputs = try #require(answer.json["outputs"] as? [String: Any])
             let scores = try #require(outputs["confidence"] as? [[Double]], "\(picture): \(answer.text)")
@@ -82,11 +82,11 @@ struct CoreMLDetectorTests {
 
     @Test func aDetectorFindsBoxesInPictures() throws {
         let expected = try expected()
-        let folder = try CoreMLTests.Folder([CoreMLTests.product.appendingPathComponent("detector.mlmodel")])
+        let folder = try CoreMLFixtures.Folder([CoreMLFixtures.product.appendingPathComponent("detector.mlmodel")])
         let daemon = try Daemon(["--models", folder.url.path])
         defer { daemon.stop() }
         for (name, wanted) in expected.detector {
-            let picture = CoreMLTests.product.appendingPathComponent("\(name).png")
+            let picture = CoreMLFixtures.product.appendingPathComponent("\(name).png")
             let answer = try Curl.post(picture, to: daemon.url + "/v1/detect")
             let found = try #require(answer.json["detections"] as? [[String: Any]], "\(answer.text)")
             #expect(found.count == wanted.count, "\(name): \(answer.text)")
@@ -105,7 +105,7 @@ struct CoreMLDetectorTests {
             }
         }
         // The thresholds are inputs that may be left out.
-        let gray = try Data(contentsOf: CoreMLTests.product.appendingPathComponent("gray.png")).base64EncodedString()
+        let gray = try Data(contentsOf: CoreMLFixtures.product.appendingPathComponent("gray.png")).base64EncodedString()
         for (settings, count) in [
             ("", expected.detector["gray"]?.count),
             (", \"iouThreshold\": 0.9, \"confidenceThreshold\": 0.5", expected.detector_sure.count),

@@ -48,7 +48,7 @@ struct CoreMLMemoryTests {
     }
 
     @Test func aLargeNetworkTakesTwoAndAHalfTimesItsSize() throws {
-        let folder = try CoreMLTests.Folder()
+        let folder = try CoreMLFixtures.Folder()
         let file = folder.url.appendingPathComponent("large.mlmodel")
         try network().write(to: file)
         let size = try #require(try FileManager.default.attributesOfItem(atPath: file.path)[.size] as? Int)

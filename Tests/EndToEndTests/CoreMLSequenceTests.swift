@@ -21,7 +21,7 @@ struct CoreMLSequenceTests {
     }
 
     private static func cases(_ name: String) throws -> [Case] {
-        let url = CoreMLTests.fixtures.appendingPathComponent("networks/\(name).json")
+        let url = CoreMLFixtures.folder.appendingPathComponent("networks/\(name).json")
         return try JSONDecoder().decode(Cases.self, from: Data(contentsOf: url)).cases
     }
 
@@ -36,9 +36,9 @@ struct CoreMLSequenceTests {
     }
 
     @Test func aSequenceHasAsManyStepsAsTheRequestGives() throws {
-        let folder = try CoreMLTests.Folder(
+        let folder = try CoreMLFixtures.Folder(
             ["steps-lstm", "steps-embedding", "steps-lstm-state"].map {
-                CoreMLTests.fixtures.appendingPathComponent("networks/\($0).mlmodel")
+                CoreMLFixtures.folder.appendingPathComponent("networks/\($0).mlmodel")
             })
         let daemon = try Daemon(["--models", folder.url.path])
         defer { daemon.stop() }

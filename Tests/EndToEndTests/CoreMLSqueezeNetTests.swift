@@ -9,13 +9,13 @@ struct CoreMLSqueezeNetTests {
     private static let names = [
         "squeeze_f16", "squeeze_lut8", "squeeze_lut6", "squeeze_lut4", "squeeze_linear8", "squeeze_symmetric8",
     ]
-    private static let picture = CoreMLTests.product.appendingPathComponent("squeeze.png")
+    private static let picture = CoreMLFixtures.product.appendingPathComponent("squeeze.png")
 
-    private func file(_ name: String) -> URL { CoreMLTests.product.appendingPathComponent("\(name).mlmodel") }
+    private func file(_ name: String) -> URL { CoreMLFixtures.product.appendingPathComponent("\(name).mlmodel") }
 
     /// By name, then `written` or `subtracted`, then label.
     private func expected() throws -> [String: [String: [String: Double]]] {
-        let data = try Data(contentsOf: CoreMLTests.product.appendingPathComponent("expected.json"))
+        let data = try Data(contentsOf: CoreMLFixtures.product.appendingPathComponent("expected.json"))
         let all = try #require(try JSONSerialization.jsonObject(with: data) as? [String: Any])
         return try #require(all["squeeze"] as? [String: [String: [String: Double]]])
     }
@@ -34,7 +34,7 @@ struct CoreMLSqueezeNetTests {
     }
 
     @Test func weightsOfEveryWidthAnswerAsTheFileSays() throws {
-        let folder = try CoreMLTests.Folder(Self.names.map(file))
+        let folder = try CoreMLFixtures.Folder(Self.names.map(file))
         let daemon = try Daemon(["--models", folder.url.path])
         defer { daemon.stop() }
         let wanted = try expected()
@@ -57,7 +57,7 @@ struct CoreMLSqueezeNetTests {
         let json = try #require(example.components(separatedBy: "```").first)
         let wanted = try expected()
         for name in ["squeeze_f16", "squeeze_lut8"] {
-            let folder = try CoreMLTests.Folder()
+            let folder = try CoreMLFixtures.Folder()
             try folder.add(file(name), as: "SqueezeNet/SqueezeNet.mlmodel")
             try folder.write(json, to: "SqueezeNet/model.json")
             let scores = try #require(wanted[name]?["subtracted"])

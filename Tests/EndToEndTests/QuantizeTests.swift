@@ -11,7 +11,7 @@ struct QuantizeTests {
     /// Pictures of four colours, one folder each, which the model of the fixtures tells apart.
     init() throws {
         pictures = work.appendingPathComponent("pictures")
-        let product = CoreMLTests.product
+        let product = CoreMLFixtures.product
         for colour in ["blue", "gray", "green", "red"] {
             let folder = pictures.appendingPathComponent(colour)
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -57,7 +57,8 @@ struct QuantizeTests {
         try FileManager.default.createDirectory(
             at: output.deletingLastPathComponent(), withIntermediateDirectories: true)
         let result = try ocelli([
-            "quantize", CoreMLTests.product.appendingPathComponent("colors.mlmodel").path, "--pictures", pictures.path,
+            "quantize", CoreMLFixtures.product.appendingPathComponent("colors.mlmodel").path, "--pictures",
+            pictures.path,
             "-o",
             output.path, "--python", program(Self.copies), "--at-least", "1", "--json",
         ])
@@ -104,7 +105,8 @@ struct QuantizeTests {
         defer { try? FileManager.default.removeItem(at: work) }
         let output = work.appendingPathComponent("out").path
         let result = try ocelli([
-            "quantize", CoreMLTests.product.appendingPathComponent("colors.mlmodel").path, "--pictures", pictures.path,
+            "quantize", CoreMLFixtures.product.appendingPathComponent("colors.mlmodel").path, "--pictures",
+            pictures.path,
             "-o", output,
             "--python", program(text),
         ])
@@ -146,7 +148,7 @@ struct QuantizeTests {
         #expect(try leftovers().isEmpty)
     }
 
-    private static let model = CoreMLTests.product.appendingPathComponent("colors.mlmodel").path
+    private static let model = CoreMLFixtures.product.appendingPathComponent("colors.mlmodel").path
 
     @Test(arguments: [
         (["quantize"], "no model given"), (["quantize", "m"], "--pictures DIR and -o BUNDLE are needed"),

@@ -6,8 +6,9 @@ struct OutputWriter {
     let outputs: [FeatureDescription]
     /// The number of labels of each labelled output that are written, best first; nil writes all, in the labels' order.
     let top: Int?
-    /// The minimum value of a label that is written; nil if the request does not say.
+    /// The minimum confidence of a label that is written; nil if the request does not say. Of other values, such as logits, all are.
     let threshold: Float?
+    let scoreWatch: ScoreWatch
 
     /// An object with a member per output.
     func write(_ prediction: Prediction, to writer: inout JSONWriter) {
@@ -75,8 +76,8 @@ struct OutputWriter {
 
     /// `[{"index", "label", "value"}]`, the greatest value first; equals in the order of their indexes.
     private func writeBest(_ entries: [LabeledValue], to writer: inout JSONWriter) {
-        // 0, the default of the query, leaves out nothing: scores may be logits.
-        let least = threshold.flatMap { $0 > 0 ? Double($0) : nil } ?? -.infinity
+        let isFilter = threshold ?? 0 > 0 && scoreWatch.mayBeConfidences(entries.lazy.map(\.value))
+        let least = isFilter ? threshold.map(Double.init) ?? -.infinity : -.infinity
         var best = entries.enumerated().filter { $0.element.value >= least }
         best.sort { ($1.element.value, $0.offset) < ($0.element.value, $1.offset) }
         writer.array { writer in

@@ -32,7 +32,8 @@ struct PredictTask: PredictionTask {
         }
         self.run = run
         self.settings = settings
-        writer = OutputWriter(outputs: description.outputs, top: query.top, threshold: query.threshold)
+        writer = OutputWriter(
+            outputs: description.outputs, top: query.top, threshold: query.threshold, scoreWatch: run.model.scoreWatch)
         isNegotiated = description.outputs.count { $0.kind == .image } == 1
         form = isNegotiated && request.accepts("image/png") ? BinaryForm(type: "image/png", joins: false) : nil
     }

@@ -31,6 +31,12 @@ package final class ScoreWatch: Sendable {
         return false
     }
 
+    /// True unless some values of labels, or scores of the model that were found before, are no confidences.
+    package func mayBeConfidences(_ values: some Sequence<Double>) -> Bool {
+        let (least, greatest) = (Double(-Self.slack), Double(1 + Self.slack))
+        return !isTold.load(ordering: .relaxed) && !values.contains { $0.isFinite && !(least...greatest).contains($0) }
+    }
+
     /// Looks at all scores of an output.
     /// - Returns: the warning, once; nil if they may be confidences, or it was returned before.
     func finding(in scores: UnsafeBufferPointer<Float>, output: String) -> String? {
