@@ -5,7 +5,7 @@ import SystemSupport
 /// that the kernel holds for them.
 ///
 /// An answer that does not fit is not refused, because it exists already. Instead, the connection that has made no progress for longest is closed:
-/// see `EventLoop.shed`. What was given to the kernel counts once a loop has looked at the socket. Each loop looks before it has given
+/// see `EventLoop.shed`. What was given to the kernel counts once a loop has measured the socket. Each loop does so before it has given
 /// more than `unseen` since, which are kept free for it: the bound is strict.
 final class AnswerBudget: Sendable {
     private let bound: Atomic<Int>
@@ -30,7 +30,7 @@ final class AnswerBudget: Sendable {
     /// Bytes that wait.
     var used: Int { count.load(ordering: .relaxed) }
 
-    /// The number of bytes that one loop may give to the kernel before it looks how much of it clients have taken.
+    /// The number of bytes that one loop may give to the kernel before it measures how much of it clients have taken.
     var unseen: Int { total / 8 / loops }
 
     /// True if more is known to wait than may.

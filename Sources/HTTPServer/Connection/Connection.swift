@@ -53,14 +53,14 @@ final class Connection {
 
     /// The bytes that the socket has not taken yet.
     var output = PendingOutput()
-    /// The number of bytes that the kernel held beside it when it was last looked at.
+    /// The number of bytes that the kernel held beside it when it was last measured.
     var queued = 0
     /// The number of bytes that the kernel was given since then.
     var handed = 0
     /// When the client was last seen to take something, or began to have something to take.
     var tookAt: UInt64 = 0
-    /// The loop will look how much the kernel holds.
-    var isToLookAt = false
+    /// The loop will measure how much the kernel holds.
+    var isToBeMeasured = false
     /// Bytes of `output` and `queued` that are counted in the budget for answers.
     var answerCharged = 0
     /// Records of answers that are rendered and not yet sent whole.

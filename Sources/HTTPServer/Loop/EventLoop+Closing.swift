@@ -72,7 +72,7 @@ extension EventLoop {
             let left = connection.output.count
             let isSent = flushOutput(connection)
             // The kernel asks for more when it has little left; a slow client has taken some of it before.
-            guard look(connection) > 0 || isSent || connection.output.count < left else { return }
+            guard measure(connection) > 0 || isSent || connection.output.count < left else { return }
             answered(connection, sent: isSent)
             advance(connection)
         case .waiting, .handling, .closing, .closed: break

@@ -31,22 +31,22 @@ extension EventLoop {
     }
 
     /// The work that a connection may do before the others have their turn.
-    struct Slice {
+    struct TimeSlice {
         /// Heads of requests that are taken up.
         let heads: Int
         /// Nanoseconds.
         let time: UInt64
 
         /// There and then, when an event comes.
-        static let first = Slice(heads: 8, time: 50_000)
+        static let first = TimeSlice(heads: 8, time: 50_000)
         /// In its turn, when it has more left.
-        static let later = Slice(heads: 64, time: 250_000)
+        static let later = TimeSlice(heads: 64, time: 250_000)
     }
 
-    /// Goes on with a connection until it has to wait for something, or has had its slice. `start`: the time now, 0 if the
+    /// Goes on with a connection until it has to wait for something, or its time slice is over. `start`: the time now, 0 if the
     /// clock was not asked; most have nothing left to do before it is.
-    func advance(_ connection: Connection, _ kind: Slice = .first, from start: UInt64 = 0) {
-        slice = (kind.heads, start == 0 ? 0 : start &+ kind.time)
+    func advance(_ connection: Connection, _ kind: TimeSlice = .first, from start: UInt64 = 0) {
+        timeSlice = (kind.heads, start == 0 ? 0 : start &+ kind.time)
         while true {
             switch connection.machine.phase {
             case .idle, .head:
@@ -71,9 +71,9 @@ extension EventLoop {
             case .waiting, .answering, .closing, .closed:
                 return
             }
-            if slice.heads <= 0 { break }
+            if timeSlice.heads <= 0 { break }
             guard connection.readable || connection.leftoverIsNew else { continue }
-            if isSliceOver(kind) { break }
+            if isTimeSliceOver(kind) { break }
         }
         switch connection.machine.phase {
         case .closing, .closed: break
@@ -82,19 +82,19 @@ extension EventLoop {
         }
     }
 
-    private func isSliceOver(_ kind: Slice) -> Bool {
+    private func isTimeSliceOver(_ kind: TimeSlice) -> Bool {
         let time = csys_monotonic()
-        if slice.end == 0 { slice.end = time &+ kind.time }
-        return time >= slice.end
+        if timeSlice.end == 0 { timeSlice.end = time &+ kind.time }
+        return time >= timeSlice.end
     }
 
-    /// Counts a head that was taken up; whether another one may follow in this slice.
+    /// Counts a head that was taken up; whether another one may follow in this time slice.
     private func mayTakeHead() -> Bool {
-        slice.heads -= 1
-        guard slice.heads > 0 else { return false }
+        timeSlice.heads -= 1
+        guard timeSlice.heads > 0 else { return false }
         // A large head takes tens of microseconds, the usual one two.
-        if slice.end != 0, slice.heads % 8 == 0, csys_monotonic() >= slice.end { slice.heads = 0 }
-        return slice.heads > 0
+        if timeSlice.end != 0, timeSlice.heads % 8 == 0, csys_monotonic() >= timeSlice.end { timeSlice.heads = 0 }
+        return timeSlice.heads > 0
     }
 
     // MARK: Reading the socket

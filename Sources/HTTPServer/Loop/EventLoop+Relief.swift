@@ -120,7 +120,7 @@ extension EventLoop {
             return true
         }
         if let connection = slowest(of: bodies) {
-            _ = look(connection)
+            _ = measure(connection)
             let ending: ConnectionEnding = connection.queued > 0 ? .evicted : .finished
             giveUpBody(connection)
             // The refusal is on its way, and nothing else: the kernel brings it to its client.
@@ -131,7 +131,7 @@ extension EventLoop {
             // Each holds an answer, which its client has had time to begin to take.
             let patience = context.policy.bodyPatience
             guard let connection = slowest(of: readers, after: patience) else { return false }
-            _ = look(connection)
+            _ = measure(connection)
             rest(connection)
             guard slowest(of: readers, after: patience) === connection else { continue }
             // Not for ever: a client could take a byte now and then.
@@ -157,7 +157,7 @@ extension EventLoop {
     /// The first of a queue whose client has taken all of its answers. Those before it leave the queue: they are readers.
     private func first(of queue: ReferenceWritableKeyPath<EventLoop, IndexQueue>) -> Connection? {
         while let id = self[keyPath: queue].first, let connection = connections[Int(id)] {
-            _ = look(connection)
+            _ = measure(connection)
             if connection.queued == 0 { return connection }
             self[keyPath: queue].remove(id)
         }

@@ -3,13 +3,13 @@ import CSystem
 /// The bytes of answers that the sockets of a loop may hold: the kernel keeps them until their clients have taken them, and
 /// does not say when that is.
 struct UnreadAnswers {
-    /// Connections whose sockets were given something since they were looked at, or held something then.
+    /// Connections whose sockets were given something since they were measured, or held something then.
     var sent: [Int32] = []
-    /// Those that are being looked at now, and how many of them were.
-    var looking: [Int32] = []
-    var lookedAt = 0
-    /// When `sent` are looked at; nil if it is empty.
-    var lookAt: UInt64?
+    /// Those that are being measured now, and how many of them were.
+    var beingMeasured: [Int32] = []
+    var measured = 0
+    /// When `sent` are measured; nil if it is empty.
+    var measureAt: UInt64?
     /// Bytes that sockets were given since.
     var bytes = 0
 
@@ -22,25 +22,25 @@ struct UnreadAnswers {
     }
     var others = Others.unasked
 
-    var isLooking: Bool { lookedAt < looking.count }
+    var isMeasuring: Bool { measured < beingMeasured.count }
 
     /// From now on `sent` has what comes later.
-    mutating func beginLooking() {
-        looking.removeAll(keepingCapacity: true)
-        swap(&looking, &sent)
-        (lookedAt, lookAt, bytes) = (0, nil, 0)
+    mutating func beginMeasuring() {
+        beingMeasured.removeAll(keepingCapacity: true)
+        swap(&beingMeasured, &sent)
+        (measured, measureAt, bytes) = (0, nil, 0)
     }
 }
 
 /// Answers that clients have not taken: counted, those in the kernel too, and bounded.
 ///
-/// No request costs a system call for it. What was given to a socket is added up, and the sockets are looked at when a second has
-/// passed or much has come together. A client that takes nothing for the write timeout, or holds up too much, is closed with RST,
+/// No request costs a system call for it. What was given to a socket is added up, and the sockets are measured (SIOCOUTQ) when a
+/// second has passed or much has come together. A client that takes nothing for the write timeout, or holds up too much, is closed with RST,
 /// which makes the kernel drop what it holds.
 extension EventLoop {
-    private static let lookInterval: UInt64 = 1_000_000_000
-    /// The number of sockets that are looked at in one turn, which takes some tenths of a millisecond.
-    private static let looksPerTurn = 1024
+    private static let measureInterval: UInt64 = 1_000_000_000
+    /// The number of sockets that are measured in one turn, which takes some tenths of a millisecond.
+    private static let measuredPerTurn = 1024
     /// Other loops are waited for as long: one that has ended says nothing.
     private static let answerTime: UInt64 = 100_000_000
 
@@ -50,19 +50,19 @@ extension EventLoop {
         if connection.queued + connection.handed == 0 { connection.tookAt = now }
         connection.handed += count
         unread.bytes += count
-        lookLater(connection)
+        measureLater(connection)
     }
 
-    private func lookLater(_ connection: Connection) {
-        guard !connection.isToLookAt else { return }
-        connection.isToLookAt = true
+    private func measureLater(_ connection: Connection) {
+        guard !connection.isToBeMeasured else { return }
+        connection.isToBeMeasured = true
         unread.sent.append(connection.descriptor)
-        if unread.lookAt == nil { unread.lookAt = now &+ Self.lookInterval }
+        if unread.measureAt == nil { unread.measureAt = now &+ Self.measureInterval }
     }
 
     /// Asks the kernel how much of what it was given the client has not taken.
     /// - Returns: bytes that the client has taken since it was last asked.
-    func look(_ connection: Connection) -> Int {
+    func measure(_ connection: Connection) -> Int {
         // Its descriptor may be another's by now.
         guard connection.machine.phase != .closed else { return 0 }
         var queued = max(0, Int(csys_queued(connection.descriptor)))
@@ -76,30 +76,30 @@ extension EventLoop {
         if taken > 0 { connection.tookAt = now }
         progress(connection, max(0, taken), in: &readers)
         charge(connection)
-        if queued > 0 { lookLater(connection) }
+        if queued > 0 { measureLater(connection) }
         return taken
     }
 
-    /// Looks at the sockets when it is time, a bounded number in each turn.
-    func lookAtSockets() {
-        if !unread.isLooking {
-            guard let time = unread.lookAt, now >= time || unread.bytes > context.answers.unseen else { return }
-            unread.beginLooking()
+    /// Measures the sockets when it is time, a bounded number in each turn.
+    func measureSockets() {
+        if !unread.isMeasuring {
+            guard let time = unread.measureAt, now >= time || unread.bytes > context.answers.unseen else { return }
+            unread.beginMeasuring()
         }
-        let end = min(unread.looking.count, unread.lookedAt + Self.looksPerTurn)
-        while unread.lookedAt < end {
-            let id = unread.looking[unread.lookedAt]
-            unread.lookedAt += 1
-            guard let connection = connections[Int(id)], connection.isToLookAt else { continue }
-            connection.isToLookAt = false
-            lookAgain(connection)
+        let end = min(unread.beingMeasured.count, unread.measured + Self.measuredPerTurn)
+        while unread.measured < end {
+            let id = unread.beingMeasured[unread.measured]
+            unread.measured += 1
+            guard let connection = connections[Int(id)], connection.isToBeMeasured else { continue }
+            connection.isToBeMeasured = false
+            measureAgain(connection)
         }
         shed()
     }
 
-    private func lookAgain(_ connection: Connection) {
+    private func measureAgain(_ connection: Connection) {
         let before = connection.queued
-        _ = look(connection)
+        _ = measure(connection)
         if connection.queued == 0 {
             closeIfTaken(connection)
             if before > 0 { settle(connection) } else { rest(connection) }
@@ -135,10 +135,10 @@ extension EventLoop {
     /// - Parameter asking: false where another loop has asked for it: then those that are about to take their answers are spared.
     func shed(asking: Bool = true) {
         var spared = 0
-        for _ in 0..<Self.looksPerTurn {
+        for _ in 0..<Self.measuredPerTurn {
             guard context.answers.isExceeded, let id = readers.first, let reader = connections[Int(id)] else { return }
             // It may have taken something since.
-            _ = look(reader)
+            _ = measure(reader)
             rest(reader)
             guard context.answers.isExceeded, readers.first == id else { continue }
             if takesLittle(reader) {
@@ -177,7 +177,7 @@ extension EventLoop {
 
     /// Ends the connection: closes it once its client has taken what the socket holds.
     func finish(_ connection: Connection, _ ending: ConnectionEnding) {
-        _ = look(connection)
+        _ = measure(connection)
         guard connection.queued > 0 else { return perform(connection.machine.close(ending), on: connection) }
         connection.leftover = []
         connection.leftoverIsNew = false
@@ -188,7 +188,7 @@ extension EventLoop {
     /// Closes a connection that has waited for its client to take what the socket holds.
     func closeIfTaken(_ connection: Connection) {
         guard connection.machine.phase == .closing else { return }
-        _ = look(connection)
+        _ = measure(connection)
         if connection.queued == 0 { perform(connection.machine.close(.finished), on: connection) }
     }
 }

@@ -13,10 +13,10 @@ import SystemSupport
 /// announced, which a further read then confirms. Listeners are level-triggered: they are few, and a backlog that is
 /// left for the next turn must not be forgotten.
 ///
-/// **Fair.** What an event brings is served at once for a short slice of time (`Slice.first`), so that who asks for
-/// little is never behind those who ask for much. Connections with more left wait in a queue and get longer slices in turn; the
-/// queue gets a millisecond of each turn, and whose answer has been given already and only sends on, a quarter of one. So
-/// between two looks at the sockets there is a bounded time, whatever the clients do.
+/// **Fair scheduling.** What an event brings is served at once for a short time slice (`TimeSlice.first`), so that a client that
+/// asks for little is never behind those that ask for much. Connections with more left wait in a queue and get longer time slices
+/// in turn (round robin). The queue gets a millisecond of each turn; connections that have been answered and only send on get a
+/// quarter of one. So the time between two calls of epoll_wait is bounded, whatever the clients do.
 ///
 /// The class is split by what it deals with: `EventLoop+Accepting`, `+Receiving`, `+Bodies`, `+Answering`, `+Sending`,
 /// `+Unread`, `+Closing`, `+Relief`.
@@ -48,7 +48,7 @@ final class EventLoop {
     var heads = IndexQueue()
     /// Connections whose body waits for room under the byte budget.
     var starved = WaitingBodies()
-    /// Connections that have more to read, but had their slice.
+    /// Connections that have more to read, and have used up their time slice.
     var unfinished = IndexQueue()
     /// The same of those that have been answered and only send on.
     var discarding = IndexQueue()
@@ -62,7 +62,7 @@ final class EventLoop {
     var unread = UnreadAnswers()
     /// When bodies are given up if there is still no room.
     var reliefAt: UInt64?
-    /// The number of times in succession that there was no room when it was looked.
+    /// The number of checks in succession that found no room.
     var shortages = 0
     /// `ByteBudget.releases`, and since when it is that.
     var lastReleases = (count: 0, since: UInt64(0))
@@ -70,8 +70,8 @@ final class EventLoop {
     var expired: [Int32] = []
     var expiredDone = 0
 
-    /// The rest of the slice of the connection that is being advanced: heads, and until when (0: not begun).
-    var slice = (heads: 0, end: UInt64(0))
+    /// The rest of the time slice of the connection that is being advanced: heads, and until when (0: not begun).
+    var timeSlice = (heads: 0, end: UInt64(0))
 
     /// Listeners that have connections, in this turn.
     private var readyListeners: [(Int, UInt32)] = []
@@ -151,7 +151,7 @@ final class EventLoop {
             readyListeners.removeAll(keepingCapacity: true)
             resumeUnfinished()
             expireTimers()
-            lookAtSockets()
+            measureSockets()
             relieve()
             resumeAccepting()
         }
@@ -172,7 +172,7 @@ final class EventLoop {
 
     private func wait(_ events: inout [csys_event]) -> Int32 {
         var timeout: Int32 = -1
-        if unfinished.count + discarding.count + expired.count > 0 || starved.isAsking || unread.isLooking
+        if unfinished.count + discarding.count + expired.count > 0 || starved.isAsking || unread.isMeasuring
             || !context.mailbox.prepareToSleep()
         {
             timeout = 0
@@ -184,7 +184,7 @@ final class EventLoop {
 
     private func nextTimer() -> UInt64? {
         var next = wheel.untilNext(now: now)
-        for time in [acceptPause?.until, reliefAt, unread.lookAt] {
+        for time in [acceptPause?.until, reliefAt, unread.measureAt] {
             guard let time else { continue }
             next = min(next ?? .max, time > now ? time - now : 0)
         }
