@@ -9,7 +9,7 @@ struct BenchTests {
         try Shell.run(Daemon.binary.path, ["bench"] + arguments)
     }
 
-    @Test func theCeilingsHaveEverySideAndTheirRatios() throws {
+    @Test func localBenchmark_ofEverySide_hasRatesAndRatios() throws {
         let result = try bench("--seconds", "600ms", "--concurrency", "4", "--json")
         #expect(result.status == 0, "\(result.errors)")
         let json = result.json
@@ -108,7 +108,7 @@ struct BenchTests {
         #expect(daemon.stop() == 0)
     }
 
-    @Test func aSweepIsDrawn() throws {
+    @Test func bench_sweep_writesPageAndPicture() throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-bench-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }

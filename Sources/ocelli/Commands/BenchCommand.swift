@@ -19,14 +19,14 @@ enum BenchCommand: Command {
           ocelli bench ./models/mobilenet cat_720p.jpg --seconds 20
         """
 
-    static var flags: [Flag<CeilingRequest>] {
+    static var flags: [Flag<LocalBenchmarkRequest>] {
         [
             .text("--model", "NAME", \.model, "The model, by its name in the folders of --models."),
             .duration(
-                "--seconds", "S", \.seconds, in: CeilingRequest.secondsBounds,
+                "--seconds", "S", \.seconds, in: LocalBenchmarkRequest.secondsBounds,
                 "How long to measure each of the four. Default: 8s."),
             .number(
-                "--concurrency", "N", \.concurrency, in: CeilingRequest.concurrencyBounds,
+                "--concurrency", "N", \.concurrency, in: LocalBenchmarkRequest.concurrencyBounds,
                 "Parallel requests and connections. Default: 8."),
             .json(\.isJSON, "Print the report as one JSON object."),
         ]
@@ -35,10 +35,10 @@ enum BenchCommand: Command {
     static let notes = """
         With a URL it is `ocelli load URL`. The settings of `ocelli help serve` about running models apply.
         """
-    static var initial: CeilingRequest { CeilingRequest() }
+    static var initial: LocalBenchmarkRequest { LocalBenchmarkRequest() }
 
-    static func take(word: String, into request: inout CeilingRequest) throws {
-        if CeilingRequest.isModel(word) {
+    static func take(word: String, into request: inout LocalBenchmarkRequest) throws {
+        if LocalBenchmarkRequest.isModel(word) {
             guard request.model == nil else { throw UsageError("\"\(word)\": one model at a time") }
             request.model = word
         } else {
@@ -53,9 +53,9 @@ enum BenchCommand: Command {
         return try await run(request, settings: settings)
     }
 
-    static func run(_ request: CeilingRequest, settings: SettingsFlags) async throws -> Int32 {
+    static func run(_ request: LocalBenchmarkRequest, settings: SettingsFlags) async throws -> Int32 {
         Terminal.print(
-            try await CeilingMaker.run(
+            try await LocalBenchmark.run(
                 request, settings: try settings.resolve(), progress: { Terminal.progress($0) }))
         return 0
     }

@@ -11,22 +11,22 @@ package import Settings
 /// All in one process, with one loaded model, and in rounds in which every side has its turn, so that what disturbs the
 /// machine disturbs all of them. The load generator is its own thread, whose processor time is known and counted
 /// apart; what the kernel does for the server's sockets while the generator sends counts as the generator's.
-package struct CeilingMaker: Sendable {
-    private let request: CeilingRequest
+package struct LocalBenchmark: Sendable {
+    private let request: LocalBenchmarkRequest
     private let settings: Settings
     private let progress: @Sendable (String) -> Void
 
     /// Measures and gives the report's text.
     package static func run(
-        _ request: CeilingRequest, settings: Settings, progress: @escaping @Sendable (String) -> Void
+        _ request: LocalBenchmarkRequest, settings: Settings, progress: @escaping @Sendable (String) -> Void
     ) async throws -> String {
         defer { progress("") }
-        let report = try await CeilingMaker(request: request, settings: settings, progress: progress).measure()
+        let report = try await LocalBenchmark(request: request, settings: settings, progress: progress).measure()
         return request.isJSON ? report.json : report.text
     }
 
-    private func measure() async throws -> CeilingReport {
-        var report = CeilingReport()
+    private func measure() async throws -> LocalBenchmarkReport {
+        var report = LocalBenchmarkReport()
         report.loadBefore = ProcessFigures.loadAverage
         let pictures = try SentPictures(files: request.pictures, most: settings.maxBody)
         report.pictures = pictures.pictures.map { ($0.name, $0.bytes.count) }
@@ -44,7 +44,7 @@ package struct CeilingMaker: Sendable {
         let server = try LoopbackServer(found.plan, found.repository)
         do {
             let target = try LoadTarget(parsing: "http://\(server.address)\(report.route)")
-            let loads = try CeilingLoads(
+            let loads = try LocalBenchmarkLoads(
                 model: model, task: task, pictures: pictures, concurrency: request.concurrency,
                 threads: max(1, Int(report.processors.rounded(.up))), address: ServerAddress(of: target),
                 requests: pictures.pictures.map {
@@ -60,19 +60,19 @@ package struct CeilingMaker: Sendable {
         return report
     }
 
-    private func rounds(_ loads: CeilingLoads) async throws -> [[CeilingSide: CeilingRound]] {
+    private func rounds(_ loads: LocalBenchmarkLoads) async throws -> [[LocalBenchmarkSide: LocalBenchmarkRound]] {
         let count = max(3, min(20, Int(request.seconds)))
         let seconds = request.seconds / Double(count)
         // Nothing is measured of the first turn: caches, pools and threads come into being in it.
-        for side in CeilingSide.allCases {
+        for side in LocalBenchmarkSide.allCases {
             progress("warming up: \(side.rawValue)...")
             _ = try await loads.run(side, seconds: min(seconds, 0.5))
         }
-        var rounds: [[CeilingSide: CeilingRound]] = []
+        var rounds: [[LocalBenchmarkSide: LocalBenchmarkRound]] = []
         for number in 1...count {
-            var round: [CeilingSide: CeilingRound] = [:]
+            var round: [LocalBenchmarkSide: LocalBenchmarkRound] = [:]
             // To and fro: a machine that grows slower or faster does so for all sides alike.
-            let sides = number % 2 == 1 ? CeilingSide.allCases : CeilingSide.allCases.reversed()
+            let sides = number % 2 == 1 ? LocalBenchmarkSide.allCases : LocalBenchmarkSide.allCases.reversed()
             for side in sides {
                 progress("round \(number) of \(count): \(side.rawValue)...")
                 round[side] = try await loads.run(side, seconds: seconds)

@@ -3,7 +3,7 @@ internal import Inference
 internal import InferenceService
 
 /// The request of `ocelli bench`.
-package struct CeilingRequest: Sendable {
+package struct LocalBenchmarkRequest: Sendable {
     /// A bundle's folder, a model file, or a name in the models folders; nil: the first image classifier there.
     package var model: String?
     /// Files; without any, a drawn digit is sent.

@@ -2,7 +2,7 @@ internal import InferenceService
 internal import Settings
 
 /// The measurements of `ocelli bench`: how near the way through the socket comes to what the parts can do.
-package struct CeilingReport: Sendable {
+package struct LocalBenchmarkReport: Sendable {
     package var model = "", path = ""
     /// The route of the requests through the socket.
     package var route = "/v1/classify"
@@ -11,7 +11,7 @@ package struct CeilingReport: Sendable {
     package var concurrency = 0
     package var pictures: [(name: String, bytes: Int)] = []
     /// One entry for each round; all sides have run in each.
-    package var rounds: [[CeilingSide: CeilingRound]] = []
+    package var rounds: [[LocalBenchmarkSide: LocalBenchmarkRound]] = []
     package var loadBefore: Double?
 
     package init() {}
@@ -33,16 +33,16 @@ package struct CeilingReport: Sendable {
         var spread: Double { median > 0 ? (most - least) / median : 0 }
     }
 
-    private func figure(_ value: ([CeilingSide: CeilingRound]) -> Double?) -> Figure {
+    private func figure(_ value: ([LocalBenchmarkSide: LocalBenchmarkRound]) -> Double?) -> Figure {
         Figure(rounds.compactMap(value))
     }
 
     /// Requests a second.
-    package func rate(_ side: CeilingSide) -> Figure { figure { $0[side]?.rate } }
+    package func rate(_ side: LocalBenchmarkSide) -> Figure { figure { $0[side]?.rate } }
     /// Microseconds of processor time for each request, without the generator's.
-    package func cpu(_ side: CeilingSide) -> Figure { figure { $0[side]?.cpuMicroseconds } }
+    package func cpu(_ side: LocalBenchmarkSide) -> Figure { figure { $0[side]?.cpuMicroseconds } }
     /// The part of the processors that was busy.
-    package func busy(_ side: CeilingSide) -> Figure { figure { $0[side]?.busy(processors: processors) } }
+    package func busy(_ side: LocalBenchmarkSide) -> Figure { figure { $0[side]?.busy(processors: processors) } }
     /// Microseconds of the generator for each request.
     package var generatorCPU: Figure {
         figure { round in
@@ -106,12 +106,12 @@ package struct CeilingReport: Sendable {
         var doubts = MeasurementDoubts(processors: processors)
         doubts.loadBefore = loadBefore
         var warnings = doubts.warnings
-        for side in CeilingSide.allCases where rate(side).spread > 2 * MeasurementDoubts.toleratedSpread {
+        for side in LocalBenchmarkSide.allCases where rate(side).spread > 2 * MeasurementDoubts.toleratedSpread {
             warnings.append(
                 "\(side.rawValue): the rounds differ by \(Units.decimal(rate(side).spread * 100, places: 0))% of their "
                     + "median; run it again when the machine is quiet, or longer (--seconds)")
         }
-        for side in [CeilingSide.pipeline, .socket] where busy(side).median < 0.9 {
+        for side in [LocalBenchmarkSide.pipeline, .socket] where busy(side).median < 0.9 {
             warnings.append(
                 "\(side.rawValue): the processors were busy for \(Units.decimal(busy(side).median * 100, places: 0))% of "
                     + "the time only: another program had the rest, or more requests at once are needed (--concurrency)"

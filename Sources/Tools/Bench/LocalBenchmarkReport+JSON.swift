@@ -1,7 +1,7 @@
 internal import InferenceService
 internal import JSON
 
-extension CeilingReport {
+extension LocalBenchmarkReport {
     /// The report for programs: one JSON object.
     package var json: String {
         var writer = JSONWriter(capacity: 4096)
@@ -22,7 +22,7 @@ extension CeilingReport {
             }
             writer.key("sides")
             writer.object { writer in
-                for side in CeilingSide.allCases {
+                for side in LocalBenchmarkSide.allCases {
                     writer.key(side.rawValue)
                     writer.object { writer in
                         writer.member("requests", rounds.reduce(0) { $0 + ($1[side]?.requests ?? 0) })

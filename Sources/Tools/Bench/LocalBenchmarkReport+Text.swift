@@ -1,7 +1,7 @@
 internal import InferenceService
 internal import Settings
 
-extension CeilingReport {
+extension LocalBenchmarkReport {
     /// The report for people.
     package var text: String {
         let sizes = pictures.map(\.bytes)
@@ -18,7 +18,7 @@ extension CeilingReport {
             Self.left("", 40) + Self.right("requests/s", 12) + Self.right("CPU µs/request", 17)
                 + Self.right("busy", 8),
         ]
-        let titles: [(CeilingSide, String)] = [
+        let titles: [(LocalBenchmarkSide, String)] = [
             (.engine, "engine alone, \(instances) infer requests"),
             (.decode, "decoding alone, \(threads) threads"),
             (.pipeline, "pipeline in process"),

@@ -6,7 +6,7 @@ internal import LoadGenerator
 internal import SystemSupport
 
 /// Keeps one side busy for a time, and counts.
-struct CeilingLoads: Sendable {
+struct LocalBenchmarkLoads: Sendable {
     let model: Model
     /// The task that is asked of a model that does not classify.
     let task: ObservationTask?
@@ -19,7 +19,7 @@ struct CeilingLoads: Sendable {
     let requests: [RequestBytes]
     let tensors: DictionaryFeatureProvider
 
-    func run(_ side: CeilingSide, seconds: Double) async throws -> CeilingRound {
+    func run(_ side: LocalBenchmarkSide, seconds: Double) async throws -> LocalBenchmarkRound {
         let pictures = pictures.pictures
         switch side {
         case .engine:
@@ -62,8 +62,8 @@ struct CeilingLoads: Sendable {
     /// Does something over and over in several tasks; `body` gets the number of its task's repetition, from its own start.
     private func repeated(
         _ tasks: Int, seconds: Double, _ body: @escaping @Sendable (Int) async throws -> Void
-    ) async throws -> CeilingRound {
-        var round = CeilingRound()
+    ) async throws -> LocalBenchmarkRound {
+        var round = LocalBenchmarkRound()
         let cpu = csys_process_cpu()
         let start = MonotonicInstant.now
         let end = start + .nanoseconds(Int64(seconds * 1e9))
@@ -85,8 +85,8 @@ struct CeilingLoads: Sendable {
         return round
     }
 
-    private func throughSocket(_ seconds: Double) async throws -> CeilingRound {
-        var round = CeilingRound()
+    private func throughSocket(_ seconds: Double) async throws -> LocalBenchmarkRound {
+        var round = LocalBenchmarkRound()
         let plan = LoadPlan(loop: .closed, connections: concurrency, seconds: seconds, warmUp: 0)
         let cpu = csys_process_cpu()
         let start = MonotonicInstant.now

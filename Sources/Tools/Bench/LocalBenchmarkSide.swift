@@ -1,7 +1,7 @@
 internal import InferenceService
 
 /// The parts of a request's way that are measured each for itself, each holding what those before it do.
-package enum CeilingSide: String, Sendable, CaseIterable {
+package enum LocalBenchmarkSide: String, Sendable, CaseIterable {
     /// The engine on tensors that are there already.
     case engine
     /// Pictures to tensors.
@@ -13,7 +13,7 @@ package enum CeilingSide: String, Sendable, CaseIterable {
 }
 
 /// The cost of one round of one side.
-package struct CeilingRound: Sendable, Hashable {
+package struct LocalBenchmarkRound: Sendable, Hashable {
     package var requests = 0
     /// Seconds from the first request's beginning to the last one's end.
     package var seconds = 0.0
