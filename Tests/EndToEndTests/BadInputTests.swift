@@ -42,7 +42,7 @@ struct BadInputTests {
         #expect(good.status == 200 && good.topLabel == "7", sourceLocation: sourceLocation)
     }
 
-    @Test func ofEveryKind() throws {
+    @Test func badInput_ofEveryKind_isRefusedAndTheDaemonServes() throws {
         let daemon = try Daemon()
         let classify = daemon.url + "/v1/classify"
         let picture = try Data(contentsOf: Self.seven)

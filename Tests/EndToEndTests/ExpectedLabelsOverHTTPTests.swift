@@ -7,7 +7,7 @@ import Testing
     .enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)),
     .enabled(if: SharedData.isAvailable, Comment(rawValue: SharedData.absence)), .serialized)
 struct ExpectedLabelsOverHTTPTests {
-    @Test func throughHTTP() throws {
+    @Test func classify_realModelsAndPictures_givesTheExpectedLabels() throws {
         let data = try #require(SharedData.folder)
         let daemon = try Daemon(["--models", data.appendingPathComponent("models").path])
         let start = daemon.openFiles

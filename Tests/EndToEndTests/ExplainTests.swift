@@ -5,7 +5,7 @@ import Testing
 /// "What the model saw", over HTTP and by the command.
 @Suite(.enabled(if: Daemon.isBuilt, Comment(rawValue: Daemon.absence)), .serialized)
 struct ExplainTests {
-    @Test func overHTTP() throws {
+    @Test func explain_overHTTP_givesStepsPNGAndNPY() throws {
         let daemon = try Daemon()
         let url = daemon.url + "/v1/classify?explain="
         let answer = try Curl.post(BadInputTests.seven, to: url + "preprocess")
@@ -44,7 +44,7 @@ struct ExplainTests {
         daemon.stop()
     }
 
-    @Test func byTheCommand() throws {
+    @Test func explain_byTheCommand_writesFiles() throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
             "ocelli-explain-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }

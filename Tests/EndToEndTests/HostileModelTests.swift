@@ -54,7 +54,7 @@ struct HostileModelTests {
         #expect(daemon.stop() == 0, "\(daemon.log.suffix(2_000))")
     }
 
-    @Test func randomBytes() throws {
+    @Test func modelFile_ofRandomBytes_isRefused() throws {
         let seed = UInt64.random(in: .min ... .max)
         print("random bytes: seed \(seed)")
         var state = seed

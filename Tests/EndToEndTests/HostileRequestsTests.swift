@@ -335,7 +335,7 @@ struct HostileRequestsTests {
         #expect(daemon.stop() == 0, "\(daemon.log)")
     }
 
-    @Test func eachIsNamed() throws {
+    @Test func mistake_inARequest_isNamed() throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-wrong-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }

@@ -91,7 +91,7 @@ struct PredictTests {
         #expect(daemon.stop() == 0, "\(daemon.log)")
     }
 
-    @Test func labels() throws {
+    @Test func predict_labelledOutput_givesLabelsAndTop() throws {
         let daemon = try Self.daemon()
         let picture = try #require(SharedData.folder).appendingPathComponent("images/owl.jpg")
         let url = daemon.url + "/v1/models/cifar10_resnet_float/predict"
@@ -111,7 +111,7 @@ struct PredictTests {
         #expect(daemon.stop() == 0, "\(daemon.log)")
     }
 
-    @Test func severalItems() throws {
+    @Test func predict_severalItems_givesAResultForEach() throws {
         let daemon = try Self.daemon()
         let answer = try predict(
             daemon, "1_in_1_out_vectors_test",

@@ -134,7 +134,7 @@ struct StartupTests {
         #expect(endless.errors.contains("/tmp: cannot be read: it is a folder"), "\(endless.errors)")
     }
 
-    @Test func helpTeaches() throws {
+    @Test func help_namesCommandsAndFlags() throws {
         #expect(try ocelli("help").text.contains("ocelli serve"))
         #expect(try ocelli("help", "serve").text.contains("--max-body SIZE"))
         #expect(try ocelli("serve", "--help").text == ocelli("help", "serve").text)

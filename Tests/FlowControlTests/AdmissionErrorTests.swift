@@ -21,7 +21,7 @@ import Testing
     ]
 
     @Test(arguments: table)
-    func labelWordsAndWait(error: AdmissionError, label: String, words: String, wait: Duration?) {
+    func error_everyCase_hasLabelMessageAndWait(error: AdmissionError, label: String, words: String, wait: Duration?) {
         #expect(error.label == label)
         #expect(error.message.contains(words))
         #expect(error.predictedWait == wait)

@@ -21,7 +21,7 @@ import Testing
         #expect((99...101).contains(later))
     }
 
-    @Test func placesComeBack() {
+    @Test func place_afterLeaving_isFreeAgain() {
         var counts = ClientCounts()
         let entered = [1, 1, 1, 2].map { counts.enter($0, most: 2, at: start) }
         #expect(entered == [true, true, false, true])

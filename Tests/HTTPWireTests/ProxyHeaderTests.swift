@@ -30,7 +30,7 @@ import Testing
             (header(0x21, 0, []), "nobody"), (header(0x21, 0, [1, 2, 3]), "nobody"),
             (header(0x21, 0x31, Array(repeating: 0, count: 216)), "nobody"), (header(0x21, 0x12, four), "nobody"),
         ] as [([UInt8], String)])
-    func wholeHeaders(bytes: [UInt8], source: String) {
+    func proxyHeader_versionTwo_givesTheSource(bytes: [UInt8], source: String) {
         let following = Array("GET / HTTP/1.1\r\n".utf8)
         guard case .header(let header, let size) = parse(bytes + following) else {
             Issue.record("\(parse(bytes + following))")
@@ -55,7 +55,7 @@ import Testing
             header(0x21, 0x11, four + [1]), header(0x21, 0x11, four + [1, 0]), header(0x21, 0x11, four + [1, 0, 1]),
             header(0x21, 0x11, four + [1, 0xFF, 0xFF, 0]),
         ] as [[UInt8]])
-    func malformedHeaders(bytes: [UInt8]) {
+    func proxyHeader_versionTwoMalformed_isRefused(bytes: [UInt8]) {
         guard case .malformed(let reason) = parse(bytes) else {
             Issue.record("\(parse(bytes))")
             return
@@ -115,7 +115,7 @@ import Testing
             // A mapped address is the IPv4 address.
             ("PROXY TCP6 ::ffff:192.0.2.1 ::1 1 2", "192.0.2.1:1", 37),
         ])
-    func wholeLines(line: String, source: String, length: Int) {
+    func proxyHeader_versionOne_givesTheSource(line: String, source: String, length: Int) {
         let bytes = Array("\(line)\r\n".utf8)
         #expect(bytes.count == length)
         for following in ["", "GET / HTTP/1.1\r\n", "\r\n"] {
@@ -154,7 +154,7 @@ import Testing
             "PROXY UNKNOWN \(String(repeating: "x", count: 92))\r\n", "PROXY TCP4 \(String(repeating: "1", count: 96))",
             "PROXY UNKNOWN \(String(repeating: "x", count: 92))\r", "\r\n\r\n\u{0}\r\nQUIT\n",
         ])
-    func malformedLines(line: String) {
+    func proxyHeader_versionOneMalformed_isRefused(line: String) {
         guard case .malformed(let reason) = parse(Array(line.utf8)) else {
             Issue.record("\(parse(Array(line.utf8)))")
             return
@@ -183,7 +183,7 @@ import Testing
     }
 
     /// Random lines, and such with a wrong byte: read as they are read word by word, in whatever pieces they come.
-    @Test func randomLines() {
+    @Test func proxyHeader_randomLine_isParsedAsWritten() {
         let seed = SplitMix.seed(for: "PROXY lines")
         var random = SplitMix(seed: seed)
         func number(_ most: UInt64) -> String { String(random.next() % (most + 1)) }
@@ -272,7 +272,7 @@ import Testing
             ("127.0.0.1:1", ["Forwarded: for=203.0.113.7", "X-Forwarded-For: 203.0.113.7"], "203.0.113.7"),
             ("127.0.0.1:1", ["Forwarded: for=1.1.1.1", "X-Forwarded-For: 203.0.113.7"], "127.0.0.1:1"),
         ] as [(String, [String], String)])
-    func clients(peer: String, fields: [String], client: String) throws {
+    func forwardedFields_ofTrustedProxies_nameTheClient(peer: String, fields: [String], client: String) throws {
         let proxies = try #require(TrustedProxies(Self.proxies))
         #expect(proxies.client(of: try head(fields), peer: peer) == client)
         #expect(TrustedProxies.none.client(of: try head(fields), peer: peer) == peer)
@@ -285,7 +285,7 @@ import Testing
         ("::/0", ["2001:db8::1"], ["8.8.8.8"]), ("2001:db8::/33", ["2001:db8:7fff::"], ["2001:db8:8000::"]),
         ("::ffff:10.0.0.0/104", ["10.200.0.1"], ["11.0.0.1"]),
     ])
-    func networks(text: String, inside: [String], outside: [String]) throws {
+    func network_parsed_containsItsAddresses(text: String, inside: [String], outside: [String]) throws {
         let network = try #require(IPNetwork(parsing: text))
         for address in inside { #expect(network.contains(try #require(IPAddress(parsing: address))), "\(address)") }
         for address in outside { #expect(!network.contains(try #require(IPAddress(parsing: address))), "\(address)") }

@@ -29,7 +29,7 @@ import Testing
         if held == 0 { #expect(found == rows, "\(file)") }
     }
 
-    @Test func someAreHeldWhole() throws {
+    @Test func formatsWithoutRows_areCountedWhole() throws {
         #expect(Fixtures.names.count > 60)
         for (file, least) in [
             ("scene-progressive.jpg", 150 * 113 * 2), ("rgba-8-interlaced.png", 32 * 4),

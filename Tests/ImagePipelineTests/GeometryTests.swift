@@ -161,7 +161,7 @@ import Testing
         #expect(twice.linear.scale == [Float(16.0 / 255)] && twice.linear.bias == [8])
     }
 
-    @Test func boundsOfASpecification() throws {
+    @Test func specification_outsideItsBounds_isRefused() throws {
         _ = try ImagePipeline(spec: ImageTensorSpec(width: 1, height: 16_384, decodeMargin: 1))
         #expect(throws: ImageError.self) { try ImagePipeline(spec: ImageTensorSpec(width: 1, height: 16_385)) }
         #expect(throws: ImageError.self) {

@@ -3,7 +3,7 @@ import Testing
 
 /// Against Pillow: what was expected was made by Tests/FixtureMakers/make-image-goldens.
 @Suite struct GoldenTests {
-    @Test func thereAreCases() {
+    @Test func goldens_allCases_areThereAndWhole() {
         #expect(GoldenCase.all.count >= 150)
         #expect(GoldenCase.resampled.count >= 80)
         #expect((GoldenCase.all + GoldenCase.resampled).allSatisfy { $0.expected.count == $0.spec.byteCount })

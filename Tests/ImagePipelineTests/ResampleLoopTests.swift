@@ -56,7 +56,9 @@ import Testing
         $0.rawValue <= cresample_best().rawValue
     }
 
-    @Test(arguments: seeds, [1, 4]) func rows(_ seed: UInt64, channels: Int) {
+    @Test(arguments: seeds, [1, 4]) func horizontalPass_everyInstructionSet_equalsThePlainLoop(
+        _ seed: UInt64, channels: Int
+    ) {
         let group = channels == 1 ? 16 : 4
         var axis = Axis(seed: seed, tapsInWhole: group, outputsInWhole: 4)
         let row = axis.bytes(axis.pixels * channels)
@@ -83,7 +85,7 @@ import Testing
         }
     }
 
-    @Test(arguments: seeds) func columns(_ seed: UInt64) {
+    @Test(arguments: seeds) func verticalPass_everyInstructionSet_equalsThePlainLoop(_ seed: UInt64) {
         var axis = Axis(seed: seed, tapsInWhole: 2, outputsInWhole: 1)
         let count = axis.taps - Int.random(in: 0...1, using: &axis.random)
         let capacity = count + Int.random(in: 0...3, using: &axis.random)
@@ -111,7 +113,9 @@ import Testing
         }
     }
 
-    @Test(arguments: 0...40, [false, true]) func threeBytesOfFour(_ count: Int, reversed: Bool) {
+    @Test(arguments: 0...40, [false, true]) func droppedAlpha_everyInstructionSet_equalsThePlainLoop(
+        _ count: Int, reversed: Bool
+    ) {
         let pixels = (0..<count * 4).map { UInt8(truncatingIfNeeded: $0 &* 7) }
         let expected = (0..<count).flatMap { pixel in
             (reversed ? [2, 1, 0] : [0, 1, 2]).map { pixels[pixel * 4 + $0] }

@@ -38,7 +38,7 @@ import Testing
     @Test(arguments: [
         "01", "+1", ".5", "1.", "1e", "1e+", "-", "--1", "NaN", "Infinity", "-Infinity", "0x10", "1_0", "1e39",
     ])
-    func isNoNumber(_ text: String) {
+    func text_notANumber_isRefused(_ text: String) {
         #expect(throws: JSONError.self) { try JSONProbe.floats(Array(text.utf8)) }
         #expect(throws: JSONError.self) { try JSONProbe.floats(Array("[1, \(text), 2]".utf8)) }
         // The quick way needs bytes behind the number.

@@ -10,7 +10,7 @@ import Testing
         ("{\n\n  x", "line 3, column 3"),
         ("1 2", "nothing more"), ("\"\u{01}\"", "control character"), ("\"a\\", "closing quote"),
     ])
-    func isRefused(_ text: String, _ words: String) {
+    func invalidJSON_isRefusedWithItsPlace(_ text: String, _ words: String) {
         let error = #expect(throws: JSONError.self) { try JSONProbe.skip(Array(text.utf8)) }
         #expect(error?.kind == .syntax)
         #expect(error?.message.contains(words) == true, "\(error?.message ?? "")")
@@ -20,13 +20,13 @@ import Testing
         "null", " true ", "{}", "[]", "{\"a\":[1,{\"b\":\"\\u00e9\\n\"}],\"c\":null}", "\u{FEFF}[1]", "[[],[[]]]",
         "-1.5e-3",
     ])
-    func isTaken(_ text: String) throws { try JSONProbe.skip(Array(text.utf8)) }
+    func validJSON_isSkipped(_ text: String) throws { try JSONProbe.skip(Array(text.utf8)) }
 
     @Test(arguments: [
         ("\"a\\u00e9\\ud83d\\ude00\\/\"", "aé😀/"), ("\"\\ud83d\"", "\u{FFFD}"), ("\"\\ud83dx\"", "\u{FFFD}x"),
         ("\"\\\"\\\\\\b\\f\\n\\r\\t\"", "\"\\\u{08}\u{0C}\n\r\t"), ("\"é😀\"", "é😀"),
     ])
-    func stringIsRead(_ text: String, _ expected: String) throws {
+    func string_withEscapes_isDecoded(_ text: String, _ expected: String) throws {
         #expect(try JSONProbe.string(Array(text.utf8)) == expected)
     }
 
@@ -109,7 +109,7 @@ import Testing
             ("7", 7), ("0", 0), ("1e2", 100), ("3.0", 3), ("-1", nil), ("1.5", nil), ("9223372036854775807", Int.max),
             ("9223372036854775808", nil), ("\"7\"", nil), ("null", nil),
         ] as [(String, Int?)])
-    func counts(_ text: String, _ expected: Int?) {
+    func count_takesWholeNumbersOnly(_ text: String, _ expected: Int?) {
         let found: Int? = Array(text.utf8).withUnsafeBytes { raw in
             var scanner = JSONScanner(raw)
             return try? scanner.count("\"n\"", "a number of things")
@@ -121,7 +121,7 @@ import Testing
         arguments: [
             ("127", 127), ("-128", -128), ("128", nil), ("-129", nil), ("1e2", 100), ("-0", 0), ("1.5", nil),
         ] as [(String, Int8?)])
-    func integersOfAType(_ text: String, _ expected: Int8?) {
+    func integer_outsideItsType_isRefused(_ text: String, _ expected: Int8?) {
         let found: Int8? = Array(text.utf8).withUnsafeBytes { raw in
             var scanner = JSONScanner(raw)
             return (try? scanner.number())?.integer(Int8.self, in: raw)
@@ -143,7 +143,7 @@ import Testing
     }
 
     @Test(arguments: [("18446744073709551615", UInt64.max), ("18446744073709551616", nil)] as [(String, UInt64?)])
-    func integersOfTwentyDigits(_ text: String, _ expected: UInt64?) {
+    func integer_ofTwentyDigits_isExactOrRefused(_ text: String, _ expected: UInt64?) {
         let found: UInt64? = Array(text.utf8).withUnsafeBytes { raw in
             var scanner = JSONScanner(raw)
             return (try? scanner.number())?.integer(UInt64.self, in: raw)
@@ -190,13 +190,13 @@ import Testing
         ("[{}]", "an object"), ("[true]", "true or false"), ("[[1,2],[]]", "not regular"),
         (String(repeating: "[", count: 50), "deeper than 16"), ("[1", "\",\""), ("[1,,2]", "a number"),
     ])
-    func irregularArrays(_ text: String, _ words: String) {
+    func array_irregular_isRefused(_ text: String, _ words: String) {
         let error = #expect(throws: JSONError.self) { try JSONProbe.extents(Array(text.utf8)) }
         #expect(error?.message.contains(words) == true, "\(error?.message ?? "")")
     }
 
     /// Every prefix and every change of one byte ends in an answer or an error.
-    @Test func nothingCrashesIt() {
+    @Test func text_cutOrChanged_neverCrashes() {
         let text = Array(
             "{\"inputs\":{\"a\":[[1.5,-2e3],[\"\\u00e9\\ud83d\\ude00\",null]],\"b\":{\"b64\":\"AAEC\"}}} ".utf8)
         for length in 0...text.count { _ = try? JSONProbe.skip(Array(text.prefix(length))) }
@@ -228,7 +228,7 @@ import Testing
         "A", "AA===", "A A=", "AAE*", "====", "AAAAA", "AA\\tE=", "AA\\\\nE=", "AAE=\\\\n", "AA==\\nAA==",
         "AA\\u0009E=", "AA\\u014bE=", "AA\\u00", "AA\\u00xx", "AA=\\u003d=", "=AAE", "AA=E", "\\u003d\\u003d\\u003d",
     ])
-    func noBase64(_ text: String) throws {
+    func string_notBase64_isRefused(_ text: String) throws {
         #expect(throws: JSONError.value("found a string that is not base64")) {
             _ = try JSONProbe.base64(Array("\"\(text)\"".utf8))
         }

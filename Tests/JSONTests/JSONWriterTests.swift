@@ -98,7 +98,7 @@ import Testing
 
 /// Values that are read as a whole, and the words about text that is none.
 @Suite struct JSONValueTests {
-    @Test func everyKindIsRead() throws {
+    @Test func json5_everyKindOfValue_isParsed() throws {
         let text = "{a: [1, -2.5, 'x', true, false, null, {}], /* c */ b: 9223372036854775807,}"
         #expect(
             try JSONValue.parse(Data(text.utf8))
@@ -143,18 +143,18 @@ import Testing
             ("listn", "listen"), ("lsiten", "listen"), ("listen", "listen"), ("que", "queue"), ("qqqq", nil), ("", nil),
             ("modelsx", "models"), ("access-log", "access_log"),
         ] as [(String, String?)])
-    func theNearestName(_ word: String, _ expected: String?) {
+    func suggestion_misspeltName_isTheNearest(_ word: String, _ expected: String?) {
         #expect(Spelling.nearest(to: word, among: ["listen", "queue", "models", "access_log"]) == expected)
     }
 
-    @Test func ofTwoThatAreAsNearTheFirstByName() {
+    @Test func suggestion_twoAsNear_isTheFirstByName() {
         #expect(Spelling.nearest(to: "cat", among: ["hat", "bat"]) == "bat")
         #expect(Spelling.hint(for: "cat", among: ["bat"]) == " (did you mean \"bat\"?)")
         #expect(Spelling.hint(for: "elephant", among: ["bat"]) == "")
     }
 
     /// A third of the word, two at least, but not more than half of it.
-    @Test func howFarIsNear() {
+    @Test func suggestion_isOfferedWithinAThirdOfTheWord() {
         #expect(Spelling.nearest(to: "abcdefghi", among: ["abcdefxyz"]) == "abcdefxyz")
         #expect(Spelling.nearest(to: "abcdefghi", among: ["abcdewxyz"]) == nil)
         #expect(Spelling.nearest(to: "abcd", among: ["abxy"]) == "abxy")

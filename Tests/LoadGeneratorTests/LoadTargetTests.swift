@@ -14,7 +14,7 @@ import Testing
         #expect(try LoadTarget(parsing: text).description == expected)
     }
 
-    @Test func theParts() throws {
+    @Test func url_withHostAndPort_hasPlaceAndAuthority() throws {
         #expect(try LoadTarget(parsing: "http://[::1]:9000/x").place == .tcp(host: "::1", port: 9000))
         #expect(try LoadTarget(parsing: "http://a/x").place == .tcp(host: "a", port: 80))
         #expect(try LoadTarget(parsing: "http://a:81/x").authority == "a:81")

@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test func formsOfValues() {
+    @Test func value_everyForm_isParsedOrRefused() {
         for text in ["true", "yes", "on", "1"] { #expect(SettingKind.bool.value(of: text) == .bool(true)) }
         for text in ["false", "no", "off", "0"] { #expect(SettingKind.bool.value(of: text) == .bool(false)) }
         #expect(SettingKind.bool.value(of: "TRUE?") == nil)
@@ -102,7 +102,7 @@ import Testing
         (0, "0s"), (0.001, "1ms"), (0.25, "250ms"), (1, "1s"), (1.5, "1.5s"), (90, "90s"), (119, "119s"), (120, "2m"),
         (150, "150s"), (3_540, "59m"), (3_600, "1h"), (5_400, "90m"), (86_400, "24h"),
     ])
-    func times(_ seconds: Double, _ text: String) {
+    func duration_writtenAndParsed_isTheSame(_ seconds: Double, _ text: String) {
         #expect(Units.duration(seconds) == text)
         #expect(Units.parseDuration(text) == seconds)
     }

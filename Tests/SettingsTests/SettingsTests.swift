@@ -19,7 +19,7 @@ import Testing
 
     /// Each setting can be set to another value than its default, by the file, a flag's text and the table itself.
     @Test(arguments: SettingsTable.all.map(\.name))
-    func itsValueArrives(name: String) throws {
+    func setting_everySource_setsItsValue(name: String) throws {
         let setting = try #require(SettingsTable.setting(named: name))
         let text: String
         switch setting.kind {

@@ -5,7 +5,7 @@ import Testing
 @Suite struct MonotonicInstantTests {
     private func at(_ nanoseconds: UInt64) -> MonotonicInstant { MonotonicInstant(nanoseconds: nanoseconds) }
 
-    @Test func movingSaturates() {
+    @Test func instant_movedBeyondItsRange_saturates() {
         #expect(at(5) + .nanoseconds(7) == at(12))
         #expect(at(5) - .nanoseconds(2) == at(3))
         #expect(at(5) - .nanoseconds(5) == at(0))
@@ -56,7 +56,7 @@ import Testing
         #expect(Duration.nanoseconds(clamping: .max) == .nanoseconds(Int64.max))
     }
 
-    @Test func theClockGoesOn() async throws {
+    @Test func clock_sleepUntilAnInstant_returnsAfterIt() async throws {
         let clock = MonotonicClock.system
         let before = clock.now()
         try await clock.sleep(before + .milliseconds(5))

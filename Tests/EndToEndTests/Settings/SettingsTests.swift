@@ -31,7 +31,7 @@ struct EverySettingTests {
         #expect(unknown.isEmpty)
     }
 
-    @Test(arguments: trials) func doesSomething(_ trial: SettingsTrial) throws {
+    @Test(arguments: trials) func setting_changed_takesEffect(_ trial: SettingsTrial) throws {
         for (setting, finding) in try trial.run() {
             #expect(finding == nil, "\(setting) does nothing: \(finding ?? "")")
         }

@@ -306,7 +306,7 @@ import Testing
         }
     }
 
-    @Test func thisHostHasSomething() {
+    @Test func resources_ofThisHost_areMeasured() {
         let resources = HostResources()
         #expect(resources.cpus.value > 0)
         #expect(resources.wholeCPUs.value >= 1)

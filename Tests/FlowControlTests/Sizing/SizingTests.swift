@@ -35,7 +35,7 @@ import Testing
         #expect(engine.joined(separator: " ") + " | " + bounds.joined(separator: " ") == expected)
     }
 
-    @Test func eachSaysWhy() {
+    @Test func everyDerivedSize_hasItsReason() {
         let it = sizing(cpus: 2, memory: 1 << 30, openFiles: 1024)
         let reasons = [
             it.inferenceThreads.reason, it.streams.reason, it.inferRequests.reason, it.slots.reason,

@@ -232,7 +232,9 @@ import Testing
         (.dropOldest, .queueing, .arrive, "crowded, x waits"),
         (.dropOldest, .drainingQueue, .arrive, "drainingQueue, x draining"),
     ])
-    func otherPolicies(policy: OverloadPolicy, state: State, event: Event, expected: String) {
+    func everyEvent_underDropPolicies_leadsToTheExpectedState(
+        policy: OverloadPolicy, state: State, event: Event, expected: String
+    ) {
         var bench = Self.bench(in: state, policy: policy)
         let said = Self.apply(event, to: &bench)
         let next = Self.state(of: bench)?.rawValue ?? "inconsistent"

@@ -96,7 +96,7 @@ struct ByteBudgetTests {
     }
 
     @Test("what can be done without neither overdraws nor makes a shortage")
-    func optional() {
+    func optionalTake_withoutRoom_isRefusedWithoutAShortage() {
         let budget = ByteBudget(total: 300, largest: 100)
         let (one, two) = (Body(), Body())
         #expect(budget.take(200, for: .small, body: ObjectIdentifier(one)))
