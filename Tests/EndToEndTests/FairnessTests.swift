@@ -12,10 +12,35 @@ struct FairnessTests {
 
         func connect(_ daemon: Daemon) throws -> RawClient { try RawClient(daemon.url, from: host) }
 
-        func request(_ picture: Data, to path: String = "/v1/classify") -> Data {
+        func request(_ picture: Data, to route: Route = .classify) -> Data {
             let field = token.map { "Authorization: Bearer \($0)\r\n" } ?? ""
-            let head = "POST \(path) HTTP/1.1\r\nHost: x\r\n\(field)Content-Length: \(picture.count)\r\n\r\n"
-            return Data(head.utf8) + picture
+            let body = route.body(picture)
+            let head = "POST \(route.path) HTTP/1.1\r\nHost: x\r\n\(field)Content-Length: \(body.count)\r\n\r\n"
+            return Data(head.utf8) + body
+        }
+    }
+
+    /// A route that takes pictures.
+    enum Route: String, CaseIterable, Sendable {
+        case classify, predict, infer, detect
+
+        /// The model that it is asked for.
+        var model: String { self == .detect ? "ssd_regular" : "digits" }
+
+        var path: String {
+            switch self {
+            case .classify: "/v1/classify"
+            case .infer: "/v2/models/\(model)/infer"
+            case .predict, .detect: "/v1/models/\(model)/\(rawValue)"
+            }
+        }
+
+        func body(_ picture: Data) -> Data {
+            guard self == .infer else { return picture }
+            let input =
+                "{\"name\": \"image\", \"shape\": [1], \"datatype\": \"BYTES\", "
+                + "\"data\": [\"\(picture.base64EncodedString())\"]}"
+            return Data("{\"inputs\": [\(input)]}".utf8)
         }
     }
 
@@ -56,9 +81,12 @@ struct FairnessTests {
         return try Daemon(arguments)
     }
 
-    /// How many requests hold a slot, wait for one, and are done, as `/v1/models/digits` says.
-    private static func load(of daemon: Daemon) throws -> (now: Int, waiting: Int, done: Int) {
-        let answer = try Curl.run(daemon.url + "/v1/models/digits", ["-H", "Authorization: Bearer \(tokens[0])"])
+    /// How many requests hold a slot, wait for one, and are done, as `/v1/models/MODEL` says.
+    private static func load(
+        of daemon: Daemon, _ route: Route
+    ) throws -> (now: Int, waiting: Int, done: Int) {
+        let answer = try Curl.run(
+            daemon.url + "/v1/models/" + route.model, ["-H", "Authorization: Bearer \(tokens[0])"])
         let flight = try #require(answer.json["in_flight"] as? [String: Any], "\(answer.text)")
         let predictions = try #require(answer.json["predictions"] as? [String: Any], "\(answer.text)")
         return (
@@ -69,13 +97,13 @@ struct FairnessTests {
 
     /// Sends a request over each of so many connections, and waits until all of them are in the queue or through it.
     private static func fill(
-        _ daemon: Daemon, _ client: Client, connections: Int, path: String
+        _ daemon: Daemon, _ client: Client, connections: Int, route: Route
     ) throws -> [RawClient] {
         let clients = try (0..<connections).map { _ in try client.connect(daemon) }
-        for connection in clients { try connection.send(client.request(huge, to: path)) }
+        for connection in clients { try connection.send(client.request(huge, to: route)) }
         #expect(
             try eventually(every: 0.01) {
-                let load = try load(of: daemon)
+                let load = try load(of: daemon, route)
                 return load.now + load.waiting + load.done >= connections
             })
         return clients
@@ -83,17 +111,18 @@ struct FairnessTests {
 
     @Test(
         "a light client's requests pass the queue of a heavy one, and wait in their own",
-        arguments: pairs, ["/v1/classify", "/v1/models/digits/predict"])
-    func lightClientPassesTheQueueOfAHeavyOne(_ pair: Pair, _ path: String) throws {
-        let daemon = try Self.daemon(for: pair)
-        let heavy = try Self.fill(daemon, pair.heavy, connections: 12, path: path)
+        arguments: pairs, Route.allCases)
+    func lightClientPassesTheQueueOfAHeavyOne(_ pair: Pair, _ route: Route) throws {
+        let models = SharedData.packageRoot.appendingPathComponent("Tests/Fixtures/observations").path
+        let daemon = try Self.daemon(for: pair, route == .detect ? ["--models", models] : [])
+        let heavy = try Self.fill(daemon, pair.heavy, connections: 12, route: route)
         // Its requests come at once, and are as large where they are to be served in the order in which they came.
         let light = try (0..<3).map { _ in try pair.light.connect(daemon) }
         for connection in light {
-            try connection.send(pair.light.request(pair.areOne ? Self.huge : Self.small, to: path))
+            try connection.send(pair.light.request(pair.areOne ? Self.huge : Self.small, to: route))
         }
         for connection in light { #expect(try connection.response().status == 200) }
-        let waiting = try Self.load(of: daemon).waiting
+        let waiting = try Self.load(of: daemon, route).waiting
         if pair.areOne {
             #expect(waiting == 0, "the same client's later requests were answered before its earlier ones")
         } else {
