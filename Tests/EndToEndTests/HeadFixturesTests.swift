@@ -76,4 +76,57 @@ struct HeadFixturesTests {
             #expect(points.count == 5 && points.first?["name"] as? String == "left eye")
         }
     }
+
+    /// `Tests/FixtureMakers/make-family-fixtures`: each family's outputs, and what its authors' decoder makes of them.
+    @Test func familiesAndHeadsByHandFindWhatTheirAuthorsDecodersFind() throws {
+        let folder = SharedData.packageRoot.appendingPathComponent("Tests/Fixtures/families")
+        let daemon = try Daemon(["--models", folder.path])
+        defer { daemon.stop() }
+        let text = try Data(contentsOf: folder.appendingPathComponent("expected.json"))
+        let families = try #require(try JSONSerialization.jsonObject(with: text) as? [String: [String: Any]])
+        #expect(families.count == 23)
+        for (name, family) in families.sorted(by: { $0.key < $1.key }) {
+            guard let wanted = family["detections"] as? [[String: Any]] else { continue }
+            let answer = try Curl.post(
+                folder.appendingPathComponent("picture.png"), to: daemon.url + "/v1/models/\(name)/detect")
+            let found = try #require(answer.json["detections"] as? [[String: Any]], "\(name): \(answer.text)")
+            #expect(found.count == wanted.count, "\(name): \(answer.text)")
+            var worst = 0.0
+            for (one, other) in zip(found, wanted) {
+                #expect(one["index"] as? Int == other["index"] as? Int, "\(name)")
+                #expect(
+                    abs((one["confidence"] as? Double ?? 9) - (other["confidence"] as? Double ?? -9)) < 1e-4, "\(name)")
+                let box = try #require(one["box"] as? [String: Double])
+                let (x, y) = (box["x"] ?? -1e9, box["y"] ?? -1e9)
+                var numbers = [x, y, x + (box["width"] ?? 0), y + (box["height"] ?? 0)]
+                var reference = Self.numbers(other["box"])
+                for point in one["keypoints"] as? [[String: Any]] ?? [] {
+                    numbers += [point["x"] as? Double ?? -1e9, point["y"] as? Double ?? -1e9]
+                }
+                reference += Self.numbers(other["points"])
+                #expect(numbers.count == reference.count, "\(name)")
+                worst = max(worst, zip(numbers, reference).map { abs($0 - $1) }.max() ?? 1e9)
+            }
+            #expect(worst < 0.01, "\(name): \(worst) pixels")
+            print("largest difference of \(name): \(worst) pixels")
+        }
+    }
+
+    @Test func aFaceMeshGivesAllItsPointsWithTheirDepth() throws {
+        let folder = SharedData.packageRoot.appendingPathComponent("Tests/Fixtures/families")
+        let daemon = try Daemon(["--models", folder.path])
+        defer { daemon.stop() }
+        let text = try Data(contentsOf: folder.appendingPathComponent("expected.json"))
+        let all = try #require(try JSONSerialization.jsonObject(with: text) as? [String: [String: Any]])
+        let wanted = Self.numbers(all["face_mesh"]?["points"])
+        let answer = try Curl.post(
+            folder.appendingPathComponent("picture.png"), to: daemon.url + "/v1/models/face_mesh/keypoints")
+        let points = try #require(answer.json["keypoints"] as? [[String: Any]], "\(answer.text.prefix(300))")
+        #expect(points.count == 468 && wanted.count == 3 * 468)
+        let found = points.flatMap { point in ["x", "y", "z"].map { point[$0] as? Double ?? -1e9 } }
+        let worst = zip(found, wanted).map { abs($0 - $1) }.max() ?? 1e9
+        #expect(worst < 0.01, "\(worst)")
+        #expect(points.first?["name"] as? String == "0" && points.last?["name"] as? String == "467")
+        #expect(points.allSatisfy { $0["confidence"] == nil })
+    }
 }

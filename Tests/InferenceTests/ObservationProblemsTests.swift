@@ -52,6 +52,9 @@ import Testing
         #"{"name": "t", "type": "boxes", "layout": "corners", \#(pairs)}"#,
         #"{"name": "segmenter", "type": "boxes", "layout": "yolov8", "labels": "labels.txt", "masks": {"prototypes": "protos", "coefficients": 8}}"#,
         #"{"name": "segmenter", "type": "boxes", "layout": "yolov8", "labels": "two.txt", "keypoints": {"names": ["x", "y", "z"], "skeleton": [[0, 2]]}}"#,
+        #"{"name": "out", "type": "boxes", "coding": "boxes", "row": ["box", "scores"], "labels": "labels.txt"}"#,
+        #"{"name": "t", "type": "boxes", "coding": "boxes", "form": "corners", \#(pairs)}"#,
+        #"{"name": "segmenter", "type": "boxes", "coding": "boxes", "row": ["_", "box", "objectness", "scores", "extras"], "labels": "labels.txt", "keypoints": {"points": 2, "point": "x y z"}}"#,
         #"{"name": "mask", "type": "mask", "labels": "labels.txt"}"#,
         #"{"name": "points", "type": "keypoints", "points": 5}"#,
         #"{"name": "vector", "type": "embedding", "normalize": "none"}"#,
@@ -71,7 +74,7 @@ import Testing
         (#"{"name": "out", "type": "boxes", "layout": "yolov5", "labels": "labels.txt"}"#, "name: ", "1 objectness"),
         (#"{"name": "out", "type": "boxes", "layout": "yolov8", "form": "center"}"#, "form: ", "\"centers\""),
         (
-            #"{"name": "out", "type": "boxes", "layout": "yolox", "form": "centers_yx"}"#, "form: ",
+            #"{"name": "out", "type": "boxes", "layout": "yolox", "form": "corners"}"#, "form: ",
             "expected \"centers\""
         ),
         (#"{"name": "t", "type": "boxes", "layout": "ssd", "form": "corners", \#(pairs)}"#, "form: ", "\"centers\""),
@@ -192,6 +195,47 @@ import Testing
         (
             #"{"name": "segmenter", "type": "boxes", "layout": "yolov8", "keypoints": {"points": 3, "point": "x,y"}}"#,
             "keypoints.point: ", "\"x y score\""
+        ),
+        (#"{"name": "out", "type": "boxes", "coding": "ltrb"}"#, "coding: ", "\"distances\""),
+        (#"{"name": "out", "type": "boxes", "coding": "boxes"}"#, "tensors: ", "expected \"box\""),
+        (
+            #"{"name": "out", "type": "boxes", "coding": "boxes", "row": ["box", "score", "name"]}"#, "row: ",
+            "expected 1 to 64 of \"box\""
+        ),
+        (#"{"name": "out", "type": "boxes", "coding": "boxes", "row": 7}"#, "row: ", "the number 7"),
+        (
+            #"{"name": "out", "type": "boxes", "coding": "boxes", "row": ["box", "box", "scores"]}"#, "row: ",
+            "\"box\" twice"
+        ),
+        (
+            #"{"name": "out", "type": "boxes", "coding": "boxes", "row": ["box", "scores", "class"]}"#, "row: ",
+            "expected \"score\""
+        ),
+        (#"{"name": "out", "type": "boxes", "coding": "boxes", "row": ["centers", "scores"]}"#, "row: ", "\"sizes\""),
+        (#"{"name": "out", "type": "boxes", "coding": "boxes", "row": ["box"]}"#, "row: ", "expected \"scores\""),
+        (
+            #"{"name": "out", "type": "boxes", "coding": "distances", "row": ["box", "scores"]}"#, "priors: ",
+            "or \"strides\""
+        ),
+        (
+            #"{"name": "out", "type": "boxes", "coding": "distances", "row": ["box", "scores"], "strides": [8], "labels": "labels.txt"}"#,
+            "name: ", "expected 16 rows, as many as priors, found 10"
+        ),
+        (#"{"name": "out", "type": "boxes", "layout": "yolov8", "bins": 16}"#, "bins: ", "\"distances\""),
+        (#"{"name": "out", "type": "boxes", "layout": "yolox", "center_scale": 0}"#, "center_scale: ", "from 0 to 16"),
+        (#"{"name": "out", "type": "boxes", "layout": "yolox", "combine": [1]}"#, "combine: ", "2 numbers"),
+        (#"{"name": "out", "type": "boxes", "layout": "yolox", "combine": 1}"#, "combine: ", "\"root\""),
+        (
+            #"{"name": "t", "type": "boxes", "coding": "boxes", "row": {"output": ["box"]}, \#(pairs)}"#,
+            "row.output: ", "is not a known key"
+        ),
+        (
+            #"{"name": "segmenter", "type": "boxes", "layout": "yolov8", "keypoints": {"points": 3, "scale": 2}}"#,
+            "keypoints.scale: ", "\"from\""
+        ),
+        (
+            #"{"name": "segmenter", "type": "boxes", "layout": "yolov8", "keypoints": {"points": 3, "from": "prior"}}"#,
+            "keypoints.from: ", "have none"
         ),
         (#"{"name": "mask", "type": "mask", "layout": "argmax"}"#, "layout: ", "\"classes\""),
         (#"{"name": "mask", "type": "mask", "labels": "two.txt"}"#, "name: ", "[1, 2, height, width]"),

@@ -53,8 +53,31 @@ import Testing
                 "boxes": [[1, 4, 4, 4], [1, 2, 2, 4]], "scores": [[1, 3, 4, 4], [1, 2, 2, 3]],
                 "centerness": [[1, 1, 4, 4], [1, 2, 2, 1]],
             ]
+        case .yolov3Maps, .yolov5Maps: return ["output": [[1, 24, 4, 4], [1, 2, 2, 24], [1, 3, 1, 1, 8]]]
+        case .yolov8Maps: return ["output": [[1, 67, 4, 4], [1, 2, 2, 67], [1, 67, 1, 1]]]
+        case .nanodet: return ["output": [[1, 22, 35]]]
+        case .picodet: return ["boxes": [[1, 22, 32]], "scores": [[1, 3, 22]]]
+        case .damoYOLO: return ["boxes": [[1, 21, 68]], "scores": [[1, 21, 3]]]
+        case .rtmdet:
+            return [
+                "boxes": [[1, 4, 4, 4], [1, 2, 2, 4], [1, 4, 1, 1]],
+                "scores": [[1, 3, 4, 4], [1, 2, 2, 3], [1, 3, 1, 1]],
+            ]
+        case .scrfd: return ["boxes": [[32, 4], [8, 4], [2, 4]], "scores": [[32, 3], [8, 3], [2, 3]]]
+        case .yunet:
+            return [
+                "boxes": [[1, 16, 4], [1, 4, 4], [1, 1, 4]], "scores": [[1, 16, 3], [1, 4, 3], [1, 1, 3]],
+                "objectness": [[1, 16, 1], [1, 4, 1], [1, 1, 1]],
+            ]
+        case .blazeface: return ["boxes": [[1, 56, 4]], "scores": [[1, 56, 3]]]
+        case .fastestdet: return ["output": [[1, 8, 2, 2]]]
+        case .centernet: return ["sizes": [[1, 2, 8, 8]], "centers": [[1, 2, 8, 8]], "scores": [[1, 3, 8, 8]]]
         }
     }
+
+    private static let haveMaps: [BoxLayout] = [
+        .retinanet, .fcos, .yolov3Maps, .yolov5Maps, .yolov8Maps, .rtmdet, .fastestdet, .centernet,
+    ]
 
     @Test(arguments: BoxLayout.allCases) func boxesStayFinite(_ layout: BoxLayout) throws {
         let seed = SplitMix.seed(for: "boxesStayFinite(\(layout))")
@@ -69,7 +92,8 @@ import Testing
             decoding.background = Self.background(layout, &random)
             decoding.form = BoxForm.allCases.randomElement(using: &random) ?? .centers
             decoding.units = BoxUnits.allCases.randomElement(using: &random) ?? .pixels
-            decoding.suppression = SuppressionScope.allCases.randomElement(using: &random) ?? .none
+            let scopes = SuppressionScope.allCases.filter { $0 != .peaks || Self.haveMaps.contains(layout) }
+            decoding.suppression = scopes.randomElement(using: &random) ?? .none
             decoding.scores = ScoreForm.allCases.randomElement(using: &random) ?? .sigmoid
             decoding.multiLabel = Bool.random(using: &random)
             if layout == .fcos { decoding.strides = [8, 16] }

@@ -7,7 +7,7 @@ package struct ObservationOutput: Sendable {
     package var path: String
     /// The name of the group; the tensor's where there is only one.
     package var name: String
-    /// The model's tensors by their roles (``BoxLayout/roles``, `output`, `prototypes`), in the order of levels.
+    /// The model's tensors by their roles (``BoxDecoding/roles``, `output`, `prototypes`), in the order of levels.
     package var tensors: [String: [Tensor]]
     package var kind: Kind
     /// The classes' names, background left out for boxes.
@@ -91,7 +91,7 @@ package struct ObservationOutput: Sendable {
     package var roles: [String] {
         switch kind {
         case .boxes(let boxes):
-            let roles = boxes.decoding.layout.roles
+            let roles = boxes.decoding.roles
             return roles.required + roles.optional + (boxes.masks == nil ? [] : ["prototypes"])
         default: return ["output"]
         }

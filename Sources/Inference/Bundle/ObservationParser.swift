@@ -37,7 +37,6 @@ struct ObservationParser {
         case nil: break
         }
         output.tensors = tensors(of: output)
-        if case .boxes(let boxes) = output.kind { checkPriors(boxes.decoding, output) }
         object.refuseUnknownKeys()
         return output
     }
@@ -49,8 +48,8 @@ struct ObservationParser {
         var required = ["output"], levels = false
         var only: String? = "output"
         if case .boxes(let boxes) = output.kind {
-            required = boxes.decoding.layout.roles.required
-            levels = boxes.decoding.layout.hasLevels
+            required = boxes.decoding.roles.required
+            levels = boxes.decoding.hasLevels
             if required != ["output"] { only = nil }
         }
         var tensors: [String: [ObservationOutput.Tensor]] = [:]
@@ -114,86 +113,47 @@ struct ObservationParser {
     // MARK: Boxes
 
     private func boxes() -> ObservationOutput.Boxes {
-        guard let layout = object.choice("layout", BoxLayout.self) else {
-            if !object.has("layout") {
-                let names = BoxLayout.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ", ")
-                problems.add(object.path(of: "layout"), "is missing: expected one of \(names)")
-            }
-            return ObservationOutput.Boxes(BoxDecoding(layout: .yolov8))
-        }
-        var decoding = BoxDecoding(layout: layout)
-        if let form = object.choice("form", BoxForm.self) {
-            if !layout.forms.contains(form) {
-                let forms = layout.forms.map { "\"\($0.rawValue)\"" }.joined(separator: " or ")
-                problems.add(
-                    object.path(of: "form"),
-                    "is \"\(form.rawValue)\", but boxes of \"\(layout.rawValue)\" are offsets of a centre and a size: expected \(forms)"
-                )
-            }
-            decoding.form = form
-        }
-        if let units = object.choice("units", BoxUnits.self) { decoding.units = units }
-        if let scores = object.choice("scores", ScoreForm.self) {
-            if scores == .softmax, layout.hasClassNumbers {
-                problems.add(
-                    object.path(of: "scores"),
-                    "is \"softmax\", but \"\(layout.rawValue)\" has one score a box: expected \"probabilities\" or \"sigmoid\""
-                )
-            }
-            decoding.scores = scores
-        }
-        if let background = object.choice("background", BackgroundClass.self) { decoding.background = background }
-        if let scope = object.choice("nms", SuppressionScope.self) { decoding.suppression = scope }
-        if let order = object.choice("order", RowOrder.self) { decoding.order = order }
-        if let share = share("threshold") { decoding.threshold = share }
-        if let share = share("iou") { decoding.iou = share }
-        if let most = object.integer("max_detections", in: 1...10_000) { decoding.maxDetections = most }
-        if let flag = object.bool("multi_label") { decoding.multiLabel = flag }
-        if let elements = object.elements("strides") {
-            decoding.strides = numbers(elements, "strides", 1...64) { (1...4_096).contains($0) && $0 == $0.rounded() }
-                .map { Int($0) }
-        }
-        if layout == .fcos {
-            if let count = object.integer("anchors", in: 1...64) { decoding.anchors = count }
-            if let offset = object.number("offset") {
-                if !(0...1).contains(offset) {
-                    problems.add(object.path(of: "offset"), "expected a number from 0 to 1, found \(offset)")
-                }
-                decoding.offset = Float(offset)
-            }
-        }
-        if let elements = object.elements("variances") {
-            decoding.variances = numbers(elements, "variances", 4...4) { abs($0) <= 1e6 }.map { Float($0) }
-        }
-        decoding.priors = PriorParser(object: object, contents: contents).parse()
-        var boxes = ObservationOutput.Boxes(decoding)
+        var boxes = ObservationOutput.Boxes(HeadParser(object: object, contents: contents).parse())
         if let masks = object.object("masks") {
             _ = masks.requiredString("prototypes")
             boxes.masks = (
-                masks.integer("coefficients", in: 1...1_024) ?? 32, Self.share(masks, "threshold", open: true) ?? 0.5
+                masks.integer("coefficients", in: 1...1_024) ?? 32,
+                HeadParser.share(masks, "threshold", open: true) ?? 0.5
             )
             masks.refuseUnknownKeys()
         }
-        if let points = object.object("keypoints") {
-            var reading = KeypointDecoding(layout: .points)
-            reading.order = .xyScore
-            reading.units = decoding.units
-            // Distances from the point of a cell: the decoder makes pixels of them.
-            if layout == .fcos { (reading.order, reading.units) = (.xy, .pixels) }
-            pointKeys(points, into: &reading)
-            boxes.keypoints = (reading, skeleton(points, required: true))
-            points.refuseUnknownKeys()
-        }
+        if let points = object.object("keypoints") { boxes.keypoints = keypoints(points, of: &boxes.decoding) }
         boxes.decoding.extras = boxes.extras
+        boxes.decoding.points?.first = boxes.masks?.coefficients ?? 0
         return boxes
     }
 
-    private func checkPriors(_ decoding: BoxDecoding, _ output: ObservationOutput) {
-        if decoding.layout == .ssd, decoding.priors == nil, output.tensors["priors"] == nil, !object.has("priors") {
-            problems.add(
-                object.path(of: "priors"),
-                "is missing: expected a file, an array of levels, or \"priors\" among \"tensors\"")
+    private enum PointOrigin: String, CaseIterable { case prior, picture }
+
+    /// The points of single detections. Of those that count from the prior, the decoder makes pixels.
+    private func keypoints(
+        _ object: ManifestObject, of decoding: inout BoxDecoding
+    ) -> (decoding: KeypointDecoding, skeleton: ObservationOutput.Skeleton) {
+        var reading = KeypointDecoding(layout: .points)
+        if let origin = object.choice("from", PointOrigin.self) {
+            decoding.points = origin == .prior ? decoding.points ?? PriorPoints() : nil
+            if origin == .prior, decoding.coding.kind == .boxes {
+                problems.add(object.path(of: "from"), "is \"prior\", but the boxes of the head have none")
+            }
         }
+        (reading.order, reading.units) = decoding.points == nil ? (.xyScore, decoding.units) : (.xy, .pixels)
+        pointKeys(object, into: &reading)
+        if let scale = object.number("scale") {
+            if decoding.points == nil || !(abs(scale) <= 1e6) {
+                problems.add(
+                    object.path(of: "scale"), "expected a factor of at most 1e6, for points \"from\": \"prior\"")
+            }
+            decoding.points?.scale = Float(scale)
+        }
+        decoding.points?.order = reading.order
+        let skeleton = skeleton(object, required: true)
+        object.refuseUnknownKeys()
+        return (reading, skeleton)
     }
 
     // MARK: Masks, points, embeddings
@@ -201,7 +161,7 @@ struct ObservationParser {
     private func mask() -> MaskDecoding {
         var decoding = MaskDecoding(layout: object.choice("layout", MaskLayout.self) ?? .classes)
         decoding.order = object.choice("channels", ChannelPlace.self)
-        if let threshold = Self.share(object, "threshold", open: true) { decoding.threshold = threshold }
+        if let threshold = HeadParser.share(object, "threshold", open: true) { decoding.threshold = threshold }
         return decoding
     }
 
@@ -218,10 +178,19 @@ struct ObservationParser {
     }
 
     private func pointKeys(_ object: ManifestObject, into decoding: inout KeypointDecoding) {
-        if let order = object.choice("point", PointOrder.self) { decoding.order = order }
+        if let text = object.string("point") {
+            if let order = PointOrder(rawValue: text) {
+                decoding.order = order
+            } else {
+                problems.add(
+                    object.path(of: "point"),
+                    "expected \"x\" and \"y\", and where the model has them \"z\", \"score\" and \"_\", which is not read, in the model's order, as in \"x y score\"; found \"\(text.prefix(60))\""
+                )
+            }
+        }
         if let units = object.choice("units", BoxUnits.self) { decoding.units = units }
         if let scores = object.choice("scores", PointScores.self) { decoding.scores = scores }
-        if let threshold = Self.share(object, "threshold") { decoding.threshold = threshold }
+        if let threshold = HeadParser.share(object, "threshold") { decoding.threshold = threshold }
     }
 
     /// `names`, or how many there are; nil names are the places' numbers.
@@ -283,43 +252,5 @@ struct ObservationParser {
             problems.add(object.path(of: "labels"), "is missing: expected a file with a label for each vector")
         }
         return .embedding(normalization, classes: classes)
-    }
-
-    // MARK: Values
-
-    private func share(_ key: String) -> Float? { Self.share(object, key) }
-
-    /// A number from 0 to 1.
-    private static func share(_ object: ManifestObject, _ key: String, open: Bool = false) -> Float? {
-        guard let number = object.number(key) else { return nil }
-        guard open ? number > 0 && number < 1 : (0...1).contains(number) else {
-            object.problems.add(
-                object.path(of: key), "expected a number \(open ? "between 0 and 1" : "from 0 to 1"), found \(number)")
-            return nil
-        }
-        return Float(number)
-    }
-
-    private func numbers(
-        _ elements: [JSONValue], _ key: String, _ counts: ClosedRange<Int>, _ fits: (Double) -> Bool
-    ) -> [Double] {
-        let numbers = elements.compactMap(\.asNumber).filter(fits)
-        guard numbers.count == elements.count, counts.contains(numbers.count) else {
-            let count = counts.count == 1 ? "\(counts.lowerBound)" : "\(counts.lowerBound) to \(counts.upperBound)"
-            problems.add(object.path(of: key), "expected an array of \(count) numbers in range")
-            return []
-        }
-        return numbers
-    }
-}
-
-extension JSONValue {
-    /// A finite number.
-    var asNumber: Double? {
-        switch self {
-        case .integer(let number): Double(number)
-        case .number(let number) where number.isFinite: number
-        default: nil
-        }
     }
 }

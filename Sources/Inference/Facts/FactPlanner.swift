@@ -88,6 +88,7 @@ struct FactPlanner {
             result.observed = found.output.name
             provenance.lines += found.lines
             provenance.remarks += found.remarks
+            if let doubt = found.doubt { provenance.leaveOpen("outputs", doubt) }
             manifest.observations = [found.output]
             outputs = found.output.layers
         case .unread(let reason):

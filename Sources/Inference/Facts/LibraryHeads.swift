@@ -148,21 +148,20 @@ extension HeadReading {
             let found = ports.all.filter { $0.name.contains(part) }
             return found.count == 1 ? found.first : nil
         }
-        var decoding: BoxDecoding
+        let layout: BoxLayout
         let roles: [(String, TensorPort)]
         let scored = ports.all.filter { port in
             (2...3).contains(port.shape.dimensions.count) && port.shape.dimensions.last == 5
                 && !port.name.contains("labels")
         }
         if ports.all.count == 1, let only = ports.all.first, only.shape.dimensions.last == 7 {
-            decoding = BoxDecoding(layout: .detectionOutput)
+            layout = .detectionOutput
             roles = [("output", only)]
         } else if let boxes = port("bboxes"), let scores = port("scores"), let labels = port("labels") {
-            decoding = BoxDecoding(layout: .tfliteDetection)
-            decoding.form = .corners
+            layout = .tfliteDetection
             roles = [("boxes", boxes), ("classes", labels), ("scores", scores)]
         } else if scored.count == 1 {
-            decoding = BoxDecoding(layout: .scoredBoxes)
+            layout = .scoredBoxes
             roles = [("boxes", scored[0])] + (port("labels").map { [("classes", $0)] } ?? [])
         } else {
             throw HeadProblem(
@@ -172,13 +171,15 @@ extension HeadReading {
         }
         var members: [Member] = [
             ("type", "\"boxes\"", head.source, head.key),
-            ("layout", decoding.layout.rawValue.jsonText, ports.file, "the outputs' shapes"),
+            ("layout", layout.rawValue.jsonText, ports.file, "the outputs' shapes"),
         ]
-        let isGroup = decoding.layout != .detectionOutput
+        let isGroup = layout != .detectionOutput
         if isGroup {
             members.append(("tensors", tensorsText(roles.map { ($0, $1) }), ports.file, "the outputs' names"))
         }
-        if decoding.layout == .tfliteDetection {
+        var decoding = BoxDecoding(layout: layout)
+        if layout == .tfliteDetection {
+            decoding.form = .corners
             members.append(("form", "\"corners\"", head.source, "Model API's SSD"))
         }
         var reading = HeadReading(

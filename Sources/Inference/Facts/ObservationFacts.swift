@@ -11,6 +11,8 @@ struct ObservationFacts {
     /// Members of the entry in model.json, beside its name: values as JSON text, with their sources.
     let lines: [ModelProvenance.Line]
     let remarks: [String]
+    /// What somebody has to look at.
+    let doubt: String?
 
     /// The names of ``lines`` begin with this.
     static let prefix = "outputs."
@@ -65,6 +67,7 @@ struct ObservationFacts {
         }
         labels = reading.labels
         remarks = reading.remarks
+        doubt = reading.doubt
         if let labels = reading.labels {
             let text = labels.value.count > 5 ? "\(labels.value.count)" : labels.value.jsonText
             members.append(("labels", text, labels.source, labels.key))
@@ -74,11 +77,11 @@ struct ObservationFacts {
         }
         output = ObservationOutput(
             path: "outputs[0]", name: reading.name,
-            tensors: reading.tensors.mapValues { tensor in
-                [
+            tensors: reading.tensors.mapValues { tensors in
+                tensors.map {
                     ObservationOutput.Tensor(
-                        path: "outputs[0].tensors", name: tensor.name, linear: reading.dequantization[tensor.name])
-                ]
+                        path: "outputs[0].tensors", name: $0.name, linear: reading.dequantization[$0.name])
+                }
             },
             kind: kind, labels: reading.labels?.value)
     }
@@ -140,29 +143,31 @@ struct HeadReading {
     var kind: ObservationOutput.Kind
     /// Members of the entry in model.json.
     var members: [Member]
-    /// The tensors by role.
-    var tensors: [String: Tensor]
+    /// The tensors by role, in the order of levels.
+    var tensors: [String: [Tensor]]
     var labels: Fact<[String]>?
     /// The transforms of the values of integer tensors, by the tensors' names.
     var dequantization: [String: LinearTransform] = [:]
     var remarks: [String] = []
+    /// Why the family may be another one; nil if a source names it, or no other has such names and shapes.
+    var doubt: String?
     /// True if the tensors are a group, which has its own name.
     var isGroup = false
 
     /// The entry's name.
-    var name: String { isGroup ? "things" : tensors["output"]?.name ?? "things" }
+    var name: String { isGroup ? "things" : tensors["output"]?.first?.name ?? "things" }
 
     init(_ kind: ObservationOutput.Kind, members: [Member], tensors: [String: TensorPort], labels: Fact<[String]>?) {
         self.kind = kind
         self.members = members
-        self.tensors = tensors.mapValues(Tensor.init)
+        self.tensors = tensors.mapValues { [Tensor($0)] }
         self.labels = labels
     }
 
     /// By the family that the sources name; nil if none does.
     static func find(_ sheet: FactSheet, _ ports: OutputPorts) throws(HeadProblem) -> HeadReading? {
         guard let head = sheet.head else {
-            return finalDetections(sheet, ports) ?? embedding(ports) ?? semanticMap(sheet, ports)
+            return finalDetections(sheet, ports) ?? embedding(ports) ?? semanticMap(sheet, ports) ?? family(ports)
         }
         switch head.value {
         case .ultralytics, .untoldYOLO, .modelAPIYOLO: return try yolo(head, sheet, ports)
@@ -189,7 +194,7 @@ struct HeadReading {
     fileprivate mutating func dequantize(_ sheet: FactSheet, _ ports: OutputPorts) throws(HeadProblem) {
         var parts: [(role: String, text: String)] = []
         var found: Fact<TensorQuantization>?
-        for (role, tensor) in tensors.sorted(by: { $0.key < $1.key }) {
+        for (role, tensor) in tensors.sorted(by: { $0.key < $1.key }).flatMap({ role, all in all.map { (role, $0) } }) {
             guard let index = ports.all.firstIndex(where: { $0.name == tensor.name }),
                 [.int8, .uint8, .int16].contains(ports.all[index].elementType)
             else { continue }

@@ -119,6 +119,7 @@ package struct ObservationWriter {
                     writer.member("name", point.name)
                     writer.member("x", thousandths: place.x)
                     writer.member("y", thousandths: place.y)
+                    if let depth = point.depth { writer.member("z", thousandths: depth) }
                     if let confidence = point.confidence {
                         writer.key("confidence")
                         writer.number(confidence)

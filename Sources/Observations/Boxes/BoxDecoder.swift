@@ -28,8 +28,10 @@ package struct BoxDecoder: Sendable {
     private let plan: HeadPlan
     /// The number for nothing, of models that put out classes as numbers.
     private let nothing: Int?
-    /// Centre x, centre y, width and height of each prior, in pixels; for grids without sizes centre and stride.
-    private let priors: [Float]
+    /// True if a row has the four numbers of a finished box.
+    private let isPlain: Bool
+    /// Centre x, centre y, width and height of each prior, in pixels; the side of its cell, where offsets are counted in cells.
+    private let priors: [Float], cells: [Float]
 
     /// The most boxes that suppression is done for: the best ones.
     package static let mostCandidates = 10_000
@@ -37,15 +39,13 @@ package struct BoxDecoder: Sendable {
     /// Prepares decoding of outputs of these shapes.
     ///
     /// - Parameters:
-    ///   - shapes: of the tensors of each role (``BoxLayout/roles``), several where the layout has levels.
+    ///   - shapes: of the tensors of each role (``BoxDecoding/roles``), several where there are levels.
     ///   - width: of the input tensor in pixels, as `height`.
     ///   - classes: how many labels there are, background not counted; nil if none are known.
     /// - Throws: `unexpected` for the first tensor whose shape does not fit.
     package init(
         _ decoding: BoxDecoding, shapes: [String: [[Int]]], width: Int, height: Int, classes: Int?
     ) throws(ObservationError) {
-        var decoding = decoding
-        if decoding.layout == .retinanet, decoding.priors == nil { decoding.priors = .retinanet }
         self.decoding = decoding
         self.width = width
         self.height = height
@@ -56,38 +56,25 @@ package struct BoxDecoder: Sendable {
             case .first: 0
             case .last: classes
             }
-        switch decoding.layout {
-        case .yolox, .fcos:
-            let isFCOS = decoding.layout == .fcos
-            priors = try Self.layOut(
-                .grid(
-                    decoding.strides.map { stride in
-                        let cell = [Float(stride), Float(stride)]
-                        return PriorBoxes.Level(
-                            stride: stride, boxes: [[Float]](repeating: cell, count: isFCOS ? decoding.anchors : 1),
-                            offset: isFCOS ? decoding.offset : 0)
-                    }), rows: plan.rows, width: width, height: height)
-        case .ssd, .retinanet:
-            if let given = decoding.priors {
-                priors = try Self.layOut(given, rows: plan.rows, width: width, height: height)
-            } else {
-                priors = []
-                try Self.check(shapes["priors"]?.first, rows: plan.rows)
-            }
-        default: priors = []
+        isPlain = decoding.coding.kind == .boxes && plan.levels.allSatisfy { $0.field(.sizes) == nil }
+        let grid = decoding.grid
+        guard decoding.coding.kind != .boxes else {
+            (priors, cells) = ([], [])
+            return
         }
-    }
-
-    private static func layOut(
-        _ boxes: PriorBoxes, rows: Int, width: Int, height: Int
-    ) throws(ObservationError) -> [Float] {
+        guard let boxes = decoding.priors ?? (grid.isEmpty ? nil : .grid(grid)) else {
+            (priors, cells) = ([], [])
+            try Self.check(shapes["priors"]?.first, rows: plan.rows)
+            return
+        }
         let count = boxes.count(width: width, height: height)
-        guard count == rows else {
+        guard count == plan.rows else {
             throw .unexpected(
                 role: "boxes", expected: "\(count.map(String.init) ?? "a supported number of") rows, as many as priors",
-                found: "\(rows)")
+                found: "\(plan.rows)")
         }
-        return boxes.pixels(width: width, height: height)
+        priors = boxes.pixels(width: width, height: height)
+        cells = decoding.coding.inCells ? boxes.cells(width: width, height: height) : []
     }
 
     /// Priors that are a tensor: `[n, 4]`, or with variances `[2, n * 4]`.
@@ -160,16 +147,19 @@ package struct BoxDecoder: Sendable {
 
     /// A level with its memory.
     private struct Bound {
-        let rows: Int
-        let boxes: Plane, scores: Plane
-        let objectness: Plane?, extras: Plane?, label: Plane?, end: Plane?
+        let rows: Int, across: Int
         let firstPrior: Int, priorStep: Int
+        let boxes: Plane, scores: Plane
+        /// The size, where it is apart from the centre.
+        let sizes: Plane?
+        let objectness: Plane?, extras: Plane?, label: Plane?, end: Plane?
     }
 
     private func bind(_ tensors: [String: [OutputTensor]]) throws(ObservationError) -> [Bound] {
         var bound: [Bound] = []
         for level in plan.levels {
-            func plane(_ field: HeadPlan.Field) throws(ObservationError) -> Plane {
+            func plane(_ part: RowPart, or other: RowPart? = nil) throws(ObservationError) -> Plane? {
+                guard let field = level.field(part) ?? other.flatMap(level.field) else { return nil }
                 guard let plane = field.plane(in: tensors, rows: level.rows) else {
                     throw .unexpected(
                         role: field.role, expected: "the planned shape",
@@ -177,16 +167,14 @@ package struct BoxDecoder: Sendable {
                 }
                 return plane
             }
-            var objectness: Plane?, extras: Plane?, label: Plane?, end: Plane?
-            if let field = level.objectness { objectness = try plane(field) }
-            if let field = level.extras { extras = try plane(field) }
-            if let field = level.label { label = try plane(field) }
-            if let field = level.end { end = try plane(field) }
+            guard let boxes = try plane(.box, or: .centers), let scores = try plane(.scores, or: .score) else {
+                throw .unexpected(role: "tensors", expected: "boxes and scores", found: "not both")
+            }
             bound.append(
                 Bound(
-                    rows: level.rows, boxes: try plane(level.boxes), scores: try plane(level.scores),
-                    objectness: objectness, extras: extras, label: label, end: end, firstPrior: level.firstPrior,
-                    priorStep: level.priorStep))
+                    rows: level.rows, across: level.across, firstPrior: level.firstPrior, priorStep: level.priorStep,
+                    boxes: boxes, scores: scores, sizes: try plane(.sizes), objectness: try plane(.objectness),
+                    extras: try plane(.extras), label: try plane(.label), end: try plane(.picture)))
         }
         return bound
     }
@@ -212,7 +200,9 @@ package struct BoxDecoder: Sendable {
 
     private func priors(in tensors: [String: [OutputTensor]]) throws(ObservationError) -> BoundPriors {
         var bound = BoundPriors()
-        guard decoding.layout == .ssd, priors.isEmpty, let tensor = tensors["priors"]?.first else { return bound }
+        guard decoding.coding.kind != .boxes, priors.isEmpty, let tensor = tensors["priors"]?.first else {
+            return bound
+        }
         try Self.check(tensor.shape, rows: plan.rows)
         let boxes = plan.rows * 4
         bound.boxes = UnsafeBufferPointer(rebasing: tensor.values[..<boxes])
@@ -245,61 +235,117 @@ package struct BoxDecoder: Sendable {
 
     // MARK: Boxes
 
-    /// Sizes are powers of e; beyond this many times a prior's, they are cut (torchvision's bound is the same: 1000 / 16).
-    private static let largestExponent: Float = 4.135_166_6
-
     private func box(_ row: Int, _ level: Bound, _ priors: BoundPriors) -> Box? {
-        let boxes = level.boxes
-        let (a, b, c, d) = (boxes[row, 0], boxes[row, 1], boxes[row, 2], boxes[row, 3])
+        if isPlain {
+            let boxes = level.boxes
+            return finished(boxes[row, 0], boxes[row, 1], boxes[row, 2], boxes[row, 3])
+        }
+        let (a, b, c, d) = numbers(row, level)
+        let coding = decoding.coding
+        guard coding.kind != .boxes else { return finished(a, b, c, d) }
         let place = level.firstPrior + row * level.priorStep
-        switch decoding.layout {
-        case .yolox:
-            let prior = prior(place, priors)
-            return Self.centered(
-                prior.x + a * prior.width, prior.y + b * prior.height, exp(c) * prior.width, exp(d) * prior.height)
-        case .fcos:
-            let prior = prior(place, priors)
-            let scale = decoding.units == .pixels ? 1 : prior.width
+        let prior = prior(place, priors)
+        if coding.kind == .distances {
             return Box(
-                left: prior.x - a * scale, top: prior.y - b * scale, right: prior.x + c * scale,
-                bottom: prior.y + d * scale
+                left: prior.x - a * prior.width, top: prior.y - b * prior.height, right: prior.x + c * prior.width,
+                bottom: prior.y + d * prior.height
             ).bounded
-        case .ssd, .retinanet:
-            let prior = prior(place, priors)
-            // Offsets of TensorFlow's models begin with y.
-            let (x, y, w, h) = decoding.form == .centersYX ? (b, a, d, c) : (a, b, c, d)
-            func size(_ value: Float, _ element: Int) -> Float {
-                let exponent = value * variance(place, element, priors)
-                return exp(decoding.layout == .retinanet ? min(exponent, Self.largestExponent) : exponent)
+        }
+        // Offsets of TensorFlow's models begin with y.
+        let (x, y, w, h) = decoding.form == .centersYX ? (b, a, d, c) : (a, b, c, d)
+        func center(_ value: Float, _ element: Int) -> Float {
+            switch coding.centers {
+            case .linear: value * variance(place, element, priors)
+            case .tanh: tanh(value)
+            case .sigmoid: ScoreScan.sigmoid(value) * coding.centerScale - (coding.centerScale - 1) / 2
             }
-            return Self.centered(
-                prior.x + x * variance(place, 0, priors) * prior.width,
-                prior.y + y * variance(place, 1, priors) * prior.height,
-                size(w, 2) * prior.width, size(h, 3) * prior.height)
-        default:
-            let scaleX = decoding.units == .fractions ? Float(width) : 1
-            let scaleY = decoding.units == .fractions ? Float(height) : 1
-            switch decoding.form {
-            case .centers: return Self.centered(a * scaleX, b * scaleY, c * scaleX, d * scaleY)
-            case .centersYX: return Self.centered(b * scaleX, a * scaleY, d * scaleX, c * scaleY)
-            case .corners: return Box(left: a * scaleX, top: b * scaleY, right: c * scaleX, bottom: d * scaleY).bounded
-            case .cornersYX:
-                return Box(left: b * scaleX, top: a * scaleY, right: d * scaleX, bottom: c * scaleY).bounded
-            case .topLeft:
-                return Box(left: a * scaleX, top: b * scaleY, right: (a + c) * scaleX, bottom: (b + d) * scaleY).bounded
+        }
+        func size(_ value: Float, _ element: Int) -> Float {
+            switch coding.sizes {
+            case .exponential: return exp(min(value * variance(place, element, priors), coding.largestExponent))
+            case .linear: return value * variance(place, element, priors)
+            case .sigmoid: return ScoreScan.sigmoid(value)
+            case .squaredSigmoid:
+                let double = 2 * ScoreScan.sigmoid(value)
+                return double * double
             }
+        }
+        let unit = unit(place, prior)
+        let whole = coding.ofPicture ? (Float(width), Float(height)) : (prior.width, prior.height)
+        return Self.centered(
+            prior.x + center(x, 0) * unit.x, prior.y + center(y, 1) * unit.y, size(w, 2) * whole.0,
+            size(h, 3) * whole.1)
+    }
+
+    /// A row's four numbers as the model gives them; of distributions the means.
+    private func numbers(_ row: Int, _ level: Bound) -> (Float, Float, Float, Float) {
+        let boxes = level.boxes, bins = decoding.coding.bins
+        if bins > 1 {
+            func mean(_ side: Int) -> Float {
+                var highest = -Float.infinity, sum: Float = 0, weighted: Float = 0
+                for bin in 0..<bins { highest = max(highest, boxes[row, side * bins + bin]) }
+                for bin in 0..<bins {
+                    let share = exp(boxes[row, side * bins + bin] - highest)
+                    sum += share
+                    weighted += share * Float(bin)
+                }
+                return weighted / sum
+            }
+            return (mean(0), mean(1), mean(2), mean(3))
+        }
+        if let sizes = level.sizes { return (boxes[row, 0], boxes[row, 1], sizes[row, 0], sizes[row, 1]) }
+        return (boxes[row, 0], boxes[row, 1], boxes[row, 2], boxes[row, 3])
+    }
+
+    private func finished(_ a: Float, _ b: Float, _ c: Float, _ d: Float) -> Box? {
+        let scaleX = decoding.units == .fractions ? Float(width) : 1
+        let scaleY = decoding.units == .fractions ? Float(height) : 1
+        switch decoding.form {
+        case .centers: return Self.centered(a * scaleX, b * scaleY, c * scaleX, d * scaleY)
+        case .centersYX: return Self.centered(b * scaleX, a * scaleY, d * scaleX, c * scaleY)
+        case .corners: return Box(left: a * scaleX, top: b * scaleY, right: c * scaleX, bottom: d * scaleY).bounded
+        case .cornersYX: return Box(left: b * scaleX, top: a * scaleY, right: d * scaleX, bottom: c * scaleY).bounded
+        case .topLeft:
+            return Box(left: a * scaleX, top: b * scaleY, right: (a + c) * scaleX, bottom: (b + d) * scaleY).bounded
         }
     }
 
-    /// Points as distances from the point of a cell, x and y in turn, become pixels.
-    private func locate(_ points: inout [Float], prior: Int) {
-        let cell = self.prior(prior, BoundPriors())
-        let scale = decoding.units == .pixels ? 1 : cell.width
-        for index in points.indices { points[index] = (index & 1 == 0 ? cell.x : cell.y) + points[index] * scale }
+    /// What centres and points are multiples of.
+    private func unit(_ place: Int, _ prior: (x: Float, y: Float, width: Float, height: Float)) -> (x: Float, y: Float)
+    {
+        place < cells.count ? (cells[place], cells[place]) : (prior.width, prior.height)
     }
 
     private static func centered(_ x: Float, _ y: Float, _ width: Float, _ height: Float) -> Box? {
         Box(left: x - width / 2, top: y - height / 2, right: x + width / 2, bottom: y + height / 2).bounded
+    }
+
+    /// The numbers beside box and classes; points that count from the prior become pixels.
+    private func extras(_ row: Int, _ level: Bound, _ priors: BoundPriors) -> [Float] {
+        guard let plane = level.extras else { return [] }
+        var extras = (0..<plane.count).map { plane[row, $0] }
+        guard let points = decoding.points else { return extras }
+        let place = level.firstPrior + row * level.priorStep
+        let prior = prior(place, priors), unit = unit(place, prior)
+        for first in stride(from: points.first, to: extras.count - points.order.count + 1, by: points.order.count) {
+            let x = first + points.order.x, y = first + points.order.y
+            extras[x] = prior.x + extras[x] * unit.x * points.scale
+            extras[y] = prior.y + extras[y] * unit.y * points.scale
+        }
+        return extras
+    }
+
+    /// True if no neighbour of a map's cell has a greater score of the class.
+    private func isPeak(_ row: Int, _ label: Int, _ level: Bound) -> Bool {
+        let element = label + (decoding.background == .first ? 1 : 0), value = level.scores[row, element]
+        let down = row / level.across, across = row % level.across
+        for y in max(0, down - 1)...min(level.rows / level.across - 1, down + 1) {
+            for x in max(0, across - 1)...min(level.across - 1, across + 1)
+            where level.scores[y * level.across + x, element] > value {
+                return false
+            }
+        }
+        return true
     }
 
     // MARK: Suppression
@@ -318,33 +364,34 @@ package struct BoxDecoder: Sendable {
         var chosen: [(candidate: Candidate, level: Int, row: Int)] = []
         boxes.reserveCapacity(candidates.count)
         chosen.reserveCapacity(candidates.count)
+        let arePeaks = decoding.suppression == .peaks, clips = decoding.coding.clips
         for candidate in candidates {
             let row = Int(candidate.row)
             guard let level = starts.lastIndex(where: { $0 <= row }) else { continue }
-            guard let box = box(row - starts[level], levels[level], priors) else { continue }
+            if arePeaks, !isPeak(row - starts[level], Int(candidate.label), levels[level]) { continue }
+            guard var box = box(row - starts[level], levels[level], priors) else { continue }
+            if clips { box = box.cut(width: Float(width), height: Float(height)) }
             boxes.append(box)
             chosen.append((candidate, level, row - starts[level]))
         }
         let most = max(1, min(options.most ?? decoding.maxDetections, decoding.maxDetections))
-        let survivors: [Int]
-        switch decoding.suppression {
-        case .none: survivors = Array(boxes.indices.prefix(most))
-        case .perClass, .all:
-            survivors = try Suppression.survivors(
-                of: boxes, labels: decoding.suppression == .all ? nil : chosen.map(\.candidate.label),
-                iou: options.iou ?? decoding.iou, most: most, mostOfClass: decoding.maxDetectionsOfClass,
-                isCancelled: isCancelled)
-        }
-        return survivors.map { place in
+        let iou = options.iou ?? decoding.iou
+        func detection(_ place: Int) -> Detection {
             let (candidate, level, row) = chosen[place]
-            var extras: [Float] = []
-            if let plane = levels[level].extras { extras = (0..<plane.count).map { plane[row, $0] } }
-            if decoding.layout == .fcos {
-                locate(&extras, prior: levels[level].firstPrior + row * levels[level].priorStep)
-            }
             return Detection(
-                box: boxes[place], index: Int(candidate.label), confidence: candidate.score, extras: extras,
-                row: Int(candidate.row))
+                box: boxes[place], index: Int(candidate.label), confidence: candidate.score,
+                extras: extras(row, levels[level], priors), row: Int(candidate.row))
+        }
+        switch decoding.suppression {
+        case .none, .peaks: return boxes.indices.prefix(most).map(detection)
+        case .perClass, .all:
+            return try Suppression.survivors(
+                of: boxes, labels: decoding.suppression == .all ? nil : chosen.map(\.candidate.label),
+                iou: iou, most: most, mostOfClass: decoding.maxDetectionsOfClass, isCancelled: isCancelled
+            ).map(detection)
+        case .weighted:
+            return try Suppression.means(
+                of: boxes.indices.map(detection), iou: iou, most: most, isCancelled: isCancelled)
         }
     }
 }

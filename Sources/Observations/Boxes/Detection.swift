@@ -16,6 +16,13 @@ package struct Box: Sendable, Hashable {
     /// Coordinates beyond this, either way, are cut to it: areas stay finite, and the boxes cover any tensor anyway.
     static let farthest: Float = 1e9
 
+    /// The part within a picture of this size.
+    func cut(width: Float, height: Float) -> Box {
+        Box(
+            left: min(max(left, 0), width), top: min(max(top, 0), height), right: min(max(right, 0), width),
+            bottom: min(max(bottom, 0), height))
+    }
+
     /// The box with its coordinates cut to ±``farthest``; nil if one is NaN.
     var bounded: Box? {
         func cut(_ value: Float) -> Float { min(max(value, -Self.farthest), Self.farthest) }

@@ -4,27 +4,22 @@ struct HeadPlan: Sendable {
     struct Field: Sendable {
         let role: String
         /// The place among the role's tensors.
-        var index = 0
-        var offset = 0
-        let rowStride: Int
-        let step: Int
+        let index: Int
+        let offset: Int, rowStride: Int, step: Int
         let count: Int
     }
 
     /// Rows with the same strides.
     struct Level: Sendable {
         let rows: Int
-        let boxes: Field
-        let scores: Field
-        var objectness: Field?
-        var extras: Field?
-        /// The row's own class, where the model names one (`yolo-end-to-end`, `tflite-detection` and their kin).
-        var label: Field?
-        /// A value below 0 marks the row behind the last one (`detection-output`).
-        var end: Field?
+        /// Cells of a row of the map; 0 for a table.
+        let across: Int
         /// The prior of row r is `firstPrior + r * priorStep`.
-        var firstPrior = 0
-        var priorStep = 1
+        let firstPrior: Int, priorStep: Int
+        /// A handful: a search is faster than a hash.
+        fileprivate(set) var fields: [(part: RowPart, field: Field)] = []
+
+        func field(_ part: RowPart) -> Field? { fields.first { $0.part == part }?.field }
     }
 
     private(set) var levels: [Level] = []
@@ -34,12 +29,28 @@ struct HeadPlan: Sendable {
     /// All rows of all levels.
     var rows: Int { levels.reduce(0) { $0 + $1.rows } }
 
+    private let decoding: BoxDecoding
+    private let grid: [PriorBoxes.Level]
+    private let width: Int, height: Int
+    /// Scores of a row, background included, as soon as they are known.
+    private var columns: Int?
+    private var firstPrior = 0
+
+    /// The classes that models put out as numbers may be more than there are labels: the number then stands for the label.
+    private static let mostClasses = 1 << 20
+
     /// - Parameters:
     ///   - shapes: of the tensors of each role.
     ///   - classes: how many the labels name, without background; nil if there are none.
     init(
         _ decoding: BoxDecoding, shapes: [String: [[Int]]], width: Int, height: Int, classes: Int?
     ) throws(ObservationError) {
+        self.decoding = decoding
+        self.width = width
+        self.height = height
+        grid = decoding.grid
+        let background = decoding.background == .none ? 0 : 1
+        columns = classes.map { $0 + background }
         for role in shapes.keys.sorted() {
             for shape in shapes[role] ?? [] {
                 guard let count = OutputTensor.count(of: shape), count <= 1 << 31 else {
@@ -47,295 +58,253 @@ struct HeadPlan: Sendable {
                 }
             }
         }
-        switch decoding.layout {
-        case .yolov5, .yolox: try single(decoding, shapes, objectness: 1, classes: classes)
-        case .yolov8: try single(decoding, shapes, objectness: 0, classes: classes)
-        case .endToEnd: try finished(decoding, shapes)
-        case .tfliteDetection: try apart(shapes)
-        case .detectionOutput: try detectionOutput(shapes)
-        case .scoredBoxes: try scoredBoxes(shapes, classes: classes)
-        case .ssd, .detr, .corners, .retinanet, .fcos:
-            try pairs(decoding, shapes, width: width, height: height, classes: classes)
-        }
-        guard rows <= Int(Int32.max) else {
-            throw .unexpected(role: "tensors", expected: "at most \(Int32.max) rows", found: "\(rows)")
-        }
-    }
-
-    private static func shape(_ shapes: [String: [[Int]]], _ role: String, rank: Int) -> [Int] {
-        OutputTensor.withoutBatch(shapes[role]?.first ?? [], rank: rank)
-    }
-
-    // MARK: One tensor
-
-    private mutating func single(
-        _ decoding: BoxDecoding, _ shapes: [String: [[Int]]], objectness: Int, classes: Int?
-    ) throws(ObservationError) {
-        let shape = Self.shape(shapes, "output", rank: 2)
-        let fixed = 4 + objectness, background = decoding.background == .none ? 0 : 1
-        let expected = classes.map { fixed + background + $0 + decoding.extras }
-        let parts =
-            "4 box\(objectness == 1 ? " + 1 objectness" : "")\(background == 1 ? " + 1 background" : "")"
-            + " + \(classes.map(String.init) ?? "n") classes"
-            + (decoding.extras > 0 ? " + \(decoding.extras) others" : "")
-        let wanted =
-            expected.map { "[1, \($0), rows] or [1, rows, \($0)] (\(parts))" } ?? "[1, values, rows] or the reverse"
-        let found = "\(shapes["output"]?.first ?? [])"
-        guard shape.count == 2, let first = shape.first, let last = shape.last, first > 0, last > 0 else {
-            throw .unexpected(role: "output", expected: wanted, found: found)
-        }
-        let isColumns: Bool
-        if let order = decoding.order {
-            isColumns = order == .columns
-        } else if let expected, (first == expected) != (last == expected) {
-            isColumns = first == expected
-        } else if expected == nil, first != last {
-            isColumns = first < last
-        } else {
-            isColumns = objectness == 0
-        }
-        let values = isColumns ? first : last, rows = isColumns ? last : first
-        let count = values - fixed - decoding.extras
-        guard count > background, classes == nil || classes == count - background else {
-            throw .unexpected(role: "output", expected: wanted, found: found)
-        }
-        self.classes = count - background
-        func field(_ offset: Int, _ count: Int) -> Field {
-            isColumns
-                ? Field(role: "output", offset: offset * rows, rowStride: 1, step: rows, count: count)
-                : Field(role: "output", offset: offset, rowStride: values, step: 1, count: count)
-        }
-        var level = Level(rows: rows, boxes: field(0, 4), scores: field(fixed, count))
-        if objectness == 1 { level.objectness = field(4, 1) }
-        if decoding.extras > 0 { level.extras = field(fixed + count, decoding.extras) }
-        levels = [level]
-    }
-
-    private mutating func finished(
-        _ decoding: BoxDecoding, _ shapes: [String: [[Int]]]
-    ) throws(ObservationError) {
-        let shape = Self.shape(shapes, "output", rank: 2)
-        let values = 6 + decoding.extras
-        guard shape.count == 2, let rows = shape.first, rows > 0, shape.last == values else {
-            throw .unexpected(
-                role: "output",
-                expected:
-                    "[1, rows, \(values)] (4 box, score, class\(decoding.extras > 0 ? ", \(decoding.extras) others" : ""))",
-                found: "\(shapes["output"]?.first ?? [])")
-        }
-        func field(_ offset: Int, _ count: Int) -> Field {
-            Field(role: "output", offset: offset, rowStride: values, step: 1, count: count)
-        }
-        self.classes = Self.mostClasses
-        var level = Level(rows: rows, boxes: field(0, 4), scores: field(4, 1))
-        level.label = field(5, 1)
-        if decoding.extras > 0 { level.extras = field(6, decoding.extras) }
-        levels = [level]
-    }
-
-    private mutating func detectionOutput(_ shapes: [String: [[Int]]]) throws(ObservationError) {
-        let shape = Self.shape(shapes, "output", rank: 2)
-        guard shape.count == 2, let rows = shape.first, rows > 0, shape.last == 7 else {
-            throw .unexpected(
-                role: "output", expected: "[1, 1, rows, 7] (picture, class, score, 4 box)",
-                found: "\(shapes["output"]?.first ?? [])")
-        }
-        func field(_ offset: Int, _ count: Int) -> Field {
-            Field(role: "output", offset: offset, rowStride: 7, step: 1, count: count)
-        }
-        classes = Self.mostClasses
-        var level = Level(rows: rows, boxes: field(3, 4), scores: field(2, 1))
-        level.label = field(1, 1)
-        level.end = field(0, 1)
-        levels = [level]
-    }
-
-    /// The classes that models put out as numbers may be more than there are labels: the number then stands for the label.
-    private static let mostClasses = 1 << 20
-
-    // MARK: Several tensors
-
-    private mutating func apart(_ shapes: [String: [[Int]]]) throws(ObservationError) {
-        let boxes = Self.shape(shapes, "boxes", rank: 2)
-        guard boxes.count == 2, let rows = boxes.first, rows > 0, boxes.last == 4 else {
-            throw .unexpected(role: "boxes", expected: "[1, rows, 4]", found: "\(shapes["boxes"]?.first ?? [])")
-        }
-        for role in ["classes", "scores"] where Self.shape(shapes, role, rank: 1) != [rows] {
-            throw .unexpected(role: role, expected: "[1, \(rows)]", found: "\(shapes[role]?.first ?? [])")
-        }
-        if let count = shapes["count"]?.first, OutputTensor.count(of: count) != 1 {
-            throw .unexpected(role: "count", expected: "one number", found: "\(count)")
-        }
-        self.classes = Self.mostClasses
-        var level = Level(
-            rows: rows, boxes: Field(role: "boxes", rowStride: 4, step: 1, count: 4),
-            scores: Field(role: "scores", rowStride: 1, step: 1, count: 1))
-        level.label = Field(role: "classes", rowStride: 1, step: 1, count: 1)
-        levels = [level]
-    }
-
-    private mutating func scoredBoxes(_ shapes: [String: [[Int]]], classes: Int?) throws(ObservationError) {
-        let boxes = Self.shape(shapes, "boxes", rank: 2)
-        guard boxes.count == 2, let rows = boxes.first, rows > 0, boxes.last == 5 else {
-            throw .unexpected(
-                role: "boxes", expected: "[1, rows, 5] (4 box, score)", found: "\(shapes["boxes"]?.first ?? [])")
-        }
-        var level = Level(
-            rows: rows, boxes: Field(role: "boxes", rowStride: 5, step: 1, count: 4),
-            scores: Field(role: "boxes", offset: 4, rowStride: 5, step: 1, count: 1))
-        // Without a tensor of classes all boxes are of the first one.
-        self.classes = classes ?? 1
-        if shapes["classes"]?.isEmpty == false {
-            guard Self.shape(shapes, "classes", rank: 1) == [rows] else {
+        var read: [(tensor: HeadTensor, shapes: [[Int]])] = []
+        for tensor in decoding.tensors where !tensor.parts.isEmpty {
+            let isUnused = tensor.parts == [.extras] && decoding.extras == 0
+            var given = shapes[tensor.role] ?? []
+            if isUnused || tensor.isOptional && given.isEmpty && tensor.parts != [.extras] { continue }
+            if read.isEmpty, given.isEmpty { given = [[]] }
+            if let first = read.first, given.count != first.shapes.count {
                 throw .unexpected(
-                    role: "classes", expected: "[1, \(rows)]", found: "\(shapes["classes"]?.first ?? [])")
+                    role: tensor.role,
+                    expected: "as many tensors as \"\(first.tensor.role)\": \(first.shapes.count)",
+                    found: "\(given.count)")
             }
+            read.append((tensor, given))
+        }
+        for index in 0..<(read.first?.shapes.count ?? 0) {
+            let tensors = read.map { ($0.tensor, $0.shapes[index]) }
+            if isMap(tensors[0].1, tensors[0].0) { try map(tensors, index) } else { try table(tensors, index) }
+        }
+        let parts = read.flatMap(\.tensor.parts)
+        if parts.contains(.label) {
             self.classes = Self.mostClasses
-            level.label = Field(role: "classes", rowStride: 1, step: 1, count: 1)
-        }
-        levels = [level]
-    }
-
-    private mutating func pairs(
-        _ decoding: BoxDecoding, _ shapes: [String: [[Int]]], width: Int, height: Int, classes: Int?
-    ) throws(ObservationError) {
-        let scores = shapes["scores"] ?? [], boxes = shapes["boxes"] ?? [], centers = shapes["centerness"]
-        guard !scores.isEmpty, scores.count == boxes.count, centers == nil || centers?.count == scores.count else {
-            throw .unexpected(
-                role: "boxes", expected: "as many tensors as \"scores\": \(scores.count)", found: "\(boxes.count)")
-        }
-        let points = decoding.layout == .fcos && decoding.extras > 0 ? shapes["points"] ?? [] : nil
-        if let points, points.count != scores.count {
-            throw .unexpected(
-                role: "points", expected: "as many tensors as \"scores\": \(scores.count)", found: "\(points.count)")
-        }
-        let background = decoding.background == .none ? 0 : 1
-        let expected = classes.map { $0 + background }
-        var firstPrior = 0
-        for index in scores.indices {
-            let dense = OutputTensor.withoutBatch(boxes[index], rank: 2)
-            // Channels last, a map of a single row of cells looks like a table.
-            let isOneRow = boxes[index].count == 4 && dense.count == 2 && dense.first != 1 && dense.last != 4
-            if dense.count == 3 || isOneRow {
-                if points != nil {
-                    throw .unexpected(
-                        role: "points", expected: "rows of boxes, [rows, 4]", found: "a map \(boxes[index])")
-                }
-                try map(
-                    decoding, scores: scores[index], boxes: boxes[index], center: centers?[index], index: index,
-                    expected: expected, width: width, height: height, firstPrior: &firstPrior)
-                continue
-            }
-            // Caffe's detectors put out flat vectors.
-            let isFlat = dense.count == 1 || dense.first == 1 && dense.last != 4
-            let number = isFlat ? (dense.last ?? 0) / 4 : dense.first ?? 0
-            guard number > 0, dense.count <= 2, dense.reduce(1, *) == number * 4 else {
-                throw .unexpected(role: "boxes", expected: "[1, rows, 4]", found: "\(boxes[index])")
-            }
-            guard let total = OutputTensor.count(of: scores[index]), total % number == 0, total > 0,
-                expected == nil || expected == total / number
-            else {
-                throw .unexpected(
-                    role: "scores", expected: "[1, \(number), \(expected.map(String.init) ?? "classes")]",
-                    found: "\(scores[index])")
-            }
-            let count = total / number
-            try settle(count - background, scores[index])
-            var level = Level(
-                rows: number, boxes: Field(role: "boxes", index: index, rowStride: 4, step: 1, count: 4),
-                scores: Field(role: "scores", index: index, rowStride: count, step: 1, count: count))
-            if let center = centers?[index] {
-                guard OutputTensor.count(of: center) == number else {
-                    throw .unexpected(role: "centerness", expected: "[1, \(number), 1]", found: "\(center)")
-                }
-                level.objectness = Field(role: "centerness", index: index, rowStride: 1, step: 1, count: 1)
-            }
-            if let points = points?[index] {
-                guard OutputTensor.withoutBatch(points, rank: 2) == [number, decoding.extras] else {
-                    throw .unexpected(
-                        role: "points", expected: "[1, \(number), \(decoding.extras)]", found: "\(points)")
-                }
-                level.extras = Field(
-                    role: "points", index: index, rowStride: decoding.extras, step: 1, count: decoding.extras)
-            }
-            level.firstPrior = firstPrior
-            firstPrior += number
-            levels.append(level)
-        }
-    }
-
-    private mutating func settle(_ count: Int, _ shape: [Int]) throws(ObservationError) {
-        guard count > 0, classes == 0 || classes == count else {
-            throw .unexpected(
-                role: "scores", expected: classes == 0 ? "a class besides background" : "\(classes) classes",
-                found: "\(shape)")
-        }
-        classes = count
-    }
-
-    /// Feature maps as convolutions put them out: `[1, anchors * classes, h, w]`, or channels last.
-    private mutating func map(
-        _ decoding: BoxDecoding, scores: [Int], boxes: [Int], center: [Int]?, index: Int, expected: Int?, width: Int,
-        height: Int, firstPrior: inout Int
-    ) throws(ObservationError) {
-        let stride: Int?, anchors: Int
-        if case .grid(let grid)? = decoding.priors, decoding.layout != .fcos {
-            stride = index < grid.count ? grid[index].stride : nil
-            anchors = index < grid.count ? grid[index].boxes.count : 0
+        } else if parts.contains(.score) {
+            // Without a tensor of classes all boxes are of the first one.
+            self.classes = classes ?? 1
         } else {
-            stride = index < decoding.strides.count ? decoding.strides[index] : nil
-            anchors = decoding.layout == .fcos ? decoding.anchors : 1
+            self.classes = (columns ?? 0) - background
         }
-        guard let stride, stride > 0, anchors > 0 else {
-            throw .unexpected(role: "boxes", expected: "a stride for each level", found: "none for level \(index + 1)")
+        guard rows <= PriorBoxes.most else {
+            throw .unexpected(role: "tensors", expected: "at most \(PriorBoxes.most) rows", found: "\(rows)")
         }
-        let down = PriorBoxes.cells(height, stride), across = PriorBoxes.cells(width, stride)
-        let (cells, overflow) = down.multipliedReportingOverflow(by: across)
-        let shape = OutputTensor.withoutBatch(boxes, rank: 3), scoreShape = OutputTensor.withoutBatch(scores, rank: 3)
-        // Where there are as many cells as channels, the scores tell the order of the axes.
-        let isFirst =
-            shape == [anchors * 4, down, across]
-            && !(shape == [down, across, anchors * 4] && Array(scoreShape.dropFirst()) != [down, across])
-        guard !overflow, scoreShape.count == 3, isFirst || shape == [down, across, anchors * 4] else {
-            throw .unexpected(
-                role: "boxes", expected: "[1, \(anchors * 4), \(down), \(across)] (stride \(stride)) or channels last",
-                found: "\(boxes)")
+    }
+
+    // MARK: Rows
+
+    /// The numbers of a part; nil for scores of a number that is not known yet.
+    private func count(_ part: RowPart) -> Int? {
+        switch part {
+        case .box: 4 * decoding.coding.bins
+        case .centers, .sizes: 2
+        case .scores: columns
+        case .extras: decoding.extras
+        case .objectness, .score, .label, .picture, .unread: 1
         }
-        let channels = isFirst ? scoreShape[0] : scoreShape[2]
-        guard (isFirst ? Array(scoreShape[1...]) : Array(scoreShape[..<2])) == [down, across], channels % anchors == 0,
-            expected == nil || expected == channels / anchors
-        else {
-            throw .unexpected(
-                role: "scores",
-                expected: "\(anchors) x \(expected.map(String.init) ?? "n") channels of \(down) x \(across)",
-                found: "\(scores)")
+    }
+
+    /// The numbers of a row; nil if they are not known yet.
+    private func values(_ tensor: HeadTensor) -> Int? {
+        var sum = 0
+        for part in tensor.parts {
+            guard let count = count(part) else { return nil }
+            sum += count
         }
-        let count = channels / anchors
-        try settle(count - (decoding.background == .none ? 0 : 1), scores)
-        if let center, OutputTensor.count(of: center) != cells || anchors != 1 {
-            throw .unexpected(
-                role: "centerness", expected: "[1, 1, \(down), \(across)], with one row for each cell",
-                found: "\(center)")
+        return sum
+    }
+
+    /// `4 box + 1 objectness + 3 classes`, for messages.
+    private func text(_ tensor: HeadTensor) -> String {
+        let words = tensor.parts.compactMap { part -> String? in
+            let background = decoding.background == .none ? 0 : 1
+            switch part {
+            case .scores:
+                return (background == 1 ? "1 background + " : "")
+                    + "\(columns.map { "\($0 - background)" } ?? "n") classes"
+            case .extras: return decoding.extras > 0 ? "\(decoding.extras) others" : nil
+            default: return "\(count(part) ?? 0) \(part.rawValue)"
+            }
+        }
+        return words.count > 1 ? " (\(words.joined(separator: " + ")))" : ""
+    }
+
+    /// The places of a level's rows, in the arrangement of one tensor.
+    private struct Placement {
+        let values: Int
+        /// From an anchor's block to the next.
+        var block = 0
+        let rowStride: Int, step: Int
+    }
+
+    private mutating func add(
+        _ placed: [(tensor: HeadTensor, place: Placement)], rows: Int, across: Int, anchors: Int, _ index: Int
+    ) throws(ObservationError) {
+        for (tensor, place) in placed where tensor.parts.contains(.scores) && columns == nil {
+            let others = tensor.parts.reduce(0) { $1 == .scores ? $0 : $0 + (count($1) ?? 0) }
+            columns = place.values - others
         }
         for anchor in 0..<anchors {
-            func field(_ role: String, _ count: Int) -> Field {
-                isFirst
-                    ? Field(
-                        role: role, index: index, offset: anchor * count * cells, rowStride: 1, step: cells,
-                        count: count)
-                    : Field(
-                        role: role, index: index, offset: anchor * count, rowStride: anchors * count, step: 1,
-                        count: count)
+            var level = Level(
+                rows: rows, across: across, firstPrior: firstPrior + anchor, priorStep: anchors)
+            for (tensor, place) in placed {
+                var offset = anchor * place.block
+                for part in tensor.parts {
+                    guard let count = count(part), count > 0 else { continue }
+                    let field = Field(
+                        role: tensor.role, index: index, offset: offset, rowStride: place.rowStride,
+                        step: place.step, count: count)
+                    level.fields.append((part, field))
+                    offset += count * place.step
+                }
             }
-            var level = Level(rows: cells, boxes: field("boxes", 4), scores: field("scores", count))
-            if center != nil {
-                level.objectness = Field(role: "centerness", index: index, rowStride: 1, step: 1, count: 1)
-            }
-            level.firstPrior = firstPrior + anchor
-            level.priorStep = anchors
             levels.append(level)
         }
-        firstPrior += cells * anchors
+        firstPrior += rows * anchors
+    }
+
+    /// True if a row can be this long: with scores of a number that is not known yet, at least one class is left.
+    private func fits(_ values: Int, _ tensor: HeadTensor) -> Bool {
+        if let known = self.values(tensor) {
+            return values == known && (!tensor.parts.contains(.scores) || hasClass(columns ?? 0))
+        }
+        return hasClass(values - tensor.parts.reduce(0) { $0 + ($1 == .scores ? 0 : count($1) ?? 0) })
+    }
+
+    private func hasClass(_ columns: Int) -> Bool { columns > (decoding.background == .none ? 0 : 1) }
+
+    // MARK: Tables
+
+    private mutating func table(
+        _ tensors: [(tensor: HeadTensor, shape: [Int])], _ index: Int
+    ) throws(ObservationError) {
+        guard decoding.suppression != .peaks else {
+            throw .unexpected(
+                role: tensors[0].tensor.role, expected: "a map of cells, which \"peaks\" are found in",
+                found: "\(tensors[0].shape)")
+        }
+        var rows: Int?
+        var placed: [(HeadTensor, Placement)] = []
+        for (tensor, shape) in tensors {
+            guard let found = place(tensor, shape, rows: rows) else {
+                let values = values(tensor).map(String.init) ?? "values"
+                throw .unexpected(
+                    role: tensor.role,
+                    expected: (rows.map { "[1, \($0), \(values)]" } ?? "[1, \(values), rows] or [1, rows, \(values)]")
+                        + text(tensor), found: "\(shape)")
+            }
+            rows = found.rows
+            placed.append((tensor, found.place))
+        }
+        try add(placed, rows: rows ?? 0, across: 0, anchors: 1, index)
+    }
+
+    /// Rows that follow each other, or, as `columns`, values that do; Caffe's detectors put out flat vectors of rows.
+    private func place(_ tensor: HeadTensor, _ shape: [Int], rows: Int?) -> (rows: Int, place: Placement)? {
+        let dense = OutputTensor.withoutBatch(shape, rank: 2), known = values(tensor)
+        let total = OutputTensor.count(of: shape) ?? 0
+        func fits(_ count: Int, _ values: Int) -> Bool {
+            count > 0 && (rows ?? count) == count && self.fits(values, tensor)
+        }
+        if dense.count == 2 {
+            let (first, last) = (dense[0], dense[1])
+            let areRows = fits(first, last), areColumns = fits(last, first)
+            if areRows || areColumns {
+                // A box without objectness usually stands in columns (YOLOv8).
+                let usual = tensor.parts.starts(with: [.box, .scores]) && rows == nil
+                let isFree = rows == nil && known == nil && first != last
+                let isColumn =
+                    decoding.order.map { $0 == .columns }
+                    ?? (areRows != areColumns ? areColumns : isFree ? first < last : usual)
+                guard isColumn ? areColumns : areRows else { return nil }
+                let (count, values) = isColumn ? (last, first) : (first, last)
+                return (
+                    count,
+                    isColumn && values > 1
+                        ? Placement(values: values, rowStride: 1, step: count)
+                        : Placement(values: values, rowStride: values, step: 1)
+                )
+            }
+        }
+        let isFlat = dense.count == 1 || dense.first == 1 && known != nil
+        guard let count = rows ?? (isFlat ? known.map { $0 > 0 ? total / $0 : 0 } : nil), count > 0,
+            total % count == 0, fits(count, total / count)
+        else { return nil }
+        return (count, Placement(values: total / count, rowStride: total / count, step: 1))
+    }
+
+    // MARK: Maps
+
+    /// True for feature maps. Channels last, one of a single row of cells looks like a table.
+    private func isMap(_ shape: [Int], _ tensor: HeadTensor) -> Bool {
+        let dense = OutputTensor.withoutBatch(shape, rank: 2)
+        return dense.count >= 3
+            || shape.count == 4 && dense.count == 2 && dense.first != 1
+                && values(tensor).map { dense.last != $0 } ?? false
+    }
+
+    /// Feature maps as convolutions put them out, `[1, anchors * values, h, w]`, or channels last, or with the anchors apart.
+    private mutating func map(
+        _ tensors: [(tensor: HeadTensor, shape: [Int])], _ index: Int
+    ) throws(ObservationError) {
+        let first = tensors[0].tensor.role
+        guard index < grid.count, grid[index].stride > 0, !grid[index].boxes.isEmpty else {
+            throw .unexpected(role: first, expected: "a stride for each level", found: "none for level \(index + 1)")
+        }
+        let level = grid[index], anchors = level.boxes.count
+        let down = PriorBoxes.cells(height, level.stride), across = PriorBoxes.cells(width, level.stride)
+        let (cells, overflow) = down.multipliedReportingOverflow(by: across)
+        // Where there are as many cells as channels, the other tensors tell the order of the axes.
+        var misfit = tensors[0]
+        for isFirst in [true, false] where !overflow && cells <= PriorBoxes.most {
+            var placed: [(HeadTensor, Placement)] = []
+            for one in tensors {
+                if let place = place(one.tensor, one.shape, [down, across], anchors, isFirst) {
+                    placed.append((one.tensor, place))
+                } else if placed.count > 0 || one.tensor.role != first {
+                    misfit = one
+                    break
+                } else {
+                    break
+                }
+            }
+            if placed.count == tensors.count {
+                return try add(placed, rows: cells, across: across, anchors: anchors, index)
+            }
+        }
+        let values = values(misfit.tensor).map { "\(anchors) x \($0)" } ?? "\(anchors) x values"
+        throw .unexpected(
+            role: misfit.tensor.role,
+            expected:
+                "[1, \(values), \(down), \(across)] (stride \(level.stride)) or channels last\(text(misfit.tensor))",
+            found: "\(misfit.shape)")
+    }
+
+    private func place(
+        _ tensor: HeadTensor, _ shape: [Int], _ sides: [Int], _ anchors: Int, _ isFirst: Bool
+    ) -> Placement? {
+        var extents = OutputTensor.withoutBatch(shape, rank: 3)
+        let cells = sides[0] * sides[1]
+        if extents.count == 4 {
+            if extents[0] == anchors, Array(extents[1...2]) == sides, fits(extents[3], tensor) {
+                return Placement(
+                    values: extents[3], block: cells * extents[3], rowStride: extents[3], step: 1)
+            }
+            // The anchors beside the channels.
+            let place = isFirst ? 0 : 2
+            guard extents[place] == anchors else { return nil }
+            extents[place + 1] = extents[place + 1] &* anchors
+            extents.remove(at: place)
+        }
+        guard extents.count == 3, Array(isFirst ? extents[1...] : extents[..<2]) == sides else {
+            // One number a cell has no order.
+            guard anchors == 1, values(tensor) == 1, OutputTensor.count(of: shape) == cells else { return nil }
+            return Placement(values: 1, rowStride: 1, step: 1)
+        }
+        let channels = isFirst ? extents[0] : extents[2], values = channels / anchors
+        guard channels % anchors == 0, fits(values, tensor) else { return nil }
+        return isFirst
+            ? Placement(values: values, block: values * cells, rowStride: 1, step: cells)
+            : Placement(values: values, block: values, rowStride: channels, step: 1)
     }
 }
 

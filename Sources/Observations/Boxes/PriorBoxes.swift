@@ -88,6 +88,15 @@ package enum PriorBoxes: Sendable, Hashable {
         }
     }
 
+    /// The side of each one's cell in pixels of the input; none for boxes that are given one by one.
+    func cells(width: Int, height: Int) -> [Float] {
+        guard case .grid(let levels) = self else { return [] }
+        return levels.flatMap { level in
+            let count = Self.cells(width, level.stride) * Self.cells(height, level.stride) * level.boxes.count
+            return [Float](repeating: Float(level.stride), count: count)
+        }
+    }
+
     /// Cells along a side: a last one that is not whole counts.
     static func cells(_ side: Int, _ stride: Int) -> Int { stride > 0 && side > 0 ? (side - 1) / stride + 1 : 0 }
 }

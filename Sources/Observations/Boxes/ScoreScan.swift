@@ -11,8 +11,7 @@ struct ScoreScan {
     let background: BackgroundClass
     let threshold: Float
     let multiLabel: Bool
-    /// True if objectness and class are combined by the root of their product (FCOS) and not by their product.
-    let usesRoot: Bool
+    let weights: ScoreWeights
     /// Classes that are looked for; nil for all.
     let wanted: [Bool]?
     /// The least raw score of a class, and of objectness, that can be enough.
@@ -23,16 +22,30 @@ struct ScoreScan {
         background = decoding.background
         self.threshold = threshold
         multiLabel = decoding.multiLabel
-        usesRoot = decoding.layout == .fcos
+        weights = decoding.weights
         self.wanted = wanted
-        let objectness = usesRoot ? threshold * threshold : threshold
-        if form == .sigmoid {
-            // A little less: the exact comparison is made on what is computed.
-            least = Self.logit(threshold) - 1e-3
-            leastObjectness = Self.logit(objectness) - 1e-3
+        // With the class at its greatest, 1.
+        let objectness =
+            switch weights {
+            case .product: threshold
+            case .root: threshold * threshold
+            default: pow(threshold, 1 / weights.objectness) * 0.999
+            }
+        if form == .probabilities {
+            (least, leastObjectness) = (threshold, objectness)
         } else {
-            least = threshold
-            leastObjectness = objectness
+            // A little less: the exact comparison is made on what is computed.
+            (least, leastObjectness) = (Self.logit(threshold) - 1e-3, Self.logit(objectness) - 1e-3)
+        }
+    }
+
+    /// Objectness, a probability, with the probability of a class.
+    @inline(__always)
+    private func combine(_ gate: Float, _ class: Float) -> Float {
+        switch weights {
+        case .product: gate * `class`
+        case .root: (gate * `class`).squareRoot()
+        default: pow(gate, weights.objectness) * pow(`class`, weights.classes)
         }
     }
 
@@ -58,7 +71,7 @@ struct ScoreScan {
             if isCancelled() { throw .cancelled }
             let batch = start..<min(rows, start + Self.batch)
             switch (form, objectness) {
-            case (.softmax, _): softmax(scores, batch, firstRow, &candidates)
+            case (.softmax, _): softmax(scores, by: objectness, batch, firstRow, &candidates)
             case (_, let objectness?): gated(scores, by: objectness, batch, firstRow, &candidates)
             case (_, nil) where scores.rowStride == 1 && scores.step != 1: columns(scores, batch, firstRow, &candidates)
             case (_, nil): self.rows(scores, batch, firstRow, &candidates)
@@ -107,8 +120,7 @@ struct ScoreScan {
             guard raw >= leastObjectness else { continue }
             let gate = probability(raw)
             each(scores, row, range) { place, value in
-                let product = gate * probability(value)
-                add(usesRoot ? product.squareRoot() : product, firstRow &+ row, place &- shift, &candidates)
+                add(combine(gate, probability(value)), firstRow &+ row, place &- shift, &candidates)
             }
         }
     }
@@ -217,7 +229,9 @@ struct ScoreScan {
 
     // MARK: One distribution
 
-    private func softmax(_ scores: Plane, _ batch: Range<Int>, _ firstRow: Int, _ candidates: inout Candidates) {
+    private func softmax(
+        _ scores: Plane, by objectness: Plane?, _ batch: Range<Int>, _ firstRow: Int, _ candidates: inout Candidates
+    ) {
         let (range, shift) = classes(scores)
         let all = 0..<scores.count
         let backgroundPlace: Int? =
@@ -230,7 +244,7 @@ struct ScoreScan {
         let gap = Self.logit(threshold) - 1e-3
         for row in batch {
             let best = Self.maximum(scores, row, range)
-            guard best.isFinite else { continue }
+            guard best.isFinite, objectness.map({ $0[row, 0] >= leastObjectness }) ?? true else { continue }
             if let backgroundPlace, best - scores[row, backgroundPlace] < gap { continue }
             let highest = max(best, backgroundPlace.map { scores[row, $0] } ?? best)
             guard highest.isFinite else { continue }
@@ -242,7 +256,9 @@ struct ScoreScan {
             guard sum > 0, sum.isFinite else { continue }
             let factor = 1 / sum
             each(scores, row, range) { place, value in
-                add(exp(value - highest) * factor, firstRow &+ row, place &- shift, &candidates)
+                let share = exp(value - highest) * factor
+                let score = objectness.map { combine(Self.sigmoid($0[row, 0]), share) } ?? share
+                add(score, firstRow &+ row, place &- shift, &candidates)
             }
         }
     }

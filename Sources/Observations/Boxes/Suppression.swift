@@ -50,6 +50,53 @@ package enum Suppression {
         return kept
     }
 
+    /// Joins each detection with the others of its class that it overlaps by more than `iou`: the box and the extras are their mean,
+    /// weighted by confidence, which stays the greatest.
+    ///
+    /// - Parameter detections: the most confident first.
+    static func means(
+        of detections: [Detection], iou: Float, most: Int, isCancelled: () -> Bool = { false }
+    ) throws(ObservationError) -> [Detection] {
+        var means: [Detection] = []
+        var rest = detections
+        while let best = rest.first, means.count < most {
+            if isCancelled() { throw .cancelled }
+            var mean = best, weight: Float = 0
+            mean.box = Box(left: 0, top: 0, right: 0, bottom: 0)
+            mean.extras = mean.extras.map { _ in 0 }
+            var others: [Detection] = []
+            for (place, one) in rest.enumerated() {
+                guard place == 0 || one.index == best.index && overlap(one.box, best.box) > iou else {
+                    others.append(one)
+                    continue
+                }
+                let share = max(one.confidence, .leastNormalMagnitude)
+                weight += share
+                mean.box.left += share * one.box.left
+                mean.box.top += share * one.box.top
+                mean.box.right += share * one.box.right
+                mean.box.bottom += share * one.box.bottom
+                for index in mean.extras.indices { mean.extras[index] += share * one.extras[index] }
+            }
+            mean.box = Box(
+                left: mean.box.left / weight, top: mean.box.top / weight, right: mean.box.right / weight,
+                bottom: mean.box.bottom / weight)
+            mean.extras = mean.extras.map { $0 / weight }
+            means.append(mean)
+            rest = others
+        }
+        return means
+    }
+
+    /// Intersection over union.
+    private static func overlap(_ one: Box, _ other: Box) -> Float {
+        let both = Box(
+            left: max(one.left, other.left), top: max(one.top, other.top), right: min(one.right, other.right),
+            bottom: min(one.bottom, other.bottom)
+        ).area
+        return both > 0 ? both / (one.area + other.area - both) : 0
+    }
+
     private typealias Lanes = SIMD8<Float>
 
     /// A box in every lane.

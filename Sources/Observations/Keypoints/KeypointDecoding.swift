@@ -1,8 +1,10 @@
 /// A point in pixels of the input tensor, from its top left corner.
 package struct Keypoint: Sendable, Hashable {
     package let x: Float, y: Float
+    /// The depth in pixels of the tensor's width, from wherever the model counts; nil if it does not say.
+    package var z: Float?
     /// The model's confidence, 0 to 1; nil if it does not say.
-    package let confidence: Float?
+    package var confidence: Float?
 
     /// A point.
     package init(x: Float, y: Float, confidence: Float?) {
@@ -45,18 +47,6 @@ package enum KeypointLayout: String, Sendable, CaseIterable {
     case points
     /// A map for each point, whose greatest value marks the place.
     case heatmaps
-}
-
-/// The order of the numbers of a point.
-package enum PointOrder: String, Sendable, CaseIterable {
-    case xy = "x y"
-    case yx = "y x"
-    case xyScore = "x y score"
-    case yxScore = "y x score"
-
-    /// Numbers of a point.
-    package var count: Int { self == .xy || self == .yx ? 2 : 3 }
-    var isYFirst: Bool { self == .yx || self == .yxScore }
 }
 
 /// The form of confidences of points.
@@ -186,14 +176,14 @@ package struct PointReader: Sendable {
             func value(_ element: Int) -> Float {
                 values[values.index(values.startIndex, offsetBy: point * each + element)]
             }
-            let first = value(0), second = value(1)
-            let x = (order.isYFirst ? second : first) * scaleX, y = (order.isYFirst ? first : second) * scaleY
-            guard x.isFinite, y.isFinite else { return nil }
-            guard each == 3 else { return Keypoint(x: x, y: y, confidence: nil) }
-            let raw = value(2)
-            let confidence = scores == .sigmoid ? ScoreScan.sigmoid(raw) : raw
+            var found = Keypoint(x: value(order.x) * scaleX, y: value(order.y) * scaleY, confidence: nil)
+            guard found.x.isFinite, found.y.isFinite else { return nil }
+            found.z = order.z.map { value($0) * scaleX }.flatMap { $0.isFinite ? $0 : nil }
+            guard let place = order.score else { return found }
+            let confidence = scores == .sigmoid ? ScoreScan.sigmoid(value(place)) : value(place)
             guard confidence >= threshold else { return nil }
-            return Keypoint(x: x, y: y, confidence: min(max(confidence, 0), 1))
+            found.confidence = min(max(confidence, 0), 1)
+            return found
         }
     }
 }

@@ -66,7 +66,7 @@ package struct BundleDraft {
         let writer = LayerDraft(facts: facts, labelFile: facts.labelFile ?? labels?.file)
         let inputs = facts.outline.inputs.enumerated().map { writer.input($1, $0, &notes) }
         let outputs =
-            facts.observedOutput.map { [writer.observation($0)] }
+            facts.observedOutput.map { [writer.observation($0, &notes)] }
             ?? facts.outline.outputs.enumerated().map { writer.output($1, $0, &notes) }
         json = """
             {

@@ -190,7 +190,7 @@ struct LayerDraft {
     // MARK: Outputs
 
     /// The entry for outputs that are boxes, with masks and points.
-    func observation(_ name: String) -> String {
+    func observation(_ name: String, _ notes: inout [String]) -> String {
         let prefix = "outputs."
         let members = facts.provenance.lines.compactMap { line -> Member? in
             guard line.name.hasPrefix(prefix) else { return nil }
@@ -202,7 +202,9 @@ struct LayerDraft {
                     comment: comment(line).map { "\(facts.labels?.count ?? 0) names, \($0)" })
             }
         }
-        return Self.object([Member(key: "name", value: DraftText.quoted(name))] + members)
+        let open = zip(facts.provenance.undecidedKeys, facts.provenance.missing).filter { $0.0 == "outputs" }.map(\.1)
+        return Self.finish(
+            [Member(key: "name", value: DraftText.quoted(name))] + members, "outputs[0]", open, &notes)
     }
 
     func output(_ port: TensorPort, _ index: Int, _ notes: inout [String]) -> String {

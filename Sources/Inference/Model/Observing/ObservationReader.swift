@@ -161,7 +161,8 @@ struct ObservationReader: Sendable {
         points.enumerated().map { index, point in
             ObservationResult.Point(
                 name: index < skeleton.names.count ? skeleton.names[index] : "\(index)",
-                place: point.map { (picture.x.picture($0.x), picture.y.picture($0.y)) }, confidence: point?.confidence)
+                place: point.map { (picture.x.picture($0.x), picture.y.picture($0.y)) },
+                depth: point?.z.map { Double($0) * picture.x.scale }, confidence: point?.confidence)
         }
     }
 }

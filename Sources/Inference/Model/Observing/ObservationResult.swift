@@ -59,6 +59,8 @@ package struct ObservationResult: Sendable {
     package struct Point: Sendable {
         package let name: String
         package let place: (x: Double, y: Double)?
+        /// In pixels of the picture's width, from wherever the model counts; nil if it does not say.
+        package var depth: Double?
         package let confidence: Float?
     }
 

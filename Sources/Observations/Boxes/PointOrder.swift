@@ -1,0 +1,32 @@
+/// The order of the numbers of a point, in words: `x y score`, `x y z`, `y x _`. Numbers called `_` are not read.
+package struct PointOrder: Sendable, Hashable {
+    /// The words.
+    package let rawValue: String
+    /// Numbers of a point.
+    package let count: Int
+    /// The places of its numbers.
+    let x: Int, y: Int
+    let z: Int?, score: Int?
+
+    package static let xy = PointOrder(words: ["x", "y"], x: 0, y: 1)
+    package static let xyScore = PointOrder(words: ["x", "y", "score"], x: 0, y: 1)
+    package static let yxScore = PointOrder(words: ["y", "x", "score"], x: 1, y: 0)
+
+    /// Nil unless there are one x and one y, at most one z and score, and at most 16 words.
+    package init?(rawValue: String) {
+        let words = rawValue.split(separator: " ").map(String.init)
+        let read = words.filter { $0 != "_" }
+        guard words.count <= 16, Set(read).count == read.count, read.allSatisfy(["x", "y", "z", "score"].contains),
+            let x = words.firstIndex(of: "x"), let y = words.firstIndex(of: "y")
+        else { return nil }
+        self.init(words: words, x: x, y: y)
+    }
+
+    private init(words: [String], x: Int, y: Int) {
+        rawValue = words.joined(separator: " ")
+        count = words.count
+        (self.x, self.y) = (x, y)
+        z = words.firstIndex(of: "z")
+        score = words.firstIndex(of: "score")
+    }
+}

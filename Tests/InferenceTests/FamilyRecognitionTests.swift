@@ -1,0 +1,44 @@
+import Foundation
+import Inference
+import TestSupport
+import Testing
+
+/// Detectors without a word about themselves: `ocelli init` tells families by the names and shapes of their outputs.
+@Suite struct FamilyRecognitionTests {
+    private static let families = SharedData.packageRoot.appendingPathComponent("Tests/Fixtures/families")
+
+    /// What the derivation says of a fixture's model file alone.
+    private static func derivation(_ name: String) throws -> BundleDerivation {
+        let folder = try TemporaryFolder()
+        let file = folder.url.appendingPathComponent("\(name).onnx")
+        try FileManager.default.copyItem(at: families.appendingPathComponent("\(name)/model.onnx"), to: file)
+        return try BundleDerivation(path: file.path)
+    }
+
+    @Test(arguments: [("yunet", "yunet"), ("centernet", "centernet")])
+    func namesAndShapesOfOneFamilyAreCertain(_ name: String, _ layout: String) throws {
+        let found = try Self.derivation(name)
+        let line = try #require(found.provenance.lines.first { $0.name == "outputs.layout" }, "\(found.provenance)")
+        #expect(line.value == "\"\(layout)\"" && line.key.hasSuffix("certain"))
+        #expect(!found.provenance.undecided.contains("outputs"))
+    }
+
+    @Test(arguments: [
+        ("scrfd", "scrfd"), ("blazeface", "blazeface"), ("rtmdet", "rtmdet"), ("picodet", "picodet"),
+        ("damo_yolo", "damo-yolo"), ("nanodet", "nanodet"), ("yolov5_maps", "yolov5-maps"),
+        ("yolov8_maps", "yolov8-maps"),
+    ]) func shapesThatOthersHaveTooAreLikelyAndLeftOpen(_ name: String, _ layout: String) throws {
+        let found = try Self.derivation(name)
+        let line = try #require(found.provenance.lines.first { $0.name == "outputs.layout" }, "\(found.provenance)")
+        #expect(line.value == "\"\(layout)\"" && line.key.contains("likely, but"))
+        #expect(found.provenance.undecided.contains("outputs"))
+        #expect(found.provenance.missing.contains { $0.hasPrefix("layout: \"\(layout)\"") })
+    }
+
+    /// 60 rows are no number of cells; a mesh is no detector.
+    @Test(arguments: ["yolov6", "yolov8", "yolov10", "face_mesh"]) func otherShapesStayTensors(_ name: String) throws {
+        let found = try Self.derivation(name)
+        #expect(!found.provenance.lines.contains { $0.name == "outputs.layout" })
+        #expect(found.observedOutput == nil)
+    }
+}

@@ -1,0 +1,168 @@
+import Foundation
+import Observations
+import Testing
+
+/// Heads described by parts: what the families' fixtures (`Tests/EndToEndTests/HeadFixturesTests.swift`) do not reach.
+@Suite struct HeadPartsTests {
+    /// Distances from cells of 8, two classes: the box, then the scores.
+    private static func head() -> BoxDecoding {
+        var decoding = BoxDecoding()
+        decoding.tensors = [HeadTensor("output", [.box, .scores])]
+        decoding.coding.kind = .distances
+        (decoding.strides, decoding.offset) = ([8], 0)
+        return decoding
+    }
+
+    /// What a head of two classes finds in a picture of 16 rows.
+    private static func find(
+        _ decoding: BoxDecoding, _ shape: [Int], _ values: [Float], width: Int = 24
+    ) throws -> [Detection] {
+        let decoder = try BoxDecoder(decoding, shapes: ["output": [shape]], width: width, height: 16, classes: 2)
+        return try OwnedTensors([("output", shape, values)]).withTensors { try decoder.detections(in: $0) }
+    }
+
+    private static func message(
+        _ decoding: BoxDecoding, _ shapes: [String: [[Int]]], classes: Int? = 2
+    ) -> String {
+        do throws(ObservationError) {
+            _ = try BoxDecoder(decoding, shapes: shapes, width: 24, height: 16, classes: classes)
+            return "none"
+        } catch {
+            return error.message
+        }
+    }
+
+    @Test func anyOrderOfAxesGivesTheSameBoxes() throws {
+        for anchors in [1, 2] {
+            var decoding = Self.head()
+            decoding.anchors = anchors
+            decoding.suppression = .none
+            decoding.threshold = 0.001
+            let (down, across, count) = (2, 4, 6)
+            // value(a, y, x, k)
+            func value(_ a: Int, _ y: Int, _ x: Int, _ k: Int) -> Float {
+                let row = (y * across + x) * anchors + a
+                return k < 4 ? Float(1 + (row + k) % 3) : Float(row * 2 + k) / 60
+            }
+            typealias Order = (shape: [Int], at: (Int) -> (Int, Int, Int, Int))
+            // The place of element i in each order of axes.
+            func order(_ axes: String) -> Order {
+                let extents: [Character: Int] = ["a": anchors, "y": down, "x": across, "k": count]
+                return (
+                    axes.map { extents[$0] ?? 1 },
+                    { index in
+                        var rest = index
+                        var place: [Character: Int] = [:]
+                        for axis in axes.reversed() {
+                            place[axis] = rest % (extents[axis] ?? 1)
+                            rest /= extents[axis] ?? 1
+                        }
+                        return (place["a"] ?? 0, place["y"] ?? 0, place["x"] ?? 0, place["k"] ?? 0)
+                    }
+                )
+            }
+            let total = down * across * anchors * count
+            var found: [String: Set<String>] = [:]
+            for (axes, shape) in [
+                ("yxak", [1, down * across * anchors, count]), ("kyxa", [1, count, down * across * anchors]),
+                ("akyx", [1, anchors * count, down, across]), ("yxak", [1, down, across, anchors * count]),
+                ("akyx", [1, anchors, count, down, across]), ("ayxk", [1, anchors, down, across, count]),
+                ("yxak", [1, down, across, anchors, count]),
+            ] {
+                let at = order(axes).at
+                let values = (0..<total).map { index in
+                    let (a, y, x, k) = at(index)
+                    return value(a, y, x, k)
+                }
+                found["\(axes) \(shape)"] = Set(
+                    try Self.find(decoding, shape, values, width: 32).map { "\($0.box) \($0.index) \($0.confidence)" })
+            }
+            #expect(Set(found.values).count == 1, "\(found)")
+            #expect(found.values.first?.count == down * across * anchors)
+        }
+    }
+
+    @Test func distributionsThatAreNoNumbersAreNoBoxes() throws {
+        var decoding = Self.head()
+        decoding.coding.bins = 3
+        var values = [Float](repeating: 0, count: 6 * 14)
+        for row in 0..<6 { values[row * 14 + 12] = 0.9 }
+        values[0] = .nan
+        values[14] = .infinity
+        for bin in 28..<31 { values[bin] = -.infinity }
+        decoding.suppression = .none
+        // Equal logits of 0, 1 and 2: the mean is 1.
+        let found = try Self.find(decoding, [1, 6, 14], values)
+        #expect(found.map(\.row) == [3, 4, 5])
+        #expect(found.first?.box == Box(left: -1, top: 7, right: 1, bottom: 9))
+    }
+
+    @Test func whatDoesNotFitIsRefusedByName() {
+        let head = Self.head()
+        #expect(
+            Self.message(head, ["output": [[1, 10_000_000, 6]]])
+                == "tensors: expected at most 4000000 rows, found 10000000")
+        #expect(
+            Self.message(head, ["output": [[1, 7, 6]]]) == "boxes: expected 6 rows, as many as priors, found 7")
+        #expect(
+            Self.message(head, ["output": [[1, 5, 2, 3]]])
+                == "output: expected [1, 1 x 6, 2, 3] (stride 8) or channels last (4 box + 2 classes), found [1, 5, 2, 3]"
+        )
+        #expect(
+            Self.message(head, ["output": [[1, 6, 2, 3], [1, 6, 1, 2]]])
+                == "output: expected a stride for each level, found none for level 2")
+        var peaks = head
+        peaks.suppression = .peaks
+        #expect(Self.message(peaks, ["output": [[1, 6, 6]]]).hasPrefix("output: expected a map of cells"))
+        var apart = head
+        apart.tensors = [HeadTensor("boxes", [.box]), HeadTensor("scores", [.scores])]
+        #expect(
+            Self.message(apart, ["boxes": [[1, 4, 2, 3]], "scores": []])
+                == "scores: expected as many tensors as \"boxes\": 1, found 0")
+        #expect(
+            Self.message(apart, ["boxes": [[1, 4, 2, 3]], "scores": [[1, 2, 3, 3]]]).hasPrefix(
+                "scores: expected [1, 1 x 2, 2, 3]"))
+        #expect(Self.message(apart, ["boxes": [[1, .max, 2, 3]], "scores": [[1]]]).contains("at most"))
+    }
+
+    /// Two rows that overlap, and one of another class: the mean of the two, weighted 3 to 1.
+    @Test func weightedSuppressionJoinsBoxes() throws {
+        var decoding = BoxDecoding(layout: .corners)
+        (decoding.units, decoding.suppression, decoding.threshold) = (.pixels, .weighted, 0.1)
+        let decoder = try BoxDecoder(
+            decoding, shapes: ["boxes": [[3, 4]], "scores": [[3, 2]]], width: 24, height: 16, classes: 2)
+        let found = try OwnedTensors([
+            ("boxes", [3, 4], [0, 0, 8, 8, 4, 0, 12, 8, 0, 0, 8, 8]), ("scores", [3, 2], [0.75, 0, 0.25, 0, 0, 0.5]),
+        ]).withTensors { tensors in
+            var options = BoxOptions()
+            options.iou = 0.3
+            return try decoder.detections(in: tensors, options: options)
+        }
+        #expect(
+            found.map(\.box) == [Box(left: 1, top: 0, right: 9, bottom: 8), Box(left: 0, top: 0, right: 8, bottom: 8)])
+        #expect(found.map(\.confidence) == [0.75, 0.5])
+    }
+
+    /// 0.5 and a softmax of 0.75: FastestDet's powers, and the product.
+    @Test func objectnessCountsWithItsPower() throws {
+        var decoding = BoxDecoding()
+        decoding.tensors = [HeadTensor("output", [.box, .objectness, .scores])]
+        decoding.threshold = 0.1
+        let row: [Float] = [8, 8, 4, 4, 0.5, 0.81, 0.1]
+        decoding.weights = ScoreWeights(objectness: 2, classes: 0.5)
+        #expect(try Self.find(decoding, [1, 1, 7], row).map(\.confidence) == [0.225])
+        // The least objectness that can be enough is that of a class of 1.
+        decoding.threshold = 0.24
+        #expect(try Self.find(decoding, [1, 1, 7], row).isEmpty)
+        decoding.threshold = 0.25
+        #expect(try Self.find(decoding, [1, 1, 7], [8, 8, 4, 4, 0.5, 1, 0]).count == 1)
+        decoding.weights = .product
+        decoding.scores = .softmax
+        let logits: [Float] = [8, 8, 4, 4, 0, log(3), 0]
+        let found = try Self.find(decoding, [1, 1, 7], logits).map(\.confidence)
+        #expect(found.count == 1 && abs((found.first ?? 0) - 0.375) < 1e-6)
+    }
+
+    @Test(arguments: ["x", "x y x", "x y depth", "", "score", "y z", String(repeating: "x ", count: 20)])
+    func anOrderOfAPointNeedsOneXAndOneY(_ words: String) { #expect(PointOrder(rawValue: words) == nil) }
+}
