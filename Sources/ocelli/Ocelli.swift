@@ -35,8 +35,8 @@ enum Ocelli {
 
     /// Every subcommand, in the order of `ocelli help`.
     static let commands: [any (Command & Sendable).Type] = [
-        ServeCommand.self, ClassifyCommand.self, DetectCommand.self, EmbedCommand.self, BenchCommand.self,
-        LoadCommand.self,
+        ServeCommand.self, ClassifyCommand.self, DetectCommand.self, SegmentCommand.self, KeypointsCommand.self,
+        EmbedCommand.self, BenchCommand.self, LoadCommand.self,
         ReportCommand.self, CheckCommand.self, InitCommand.self, QuantizeCommand.self, CompileCommand.self,
         LimitsCommand.self, DevicesCommand.self, ReadyCommand.self, HelpCommand.self,
     ]

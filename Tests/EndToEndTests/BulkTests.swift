@@ -14,6 +14,7 @@ struct BulkTests {
 
     private struct Line: Decodable {
         let file: String
+        let digest: String?
         let error: String?
         let classifications: [Classification]?
 
@@ -75,9 +76,8 @@ struct BulkTests {
         }
         let absent = try bulk("", ["/there/is/no/such.txt"])
         #expect(absent.status != 0 && absent.errors.contains("/there/is/no/such.txt"), "\(absent.errors)")
-        let folder = try bulk("", [examples.path])
-        #expect(folder.status != 0 && folder.errors.contains("cannot be read completely"), "\(folder.errors)")
-        #expect(try bulk("", [list.path, seven]).status == 2)
+        let two = try bulk("", [list.path, list.path])
+        #expect(try two.status == 0 && lines(two.text).map(\.file) == [seven, seven], "\(two.errors)")
     }
 
     /// Killed again and again, at any moment, a run answers every line once. (Thousands of short threads, too: one that had
@@ -88,7 +88,12 @@ struct BulkTests {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
         let names = digits.keys.sorted()
-        let wanted = (0..<3000).map { examples.appendingPathComponent(names[$0 % names.count]).path }
+        let wanted = try (0..<3000).map { number in
+            let link = folder.appendingPathComponent("\(number)-\(names[number % names.count])")
+            try FileManager.default.createSymbolicLink(
+                at: link, withDestinationURL: examples.appendingPathComponent(names[number % names.count]))
+            return link.path
+        }
         let list = folder.appendingPathComponent("list"), answers = folder.appendingPathComponent("answers")
         try wanted.joined(separator: "\n").write(to: list, atomically: true, encoding: .utf8)
         let seed = SplitMix.seed(for: "killedRunGoesOnWhereItStopped")
@@ -118,20 +123,213 @@ struct BulkTests {
         #expect(isRight, "seed \(seed): \(found.count) answers for \(wanted.count) pictures, or in another order")
     }
 
-    @Test func fileOfAnotherListIsRefused() throws {
-        let answers = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-\(UUID().uuidString).jsonl")
-        defer { try? FileManager.default.removeItem(at: answers) }
-        let seven = examples.appendingPathComponent("seven.png").path
-        let three = examples.appendingPathComponent("three.png").path
-        #expect(try bulk(seven, ["--resume", answers.path]).status == 0)
-        let other = try bulk(three + "\n" + seven, ["--resume", answers.path])
-        #expect(other.status == 1)
-        #expect(other.errors.contains("does not belong to this list"), "\(other.errors)")
+    /// A folder with copies of the examples.
+    private func pictures() throws -> URL {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-bulk-\(UUID().uuidString)")
+        let inner = folder.appendingPathComponent("photos/inner")
+        try FileManager.default.createDirectory(at: inner, withIntermediateDirectories: true)
+        for (index, name) in digits.keys.sorted().enumerated() {
+            let place = (index % 2 == 0 ? inner : inner.deletingLastPathComponent()).appendingPathComponent(name)
+            try FileManager.default.copyItem(at: examples.appendingPathComponent(name), to: place)
+        }
+        try "no picture".write(to: inner.appendingPathComponent("notes.txt"), atomically: true, encoding: .utf8)
+        return folder
+    }
+
+    private func run(_ arguments: [String], environment: [String: String] = [:]) throws -> Shell.Result {
+        try Shell.run(Daemon.binary.path, arguments, environment: environment)
+    }
+
+    @Test func foldersAndArchivesGiveEachPictureOnceWithItsDigest() throws {
+        let folder = try pictures()
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let photos = folder.appendingPathComponent("photos")
+        let found = try lines(try run(["classify", "--jsonl", photos.path]).text)
+        #expect(found.count == 5, "the text is no picture")
+        for line in found {
+            let name = line.file.split(separator: "/").last.map(String.init) ?? ""
+            #expect(line.classifications?.first?.label == digits[name], "\(line.file)")
+            let sum = try Shell.run("sha256sum", [line.file]).text.prefix(64)
+            #expect(line.digest == "sha256:\(sum)")
+        }
+        // As tar writes them: ustar, GNU's long names, pax.
+        let long = String(repeating: "long-", count: 40)
+        try FileManager.default.moveItem(
+            at: photos.appendingPathComponent("inner"), to: photos.appendingPathComponent(long))
+        for format in ["ustar", "gnu", "pax"] {
+            let archive = folder.appendingPathComponent("\(format).tar").path
+            let names = format == "ustar" ? ["photos/" + (digits.keys.sorted()[1])] : ["photos"]
+            let tar = try Shell.run("tar", ["--format=\(format)", "-cf", archive, "-C", folder.path] + names)
+            #expect(tar.status == 0, "\(tar.errors)")
+            let members = try lines(try run(["classify", "--jsonl", archive]).text)
+            #expect(members.count == (format == "ustar" ? 1 : 5), "\(format)")
+            for line in members {
+                #expect(line.file.hasPrefix(archive + "/photos/"))
+                let name = line.file.split(separator: "/").last.map(String.init) ?? ""
+                #expect(line.classifications?.first?.label == digits[name], "\(line.file)")
+            }
+        }
+        let wrong = folder.appendingPathComponent("wrong.tar")
+        try Data(repeating: 7, count: 2048).write(to: wrong)
+        let refused = try run(["classify", "--jsonl", wrong.path])
+        #expect(refused.status == 1 && refused.errors.contains("is not a tar archive"), "\(refused.errors)")
+    }
+
+    @Test func shardsAreDisjointAndTogetherAll() throws {
+        let folder = try pictures()
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let photos = folder.appendingPathComponent("photos").path
+        let all = try lines(try run(["classify", "--jsonl", photos]).text).map(\.file)
+        let parts = try (0..<3).map {
+            try lines(try run(["classify", "--jsonl", "--shard", "\($0)/3", photos]).text).map(\.file)
+        }
+        #expect(parts.flatMap { $0 }.sorted() == all.sorted())
+        let second = try run(
+            ["classify", "--jsonl", "--shards", "3", photos], environment: ["JOB_COMPLETION_INDEX": "1"])
+        #expect(try lines(second.text).map(\.file) == parts[1])
+        for wrong in ["3/3", "-1/3", "1", "a/b", "0/0", "1/2/3", "99999999999999999999/3"] {
+            let refused = try run(["classify", "--jsonl", "--shard=\(wrong)", photos])
+            #expect(refused.status == 2 && refused.errors.contains("--shard"), "\(wrong): \(refused.errors)")
+        }
+        #expect(try run(["classify", "--jsonl", "--shards", "3", photos]).status == 2, "no JOB_COMPLETION_INDEX")
+        let beyond = try run(
+            ["classify", "--jsonl", "--shards", "3", photos], environment: ["JOB_COMPLETION_INDEX": "3"])
+        #expect(beyond.status == 2, "\(beyond.errors)")
+    }
+
+    @Test func resumeSkipsWhatIsAnsweredAndRedoesWhatChanged() throws {
+        let folder = try pictures()
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let photos = folder.appendingPathComponent("photos"), file = folder.appendingPathComponent("answers.jsonl").path
+        func text() throws -> String { try String(contentsOfFile: file, encoding: .utf8) }
+        #expect(try run(["classify", "--jsonl", "--resume", file, photos.path]).status == 0)
+        let first = try text()
+        #expect(try lines(first).count == 5)
+        #expect(try run(["classify", "--jsonl", "--resume", file, photos.path]).status == 0)
+        #expect(try text() == first, "nothing is answered twice")
+        // Another picture under the name, and a new one.
+        let changed = try #require(try lines(first).first { $0.file.hasSuffix("seven.png") }).file
+        try FileManager.default.removeItem(atPath: changed)
+        try FileManager.default.copyItem(atPath: examples.appendingPathComponent("three.png").path, toPath: changed)
+        try FileManager.default.copyItem(
+            at: examples.appendingPathComponent("seven.png"), to: photos.appendingPathComponent("new.png"))
+        #expect(try run(["classify", "--jsonl", "--resume", file, photos.path]).status == 0)
+        let after = try lines(try text())
+        #expect(after.count == 6 && Set(after.map(\.file)).count == 6)
+        #expect(after.first { $0.file == changed }?.classifications?.first?.label == "3")
+        #expect(after.first { $0.file.hasSuffix("new.png") }?.classifications?.first?.label == "7")
         // A line that a kill has cut is written again.
-        let whole = try String(contentsOf: answers, encoding: .utf8)
-        try (whole + "{\"file\":\"\(three.prefix(4))").write(to: answers, atomically: true, encoding: .utf8)
-        #expect(try bulk(seven + "\n" + three, ["--resume", answers.path]).status == 0)
-        #expect(try lines(String(contentsOf: answers, encoding: .utf8)).map(\.file) == [seven, three])
+        let whole = try text()
+        try (whole + "{\"file\":\"\(photos.path)").write(toFile: file, atomically: true, encoding: .utf8)
+        #expect(try run(["classify", "--jsonl", "--resume", file, photos.path]).status == 0)
+        #expect(try text() == whole)
+    }
+
+    @Test func answersOfAnotherModelOrOtherSettingsOrAnotherFileAreLeftAlone() throws {
+        let folder = try pictures()
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let photos = folder.appendingPathComponent("photos").path,
+            file = folder.appendingPathComponent("answers.jsonl").path
+        let models = folder.appendingPathComponent("models")
+        try FileManager.default.copyItem(at: SharedData.packageRoot.appendingPathComponent("models"), to: models)
+        let usual = ["classify", "--jsonl", "--resume", file, "--models", models.path, photos]
+        #expect(try run(usual).status == 0)
+        let first = try Data(contentsOf: URL(fileURLWithPath: file))
+        func refuses(_ arguments: [String], _ what: Comment) throws {
+            let result = try run(arguments)
+            #expect(
+                result.status == 2 && result.errors.contains("another model or of other settings"),
+                "\(what): \(result.errors)")
+            #expect(try Data(contentsOf: URL(fileURLWithPath: file)) == first, what)
+        }
+        for more in [["--top", "2"], ["--threshold", "0.5"], ["--crop", "fill"]] {
+            try refuses(usual + more, "\(more)")
+        }
+        let labels = models.appendingPathComponent("digits/labels.txt")
+        let json = models.appendingPathComponent("digits/model.json")
+        let changed = FileManager.default.fileExists(atPath: labels.path) ? labels : json
+        let before = try String(contentsOf: changed, encoding: .utf8)
+        try (before + "\n").write(to: changed, atomically: true, encoding: .utf8)
+        try refuses(usual, "another label file")
+        try before.write(to: changed, atomically: true, encoding: .utf8)
+        #expect(try run(usual).status == 0, "the same model again")
+        for foreign in ["a picture\n", "no line feed", "{\"picture\": 1}\n", "{\"file\": \"x\"}\n"] {
+            try foreign.write(toFile: file, atomically: true, encoding: .utf8)
+            let result = try run(usual)
+            #expect(result.status == 2, "\(foreign): \(result.errors)")
+            #expect(try String(contentsOfFile: file, encoding: .utf8) == foreign)
+        }
+    }
+
+    /// The other commands, and embeddings as NPY: rows belong to lines.
+    @Test func detectionsAndEmbeddingsAreLinesToo() throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("ocelli-bulk-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let fixtures = SharedData.packageRoot.appendingPathComponent("Tests/Fixtures/observations")
+        let names = (0..<6).map { fixtures.appendingPathComponent("picture\($0).png").path }
+        let broken = folder.appendingPathComponent("broken.png")
+        try "no picture".write(to: broken, atomically: true, encoding: .utf8)
+        let list = folder.appendingPathComponent("list")
+        try ([names[0], broken.path] + names.dropFirst()).joined(separator: "\n").write(
+            to: list, atomically: true, encoding: .utf8)
+        let file = folder.appendingPathComponent("answers.jsonl").path,
+            npy = folder.appendingPathComponent("vectors.npy")
+        let result = try run([
+            "embed", "--jsonl", "--resume", file, "--npy", npy.path, "--models", fixtures.path, "--model", "embedder",
+            list.path,
+        ])
+        #expect(result.status == 1, "one failed: \(result.errors)")
+        let bytes = try Data(contentsOf: npy)
+        #expect(bytes.count == 128 + 7 * 32 * 4)
+        #expect(String(decoding: bytes.prefix(128), as: UTF8.self).contains("(7, 32)"))
+        let values = bytes.dropFirst(128).withUnsafeBytes { raw in
+            (0..<7 * 32).map { raw.loadUnaligned(fromByteOffset: 4 * $0, as: Float.self) }
+        }
+        let expected = try #require(
+            try JSONSerialization.jsonObject(with: Data(contentsOf: fixtures.appendingPathComponent("expected.json")))
+                as? [String: Any])
+        let cases = try #require(expected["embeddings"] as? [[String: Any]])
+        #expect(values[32..<64].allSatisfy { $0.isNaN }, "the row of the picture that failed")
+        for (row, one) in zip([0, 2, 3, 4, 5, 6], cases) {
+            let vector = try #require(one["vector"] as? [Double])
+            let length = vector.reduce(0) { $0 + $1 * $1 }.squareRoot()
+            for (index, value) in vector.enumerated() {
+                #expect(abs(Double(values[row * 32 + index]) - value / length) < 1e-4, "row \(row)")
+            }
+        }
+        #expect(try run(["embed", "--jsonl", "--npy", npy.path, list.path]).status == 2, "rows of no file")
+        let boxes = try run([
+            "detect", "--jsonl", "--models",
+            SharedData.packageRoot.appendingPathComponent("Tests/Fixtures/detectors/case00").path,
+            examples.appendingPathComponent("coreml").path, list.path,
+        ])
+        let found = boxes.text.split(separator: "\n")
+        #expect(
+            found.count >= 7 && found.filter { $0.contains("\"detections\":") }.count == found.count - 1,
+            "\(boxes.errors)")
+        for command in ["segment", "keypoints"] {
+            let none = try run([
+                command, "--jsonl", "--models", fixtures.appendingPathComponent("embedder").path, list.path,
+            ])
+            #expect(none.status == 1 && none.errors.contains("model"), "\(none.errors)")
+        }
+    }
+
+    /// What `--jsonl` writes is a table of expectations.
+    @Test func checkReadsWhatItWrites() throws {
+        let folder = try pictures()
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let photos = folder.appendingPathComponent("photos"), file = folder.appendingPathComponent("answers.jsonl").path
+        try "no picture".write(to: photos.appendingPathComponent("broken.png"), atomically: true, encoding: .utf8)
+        #expect(try run(["classify", "--jsonl", "--resume", file, photos.path]).status == 1)
+        let digits = SharedData.packageRoot.appendingPathComponent("models/digits").path
+        let good = try run(["check", digits, "--against", file, "--at-least", "1"])
+        #expect(good.status == 0 && good.text.contains("5"), "\(good.text)\(good.errors)")
+        let text = try String(contentsOfFile: file, encoding: .utf8)
+        try text.replacing("\"label\":\"7\"", with: "\"label\":\"8\"").write(
+            toFile: file, atomically: true, encoding: .utf8)
+        #expect(try run(["check", digits, "--against", file, "--at-least", "1"]).status == 1)
     }
 
     @Test func readyAsksTheDaemon() throws {

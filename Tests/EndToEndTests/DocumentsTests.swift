@@ -115,7 +115,7 @@ import Testing
     @Test func theMapLeadsSomewhere() throws {
         let root = SharedData.packageRoot
         var paths: Set<String> = []
-        for folder in ["Sources", "Tests", "docs", "scripts", "Benchmarks", "config", "deploy"] {
+        for folder in ["Sources", "Tests", "clients", "docs", "scripts", "Benchmarks", "config", "deploy"] {
             let found = try FileManager.default.subpathsOfDirectory(atPath: root.appendingPathComponent(folder).path)
             for path in found {
                 var end = Substring(folder + "/" + path)

@@ -25,7 +25,7 @@ struct PythonPackageTests {
         .enabled(if: PythonClients.isBulkAvailable, Comment(rawValue: PythonClients.bulkAbsence)),
         arguments: [
             "test_ray", "test_ray_on_three_nodes_with_a_worker_and_the_daemon_killed", "test_spark", "test_dask",
-            "test_an_object_store", "test_parquet",
+            "test_an_object_store", "test_parquet", "test_similar_pictures",
         ])
     func bulkExampleOfTheDocumentAnswersEachPictureOnce(_ name: String) throws {
         let result = try PythonClients.unittest(["test_bulk.BulkTests." + name], inBulk: true)

@@ -1,4 +1,4 @@
-"""`ocelli classify --jsonl LIST --resume ANSWERS`, killed again and again: every line of the list must be answered once, in order.
+"""`ocelli classify --jsonl FOLDER --resume ANSWERS`, killed again and again: every picture of the folder must be answered once, in order.
 
 This is a part of deploy/kubernetes/bulk/job.yaml whose pod dies: the arguments are the manifest's, with folders of this machine.
 
@@ -7,6 +7,7 @@ usage: bulk.py [--lines N] [--kills N] [--seed N]     (100,000 lines take some m
 
 import argparse
 import json
+import os
 import pathlib
 import random
 import signal
@@ -27,7 +28,8 @@ def arguments(folder):
     places = {"/data": folder, "/srv/ocelli/models": daemon.ROOT / "models", "/var/cache/ocelli": folder / "cache"}
     made = []
     for word in container["args"]:
-        word = word.replace("$(JOB_COMPLETION_INDEX)", "0")
+        # All pictures in one part.
+        word = word.replace("$(JOB_COMPLETION_INDEX)", "0").replace("--shards=10", "--shards=1")
         for mounted, place in places.items():
             word = word.replace(mounted, str(place))
         made.append(word)
@@ -62,15 +64,22 @@ def main():
     rng = random.Random(given.seed)
     pictures = sorted(str(path) for path in daemon.EXAMPLES.glob("*.*"))
     digits = {path: str(daemon.DIGITS.index(pathlib.Path(path).name.split("-")[0].split(".")[0])) for path in pictures}
-    wanted = [rng.choice(pictures) for _ in range(given.lines)]
     with tempfile.TemporaryDirectory(prefix="ocelli-bulk-", dir="/var/tmp") as folder:
         folder = pathlib.Path(folder)
-        (folder / "pictures-0.txt").write_text("".join(f"{path}\n" for path in wanted))
+        (folder / "pictures").mkdir()
+        wanted, shows = [], {}
+        for number in range(given.lines):
+            picture = rng.choice(pictures)
+            link = folder / f"pictures/{number:07}{pathlib.Path(picture).suffix}"
+            link.symlink_to(picture)
+            wanted.append(str(link))
+            shows[str(link)] = digits[picture]
         answers = folder / "answers-0.jsonl"
         command = [daemon.binary(), *arguments(folder)]
         kills, status, done, counter = 0, None, 0, LineCounter(answers)
         while status is None:
-            process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+            process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                                       env={**os.environ, "JOB_COMPLETION_INDEX": "0"})
             try:
                 if kills < given.kills:
                     # In the middle of the work: at a random number of answers behind those that are there.
@@ -95,7 +104,7 @@ def main():
         problems.append(f"it ended with {status}: {errors[-500:]}")
     if [answer["file"] for answer in found] != wanted:
         problems.append(f"{len(found)} answers for {given.lines} lines, or in another order")
-    wrong = [answer for answer in found if answer.get("classifications", [{}])[0].get("label") != digits.get(answer["file"])]
+    wrong = [answer for answer in found if answer.get("classifications", [{}])[0].get("label") != shows.get(answer["file"])]
     if wrong:
         problems.append(f"{len(wrong)} wrong answers, the first {wrong[0]}")
     print(f"{len(found):,} answers, {kills} kills")

@@ -105,6 +105,8 @@ class Check:
         kind = resource.get("kind")
         if kind in schemas.KSERVE_FILES:
             judges = [schemas.kserve] if schemas.has_kserve() else []
+        elif kind == "SparkApplication":
+            judges = [schemas.spark] if schemas.has_spark() else []
         elif kind in schemas.OPERATORS:
             judges = [schemas.operator]
         else:

@@ -5,6 +5,7 @@ What belongs to operators whose definitions are not at hand is compared with the
 """
 
 import functools
+import importlib.util
 import json
 import pathlib
 
@@ -125,6 +126,44 @@ def kserve(resource):
         return f"apiVersion: expected serving.kserve.io, found {group}"
     validator = _kserve(resource["kind"], version)
     return first(validator, resource) if validator else f"apiVersion: {resource['kind']} has no version {version}"
+
+
+# Spark's operator publishes its kinds as a Python package.
+
+# The settings of Spark that deploy/ uses: the operator takes any name.
+_SPARK_SETTINGS = {"spark.sql.execution.arrow.maxRecordsPerBatch", "spark.decommission.enabled", "spark.task.maxFailures"}
+
+
+def has_spark():
+    return importlib.util.find_spec("kubeflow_spark_api") is not None
+
+
+def spark(resource):
+    """Why a SparkApplication is not valid; None where it is."""
+    from kubeflow_spark_api import models
+
+    if resource["apiVersion"] != "sparkoperator.k8s.io/v1beta2":
+        return f"apiVersion: expected sparkoperator.k8s.io/v1beta2, found {resource['apiVersion']}"
+    try:
+        kept = models.SparkV1beta2SparkApplication.from_dict(resource).to_dict()
+    except ValueError as error:
+        return " ".join(str(error).split())[:300]
+    if unknown := set(resource["spec"].get("sparkConf", {})) - _SPARK_SETTINGS:
+        return f"spec.sparkConf: {sorted(unknown)[0]} is not a setting that is known here"
+    # What it does not know it leaves out.
+    return _left_out(resource, kept, "")
+
+
+def _left_out(value, kept, where):
+    if isinstance(value, dict) and isinstance(kept, dict):
+        for key, inner in value.items():
+            if key not in kept:
+                return f"{where}{key}: there is no such key"
+            if problem := _left_out(inner, kept[key], f"{where}{key}."):
+                return problem
+    if isinstance(value, list) and isinstance(kept, list):
+        return next((found for pair in zip(value, kept) if (found := _left_out(*pair, where))), None)
+    return None
 
 
 # Kinds of operators, as far as deploy/ uses them: (apiVersion, what an object may have). A dictionary is an object, a list of one

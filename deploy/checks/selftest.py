@@ -40,6 +40,8 @@ def reason_not_to_check(path):
         return "HAProxy is not installed"
     if path.parent.name == "kserve" and not schemas.has_kserve():
         return "KServe's definitions are not there"
+    if path.name == "spark.yaml" and not schemas.has_spark():
+        return "kubeflow-spark-api is not installed"
     return None
 
 

@@ -51,13 +51,15 @@ package enum LocalClassification {
                 progress("")
                 output(
                     request.isJSON
-                        ? json(result, file: file, model: name, version: model.description.version, total: total)
+                        ? json(
+                            result, head: AnswerHead(file: file), model: name, version: model.description.version,
+                            total: total)
                         : text(result, file: file))
             } catch {
                 progress("")
                 failed += 1
                 if request.isJSON {
-                    output(failure(error, file: file))
+                    output(failure(error, head: AnswerHead(file: file)))
                 } else {
                     complain("\(file): \(message(of: error))")
                 }
@@ -73,24 +75,14 @@ package enum LocalClassification {
         let top: Int
         let threshold: Float
         let options: PredictionOptions
-        let maxBody: Int
 
-        /// Classifies one file: its answer as a line of JSON.
-        func line(of file: String) async throws -> String {
-            let most = maxBody
-            // The file is read on a thread that may block.
-            let bytes = try await LoaderThread.run { () -> Result<[UInt8], StartupError> in
-                do throws(StartupError) {
-                    return .success(try InputFile.read(file, most: most))
-                } catch {
-                    return .failure(error)
-                }
-            }.get()
+        /// Classifies a picture: its answer as a line of JSON.
+        func line(of bytes: [UInt8], head: AnswerHead) async throws -> String {
             let start = MonotonicInstant.now
             let result = try await model.classification(
                 of: EncodedImage(bytes), top: top, threshold: threshold, options: options)
             let total = MonotonicInstant.now.nanoseconds(since: start)
-            return json(result, file: file, model: name, version: model.description.version, total: total)
+            return json(result, head: head, model: name, version: model.description.version, total: total)
         }
     }
 
@@ -111,7 +103,7 @@ package enum LocalClassification {
         options.cropAndScale = request.crop.flatMap { CropAndScale(rawValue: $0) }
         return Classifier(
             name: name, model: model, top: min(settings.top, labels.count), threshold: request.threshold,
-            options: options, maxBody: settings.maxBody)
+            options: options)
     }
 
     /// Writes the tensor as PATH.png and PATH.npy, and the steps as PATH.json.
@@ -148,12 +140,11 @@ package enum LocalClassification {
     }
 
     private static func json(
-        _ result: ClassificationResult, file: String, model: String, version: String, total: UInt64
+        _ result: ClassificationResult, head: AnswerHead, model: String, version: String, total: UInt64
     ) -> String {
         var writer = JSONWriter()
         writer.object { writer in
-            writer.key("file")
-            writer.string(file)
+            head.write(to: &writer)
             writer.key("model")
             writer.string(model)
             writer.key("version")
@@ -166,12 +157,11 @@ package enum LocalClassification {
     static func message(of error: any Error) -> String { (error as? InferenceError)?.message ?? "\(error)" }
 
     /// The line of a picture that failed.
-    static func failure(_ error: any Error, file: String) -> String {
+    static func failure(_ error: any Error, head: AnswerHead) -> String {
         let code = (error as? InferenceError).map { ServiceError($0).code.rawValue } ?? "bad_request"
         var writer = JSONWriter()
         writer.object { writer in
-            writer.key("file")
-            writer.string(file)
+            head.write(to: &writer)
             writer.key("error")
             writer.string(message(of: error))
             writer.key("code")

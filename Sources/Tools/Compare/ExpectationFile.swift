@@ -43,6 +43,8 @@ struct ExpectationFile {
 
     /// A line's values by their names.
     private struct Members {
+        /// True for a line of `ocelli classify --jsonl` that has an error: it expects nothing.
+        var isError = false
         var texts: [String: String] = [:]
         var lists: [String: [Double]] = [:]
         var tables: [String: [String: Double]] = [:]
@@ -65,7 +67,8 @@ struct ExpectationFile {
         var heading: [String]?
         for (index, line) in lines.enumerated() where !line.allSatisfy(\.isWhitespace) {
             if isJSON {
-                rows.append(try Self.row(try Self.members(ofJSON: line, index + 1), index + 1))
+                let members = try Self.members(ofJSON: line, index + 1)
+                if !members.isError { rows.append(try Self.row(members, index + 1)) }
                 continue
             }
             guard let fields = CSVLine.fields(line, delimiter: delimiter) else {
@@ -122,6 +125,7 @@ struct ExpectationFile {
                 try scanner.object { (name, scanner) throws(JSONError) in
                     let name = name.lowercased()
                     switch try scanner.kind() {
+                    case .array where name == "classifications": try Self.takeFirst(of: &scanner, into: &found)
                     case .string: found.texts[name] = try scanner.string()
                     case .number:
                         let number = try scanner.number()
@@ -148,6 +152,7 @@ struct ExpectationFile {
                     }
                 }
                 try scanner.end()
+                found.isError = found.texts["error"] != nil && found.texts["code"] != nil
                 return .success(found)
             } catch {
                 return .failure(error)
@@ -157,6 +162,24 @@ struct ExpectationFile {
         case .success(let members): return members
         case .failure(let error): throw StartupError("line \(number): \(error.message)")
         }
+    }
+
+    /// Takes the first class of an answer of `ocelli classify` as what is expected.
+    private static func takeFirst(of scanner: inout JSONScanner, into found: inout Members) throws(JSONError) {
+        var texts = found.texts
+        try scanner.array { (index, scanner) throws(JSONError) in
+            guard index == 0 else { return try scanner.skip() }
+            try scanner.object { (name, scanner) throws(JSONError) in
+                switch (name, try scanner.kind()) {
+                case ("label", .string): texts["label"] = try scanner.string()
+                case ("confidence", .number):
+                    let number = try scanner.number()
+                    if let value = number.double(in: scanner.text) { texts["confidence"] = String(value) }
+                default: try scanner.skip()
+                }
+            }
+        }
+        found.texts = texts
     }
 
     private static func row(_ members: Members, _ line: Int) throws(StartupError) -> Row {

@@ -24,8 +24,8 @@ package enum LocalObservation {
         package var draw: String?
         /// A file for the embeddings of all pictures.
         package var npy: String?
-        /// True if embeddings are asked for, and not boxes, masks or points.
-        package var embeds = false
+        /// What is asked for, by the names of routes: the first of these that the model does.
+        package var tasks = ["detect", "segment", "keypoints"]
 
         package init() {}
     }
@@ -36,31 +36,9 @@ package enum LocalObservation {
         _ request: Request, settings: Settings, output: (String) -> Void, complain: (String) -> Void,
         progress: (String) -> Void
     ) async throws -> Int {
-        let plan = ServicePlan(settings: settings, environment: ProcessInfo.processInfo.environment)
-        progress("loading the model...")
-        let tasks: [ObservationTask] = request.embeds ? [.embed] : [.detect, .segment, .keypoints]
-        func task(of model: Model) -> ObservationTask? { tasks.first { model.tasks.contains($0) } }
-        let (name, model) = try await LocalModel.load(
-            request.model ?? settings.defaultModel, plan: plan,
-            what: request.embeds ? "model that gives embeddings" : "model that finds boxes, masks or keypoints"
-        ) { task(of: $0) != nil }
-        progress("")
-        guard let task = task(of: model) else {
-            let wanted = tasks.map { "\"\($0.outputType)\"" }.joined(separator: ", ")
-            throw StartupError("model \"\(name)\" has no output of type \(wanted) in its model.json")
-        }
-        var wanted = ObservationRequest(task: task)
-        wanted.threshold = request.threshold
-        wanted.iou = request.iou
-        wanted.top = request.top
-        wanted.classes = request.classes.map { ObservationRequest.classes(in: $0) }
-        guard wanted.classes?.isEmpty != true else {
-            throw StartupError("--classes: expected labels or numbers, separated by commas")
-        }
-        let writer = ObservationWriter(classes: wanted.classes, most: wanted.top)
-        if let refusal = model.refusal(of: wanted) { throw StartupError(refusal.message) }
-        var options = PredictionOptions()
-        options.cropAndScale = request.crop.flatMap { CropAndScale(rawValue: $0) }
+        let observer = try await observer(request, settings: settings, progress: progress)
+        let (name, model, wanted, options) = (observer.name, observer.model, observer.request, observer.options)
+        let writer = observer.writer
         if let folder = request.draw { try OutputFile.makeFolder(folder) }
         var failed = 0
         var drawn: [String: Int] = [:]
@@ -77,7 +55,7 @@ package enum LocalObservation {
                     let base = file == "-" ? "stdin" : file.split(separator: "/").last.map(String.init) ?? "picture"
                     drawn[base, default: 0] += 1
                     let path = folder + "/" + base + (drawn[base] == 1 ? "" : "-\(drawn[base] ?? 0)") + ".png"
-                    let edges = model.observationOutput(for: task)?.edges ?? []
+                    let edges = model.observationOutput(for: wanted.task)?.edges ?? []
                     try OutputFile.write(try Drawing.png(of: bytes, with: result, edges: edges), to: path)
                 }
                 if case .embedding(let values) = result.content {
@@ -88,14 +66,15 @@ package enum LocalObservation {
                 output(
                     request.isJSON
                         ? try json(
-                            result, file: file, model: name, version: model.description.version, total: total, writer)
+                            result, head: AnswerHead(file: file), model: name, version: model.description.version,
+                            total: total, writer)
                         : try text(result, file: file, writer))
             } catch {
                 progress("")
                 failed += 1
 
                 if request.isJSON {
-                    output(LocalClassification.failure(error, file: file))
+                    output(LocalClassification.failure(error, head: AnswerHead(file: file)))
                 } else {
                     complain("\(file): \(LocalClassification.message(of: error))")
                 }
@@ -110,6 +89,59 @@ package enum LocalObservation {
             try OutputFile.write(array, to: path)
         }
         return failed
+    }
+
+    /// A model, and how it is asked.
+    struct Observer: Sendable {
+        let name: String
+        let model: Model
+        let request: ObservationRequest
+        let options: PredictionOptions
+
+        var writer: ObservationWriter { ObservationWriter(classes: request.classes, most: request.top) }
+
+        /// The answer for a picture as a line of JSON.
+        func line(of bytes: [UInt8], head: AnswerHead) async throws -> String {
+            let start = MonotonicInstant.now
+            let result = try await model.observations(of: EncodedImage(bytes), request: request, options: options)
+            let total = MonotonicInstant.now.nanoseconds(since: start)
+            return try json(
+                result, head: head, model: name, version: model.description.version, total: total, writer)
+        }
+    }
+
+    /// Loads the model that is asked for.
+    static func observer(
+        _ request: Request, settings: Settings, progress: (String) -> Void
+    ) async throws -> Observer {
+        let plan = ServicePlan(settings: settings, environment: ProcessInfo.processInfo.environment)
+        progress("loading the model...")
+        let tasks = request.tasks.compactMap { ObservationTask(rawValue: $0) }
+        func task(of model: Model) -> ObservationTask? { tasks.first { model.tasks.contains($0) } }
+        let what =
+            tasks == [.embed]
+            ? "model that gives embeddings"
+            : "model that finds \(tasks.count > 1 ? "boxes, masks or keypoints" : tasks.map(\.gives).joined())"
+        let (name, model) = try await LocalModel.load(
+            request.model ?? settings.defaultModel, plan: plan, what: what
+        ) { task(of: $0) != nil }
+        progress("")
+        guard let task = task(of: model) else {
+            let wanted = tasks.map { "\"\($0.outputType)\"" }.joined(separator: ", ")
+            throw StartupError("model \"\(name)\" has no output of type \(wanted) in its model.json")
+        }
+        var wanted = ObservationRequest(task: task)
+        wanted.threshold = request.threshold
+        wanted.iou = request.iou
+        wanted.top = request.top
+        wanted.classes = request.classes.map { ObservationRequest.classes(in: $0) }
+        guard wanted.classes?.isEmpty != true else {
+            throw StartupError("--classes: expected labels or numbers, separated by commas")
+        }
+        if let refusal = model.refusal(of: wanted) { throw StartupError(refusal.message) }
+        var options = PredictionOptions()
+        options.cropAndScale = request.crop.flatMap { CropAndScale(rawValue: $0) }
+        return Observer(name: name, model: model, request: wanted, options: options)
     }
 
     // MARK: Text
@@ -148,12 +180,12 @@ package enum LocalObservation {
     }
 
     private static func json(
-        _ result: ObservationResult, file: String, model: String, version: String, total: UInt64,
+        _ result: ObservationResult, head: AnswerHead, model: String, version: String, total: UInt64,
         _ members: ObservationWriter
     ) throws -> String {
         var writer = JSONWriter()
         try writer.object { writer in
-            writer.member("file", file)
+            head.write(to: &writer)
             writer.member("model", model)
             writer.member("version", version)
             try members.write(result, total: total, to: &writer)

@@ -9,14 +9,13 @@ enum ClassifyCommand: Command {
 
     struct Request {
         var local = LocalClassification.Request()
-        var isBulk = false
-        var resume: String?
+        var bulk = BulkFlags()
         var search = PreprocessingSearch.Request()
     }
 
     static let usage = [
         "FILE... [--model NAME] [--models DIR] [--top N] [--json] [SETTINGS]",
-        "--jsonl [LIST] [--resume FILE] [--model NAME] [--models DIR] [SETTINGS]",
+        BulkFlags.usage,
         "--try BUNDLE FILE... [SETTINGS]",
     ]
     static let about = """
@@ -24,6 +23,7 @@ enum ClassifyCommand: Command {
 
           ocelli classify seven.png
           ocelli classify --models ./models --model mobilenet --top 3 *.jpg
+          ocelli classify --jsonl --resume answers.jsonl photos more-photos.tar
           find photos -name '*.jpg' | ocelli classify --jsonl --resume answers.jsonl
         """
 
@@ -45,16 +45,7 @@ enum ClassifyCommand: Command {
                 each common kind of preprocessing, one line each.
                 """),
             .json(\.local.isJSON, "Print one JSON object per file and line, in the form of the HTTP answer."),
-            .toggle(
-                "--jsonl", \.isBulk,
-                """
-                Classify a list of pictures from the file LIST or standard input: each line is a path or \
-                {"path": ...}. Prints answers and errors as lines of JSON, in the same order.
-                """),
-            .text(
-                "--resume", "FILE", \.resume,
-                "With --jsonl: append the answers to FILE, and skip the pictures that are already in it."),
-        ]
+        ] + BulkFlags.flags(\.bulk)
     }
 
     static let notes = """
@@ -67,19 +58,14 @@ enum ClassifyCommand: Command {
 
     static func run(_ request: Request, settings: SettingsFlags) async throws -> Int32 {
         let local = request.local
-        guard request.search.model.isEmpty || !request.isBulk && !local.isJSON && local.explain == nil else {
+        guard request.search.model.isEmpty || !request.bulk.isAsked && !local.isJSON && local.explain == nil else {
             throw UsageError("--try takes pictures only: not --json, --jsonl or --explain")
         }
-        guard request.isBulk || request.resume == nil else { throw UsageError("--resume goes with --jsonl") }
-        if request.isBulk {
-            guard local.files.count <= 1, local.explain == nil else {
-                throw UsageError("--jsonl takes one list, or reads it from standard input, and no --explain")
-            }
-            let bulk = BulkClassification(
-                request: local, list: local.files.first, resume: request.resume, settings: try settings.resolve(),
-                output: Terminal.print,
-                isOutputLost: { Terminal.isOutputLost }, progress: Terminal.progress)
-            return try await bulk.run() == 0 ? 0 : 1
+        guard local.explain == nil || !request.bulk.isAsked else {
+            throw UsageError("--explain does not go with --jsonl")
+        }
+        if let status = try await request.bulk.run(.classify(local), sources: local.files, settings: settings) {
+            return status
         }
         guard !local.files.isEmpty else { throw UsageError("no file given; `ocelli help classify` shows how") }
         if !request.search.model.isEmpty {

@@ -2,85 +2,169 @@ internal import InferenceService
 internal import Settings
 internal import Tools
 
+/// What the commands that observe are asked for.
+struct ObservationArguments {
+    var local = LocalObservation.Request()
+    var bulk = BulkFlags()
+}
+
+/// A command that observes pictures: its tasks are what makes it differ from the others.
+protocol ObservationCommand: Command where Request == ObservationArguments {
+    /// What it asks of a model, by the names of routes: the first of these that the model does.
+    static var tasks: [String] { get }
+    /// The command line's options besides those that all have.
+    static var options: String { get }
+    /// The model that is taken without `--model`.
+    static var model: String { get }
+    /// The flags besides those that all have.
+    static var own: [Flag<ObservationArguments>] { get }
+}
+
+extension ObservationCommand {
+    static var usage: [String] {
+        ["FILE... [--model NAME] [--models DIR] \(options) [--json] [SETTINGS]", BulkFlags.usage]
+    }
+
+    static var flags: [Flag<ObservationArguments>] {
+        [.text("--model", "NAME", \.local.model, "The model. Default: the first that gives \(model).")] + own + [
+            .crop(\.local.crop),
+            .json(\.local.isJSON, "Print one JSON object per file and line, in the form of the HTTP answer."),
+        ] + BulkFlags.flags(\.bulk)
+    }
+
+    static var notes: String {
+        """
+        "-" reads a picture from standard input. The settings of `ocelli help serve` about models and pictures
+        apply.
+        """
+    }
+
+    static var initial: ObservationArguments {
+        var request = ObservationArguments()
+        request.local.tasks = tasks
+        return request
+    }
+
+    static func take(word: String, into request: inout ObservationArguments) throws {
+        request.local.files.append(word)
+    }
+
+    static func run(_ request: ObservationArguments, settings: SettingsFlags) async throws -> Int32 {
+        let local = request.local
+        guard local.draw == nil || !request.bulk.isAsked else { throw UsageError("--draw does not go with --jsonl") }
+        if let status = try await request.bulk.run(
+            .observe(local), sources: local.files, npy: local.npy, settings: settings)
+        {
+            return status
+        }
+        guard !local.files.isEmpty else { throw UsageError("no file given; `ocelli help \(name)` shows how") }
+        let failed = try await LocalObservation.run(
+            local, settings: try settings.resolve(), output: Terminal.print, complain: Terminal.complain,
+            progress: Terminal.progress)
+        return failed == 0 ? 0 : 1
+    }
+}
+
+extension Flag where Request == ObservationArguments {
+    fileprivate static var threshold: Flag {
+        .share("--threshold", "X", \.local.threshold, "The minimum confidence, 0 to 1. Default: the bundle's.")
+    }
+
+    fileprivate static var draw: Flag {
+        .text("--draw", "DIR", \.local.draw, "Also write each picture to DIR as PNG, with the results drawn on it.")
+    }
+
+    fileprivate static var classes: Flag {
+        .text("--classes", "A,B", \.local.classes, "Only these classes, by label or number.")
+    }
+
+    fileprivate static func top(_ what: String) -> Flag {
+        .number("--top", "N", \.local.top, in: 1...Int.max, "The maximum number of \(what). Default: the bundle's.")
+    }
+}
+
 /// `ocelli detect`: boxes, masks and keypoints without a server.
-enum DetectCommand: Command {
+enum DetectCommand: ObservationCommand {
     static let name = "detect"
     static let summary = "Detect, segment or find keypoints in picture files without a server."
-    static let usage = ["FILE... [--model NAME] [--models DIR] [--json] [--draw DIR] [SETTINGS]"]
+    static let tasks = ["detect", "segment", "keypoints"]
+    static let options = "[--draw DIR]"
+    static let model = "boxes, masks or keypoints"
     static let about = """
         Finds boxes, masks or keypoints in pictures, as declared by the model, with the same pipeline that the daemon uses.
         Coordinates are pixels of the picture as displayed. Exits with 1 if any file failed.
 
           ocelli detect --models ./models --model faces party.jpg
           ocelli detect --models ./models --draw drawn *.jpg
+          ocelli detect --models ./models --jsonl --resume found.jsonl photos
         """
 
-    static var flags: [Flag<LocalObservation.Request>] {
+    static var own: [Flag<ObservationArguments>] {
         [
-            .text("--model", "NAME", \.model, "The model. Default: the first that gives boxes, masks or keypoints."),
-            .share("--threshold", "X", \.threshold, "The minimum confidence, 0 to 1. Default: the bundle's."),
-            .share("--iou", "X", \.iou, "The overlap from which the less confident of two boxes is dropped, 0 to 1."),
-            .number("--top", "N", \.top, in: 1...Int.max, "The maximum number of detections. Default: the bundle's."),
-            .text("--classes", "A,B", \.classes, "Only these classes, by label or number."),
-            .crop(\.crop),
-            .text("--draw", "DIR", \.draw, "Also write each picture to DIR as PNG, with the results drawn on it."),
-            .json(\.isJSON, "Print one JSON object per file and line, in the form of the HTTP answer."),
+            .threshold,
+            .share(
+                "--iou", "X", \.local.iou,
+                "The overlap from which the less confident of two boxes is dropped, 0 to 1."),
+            .top("detections"), .classes, .draw,
         ]
-    }
-
-    static let notes = EmbedCommand.notes
-    static var initial: LocalObservation.Request { LocalObservation.Request() }
-
-    static func take(word: String, into request: inout LocalObservation.Request) throws { request.files.append(word) }
-
-    static func run(_ request: LocalObservation.Request, settings: SettingsFlags) async throws -> Int32 {
-        guard !request.files.isEmpty else { throw UsageError("no file given; `ocelli help \(name)` shows how") }
-        let failed = try await LocalObservation.run(
-            request, settings: try settings.resolve(), output: Terminal.print, complain: Terminal.complain,
-            progress: Terminal.progress)
-        return failed == 0 ? 0 : 1
     }
 }
 
+/// `ocelli segment`: the class of each pixel without a server.
+enum SegmentCommand: ObservationCommand {
+    static let name = "segment"
+    static let summary = "Find the class of each pixel of picture files without a server."
+    static let tasks = ["segment"]
+    static let options = "[--draw DIR]"
+    static let model = "a mask"
+    static let about = """
+        Finds the class of each pixel, with the same pipeline that the daemon uses. Exits with 1 if any file failed.
+
+          ocelli segment --models ./models street.jpg
+        """
+
+    static var own: [Flag<ObservationArguments>] { [.top("classes"), .classes, .draw] }
+}
+
+/// `ocelli keypoints`: points without a server.
+enum KeypointsCommand: ObservationCommand {
+    static let name = "keypoints"
+    static let summary = "Find the keypoints in picture files without a server."
+    static let tasks = ["keypoints"]
+    static let options = "[--draw DIR]"
+    static let model = "keypoints"
+    static let about = """
+        Finds the points of one thing, such as the joints of a person, with the same pipeline that the daemon uses. Coordinates are
+        pixels of the picture as displayed. Exits with 1 if any file failed.
+
+          ocelli keypoints --models ./models squat.jpg
+        """
+
+    static var own: [Flag<ObservationArguments>] { [.threshold, .draw] }
+}
+
 /// `ocelli embed`: embeddings without a server.
-enum EmbedCommand: Command {
+enum EmbedCommand: ObservationCommand {
     static let name = "embed"
     static let summary = "Compute the embeddings of picture files without a server."
-    static let usage = ["FILE... [--model NAME] [--models DIR] [--npy FILE] [--json] [SETTINGS]"]
+    static let tasks = ["embed"]
+    static let options = "[--npy FILE]"
+    static let model = "embeddings"
     static let about = """
         Computes the embedding of each picture with the same pipeline that the daemon uses. Exits with 1 if any file failed.
 
           ocelli embed --models ./models --npy vectors.npy *.jpg
+          ocelli embed --models ./models --jsonl --resume vectors.jsonl --npy vectors.npy photos
         """
 
-    static var flags: [Flag<LocalObservation.Request>] {
+    static var own: [Flag<ObservationArguments>] {
         [
-            .text("--model", "NAME", \.model, "The model. Default: the first that gives embeddings."),
             .text(
-                "--npy", "FILE", \.npy,
-                "Write the embeddings of all pictures to FILE (numpy.load): one row per picture, in order."),
-            .crop(\.crop),
-            .json(\.isJSON, "Print one JSON object per file and line, in the form of the HTTP answer."),
+                "--npy", "FILE", \.local.npy,
+                """
+                Write the embeddings to FILE (numpy.load): one row per picture, in order. With --jsonl and --resume: one row \
+                per line of that file, of NaN for an error.
+                """)
         ]
-    }
-
-    static let notes = """
-        "-" reads a picture from standard input. The settings of `ocelli help serve` about models and pictures
-        apply.
-        """
-    static var initial: LocalObservation.Request {
-        var request = LocalObservation.Request()
-        request.embeds = true
-        return request
-    }
-
-    static func take(word: String, into request: inout LocalObservation.Request) throws { request.files.append(word) }
-
-    static func run(_ request: LocalObservation.Request, settings: SettingsFlags) async throws -> Int32 {
-        guard !request.files.isEmpty else { throw UsageError("no file given; `ocelli help \(name)` shows how") }
-        let failed = try await LocalObservation.run(
-            request, settings: try settings.resolve(), output: Terminal.print, complain: Terminal.complain,
-            progress: Terminal.progress)
-        return failed == 0 ? 0 : 1
     }
 }

@@ -186,10 +186,55 @@ class BulkTests(unittest.TestCase):
             with ocelli.Client(url, storage_options=space["options"]) as client:
                 self.assertEqual(client.classify(["s3://photos/none.png"])[0].code, "unreadable")
 
+    def test_similar_pictures(self):
+        """The recipe on 5,000 pictures: each finds itself first, and then what numpy finds that compares all with all."""
+        import struct
+        import zlib
+
+        import numpy
+
+        random = numpy.random.default_rng(3)
+        folder = self.folder / "many"
+        folder.mkdir()
+
+        def chunk(name, content):
+            return struct.pack(">I", len(content)) + name + content + struct.pack(">I", zlib.crc32(name + content))
+
+        for number in range(5000):
+            # Smooth pictures, so that some are more alike than others.
+            corners = random.integers(0, 256, size=(3, 3, 3)).astype(float)
+            weights = numpy.linspace(0, 2, 24)
+            steps = [numpy.interp(weights, [0, 1, 2], row) for row in numpy.eye(3)]
+            pixels = numpy.einsum("iy,jx,ijc->yxc", steps, steps, corners).astype(numpy.uint8)
+            rows = b"".join(b"\0" + row.tobytes() for row in pixels)
+            head = struct.pack(">IIBBBBB", 24, 24, 8, 2, 0, 0, 0)
+            (folder / f"{number:04}.png").write_bytes(
+                b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(rows, 1)) + chunk(b"IEND", b""))
+        (folder / "broken.png").write_bytes(b"no picture")
+        text = (ROOT / "docs/recipes.md").read_text()
+        code = re.search(r"## Similar pictures.*?```\n(.*?)```", text, re.S)[1]
+        asked = [str(folder / f"{number:04}.png") for number in range(0, 5000, 250)]
+        models = f"--models {ROOT}/Tests/Fixtures/observations --model embedder"
+        code = code.replace("ocelli embed --models models", f"{PROGRAM} embed {models}").replace(" photos\n", f" {folder}\n")
+        code = code.replace("python3 - photos/cat.jpg", f"{sys.executable} - {' '.join(asked)}")
+        run = subprocess.run(["bash", "-c", code], cwd=self.folder, capture_output=True, text=True)
+        found = [line.split() for line in run.stdout.splitlines()]
+        self.assertEqual([line[0] for line in found], asked, run.stderr[-2000:])
+        names = [json.loads(line)["file"] for line in (self.folder / "vectors.jsonl").read_text().splitlines()]
+        vectors = numpy.load(self.folder / "vectors.npy")
+        self.assertEqual((len(names), numpy.isnan(vectors).any(axis=1).sum()), (5001, 1))
+        same = 0
+        for line in found:
+            near = numpy.nan_to_num(vectors @ vectors[names.index(line[0])], nan=-2)
+            wanted = [names[place] for place in numpy.argsort(-near, kind="stable")[:4]]
+            self.assertAlmostEqual(float(line[2]), 1, delta=2e-3)
+            same += len(set(wanted) & set(line[1::2]))
+        # It is approximate by its nature.
+        self.assertGreaterEqual(same, 0.9 * 4 * len(found))
+
     def test_parquet(self):
         jsonl, table = self.folder / "answers.jsonl", self.folder / "answers.parquet"
-        listed = "".join(f"{name}\n" for name in sorted(self.photos.iterdir()))
-        run = subprocess.run([PROGRAM, "classify", "--jsonl"], input=listed.encode(), stdout=jsonl.open("wb"), check=False)
+        run = subprocess.run([PROGRAM, "classify", "--jsonl", "--resume", str(jsonl), str(self.photos)], check=False)
         self.assertEqual(run.returncode, 1)
         subprocess.run([sys.executable, "-m", "ocelli", "parquet", str(jsonl), str(table)], check=True, stdout=subprocess.DEVNULL)
         self.check(self.parquet("answers.parquet"))

@@ -38,6 +38,8 @@ public final class Model: Sendable {
 
     /// True if it takes one picture and gives classes; computed once, because each request needs it.
     package let isImageClassifier: Bool
+    /// The bundle's folder, or the model file.
+    package let path: String
     /// The state of its files when they were read.
     let stamp: BundleStamp
     let compiled: any CompiledModel
@@ -80,6 +82,7 @@ public final class Model: Sendable {
         isImageClassifier = description.imageInput != nil && description.classLabels != nil
         options = manifest?.options ?? plan.about?.options
         self.provenance = provenance
+        path = bundle.path
         stamp = bundle.stamp
         self.plan = plan
         self.observations = observations

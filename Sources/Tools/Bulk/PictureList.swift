@@ -1,12 +1,11 @@
 internal import CSystem
 internal import FoundationEssentials
-internal import Inference
 internal import JSON
 internal import SystemSupport
 
 /// A list of pictures, one a line: a path, or a JSON object with `path`. Read as it comes, so that a pipe may continue for days.
 ///
-/// A value: who reads on takes the list that the read gives back.
+/// A value: who reads on takes the list as it is after the read.
 struct PictureList: Sendable {
     /// One line of the list that is not blank.
     struct Entry: Sendable {
@@ -36,17 +35,8 @@ struct PictureList: Sendable {
         self.descriptor = descriptor
     }
 
-    /// Waits for more of the list, on a thread that may block.
-    /// - Returns: the lines that are complete, and the list behind them. Where it cannot be read, it has ended with a `failure`.
-    func reading() async -> (entries: [Entry], rest: PictureList) {
-        await LoaderThread.run {
-            var list = self
-            let entries = list.read()
-            return (entries, list)
-        }
-    }
-
-    private mutating func read() -> [Entry] {
+    /// More of the list, up to a line that is complete. Where it cannot be read, it has ended with a `failure`. Blocks.
+    mutating func read() -> [Entry] {
         var buffer = [UInt8](repeating: 0, count: Self.longestLine)
         let count = csys_read(descriptor, &buffer, buffer.count)
         guard count > 0 else {

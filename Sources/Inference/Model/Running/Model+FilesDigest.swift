@@ -1,0 +1,41 @@
+internal import FoundationEssentials
+internal import Glibc
+internal import SystemSupport
+
+extension Model {
+    /// The SHA-256 of the model's files, with their names: another model, labels or model.json have another. Nil where a file cannot be
+    /// read. Blocks.
+    package var filesDigest: String? {
+        let slash = path.lastIndex(of: "/")
+        let folder = slash.map { String(path[..<$0]) } ?? "."
+        let name = slash.map { String(path[path.index(after: $0)...]) } ?? path
+        let stem = name.lastIndex(of: ".").map { String(name[..<$0]) } ?? name
+        // What lies beside a bare file and is called alike is its weights or labels (model.xml, model.bin).
+        var status = stat()
+        let isFile = stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+        let names = isFile ? (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] : []
+        let siblings = names.filter { $0.hasPrefix(stem + ".") && $0 != name }.sorted()
+        var hash = SHA256()
+        for (isOptional, root) in [(false, path)] + siblings.map({ (true, folder + "/" + $0) }) {
+            for entry in BundleWalk(root).entries where entry.status.st_mode & S_IFMT == S_IFREG {
+                let relative = entry.path.dropFirst(isOptional ? folder.count : path.count)
+                Array(relative.utf8 + [0]).withUnsafeBytes { hash.update($0) }
+                guard Self.add(entry.path, to: &hash) else { return nil }
+            }
+        }
+        return SHA256.text(hash.finish())
+    }
+
+    private static func add(_ path: String, to hash: inout SHA256) -> Bool {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else { return false }
+        defer { close(descriptor) }
+        var buffer = [UInt8](repeating: 0, count: 256 << 10)
+        while true {
+            let count = read(descriptor, &buffer, buffer.count)
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { return count == 0 }
+            buffer.withUnsafeBytes { hash.update(UnsafeRawBufferPointer(rebasing: $0[..<count])) }
+        }
+    }
+}

@@ -1,0 +1,56 @@
+internal import CSystem
+internal import Glibc
+internal import InferenceService
+internal import Settings
+internal import SystemSupport
+
+/// A picture of a bulk run: its name, and where its bytes are.
+struct BulkPicture: Sendable {
+    enum Place: Sendable {
+        case file(String)
+        /// A part of an archive.
+        case part(of: String, offset: Int, count: Int)
+        /// Nowhere: the line of the list has a mistake.
+        case mistake(String)
+    }
+
+    let name: String
+    let place: Place
+
+    /// Reads the picture. Blocks.
+    /// - Parameter most: bytes; a picture with more is refused without being read.
+    func read(most: Int) throws(StartupError) -> [UInt8] {
+        switch place {
+        case .file(let path): return try InputFile.read(path, most: most)
+        case .mistake(let sentence): throw StartupError(sentence)
+        case .part(let archive, let offset, let count):
+            guard count <= most else {
+                throw StartupError("has \(Units.bytes(count)), more than max_body allows (\(Units.bytes(most)))")
+            }
+            let descriptor = open(archive, O_RDONLY | O_CLOEXEC)
+            guard descriptor >= 0 else { throw StartupError("cannot be read: \(SystemError.words(errno))") }
+            defer { _ = csys_close(descriptor) }
+            var bytes = [UInt8](repeating: 0, count: count)
+            var place = 0
+            while place < count {
+                let read = bytes.withUnsafeMutableBytes { buffer in
+                    pread(descriptor, buffer.baseAddress.map { $0 + place }, count - place, off_t(offset + place))
+                }
+                if read < 0, errno == EINTR { continue }
+                guard read > 0 else { throw StartupError("cannot be read: the archive ends before its member does") }
+                place += read
+            }
+            return bytes
+        }
+    }
+
+    /// True if a name ends as those of pictures do.
+    static func isPicture(_ name: String) -> Bool {
+        let lower = name.lowercased()
+        return endings.contains { lower.hasSuffix($0) }
+    }
+
+    private static let endings = [
+        ".jpg", ".jpeg", ".png", ".webp", ".heic", ".heif", ".avif", ".tif", ".tiff", ".gif", ".bmp", ".jxl",
+    ]
+}

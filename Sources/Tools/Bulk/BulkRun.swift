@@ -1,0 +1,164 @@
+internal import FlowControl
+internal import FoundationEssentials
+internal import Inference
+internal import InferenceService
+package import Settings
+internal import SystemSupport
+
+/// Answers pictures from folders, archives and lists: what `ocelli classify --jsonl` and the other commands do.
+///
+/// Answers are lines of JSON in the order of the sources, one for each picture, errors too. A few pictures are in work at once,
+/// and no more are read or held than that.
+package struct BulkRun {
+    /// The pictures and files of a run.
+    package struct Request: Sendable {
+        package var sources: [String] = []
+        /// The file that answers go to, and that says what is answered already; nil writes them to `output`.
+        package var resume: String?
+        /// A file for the embeddings of all lines of `resume`.
+        package var npy: String?
+        package var shard: BulkShard?
+
+        package init() {}
+    }
+
+    package var request: Request
+    package var task: BulkTask
+    package var settings: Settings
+    package var output: (String) -> Void
+    /// True if `output` is no longer read.
+    package var isOutputLost: () -> Bool
+    package var progress: (String) -> Void
+
+    package init(
+        _ request: Request, task: BulkTask, settings: Settings, output: @escaping (String) -> Void,
+        isOutputLost: @escaping () -> Bool, progress: @escaping (String) -> Void
+    ) {
+        self.request = request
+        self.task = task
+        self.settings = settings
+        self.output = output
+        self.isOutputLost = isOutputLost
+        self.progress = progress
+    }
+
+    private enum Step: Sendable {
+        case read([BulkPicture], PictureSources)
+        case answered(Int, Answer)
+        case counted(Int?)
+    }
+
+    private struct Answer: Sendable {
+        let file: String
+        let digest: String?
+        /// Nil for a picture that was answered before.
+        let line: String?
+        var hasFailed = false
+    }
+
+    /// Goes on until the end of the sources.
+    /// - Returns: how many pictures failed in this run.
+    /// - Throws: `StartupError` where the sources or the answers cannot be opened, read or written.
+    package func run() async throws -> Int {
+        try PictureSources.check(request.sources)
+        let answerer = try await task.answerer(settings: settings, progress: progress)
+        let answers = try request.resume.map { path throws(StartupError) in try AnswerFile(path, run: answerer.run) }
+        let width = answerer.model.limiter.snapshot.limit + 2
+        let most = settings.maxBody
+        var waiting: ArraySlice<BulkPicture> = []
+        var started = 0, written = 0
+        var begun: Set<AnswerFile.Name> = []
+        var finished: [Int: Answer] = [:]
+        var problem: (any Error)?
+        var unread: String?
+        var progress = BulkProgress(write: progress)
+        await withTaskGroup(of: Step.self) { group in
+            var sources: PictureSources? = PictureSources(request.sources, shard: request.shard)
+            let (named, shard) = (request.sources, request.shard)
+            group.addTask { .counted(await LoaderThread.run { PictureSources.count(named, shard: shard) }) }
+            var isReading = false
+            while problem == nil {
+                while started - written < width, let picture = waiting.popFirst() {
+                    var before: AnswerFile.Digest?
+                    if let answers {
+                        // One line a name: the second of a list is the first.
+                        let name = AnswerFile.Name(picture.name)
+                        guard begun.insert(name).inserted else { continue }
+                        before = answers.answered[name] ?? nil
+                    }
+                    let index = started
+                    started += 1
+                    group.addTask { .answered(index, await Self.answer(picture, before, answerer, most: most)) }
+                }
+                if let next = sources, !isReading, waiting.isEmpty {
+                    isReading = true
+                    group.addTask {
+                        let (pictures, rest) = await next.reading()
+                        return .read(pictures, rest)
+                    }
+                }
+                // What counts the pictures is not waited for at the end.
+                if sources == nil, !isReading, waiting.isEmpty, started == written { break }
+                guard let step = await group.next() else { break }
+                do {
+                    switch step {
+                    case .counted(let total): progress.total = total
+                    case .read(let pictures, let rest):
+                        isReading = false
+                        unread = rest.failure
+                        sources = rest.isAtEnd ? nil : rest
+                        waiting = pictures[...]
+                    case .answered(let index, let answer):
+                        finished[index] = answer
+                        while let answer = finished.removeValue(forKey: written) {
+                            written += 1
+                            progress.add(hasFailed: answer.hasFailed, wasSkipped: answer.line == nil)
+                            guard let line = answer.line else { continue }
+                            if let answers {
+                                try answers.append(line, file: answer.file, digest: answer.digest)
+                            } else {
+                                output(line)
+                            }
+                        }
+                        if answers == nil, isOutputLost() { sources = nil; waiting = [] }
+                    }
+                } catch {
+                    problem = error
+                }
+            }
+            group.cancelAll()
+        }
+        progress.end()
+        if let problem { throw problem }
+        try answers?.compact()
+        if let unread { throw StartupError(unread) }
+        if let npy = request.npy { try answers?.writeVectors(to: npy) }
+        return progress.failed
+    }
+
+    private static func answer(
+        _ picture: BulkPicture, _ before: AnswerFile.Digest?, _ answerer: BulkTask.Answerer, most: Int
+    ) async -> Answer {
+        // The file is read on a thread that may block.
+        let read = await LoaderThread.run { () -> Result<([UInt8], String), StartupError> in
+            do throws(StartupError) {
+                let bytes = try picture.read(most: most)
+                return .success((bytes, "sha256:" + SHA256.text(SHA256.digest(bytes))))
+            } catch {
+                return .failure(error)
+            }
+        }
+        var head = AnswerHead(file: picture.name, run: answerer.run)
+        do {
+            let (bytes, digest) = try read.get()
+            if let before, before == AnswerFile.Digest(digest) {
+                return Answer(file: picture.name, digest: digest, line: nil)
+            }
+            head.digest = digest
+            return Answer(file: picture.name, digest: digest, line: try await answerer.line(bytes, head))
+        } catch {
+            let line = LocalClassification.failure(error, head: head)
+            return Answer(file: picture.name, digest: head.digest, line: line, hasFailed: true)
+        }
+    }
+}

@@ -1,0 +1,51 @@
+internal import Inference
+internal import InferenceService
+internal import Settings
+internal import SystemSupport
+
+/// What a bulk run asks of each picture.
+package enum BulkTask: Sendable {
+    case classify(LocalClassification.Request)
+    case observe(LocalObservation.Request)
+
+    /// The loaded model, and what its answers depend on.
+    struct Answerer: Sendable {
+        let model: Model
+        /// A picture's line.
+        let line: @Sendable (_ bytes: [UInt8], _ head: AnswerHead) async throws -> String
+        /// Different for another model (by its files and labels) and for other settings.
+        let run: String
+    }
+
+    /// Loads the model. - Throws: where it does not do what is asked.
+    func answerer(settings: Settings, progress: (String) -> Void) async throws -> Answerer {
+        // What changes answers: the request, and the settings about arithmetic and pictures.
+        var facts = [
+            settings.precision.rawValue, settings.device, "\(settings.integerWeights)", "\(settings.tolerateTruncated)",
+        ]
+        let model: Model
+        let line: @Sendable (_ bytes: [UInt8], _ head: AnswerHead) async throws -> String
+        switch self {
+        case .classify(let request):
+            let classifier = try await LocalClassification.classifier(request, settings: settings, progress: progress)
+            model = classifier.model
+            facts += ["classify", "\(classifier.top)", "\(request.threshold)", request.crop ?? "", classifier.name]
+            line = { try await classifier.line(of: $0, head: $1) }
+        case .observe(let request):
+            let observer = try await LocalObservation.observer(request, settings: settings, progress: progress)
+            model = observer.model
+            facts += [
+                "\(observer.request.task)", request.threshold.map { "\($0)" } ?? "", request.iou.map { "\($0)" } ?? "",
+                request.top.map { "\($0)" } ?? "", request.classes ?? "", request.crop ?? "", observer.name,
+            ]
+            line = { try await observer.line(of: $0, head: $1) }
+        }
+        let lent = model
+        guard let digest = await LoaderThread.run({ lent.filesDigest }) else {
+            throw StartupError("the files of model \"\(model.description.name)\" cannot be read")
+        }
+        facts += [digest] + (model.description.classLabels ?? [])
+        let run = SHA256.text(SHA256.digest(Array(facts.joined(separator: "\0").utf8)).prefix(8))
+        return Answerer(model: model, line: line, run: run)
+    }
+}

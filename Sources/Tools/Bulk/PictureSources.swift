@@ -1,0 +1,162 @@
+internal import CSystem
+internal import FoundationEssentials
+internal import Glibc
+internal import Inference
+internal import InferenceService
+internal import SystemSupport
+
+/// The pictures of a bulk run, source by source: folders, tar archives, lists, standard input.
+///
+/// A value: who reads on takes the sources that a read gives back.
+struct PictureSources: Sendable {
+    private enum Open: Sendable {
+        case list(PictureList, name: String, descriptor: Int32)
+        case tar(TarReader, name: String)
+        /// Folders that are still to be looked into, the next one last.
+        case folders([String])
+    }
+
+    private var waiting: ArraySlice<String>
+    private var open: Open?
+    /// Folders that were looked into: links may lead in circles.
+    private var seen: Set<[UInt64]> = []
+    let shard: BulkShard?
+    /// Why the sources ended before their end.
+    private(set) var failure: String?
+
+    private static let most = 256, longestCount = 10_000_000
+
+    /// - Parameter sources: as on the command line; none, and "-", is standard input.
+    init(_ sources: [String], shard: BulkShard?) {
+        waiting = (sources.isEmpty ? ["-"] : sources)[...]
+        self.shard = shard
+    }
+
+    /// True if nothing is left.
+    var isAtEnd: Bool { failure != nil || open == nil && waiting.isEmpty }
+
+    /// Checks that each source can be read. Blocks.
+    static func check(_ sources: [String]) throws(StartupError) {
+        for source in sources where source != "-" {
+            guard access(source, R_OK) == 0 else {
+                throw StartupError("\(source) cannot be read: \(SystemError.words(errno))")
+            }
+        }
+    }
+
+    /// Waits for more pictures, on a thread that may block.
+    func reading() async -> (pictures: [BulkPicture], rest: PictureSources) {
+        await LoaderThread.run {
+            var sources = self
+            let pictures = sources.read()
+            return (pictures, sources)
+        }
+    }
+
+    /// How many pictures there are in all; nil where standard input or a pipe is among the sources, and above ten million. Reads
+    /// lists and headers, and no picture: blocks.
+    static func count(_ sources: [String], shard: BulkShard?) -> Int? {
+        // What is read once only (a pipe) is left to the run.
+        let isThere = sources.allSatisfy { source in
+            var status = stat()
+            return source != "-" && stat(source, &status) == 0 && [S_IFREG, S_IFDIR].contains(status.st_mode & S_IFMT)
+        }
+        guard !sources.isEmpty, isThere else { return nil }
+        var all = PictureSources(sources, shard: shard)
+        var count = 0
+        while !all.isAtEnd, count <= longestCount { count += all.read().count }
+        return all.failure == nil && count <= longestCount ? count : nil
+    }
+
+    private mutating func read() -> [BulkPicture] {
+        do throws(StartupError) {
+            let pictures = try readOn()
+            return shard.map { shard in pictures.filter { shard.has($0.name) } } ?? pictures
+        } catch {
+            failure = error.description
+            return []
+        }
+    }
+
+    private mutating func readOn() throws(StartupError) -> [BulkPicture] {
+        switch open {
+        case nil:
+            guard let next = waiting.popFirst() else { return [] }
+            open = try Self.opened(next)
+            return []
+        case .list(var list, let name, let descriptor)?:
+            let entries = list.read()
+            if list.isAtEnd {
+                if descriptor != STDIN_FILENO { _ = csys_close(descriptor) }
+                open = nil
+                if let failure = list.failure {
+                    throw StartupError("\(name) cannot be read completely: \(failure)")
+                }
+            } else {
+                open = .list(list, name: name, descriptor: descriptor)
+            }
+            return entries.map { entry in
+                switch entry.path {
+                case .success(let path): BulkPicture(name: entry.name, place: .file(path))
+                case .failure(let mistake): BulkPicture(name: entry.name, place: .mistake(mistake.reason))
+                }
+            }
+        case .tar(var tar, let name)?:
+            let members = try tar.read(most: Self.most)
+            open = tar.isAtEnd ? nil : .tar(tar, name: name)
+            return members.filter { BulkPicture.isPicture($0.name) }.map {
+                BulkPicture(name: "\(name)/\($0.name)", place: .part(of: name, offset: $0.offset, count: $0.count))
+            }
+        case .folders(var folders)?:
+            guard let folder = folders.popLast() else {
+                open = nil
+                return []
+            }
+            let (files, inner) = try entries(of: folder)
+            folders += inner.reversed()
+            open = .folders(folders)
+            return files.map { BulkPicture(name: $0, place: .file($0)) }
+        }
+    }
+
+    private static func opened(_ source: String) throws(StartupError) -> Open {
+        if source == "-" {
+            return .list(PictureList(descriptor: STDIN_FILENO), name: "standard input", descriptor: STDIN_FILENO)
+        }
+        var status = stat()
+        guard stat(source, &status) == 0 else {
+            throw StartupError("\(source) cannot be read: \(SystemError.words(errno))")
+        }
+        if status.st_mode & S_IFMT == S_IFDIR { return .folders([source]) }
+        if source.lowercased().hasSuffix(".tar") { return .tar(try TarReader(path: source), name: source) }
+        let descriptor = Glibc.open(source, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw StartupError("\(source) cannot be read: \(SystemError.words(errno))") }
+        return .list(PictureList(descriptor: descriptor), name: source, descriptor: descriptor)
+    }
+
+    /// The pictures and folders in a folder, sorted; hidden ones are left out.
+    private mutating func entries(of folder: String) throws(StartupError) -> (files: [String], folders: [String]) {
+        var status = stat()
+        guard stat(folder, &status) == 0 else {
+            throw StartupError("\(folder) cannot be read: \(SystemError.words(errno))")
+        }
+        guard seen.insert([UInt64(status.st_dev), UInt64(status.st_ino)]).inserted else { return ([], []) }
+        let names: [String]
+        do {
+            names = try FileManager.default.contentsOfDirectory(atPath: folder)
+        } catch {
+            throw StartupError("\(folder) cannot be read: \(UnreadableFile.reason(folder))")
+        }
+        var files: [String] = [], folders: [String] = []
+        for name in names.sorted() where !name.hasPrefix(".") {
+            let path = folder.hasSuffix("/") ? folder + name : folder + "/" + name
+            guard stat(path, &status) == 0 else { continue }
+            if status.st_mode & S_IFMT == S_IFDIR {
+                folders.append(path)
+            } else if BulkPicture.isPicture(name) {
+                files.append(path)
+            }
+        }
+        return (files, folders)
+    }
+}
