@@ -73,6 +73,7 @@ public final class ModelRepository: Sendable {
     ///   - patience: how long a load may take before it no longer holds up others.
     ///   - answerTime: how long a folder may take to be read.
     ///   - retryTime: how long after a failed load a lazy version is tried again, while a lower one answers.
+    // Many because tests choose the times; the public one has the settings.
     package init(
         folders: [String], named: [NamedModel] = [], configuration: ModelConfiguration,
         defaultPolicy: LoadPolicy = .eager, loadsAtOnce: Int = 1, patience: Duration = .seconds(5),

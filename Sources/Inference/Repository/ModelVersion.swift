@@ -3,14 +3,7 @@ internal import FoundationEssentials
 internal import Synchronization
 internal import SystemSupport
 
-/// One version of a model in the repository: not loaded, loading, ready or failed.
-///
-/// ```
-///            load            success
-/// unloaded ───────▶ loading ─────────▶ ready ──▶ (load again: stays ready, switches when the new one is)
-///    ▲                 │ failure          │ unload
-///    └──── failed ◀────┘                  └──▶ unloaded
-/// ```
+/// One version of a model in the repository, whose decisions ``VersionMachine`` makes: here are its lock, its files and its loads.
 final class ModelVersion: Sendable {
     let name: String
     let path: String
@@ -18,34 +11,20 @@ final class ModelVersion: Sendable {
     let folder: String
     /// The version of a numbered folder; others contain it, and may have another one after a reload.
     let numbered: String?
-    /// True if this is not a model, but the place of a folder that could not be read when it was found: there is nothing to be
-    /// loaded, and the reason is reported.
-    let standsForUnreadable: Bool
     private let state: Mutex<State>
     private let gate: LoadGate
 
-    private typealias Load = PendingLoad<Outcome>
-
     private struct State {
+        var machine: VersionMachine<Model, PendingLoad<Outcome>>
         var configuration: ModelConfiguration
         var defaultPolicy: LoadPolicy
         var facts: BundleFacts
         var unreadable: Unreadable?
-        var ready: Model?
-        /// The configuration that the ready model was loaded with.
-        var readyConfiguration: ModelConfiguration?
-        /// The load that is under way, and what it was begun with.
-        var loading: (load: Load, configuration: ModelConfiguration)?
-        /// When its turn came.
-        var loadBegan: MonotonicInstant?
-        var failure: String?
-        /// When the last load failed.
-        var failed: MonotonicInstant?
-        var isUnloaded = false
-        var isHeldBack = false
+        /// Its files are gone, and it answers until the version that replaces it is ready.
         var isLeaving = false
         /// The bundle's own word counts.
         var policy: LoadPolicy { facts.load ?? defaultPolicy }
+        var idleUnload: Duration { facts.idleUnload ?? configuration.idleUnload }
     }
 
     /// Why the files could not be looked at the last time.
@@ -71,15 +50,14 @@ final class ModelVersion: Sendable {
         path = found.path
         folder = found.folder
         numbered = found.version
-        standsForUnreadable = found.failure != nil
         let unreadable = found.failure.map { Unreadable(path: found.path, failure: $0) }
         let reason = unreadable.map { Self.shown($0.reason, name: found.name, path: found.path, folder: found.folder) }
         state = Mutex(
             State(
+                machine: VersionMachine(unreadable: reason),
                 configuration: configuration, defaultPolicy: defaultPolicy,
                 facts: unreadable == nil ? BundleFacts.read(found.path, links: configuration.links) : BundleFacts(),
-                unreadable: unreadable,
-                failure: reason))
+                unreadable: unreadable))
     }
 
     /// When it is loaded.
@@ -94,7 +72,7 @@ final class ModelVersion: Sendable {
         set {
             state.withLock { state in
                 state.unreadable = newValue
-                if standsForUnreadable, !state.isHeldBack { state.failure = newValue.map { shown($0.reason) } }
+                state.machine.filesAre(unreadable: newValue.map { shown($0.reason) })
             }
         }
     }
@@ -110,14 +88,14 @@ final class ModelVersion: Sendable {
     var version: String { state.withLock { version(in: $0) } }
 
     private func version(in state: State) -> String {
-        numbered ?? state.ready?.description.version ?? state.facts.version
+        numbered ?? state.machine.model?.description.version ?? state.facts.version
     }
 
     /// True if the model is loaded and has had nothing to do for longer than it is kept. Only lazy models can come back by
     /// themselves, so only they are released.
     var isIdle: Bool {
         let (model, limit) = state.withLock { state in
-            (state.policy == .lazy ? state.ready : nil, state.facts.idleUnload ?? state.configuration.idleUnload)
+            (state.policy == .lazy ? state.machine.model : nil, state.idleUnload)
         }
         guard let model, limit > .zero else { return false }
         return model.idleTime > limit
@@ -125,7 +103,7 @@ final class ModelVersion: Sendable {
 
     /// True if the model is released when it has had nothing to do for a while.
     var mayIdleOut: Bool {
-        state.withLock { $0.policy == .lazy && ($0.facts.idleUnload ?? $0.configuration.idleUnload) > .zero }
+        state.withLock { $0.policy == .lazy && $0.idleUnload > .zero }
     }
 
     /// Versions in the order of their numbers; others after them by name.
@@ -139,24 +117,14 @@ final class ModelVersion: Sendable {
 
     func isHighest(among versions: [ModelVersion]) -> Bool { versions.allSatisfy { $0.order <= order } }
 
-    var readyModel: Model? { state.withLock { $0.ready } }
+    var readyModel: Model? { state.withLock { $0.machine.model } }
 
     var record: ModelRecord {
         state.withLock { state in
-            let current: ModelState =
-                if state.ready != nil {
-                    .ready
-                } else if state.loading != nil {
-                    .loading
-                } else if let failure = state.failure {
-                    .failed(reason: failure)
-                } else {
-                    .unloaded
-                }
-            return ModelRecord(
-                name: name, version: version(in: state), state: current, policy: state.policy, model: state.ready,
-                staleReason: state.ready == nil ? nil : state.failure ?? state.unreadable.map { shown($0.reason) },
-                loadingTime: state.loading == nil ? nil : state.loadBegan.map { .now - $0 })
+            ModelRecord(
+                name: name, version: version(in: state), state: state.machine.state, policy: state.policy,
+                model: state.machine.model, staleReason: state.machine.staleReason,
+                loadingTime: state.machine.load?.began.map { .now - $0 })
         }
     }
 
@@ -180,7 +148,7 @@ final class ModelVersion: Sendable {
 
     /// The expected effort of a load, as far as this process knows.
     var cost: LoadCost {
-        state.withLock { LoadCost(wasLoaded: $0.readyConfiguration != nil, bytes: $0.facts.bytes, name: name) }
+        state.withLock { LoadCost(wasLoaded: $0.machine.hasServed, bytes: $0.facts.bytes, name: name) }
     }
 
     /// The same with what former processes knew. Reads the list of models that went through the trial: blocks.
@@ -195,8 +163,8 @@ final class ModelVersion: Sendable {
     var situation: VersionSituation {
         state.withLock { state in
             VersionSituation(
-                policy: state.policy, isReady: state.ready != nil, hasFailed: state.failure != nil,
-                isHeldBack: state.isHeldBack, isLeaving: state.isLeaving)
+                policy: state.policy, isReady: state.machine.model != nil, hasFailed: state.machine.failure != nil,
+                isHeldBack: state.machine.isHeldBack, isLeaving: state.isLeaving)
         }
     }
 
@@ -207,20 +175,13 @@ final class ModelVersion: Sendable {
         let isKept: Bool
     }
 
-    /// For how long requests get the error of a failed load and do not start another: loads cost seconds of processors, and
-    /// there may be many requests. Reloads are not held up.
-    private static let respite = Duration.seconds(5)
-
     /// Requests load this model, and its last load failed so long ago that what was wrong may have passed.
     func isDueAgain(after time: Duration) -> Bool {
         state.withLock { isDueAgain($0, after: time) }
     }
 
     private func isDueAgain(_ state: State, after time: Duration) -> Bool {
-        guard state.policy == .lazy, state.loading == nil, state.failure != nil, !state.isHeldBack, !state.isLeaving,
-            let failed = state.failed
-        else { return false }
-        return .now >= failed + time
+        state.policy == .lazy && !state.isLeaving && state.machine.isDueAgain(after: time, at: .now)
     }
 
     /// Puts a load in line if it is still due.
@@ -286,69 +247,60 @@ final class ModelVersion: Sendable {
     func begin(_ request: LoadRequest) -> Start { state.withLock { start(&$0, request) } }
 
     private func start(_ state: inout State, _ request: LoadRequest) -> Start {
-        if state.isHeldBack, !request.bringsBack { return .impossible("it was unloaded and has not been loaded again") }
-        state.isUnloaded = false
-        state.isHeldBack = false
-        if standsForUnreadable {
-            state.failure = state.unreadable.map { shown($0.reason) }
-            return .impossible(state.failure ?? "\(name) could not be read")
+        let answer = state.machine.request(
+            again: request.again, bringsBack: request.bringsBack, with: state.configuration, at: .now,
+            pending: PendingLoad())
+        switch answer {
+        case .impossible(let reason): return .impossible(reason ?? "\(name) could not be read")
+        case .ready(let model): return .ready(model)
+        case .join(let load): return .joined(load.pending, load.configuration)
+        case .begin(let load, let replaced):
+            var configuration = load.configuration
+            configuration.streamDifference = replaced?.laterDifference.withLock { $0 }
+            // Not a child of the asking task: the load continues when that client disconnects, for the others who wait.
+            let ticket = gate.arrive(request.cost)
+            Task.detached { [configuration] in
+                let result = await self.load(request, ticket, configuration)
+                // Here, not by the caller: every task that waited finds the version as it then is.
+                let outcome = Outcome(result: result, isKept: self.settle(result))
+                request.onEnd(outcome)
+                load.pending.fulfil(outcome)
+            }
+            return .begun(load.pending)
         }
-        if let (load, configuration) = state.loading { return .joined(load, configuration) }
-        if let ready = state.ready, !request.again { return .ready(ready) }
-        if !request.again, let failure = state.failure, let failed = state.failed,
-            MonotonicInstant.now < failed + Self.respite
-        {
-            return .impossible(failure)
-        }
-        let configuration = state.configuration
-        var adapted = configuration
-        adapted.streamDifference = state.ready?.laterDifference.withLock { $0 }
-        // Not a child of the asking task: the load continues when that client disconnects, for the others who wait.
-        let load = Load()
-        let ticket = gate.arrive(request.cost)
-        state.loadBegan = nil
-        Task.detached { [adapted] in
-            let result: Result<Model, InferenceError> = await self.gate.run(ticket) {
-                self.state.withLock { $0.loadBegan = .now }
-                var unloaded = 1
-                while true {
-                    do throws(InferenceError) {
-                        return .success(
-                            try await Model.load(
-                                contentsOf: self.path, name: self.name, configuration: adapted,
-                                version: self.numbered))
-                    } catch {
-                        // Each time twice as many: a model and the process that tries it need more threads than one gives back.
-                        guard error.isForWantOfThreads, await request.makeRoom(unloaded) else { return .failure(error) }
-                        unloaded *= 2
-                    }
+    }
+
+    /// Loads the files when it is this load's turn.
+    private func load(
+        _ request: LoadRequest, _ ticket: LoadGate.Ticket, _ configuration: ModelConfiguration
+    ) async -> Result<Model, InferenceError> {
+        await gate.run(ticket) {
+            self.state.withLock { $0.machine.loadBegins(at: .now) }
+            var unloaded = 1
+            while true {
+                do throws(InferenceError) {
+                    return .success(
+                        try await Model.load(
+                            contentsOf: self.path, name: self.name, configuration: configuration,
+                            version: self.numbered))
+                } catch {
+                    // Each time twice as many: a model and the process that tries it need more threads than one gives back.
+                    guard error.isForWantOfThreads, await request.makeRoom(unloaded) else { return .failure(error) }
+                    unloaded *= 2
                 }
             }
-            // Here, not by the caller: every task that waited finds the version as it then is.
-            let outcome = Outcome(result: result, isKept: self.settle(result, configuration))
-            request.onEnd(outcome)
-            load.fulfil(outcome)
         }
-        state.loading = (load, configuration)
-        return .begun(load)
     }
 
     /// Records the outcome of a load; returns whether there is a model to keep.
-    private func settle(_ result: Result<Model, InferenceError>, _ configuration: ModelConfiguration) -> Bool {
+    private func settle(_ result: Result<Model, InferenceError>) -> Bool {
         let (isKept, replaced) = state.withLock { state -> (Bool, Model?) in
-            state.loading = nil
             switch result {
             case .success(let model):
-                state.failure = nil
                 state.facts.settle(model)
-                // Unloaded while it was loading: the model is not kept.
-                guard !state.isUnloaded else { return (false, nil) }
-                defer { state.ready = model }
-                state.readyConfiguration = configuration
-                return (true, state.ready)
+                return state.machine.loadSucceeds(model)
             case .failure(let error):
-                state.failure = shown(error.message)
-                state.failed = .now
+                state.machine.loadFails(shown(error.message), at: .now)
                 return (false, nil)
             }
         }
@@ -362,12 +314,7 @@ final class ModelVersion: Sendable {
     /// configuration have changed. The files are looked at on a thread that may block; nil where they do not answer.
     var isCurrent: Bool? {
         get async {
-            let model = state.withLock { state -> Model? in
-                guard state.failure == nil, state.loading == nil, state.readyConfiguration == state.configuration else {
-                    return nil
-                }
-                return state.ready
-            }
+            let model = state.withLock { $0.machine.current(with: $0.configuration) }
             guard let model else { return false }
             return await LoaderThread.run { [path] in
                 LoaderThread.wait(within: BundleFacts.patience, on: path) { model.stamp.isCurrent }
@@ -375,23 +322,30 @@ final class ModelVersion: Sendable {
         }
     }
 
+    /// True if there is nothing that could be loaded, and the reason is reported: the place of a folder that could not be read.
+    var standsForUnreadable: Bool { state.withLock { $0.machine.standsForUnreadable } }
+
     /// True if the model was unloaded on request: only a load on request brings it back.
-    var isHeldBack: Bool { state.withLock { $0.isHeldBack } }
+    var isHeldBack: Bool { state.withLock { $0.machine.isHeldBack } }
 
-    /// True if the model is not ready, but loading, or would be loaded for a request. One that has failed is not waited for.
-    var isToCome: Bool { state.withLock { $0.ready == nil && $0.failure == nil && !$0.isHeldBack } }
-
-    /// True if the model has answered, was unloaded because it was idle, and could not be loaded again the last time: the next
-    /// request tries, after a while.
-    var isComingBack: Bool {
+    /// The properties that decide whether it is the default model.
+    func candidate(for purpose: DefaultModel.Purpose) -> DefaultModel.Candidate {
         state.withLock { state in
-            state.ready == nil && state.failure != nil && state.readyConfiguration != nil && state.policy == .lazy
-                && !state.isHeldBack
+            let (facts, machine) = (state.facts, state.machine)
+            let (isReady, isDeclared) =
+                switch purpose {
+                case .classification: (machine.model?.isImageClassifier ?? false, facts.classifiesPictures)
+                case .task(let task): (machine.model?.tasks.contains(task) ?? false, facts.tasks.contains(task))
+                }
+            return DefaultModel.Candidate(
+                isReady: isReady, isDeclared: isDeclared, isUndetermined: facts.isUndetermined,
+                isUndecided: facts.isUndecided, isToCome: machine.isToCome,
+                isComingBack: state.policy == .lazy && machine.isComingBack)
         }
     }
 
     /// True if the last load failed, or there is nothing that could be loaded.
-    var hasFailed: Bool { state.withLock { $0.failure != nil } }
+    var hasFailed: Bool { state.withLock { $0.machine.failure != nil } }
 
     /// True if its files are gone, and it answers until the version that replaces it is ready.
     var isLeaving: Bool {
@@ -399,30 +353,17 @@ final class ModelVersion: Sendable {
         set { state.withLock { $0.isLeaving = newValue } }
     }
 
-    /// Requests must not load it: only a load that is asked for.
-    func holdBack() {
-        state.withLock { state in
-            state.isHeldBack = true
-            state.failure = nil
-        }
-    }
-
     /// Requests may load it again.
-    func release() { state.withLock { $0.isHeldBack = false } }
+    func release() { state.withLock { $0.machine.release() } }
 
     /// A load that has failed is tried again when a request comes.
-    func forgetFailure() { if !standsForUnreadable { state.withLock { $0.failure = nil } } }
+    func forgetFailure() { state.withLock { $0.machine.forgetFailure() } }
 
     /// Unloads the model; predictions that it is working on keep it alive until they end. Tells whether it was loaded.
     /// - Parameter holdsBack: whether requests for it must not load it again.
+    @discardableResult
     func unload(holdsBack: Bool = false) -> Bool {
-        let unloaded = state.withLock { state -> Model? in
-            state.isUnloaded = true
-            state.isHeldBack = state.isHeldBack || holdsBack
-            state.failure = nil
-            defer { state.ready = nil }
-            return state.ready
-        }
+        let unloaded = state.withLock { $0.machine.unload(holdsBack: holdsBack) }
         // As in `settle`: not under the lock.
         return withExtendedLifetime(unloaded) { unloaded != nil }
     }

@@ -41,7 +41,9 @@ struct RepositoryLook {
 
     /// Adds a new one. A new version of a model that was unloaded on request is not served either.
     mutating func add(new item: ModelVersion) {
-        if let others = known[item.name], !others.isEmpty, others.allSatisfy(\.isHeldBack) { item.holdBack() }
+        if let others = known[item.name], !others.isEmpty, others.allSatisfy(\.isHeldBack) {
+            item.unload(holdsBack: true)
+        }
         add(item)
     }
 

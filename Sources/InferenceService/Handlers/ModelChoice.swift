@@ -50,37 +50,32 @@ struct ModelChoice: Sendable {
 }
 
 extension ModelRepository {
-    /// The model that a classify route without a name means. Where no classifier can be asked, one that is unloaded or has failed, so
-    /// that the answer is a 503 that says so.
-    func defaultName(_ settings: Settings) throws(ServiceError) -> String {
-        if !settings.defaultModel.isEmpty { return settings.defaultModel }
-        if let name = defaultClassifier ?? unavailableClassifier { return name }
-        try checkDecided(nil)
-        throw ServiceError(
-            .modelNotFound,
+    /// The name of the model that a route means which names none.
+    func defaultName(
+        for purpose: DefaultModel.Purpose = .classification, _ settings: Settings
+    ) throws(ServiceError) -> String {
+        switch defaultModel(for: purpose, configured: settings.defaultModel) {
+        case .model(let name, _): return name
+        case .undecided(let name):
+            throw ServiceError(
+                .modelNotFound,
+                "no default model: the model.json of \"\(name)\" has values to decide (\"$decide\"), so name the model "
+                    + "in the path or the query, or finish model.json (`ocelli check` lists the values)")
+        case .none: throw ServiceError(.modelNotFound, purpose.absence)
+        }
+    }
+}
+
+extension DefaultModel.Purpose {
+    /// The message where no model is for it.
+    fileprivate var absence: String {
+        switch self {
+        case .classification:
             "no model is an image classifier (one image input, one output with labels): name a model in the path, "
                 + "/v1/models/{name}/predict; /v1/models lists the models"
-        )
-    }
-
-    /// The same for the routes that find things. A default model that does something else stands back for one that does this.
-    func defaultName(for task: ObservationTask, _ settings: Settings) throws(ServiceError) -> String {
-        if let name = defaultModel(for: task, preferring: settings.defaultModel) ?? unavailableModel(for: task) {
-            return name
-        }
-        try checkDecided(task)
-        throw ServiceError(
-            .modelNotFound,
+        case .task(let task):
             "no model gives \(task.gives): a bundle declares it by an output of type \"\(task.outputType)\"; "
-                + "/v1/models lists the models")
-    }
-
-    /// Says so where the only model of a kind is one whose model.json is not finished.
-    private func checkDecided(_ task: ObservationTask?) throws(ServiceError) {
-        guard let name = undecidedModel(for: task) else { return }
-        throw ServiceError(
-            .modelNotFound,
-            "no default model: the model.json of \"\(name)\" has values to decide (\"$decide\"), so name the model "
-                + "in the path or the query, or finish model.json (`ocelli check` lists the values)")
+                + "/v1/models lists the models"
+        }
     }
 }

@@ -28,6 +28,7 @@ final class Lifecycle: Sendable {
     /// The one value of it is how the daemon ends.
     private let ending: (stream: AsyncStream<Daemon.Ending>, continuation: AsyncStream<Daemon.Ending>.Continuation)
 
+    // Many because these are the daemon's parts, which only Daemon.serve puts together.
     init(
         plan: ServicePlan, addresses: [String], start: MonotonicInstant, server: HTTPServer, service: Service,
         repository: ModelRepository, reloader: Reloader, manager: ServiceManager, signals: SignalRelay,
@@ -82,7 +83,7 @@ final class Lifecycle: Sendable {
             Task {
                 await watch.takeIn()
                 await reloader.compiledModels.keep()
-                DefaultModel.settle(repository, settings.withLock { $0 }, log)
+                DefaultModelLog.settle(repository, settings.withLock { $0 }, log)
                 handle(.reloaded)
             }
         case .reload(.limits):
@@ -126,13 +127,9 @@ final class Lifecycle: Sendable {
         // Listening comes first: the port is taken and health is answered while models load; /readyz says when they have.
         await manager.patiently("loading models") { await self.repository.loadEager() }
         await reloader.compiledModels.keep()
-        DefaultModel.warn(plan.settings, repository.names, log)
+        DefaultModelLog.warn(plan.settings, repository.names, log)
         repository.settleDefault()
-        let named = plan.settings.defaultModel.isEmpty ? repository.defaultClassifier : plan.settings.defaultModel
-        let why = repository.undecidedModel(for: nil).map { "the model.json of \($0) has values to decide" }
-        log.info(
-            "/v1/classify uses \(named.map { "the model \($0)" } ?? "no model: \(why ?? "no image classifier is ready")")"
-        )
+        DefaultModelLog.tell(repository, plan.settings, log)
         let missing = repository.missing(for: plan.settings.readyCondition)
         if missing.isEmpty {
             logReady()

@@ -16,6 +16,7 @@ package struct Reloader: Sendable {
     let metrics: ServiceMetrics
     let log: Log
 
+    // Many because these are the daemon's parts, which only Daemon.serve puts together.
     package init(
         source: @escaping @Sendable () throws -> Settings, environment: [String: String], repository: ModelRepository,
         service: Service, limits: LimitsWatch, accessLog: AccessLog, compiledModels: CompiledModelsLimit,
@@ -61,8 +62,8 @@ package struct Reloader: Sendable {
         await repository.reloadAll()
         compiledModels.use(next.plan)
         await compiledModels.keep()
-        DefaultModel.warn(settings, repository.names, log)
-        DefaultModel.settle(repository, settings, log)
+        DefaultModelLog.warn(settings, repository.names, log)
+        DefaultModelLog.settle(repository, settings, log)
         metrics.add(.reloadsSucceeded)
         metrics.set(.lastReloadSucceeded, 1)
         log.notice("reload: done")

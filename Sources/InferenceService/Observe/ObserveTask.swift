@@ -61,7 +61,7 @@ struct ObserveTask: PredictionTask {
 
     static func defaultName(
         _ query: ObserveQuery, in repository: ModelRepository, _ settings: Settings
-    ) throws(ServiceError) -> String { try repository.defaultName(for: query.request.task, settings) }
+    ) throws(ServiceError) -> String { try repository.defaultName(for: .task(query.request.task), settings) }
 
     init(
         _ run: RunRequest, _ query: ObserveQuery, of request: HTTPRequest, settings: Settings

@@ -1,15 +1,26 @@
 internal import Inference
 internal import Settings
 
-/// The model that `default_model` names.
-enum DefaultModel {
-    /// Says so where it names nothing. Not an error: the other models are served, and a reload may bring it.
+/// The log's lines on the default model.
+enum DefaultModelLog {
+    /// Says so where `default_model` names nothing. Not an error: the other models are served, and a reload may bring it.
     static func warn(_ settings: Settings, _ known: [String], _ log: Log) {
         let name = settings.defaultModel
         guard !name.isEmpty, !known.contains(name) else { return }
         log.warning(
             "default_model: unknown model \"\(name)\" (available: \(known.sorted().joined(separator: ", "))); "
                 + "/v1/classify answers 404 until it exists")
+    }
+
+    /// Says what `/v1/classify` uses.
+    static func tell(_ repository: ModelRepository, _ settings: Settings, _ log: Log) {
+        let what =
+            switch repository.defaultModel(for: .classification, configured: settings.defaultModel) {
+            case .model(let name, isAvailable: true): "the model \(name)"
+            case .undecided(let name): "no model: the model.json of \(name) has values to decide"
+            case .model, .none: "no model: no image classifier is ready"
+            }
+        log.info("/v1/classify uses \(what)")
     }
 
     /// Keeps what `/v1/classify` means where no setting says it: a model that is added must not change it. Says so where the model is

@@ -1,0 +1,290 @@
+package import SystemSupport
+
+/// The decisions of a model's version about loads, without waiting, locks, files or a clock: each event returns what is to be done.
+///
+///     ┌──────────┐  request   ┌─────────┐  success  ┌───────┐  request again  ┌───────────┐
+///     │ unloaded │ ─────────▶ │ loading │ ────────▶ │ ready │ ──────────────▶ │ reloading │
+///     │ (failed) │ ◀───────── │         │           │       │ ◀────────────── │           │
+///     └──────────┘  failure   └─────────┘           └───────┘ success, failure └───────────┘
+///          ▲     (or dropped)      ▲                    │                           │
+///          └───────────────────────┼────── unload ──────┘                           │
+///                                  └───────────────────── unload (dropped) ─────────┘
+///
+/// - A version has a model in `ready` and `reloading` only: it answers while the next load is under way, and when that fails.
+/// - One that is unloaded while it is loading is `dropped`: what is loaded is not kept, unless somebody asks for it meanwhile.
+/// - One that was unloaded on request is held back until a load is asked for; it never has a model.
+/// - A failure stays until a load succeeds, or it is forgotten.
+///
+/// A new kind of version (one that answers some requests, or none) is data of ``Loaded`` or a phase here; the table of its
+/// transitions is in VersionMachineTests.
+package struct VersionMachine<Model: Sendable, Pending: Sendable>: Sendable {
+    /// Where the version is, with what belongs to that.
+    package enum Phase: Sendable {
+        case unloaded(Rest)
+        /// - Parameter isDropped: whether it was unloaded since the load began.
+        case loading(Load, Rest, isDropped: Bool)
+        case ready(Loaded)
+        case reloading(Loaded, Load)
+    }
+
+    /// What stays of a version without a model.
+    package struct Rest: Sendable {
+        package fileprivate(set) var failure: Failure?
+        /// Unloaded on request: only a load on request brings it back.
+        package fileprivate(set) var isHeldBack = false
+        /// True if it had a model before.
+        package fileprivate(set) var wasReady = false
+    }
+
+    /// A model that answers.
+    package struct Loaded: Sendable {
+        package let model: Model
+        package let configuration: ModelConfiguration
+        /// Why the last reload failed.
+        package fileprivate(set) var failure: Failure?
+    }
+
+    /// A load that waits for its turn, or is under way.
+    package struct Load: Sendable {
+        package let pending: Pending
+        /// What it was begun with.
+        package let configuration: ModelConfiguration
+        /// When its turn came.
+        package fileprivate(set) var began: MonotonicInstant?
+    }
+
+    /// Why there is no model, or not the one that the files have.
+    package struct Failure: Sendable {
+        package let reason: String
+        /// When the load failed; nil if there was none, because the files could not be read when they were found.
+        package let time: MonotonicInstant?
+    }
+
+    package private(set) var phase: Phase
+    /// True if there is nothing that could be loaded: the place of a folder that could not be read when it was found.
+    package let standsForUnreadable: Bool
+    /// Why the files could not be looked at the last time.
+    package private(set) var unreadable: String?
+
+    /// For how long requests get the error of a failed load and do not start another: loads cost seconds of processors, and
+    /// there may be many requests. Reloads are not held up.
+    private static var respite: Duration { .seconds(5) }
+
+    /// A version that was found.
+    /// - Parameter unreadable: why its place stands for nothing but a folder that cannot be read; nil for a model.
+    package init(unreadable: String? = nil) {
+        standsForUnreadable = unreadable != nil
+        self.unreadable = unreadable
+        phase = .unloaded(Rest(failure: unreadable.map { Failure(reason: $0, time: nil) }))
+    }
+
+    // MARK: State
+
+    package var model: Model? { loaded?.model }
+
+    private var loaded: Loaded? {
+        switch phase {
+        case .ready(let loaded), .reloading(let loaded, _): loaded
+        case .unloaded, .loading: nil
+        }
+    }
+
+    private var rest: Rest? {
+        switch phase {
+        case .unloaded(let rest), .loading(_, let rest, _): rest
+        case .ready, .reloading: nil
+        }
+    }
+
+    package var load: Load? {
+        switch phase {
+        case .loading(let load, _, _), .reloading(_, let load): load
+        case .unloaded, .ready: nil
+        }
+    }
+
+    package var failure: Failure? { loaded?.failure ?? rest?.failure }
+    package var isHeldBack: Bool { rest?.isHeldBack ?? false }
+    /// True if it has, or had, a model.
+    package var hasServed: Bool { rest?.wasReady ?? true }
+
+    /// The state as clients see it.
+    package var state: ModelState {
+        switch phase {
+        case .ready, .reloading: .ready
+        case .loading: .loading
+        case .unloaded(let rest): rest.failure.map { .failed(reason: $0.reason) } ?? .unloaded
+        }
+    }
+
+    /// Why the model does not match its files or settings; nil if it does, or there is none.
+    package var staleReason: String? { loaded.flatMap { $0.failure?.reason ?? unreadable } }
+
+    /// True if there is no model, but it is loading, or would be loaded for a request. One that has failed is not waited for.
+    package var isToCome: Bool { rest.map { $0.failure == nil && !$0.isHeldBack } ?? false }
+
+    /// True if the model has answered, is gone, and could not be loaded again the last time: the next request tries, after a while.
+    package var isComingBack: Bool { rest.map { $0.wasReady && $0.failure != nil && !$0.isHeldBack } ?? false }
+
+    /// The model, if a load with this configuration could only give it again: the last one succeeded, and none is under way.
+    package func current(with configuration: ModelConfiguration) -> Model? {
+        guard case .ready(let loaded) = phase, loaded.failure == nil, loaded.configuration == configuration else {
+            return nil
+        }
+        return loaded.model
+    }
+
+    /// True if the last load failed so long ago that what was wrong may have passed.
+    package func isDueAgain(after time: Duration, at now: MonotonicInstant) -> Bool {
+        guard load == nil, !isHeldBack, let failed = failure?.time else { return false }
+        return now >= failed + time
+    }
+
+    // MARK: Events
+
+    /// The answer to a request for the model.
+    package enum Answer {
+        /// A load is to be begun, in the place of a model that answers meanwhile.
+        case begin(Load, replacing: Model?)
+        /// A load is under way.
+        case join(Load)
+        case ready(Model)
+        /// - Parameter reason: nil if it is not known.
+        case impossible(reason: String?)
+    }
+
+    /// A request for the model.
+    /// - Parameters:
+    ///   - again: whether files and configuration count as they are now.
+    ///   - bringsBack: whether it is loaded although it was unloaded on request.
+    ///   - pending: what a new load is known by.
+    package mutating func request(
+        again: Bool, bringsBack: Bool, with configuration: ModelConfiguration, at now: MonotonicInstant,
+        pending: @autoclosure () -> Pending
+    ) -> Answer {
+        if isHeldBack, !bringsBack { return .impossible(reason: "it was unloaded and has not been loaded again") }
+        if standsForUnreadable {
+            let failure = unreadable.map { Failure(reason: $0, time: nil) }
+            phase = .unloaded(Rest(failure: failure))
+            return .impossible(reason: unreadable)
+        }
+        switch phase {
+        case .loading(let load, var rest, _):
+            rest.isHeldBack = false
+            phase = .loading(load, rest, isDropped: false)
+            return .join(load)
+        case .reloading(_, let load): return .join(load)
+        case .ready(let loaded):
+            guard again else { return .ready(loaded.model) }
+            let load = Load(pending: pending(), configuration: configuration)
+            phase = .reloading(loaded, load)
+            return .begin(load, replacing: loaded.model)
+        case .unloaded(var rest):
+            rest.isHeldBack = false
+            phase = .unloaded(rest)
+            if !again, let failure = rest.failure, let time = failure.time, now < time + Self.respite {
+                return .impossible(reason: failure.reason)
+            }
+            let load = Load(pending: pending(), configuration: configuration)
+            phase = .loading(load, rest, isDropped: false)
+            return .begin(load, replacing: nil)
+        }
+    }
+
+    /// The turn of the load has come.
+    package mutating func loadBegins(at now: MonotonicInstant) {
+        switch phase {
+        case .loading(var load, let rest, let isDropped):
+            load.began = now
+            phase = .loading(load, rest, isDropped: isDropped)
+        case .reloading(let loaded, var load):
+            load.began = now
+            phase = .reloading(loaded, load)
+        case .unloaded, .ready: break
+        }
+    }
+
+    /// The load has given a model.
+    /// - Returns: whether it is kept, and the model that it replaces.
+    package mutating func loadSucceeds(_ model: Model) -> (isKept: Bool, replaced: Model?) {
+        switch phase {
+        case .loading(_, var rest, isDropped: true):
+            rest.failure = nil
+            phase = .unloaded(rest)
+            return (false, nil)
+        case .loading(let load, _, isDropped: false):
+            phase = .ready(Loaded(model: model, configuration: load.configuration))
+            return (true, nil)
+        case .reloading(let loaded, let load):
+            phase = .ready(Loaded(model: model, configuration: load.configuration))
+            return (true, loaded.model)
+        case .unloaded, .ready: return (false, nil)
+        }
+    }
+
+    /// The load has failed: what answered before continues.
+    package mutating func loadFails(_ reason: String, at now: MonotonicInstant) {
+        let failure = Failure(reason: reason, time: now)
+        switch phase {
+        case .loading(_, var rest, _):
+            rest.failure = failure
+            phase = .unloaded(rest)
+        case .reloading(var loaded, _):
+            loaded.failure = failure
+            phase = .ready(loaded)
+        case .unloaded, .ready: break
+        }
+    }
+
+    /// The model is not wanted any more.
+    /// - Parameter holdsBack: whether requests must not load it again.
+    /// - Returns: the model that is to be released.
+    package mutating func unload(holdsBack: Bool) -> Model? {
+        defer {
+            let rest = Rest(failure: nil, isHeldBack: isHeldBack || holdsBack, wasReady: hasServed)
+            phase = load.map { .loading($0, rest, isDropped: true) } ?? .unloaded(rest)
+        }
+        return model
+    }
+
+    /// Requests may load it again.
+    package mutating func release() { changeRest { $0.isHeldBack = false } }
+
+    /// A load that has failed is tried again when a request comes.
+    package mutating func forgetFailure() {
+        guard !standsForUnreadable else { return }
+        changeRest { $0.failure = nil }
+        changeLoaded { $0.failure = nil }
+    }
+
+    /// The files could not be looked at, or can be again.
+    package mutating func filesAre(unreadable reason: String?) {
+        unreadable = reason
+        guard standsForUnreadable, !isHeldBack else { return }
+        changeRest { $0.failure = reason.map { Failure(reason: $0, time: nil) } }
+    }
+
+    private mutating func changeRest(_ change: (inout Rest) -> Void) {
+        switch phase {
+        case .unloaded(var rest):
+            change(&rest)
+            phase = .unloaded(rest)
+        case .loading(let load, var rest, let isDropped):
+            change(&rest)
+            phase = .loading(load, rest, isDropped: isDropped)
+        case .ready, .reloading: break
+        }
+    }
+
+    private mutating func changeLoaded(_ change: (inout Loaded) -> Void) {
+        switch phase {
+        case .ready(var loaded):
+            change(&loaded)
+            phase = .ready(loaded)
+        case .reloading(var loaded, let load):
+            change(&loaded)
+            phase = .reloading(loaded, load)
+        case .unloaded, .loading: break
+        }
+    }
+}

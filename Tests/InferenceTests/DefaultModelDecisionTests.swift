@@ -1,0 +1,75 @@
+import Inference
+import Testing
+
+/// The model that a request means which names none, from the properties of the versions.
+@Suite struct DefaultModelDecisionTests {
+    typealias Candidate = DefaultModel.Candidate
+
+    private static let ready = Candidate(isReady: true, isDeclared: true)
+    private static let toCome = Candidate(isDeclared: true, isToCome: true)
+    private static let undetermined = Candidate(isUndetermined: true, isToCome: true)
+    private static let failed = Candidate(isDeclared: true)
+    private static let comingBack = Candidate(isDeclared: true, isComingBack: true)
+    private static let undecided = Candidate(isReady: true, isDeclared: true, isUndecided: true)
+    private static let other = Candidate()
+
+    /// The decision, which must not depend on the order of the models.
+    private func decide(
+        _ purpose: DefaultModel.Purpose = .classification, configured: String = "", settled: String? = nil,
+        _ models: [String: Candidate]
+    ) throws -> DefaultModel {
+        let names = models.keys.sorted()
+        let results = [names, names.reversed()].map { names in
+            var decision = DefaultModel.Decision(purpose, configured: configured, settled: settled)
+            for name in names { decision.consider(name, models[name] ?? Self.other) }
+            return decision.result
+        }
+        #expect(results[0] == results[1])
+        return try #require(results.first)
+    }
+
+    @Test func withoutSettings_theBestRankIsMeant_thenTheFirstByName() throws {
+        let task = DefaultModel.Purpose.task(.detect)
+        for purpose in [.classification, task] {
+            #expect(try decide(purpose, [:]) == .none)
+            #expect(try decide(purpose, ["a": Self.other]) == .none)
+            #expect(try decide(purpose, ["a": Self.undecided, "b": Self.undecided]) == .undecided("a"))
+            #expect(try decide(purpose, ["a": Self.undecided, "b": Self.failed]) == .model("b", isAvailable: false))
+            #expect(try decide(purpose, ["a": Self.failed, "b": Self.toCome]) == .model("b", isAvailable: true))
+            #expect(try decide(purpose, ["a": Self.toCome, "b": Self.ready]) == .model("b", isAvailable: true))
+            #expect(try decide(purpose, ["b": Self.ready, "a": Self.ready]) == .model("a", isAvailable: true))
+        }
+        // Which lazy model without model.json finds things shows when it is loaded; classifiers have labels beside them.
+        #expect(try decide(task, ["a": Self.undetermined, "b": Self.failed]) == .model("a", isAvailable: true))
+        #expect(try decide(task, ["a": Self.undetermined, "b": Self.toCome]) == .model("b", isAvailable: true))
+        #expect(try decide(.classification, ["a": Self.undetermined]) == .none)
+    }
+
+    @Test func aConfiguredClassifier_isMeantWhateverItIs() throws {
+        for candidate in [Self.ready, Self.failed, Self.undecided, Self.other] {
+            #expect(
+                try decide(configured: "b", ["a": Self.ready, "b": candidate]) == .model("b", isAvailable: true))
+        }
+        #expect(try decide(configured: "none", settled: "a", ["a": Self.ready]) == .model("none", isAvailable: true))
+    }
+
+    @Test func aConfiguredModel_standsBackForATaskThatItDoesNotDo() throws {
+        let task = DefaultModel.Purpose.task(.embed)
+        for candidate in [Self.ready, Self.failed, Self.undecided, Self.undetermined] {
+            #expect(
+                try decide(task, configured: "b", ["a": Self.ready, "b": candidate]) == .model("b", isAvailable: true))
+        }
+        #expect(
+            try decide(task, configured: "b", ["a": Self.ready, "b": Self.other]) == .model("a", isAvailable: true))
+    }
+
+    @Test func aSettledClassifier_staysAsLongAsItCanBeAsked() throws {
+        for candidate in [Self.ready, Self.toCome, Self.comingBack] {
+            #expect(try decide(settled: "b", ["a": Self.ready, "b": candidate]) == .model("b", isAvailable: true))
+        }
+        for candidate in [Self.failed, Self.undecided, Self.other] {
+            #expect(try decide(settled: "b", ["a": Self.ready, "b": candidate]) == .model("a", isAvailable: true))
+        }
+        #expect(try decide(settled: "b", ["b": Self.failed]) == .model("b", isAvailable: false))
+    }
+}

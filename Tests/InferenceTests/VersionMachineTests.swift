@@ -1,0 +1,352 @@
+import Inference
+import SystemSupport
+import TestSupport
+import Testing
+
+/// The transitions of a model's version, all of them; and long random sequences against the flags that its phases replace.
+@Suite struct VersionMachineTests {
+    typealias Machine = VersionMachine<String, Int>
+
+    private static let failedAt = MonotonicInstant(nanoseconds: 1_000_000_000_000)
+    /// Six seconds after the failure: longer than requests get its reason.
+    private static let late = failedAt + .seconds(6), early = failedAt + .seconds(4)
+    private static let settings = ModelConfiguration()
+
+    // MARK: Every state
+
+    /// The ways to every state, by the name that ``name(_:)`` gives it.
+    private static let states: [(name: String, events: [Event])] = [
+        ("unloaded", []),
+        ("unloaded, served", [.request, .success, .unload]),
+        ("unloaded, held back", [.unloadAndHold]),
+        ("unloaded, held back, served", [.request, .success, .unloadAndHold]),
+        ("failed", [.request, .failure]),
+        ("failed, served", [.request, .success, .unload, .request, .failure]),
+        ("failed, held back", [.request, .unloadAndHold, .failure]),
+        ("loading", [.request]),
+        ("loading, served", [.request, .success, .unload, .request]),
+        ("loading after failure", [.request, .failure, .requestAgain]),
+        ("loading, dropped", [.request, .unload]),
+        ("loading, dropped, held back", [.request, .unloadAndHold]),
+        ("ready", [.request, .success]),
+        ("ready, stale", [.request, .success, .requestAgain, .failure]),
+        ("reloading", [.request, .success, .requestAgain]),
+        ("reloading, stale", [.request, .success, .requestAgain, .failure, .requestAgain]),
+    ]
+
+    enum Event: String, CaseIterable {
+        case request, requestLate, requestAgain, bringBack, turn, success, failure, unload, unloadAndHold, release,
+            forget
+    }
+
+    /// The next state after each event in each state, and the answer after an arrow. `=`: nothing changes.
+    private static let table: [String: [Event: String]] = {
+        var table: [String: [Event: String]] = [:]
+        func row(_ name: String, _ next: [Event: String]) { table[name] = next }
+        // Not loaded: requests begin a load; what ends loads has no effect.
+        row(
+            "unloaded",
+            [
+                .request: "loading > begin", .requestLate: "loading > begin", .requestAgain: "loading > begin",
+                .bringBack: "loading > begin", .turn: "=", .success: "= > lost", .failure: "=", .unload: "= > none",
+                .unloadAndHold: "unloaded, held back > none", .release: "=", .forget: "=",
+            ])
+        row(
+            "unloaded, served",
+            [
+                .request: "loading, served > begin", .requestLate: "loading, served > begin",
+                .requestAgain: "loading, served > begin", .bringBack: "loading, served > begin", .turn: "=",
+                .success: "= > lost", .failure: "=", .unload: "= > none",
+                .unloadAndHold: "unloaded, held back, served > none", .release: "=", .forget: "=",
+            ])
+        // Held back: only a load on request brings it back.
+        row(
+            "unloaded, held back",
+            [
+                .request: "= > impossible", .requestLate: "= > impossible", .requestAgain: "= > impossible",
+                .bringBack: "loading > begin", .turn: "=", .success: "= > lost", .failure: "=", .unload: "= > none",
+                .unloadAndHold: "= > none", .release: "unloaded", .forget: "=",
+            ])
+        row(
+            "unloaded, held back, served",
+            [
+                .request: "= > impossible", .requestLate: "= > impossible", .requestAgain: "= > impossible",
+                .bringBack: "loading, served > begin", .turn: "=", .success: "= > lost", .failure: "=",
+                .unload: "= > none",
+                .unloadAndHold: "= > none", .release: "unloaded, served", .forget: "=",
+            ])
+        // Failed: requests get the reason for a while, then begin a load; reloads begin one at once.
+        row(
+            "failed",
+            [
+                .request: "= > impossible", .requestLate: "loading after failure > begin",
+                .requestAgain: "loading after failure > begin", .bringBack: "loading after failure > begin", .turn: "=",
+                .success: "= > lost", .failure: "=", .unload: "unloaded > none",
+                .unloadAndHold: "unloaded, held back > none", .release: "=", .forget: "unloaded",
+            ])
+        row(
+            "failed, served",
+            [
+                .request: "= > impossible", .requestLate: "loading after failure, served > begin",
+                .requestAgain: "loading after failure, served > begin",
+                .bringBack: "loading after failure, served > begin", .turn: "=", .success: "= > lost", .failure: "=",
+                .unload: "unloaded, served > none", .unloadAndHold: "unloaded, held back, served > none", .release: "=",
+                .forget: "unloaded, served",
+            ])
+        row(
+            "failed, held back",
+            [
+                .request: "= > impossible", .requestLate: "= > impossible", .requestAgain: "= > impossible",
+                .bringBack: "loading after failure > begin", .turn: "=", .success: "= > lost", .failure: "=",
+                .unload: "unloaded, held back > none", .unloadAndHold: "unloaded, held back > none", .release: "failed",
+                .forget: "unloaded, held back",
+            ])
+        // Loading: requests join.
+        row(
+            "loading",
+            [
+                .request: "= > join", .requestLate: "= > join", .requestAgain: "= > join", .bringBack: "= > join",
+                .turn: "=", .success: "ready > kept", .failure: "failed", .unload: "loading, dropped > none",
+                .unloadAndHold: "loading, dropped, held back > none", .release: "=", .forget: "=",
+            ])
+        row(
+            "loading, served",
+            [
+                .request: "= > join", .requestLate: "= > join", .requestAgain: "= > join", .bringBack: "= > join",
+                .turn: "=", .success: "ready > kept", .failure: "failed, served",
+                .unload: "loading, dropped, served > none",
+                .unloadAndHold: "loading, dropped, held back, served > none", .release: "=", .forget: "=",
+            ])
+        row(
+            "loading after failure",
+            [
+                .request: "= > join", .requestLate: "= > join", .requestAgain: "= > join", .bringBack: "= > join",
+                .turn: "=", .success: "ready > kept", .failure: "failed", .unload: "loading, dropped > none",
+                .unloadAndHold: "loading, dropped, held back > none", .release: "=", .forget: "loading",
+            ])
+        // Dropped: what is loaded is not kept, unless somebody asks for it meanwhile.
+        row(
+            "loading, dropped",
+            [
+                .request: "loading > join", .requestLate: "loading > join", .requestAgain: "loading > join",
+                .bringBack: "loading > join", .turn: "=", .success: "unloaded > lost", .failure: "failed",
+                .unload: "= > none", .unloadAndHold: "loading, dropped, held back > none", .release: "=", .forget: "=",
+            ])
+        row(
+            "loading, dropped, held back",
+            [
+                .request: "= > impossible", .requestLate: "= > impossible", .requestAgain: "= > impossible",
+                .bringBack: "loading > join", .turn: "=", .success: "unloaded, held back > lost",
+                .failure: "failed, held back", .unload: "= > none", .unloadAndHold: "= > none",
+                .release: "loading, dropped", .forget: "=",
+            ])
+        // Ready: only a reload begins a load, and the model answers meanwhile.
+        row(
+            "ready",
+            [
+                .request: "= > ready", .requestLate: "= > ready", .requestAgain: "reloading > begin, replacing",
+                .bringBack: "reloading > begin, replacing", .turn: "=", .success: "= > lost", .failure: "=",
+                .unload: "unloaded, served > released", .unloadAndHold: "unloaded, held back, served > released",
+                .release: "=", .forget: "=",
+            ])
+        row(
+            "ready, stale",
+            [
+                .request: "= > ready", .requestLate: "= > ready", .requestAgain: "reloading, stale > begin, replacing",
+                .bringBack: "reloading, stale > begin, replacing", .turn: "=", .success: "= > lost", .failure: "=",
+                .unload: "unloaded, served > released", .unloadAndHold: "unloaded, held back, served > released",
+                .release: "=", .forget: "ready",
+            ])
+        row(
+            "reloading",
+            [
+                .request: "= > join", .requestLate: "= > join", .requestAgain: "= > join", .bringBack: "= > join",
+                .turn: "=", .success: "ready > kept, replaced", .failure: "ready, stale",
+                .unload: "loading, dropped, served > released",
+                .unloadAndHold: "loading, dropped, held back, served > released", .release: "=", .forget: "=",
+            ])
+        row(
+            "reloading, stale",
+            [
+                .request: "= > join", .requestLate: "= > join", .requestAgain: "= > join", .bringBack: "= > join",
+                .turn: "=", .success: "ready > kept, replaced", .failure: "ready, stale",
+                .unload: "loading, dropped, served > released",
+                .unloadAndHold: "loading, dropped, held back, served > released", .release: "=", .forget: "reloading",
+            ])
+        return table
+    }()
+
+    /// The name of a state, from its phase alone.
+    private static func name(_ machine: Machine) -> String {
+        func words(_ first: String, _ rest: Machine.Rest, dropped: Bool = false) -> String {
+            first + (dropped ? ", dropped" : "") + (rest.isHeldBack ? ", held back" : "")
+                + (rest.wasReady ? ", served" : "")
+        }
+        switch machine.phase {
+        case .unloaded(let rest): return words(rest.failure == nil ? "unloaded" : "failed", rest)
+        case .loading(_, let rest, let isDropped):
+            return words(rest.failure == nil ? "loading" : "loading after failure", rest, dropped: isDropped)
+        case .ready(let loaded): return loaded.failure == nil ? "ready" : "ready, stale"
+        case .reloading(let loaded, _): return loaded.failure == nil ? "reloading" : "reloading, stale"
+        }
+    }
+
+    /// Lets an event happen; returns the answer as the table has it.
+    private static func happen(_ event: Event, to machine: inout Machine, number: Int = 0) -> String {
+        func request(again: Bool = false, bringsBack: Bool = false, at now: MonotonicInstant) -> String {
+            let answer = machine.request(
+                again: again, bringsBack: bringsBack, with: settings, at: now, pending: number)
+            switch answer {
+            case .begin(_, nil): return " > begin"
+            case .begin(_, .some): return " > begin, replacing"
+            case .join: return " > join"
+            case .ready: return " > ready"
+            case .impossible: return " > impossible"
+            }
+        }
+        switch event {
+        case .request: return request(at: early)
+        case .requestLate: return request(at: late)
+        case .requestAgain: return request(again: true, at: early)
+        case .bringBack: return request(again: true, bringsBack: true, at: early)
+        case .turn: machine.loadBegins(at: early)
+        case .success:
+            let (isKept, replaced) = machine.loadSucceeds("model \(number)")
+            return isKept ? replaced == nil ? " > kept" : " > kept, replaced" : " > lost"
+        case .failure: machine.loadFails("broken", at: failedAt)
+        case .unload: return machine.unload(holdsBack: false) == nil ? " > none" : " > released"
+        case .unloadAndHold: return machine.unload(holdsBack: true) == nil ? " > none" : " > released"
+        case .release: machine.release()
+        case .forget: machine.forgetFailure()
+        }
+        return ""
+    }
+
+    @Test(arguments: states.map(\.name)) func everyEventInEveryState_leadsToTheStateOfTheTable(_ name: String) throws {
+        let state = try #require(Self.states.first { $0.name == name })
+        let row = try #require(Self.table[name])
+        #expect(row.count == Event.allCases.count)
+        for event in Event.allCases {
+            var machine = Machine()
+            for event in state.events { _ = Self.happen(event, to: &machine) }
+            #expect(Self.name(machine) == name)
+            let answer = Self.happen(event, to: &machine)
+            let expected = (row[event] ?? "").replacing(/^=/, with: name)
+            #expect(Self.name(machine) + answer == expected, "\(name), \(event)")
+        }
+    }
+
+    @Test func aFolderThatCannotBeRead_neverLoads_andGivesItsReason() {
+        var machine = Machine(unreadable: "gone")
+        #expect(machine.state == .failed(reason: "gone"))
+        for event in [Event.request, .requestLate, .requestAgain, .bringBack] {
+            #expect(Self.happen(event, to: &machine) == " > impossible")
+        }
+        machine.filesAre(unreadable: "no permission")
+        #expect(machine.state == .failed(reason: "no permission"))
+        machine.forgetFailure()
+        #expect(machine.state == .failed(reason: "no permission"), "there is nothing to be tried again")
+        #expect(machine.unload(holdsBack: true) == nil)
+        #expect(machine.state == .unloaded)
+        machine.filesAre(unreadable: "gone")
+        #expect(machine.state == .unloaded, "it was unloaded on request")
+        #expect(Self.happen(.bringBack, to: &machine) == " > impossible")
+        #expect(machine.state == .failed(reason: "gone"))
+        #expect(!machine.isDueAgain(after: .zero, at: Self.late), "no load has failed")
+    }
+
+    @Test func currentModel_isThatOfTheSameConfiguration_andNotStale() {
+        var machine = Machine()
+        for event in [Event.request, .success] { _ = Self.happen(event, to: &machine) }
+        #expect(machine.current(with: Self.settings) == "model 0")
+        var other = ModelConfiguration()
+        other.instances = 3
+        #expect(machine.current(with: other) == nil)
+        _ = Self.happen(.requestAgain, to: &machine)
+        #expect(machine.current(with: Self.settings) == nil)
+        _ = Self.happen(.failure, to: &machine)
+        #expect(machine.current(with: Self.settings) == nil)
+        #expect(machine.staleReason == "broken" && machine.model == "model 0")
+    }
+
+    // MARK: Against flags
+
+    /// The same decisions by independent flags, as they were before there were phases.
+    private struct Flags {
+        var ready: String?
+        var wasReady = false, isLoading = false
+        var failure: String?
+        var isUnloaded = false, isHeldBack = false
+
+        mutating func request(again: Bool, bringsBack: Bool, isLate: Bool) -> String {
+            if isHeldBack, !bringsBack { return " > impossible" }
+            isUnloaded = false
+            isHeldBack = false
+            if isLoading { return " > join" }
+            if ready != nil, !again { return " > ready" }
+            if !again, failure != nil, !isLate { return " > impossible" }
+            isLoading = true
+            return ready == nil ? " > begin" : " > begin, replacing"
+        }
+
+        mutating func happen(_ event: Event, number: Int) -> String {
+            switch event {
+            case .request: return request(again: false, bringsBack: false, isLate: false)
+            case .requestLate: return request(again: false, bringsBack: false, isLate: true)
+            case .requestAgain: return request(again: true, bringsBack: false, isLate: false)
+            case .bringBack: return request(again: true, bringsBack: true, isLate: false)
+            case .turn: return ""
+            case .success:
+                guard isLoading else { return " > lost" }
+                isLoading = false
+                failure = nil
+                guard !isUnloaded else { return " > lost" }
+                defer { (ready, wasReady) = ("model \(number)", true) }
+                return ready == nil ? " > kept" : " > kept, replaced"
+            case .failure:
+                guard isLoading else { return "" }
+                isLoading = false
+                failure = "broken"
+                return ""
+            case .unload, .unloadAndHold:
+                isUnloaded = true
+                isHeldBack = isHeldBack || event == .unloadAndHold
+                failure = nil
+                defer { ready = nil }
+                return ready == nil ? " > none" : " > released"
+            case .release:
+                isHeldBack = false
+                return ""
+            case .forget:
+                failure = nil
+                return ""
+            }
+        }
+    }
+
+    @Test func randomSequences_decideAsTheFlagsDid() {
+        let seed = SplitMix.seed(for: "VersionMachineTests")
+        var random = SplitMix(seed: seed)
+        for round in 0..<200 {
+            var machine = Machine(), flags = Flags()
+            var history: [Event] = []
+            for number in 0..<200 {
+                let event = Event.allCases[Int.random(in: Event.allCases.indices, using: &random)]
+                history.append(event)
+                let answers = (Self.happen(event, to: &machine, number: number), flags.happen(event, number: number))
+                let isSame =
+                    answers.0 == answers.1 && machine.model == flags.ready && (machine.load != nil) == flags.isLoading
+                    && machine.failure?.reason == flags.failure && machine.isHeldBack == flags.isHeldBack
+                    && machine.hasServed == flags.wasReady
+                    && machine.isToCome == (flags.ready == nil && flags.failure == nil && !flags.isHeldBack)
+                    && machine.isComingBack
+                        == (flags.ready == nil && flags.failure != nil && flags.wasReady && !flags.isHeldBack)
+                guard isSame else {
+                    Issue.record(
+                        "seed \(seed), round \(round): \(history.suffix(20)): \(machine), \(flags), \(answers)")
+                    return
+                }
+            }
+        }
+    }
+}
