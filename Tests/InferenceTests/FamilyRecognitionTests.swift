@@ -21,6 +21,8 @@ import Testing
         let line = try #require(found.provenance.lines.first { $0.name == "outputs.layout" }, "\(found.provenance)")
         #expect(line.value == "\"\(layout)\"" && line.key.hasSuffix("certain"))
         #expect(!found.provenance.undecided.contains("outputs"))
+        // Drafts of files with no other source have no comments.
+        #expect(found.provenance.remarks.contains { $0.hasPrefix("layout: \"\(layout)\"") && $0.hasSuffix("certain") })
     }
 
     @Test(arguments: [

@@ -97,6 +97,9 @@ extension HeadReading {
                 .boxes(boxes), members: members, tensors: [:], labels: ports.labels(count: decoder.classes))
             reading.tensors = tensors.mapValues { $0.map(Tensor.init) }
             reading.isGroup = true
+            if family.doubt == nil {
+                reading.remarks = ["layout: \"\(family.layout.rawValue)\", by the outputs' names and shapes: certain"]
+            }
             reading.doubt = family.doubt.map {
                 "layout: \"\(family.layout.rawValue)\" fits the shapes of the outputs, but \($0); compare with the model's own program"
             }
