@@ -81,6 +81,11 @@ let package = Package(
         .target(name: "ModelFacts", dependencies: ["FileFormats", "JSON"], swiftSettings: strict),
         // What raw outputs mean: boxes, masks, keypoints, embeddings.
         .target(name: "Observations", swiftSettings: strict),
+        // What is learned from a few pictures: methods, their evaluation, and the files of taught models. It computes for minutes where
+        // it is not optimized, and is therefore optimized in debug builds too.
+        .target(
+            name: "Teaching", dependencies: ["FileFormats", "SystemSupport"],
+            swiftSettings: strict + [.unsafeFlags(["-O"], .when(configuration: .debug))]),
         // The other end of the wire: a client that measures.
         .target(name: "LoadGenerator", dependencies: ["CSystem", "SystemSupport"], swiftSettings: strict),
         .target(
@@ -208,6 +213,13 @@ let package = Package(
             name: "EndToEndTests",
             dependencies: ["HTTPWire", "ImagePipeline", "Inference", "InferenceService", "Settings", "TestSupport"],
             swiftSettings: waiting, linkerSettings: findEngine),
+        // Teaches without end until it is killed: for TeachingTests.
+        .executableTarget(
+            name: "TeachingProbe", dependencies: ["Teaching"], path: "Tests/TeachingProbe",
+            swiftSettings: strict),
+        .testTarget(
+            name: "TeachingTests", dependencies: ["FileFormats", "Teaching", "TeachingProbe", "TestSupport"],
+            exclude: ["Fixtures"], swiftSettings: strict),
         .testTarget(name: "LoadGeneratorTests", dependencies: ["LoadGenerator", "CSystem"], swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6]

@@ -1,0 +1,53 @@
+internal import JSON
+
+/// A tensor to be written into a safetensors file.
+package struct NamedTensor: Sendable {
+    package let name: String
+    /// The type's name in the file, such as `F32`.
+    package let typeName: String
+    package let shape: [Int]
+    /// The numbers, little-endian, rows first.
+    package let bytes: [UInt8]
+
+    /// 32-bit floats.
+    package init(_ name: String, _ shape: [Int], _ values: [Float]) {
+        (self.name, typeName, self.shape) = (name, "F32", shape)
+        bytes = values.flatMap { withUnsafeBytes(of: $0.bitPattern.littleEndian, Array.init) }
+    }
+
+    /// 32-bit integers.
+    package init(_ name: String, _ shape: [Int], _ values: [Int32]) {
+        (self.name, typeName, self.shape) = (name, "I32", shape)
+        bytes = values.flatMap { withUnsafeBytes(of: $0.littleEndian, Array.init) }
+    }
+}
+
+extension SafeTensorsFile {
+    /// The bytes of a file with these tensors, and with texts beside them.
+    package static func bytes(_ tensors: [NamedTensor], metadata: [(name: String, text: String)]) -> [UInt8] {
+        var header = JSONWriter()
+        header.object { header in
+            header.key("__metadata__")
+            header.object { for (name, text) in metadata { $0.member(name, text) } }
+            var start = 0
+            for tensor in tensors {
+                header.key(tensor.name)
+                header.object { entry in
+                    entry.member("dtype", tensor.typeName)
+                    entry.key("shape")
+                    entry.array { for extent in tensor.shape { $0.integer(extent) } }
+                    entry.key("data_offsets")
+                    entry.array {
+                        $0.integer(start)
+                        $0.integer(start + tensor.bytes.count)
+                    }
+                }
+                start += tensor.bytes.count
+            }
+        }
+        // The numbers begin at a multiple of 8.
+        let spaces = [UInt8](repeating: UInt8(ascii: " "), count: (8 - header.bytes.count % 8) % 8)
+        let length = UInt64(header.bytes.count + spaces.count)
+        return withUnsafeBytes(of: length.littleEndian, Array.init) + header.bytes + spaces + tensors.flatMap(\.bytes)
+    }
+}

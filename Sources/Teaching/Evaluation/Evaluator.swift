@@ -1,0 +1,125 @@
+/// Tests methods on examples that are left out.
+package enum Evaluator {
+    /// The distance up to which 95 % of the pictures of known classes lie, as far as the examples can tell.
+    static let acceptedShare = 0.95
+
+    /// A method's answers for each example that was left out.
+    struct Trial {
+        let folds: Folds
+        /// The answer of each example; nil where it was not tested.
+        let answers: [Int?]
+        let evaluation: Evaluation
+
+        /// True if it is right for more examples than another, by more than two standard errors.
+        func isBetter(than other: Trial, _ set: ExampleSet) -> Bool {
+            var gained = 0, lost = 0
+            for (row, label) in set.classes.enumerated() {
+                guard let after = answers[row], let before = other.answers[row] else { continue }
+                if after == label, before != label { gained += 1 }
+                if before == label, after != label { lost += 1 }
+            }
+            return Double(gained - lost) > 2 * Double(gained + lost).squareRoot()
+        }
+    }
+
+    /// Tests one method; nil if it was cancelled.
+    package static func evaluate(
+        _ method: TeachingMethod, _ set: ExampleSet, isCancelled: () -> Bool = { false }
+    ) -> Evaluation? {
+        trial(method, set, isCancelled)?.evaluation
+    }
+
+    /// The methods that were tried, and the one that the examples prefer.
+    package struct Comparison: Sendable {
+        package let preferred: TeachingMethod
+        package let evaluations: [TeachingMethod: Evaluation]
+    }
+
+    /// Tries the methods that are affordable, and the current one; nil if it was cancelled.
+    ///
+    /// The nearest mean stays unless another is right for so many more examples that it is not chance: more than two standard errors of the
+    /// difference. Without that, the best of three would look better than it is.
+    package static func compare(
+        _ set: ExampleSet, current: TeachingMethod, isCancelled: () -> Bool = { false }
+    ) -> Comparison? {
+        guard var best = trial(.nearestMean, set, isCancelled) else { return nil }
+        var evaluations = [TeachingMethod.nearestMean: best.evaluation]
+        let isWorthIt = set.labels.count > 1 && best.evaluation.examples > 0
+        for method in [TeachingMethod.logistic, .nearestNeighbors] {
+            let isCandidate = isWorthIt && isAffordable(method, set)
+            guard isCandidate || method == current else { continue }
+            guard let other = trial(method, set, isCancelled) else { return nil }
+            evaluations[method] = other.evaluation
+            if isCandidate, other.isBetter(than: best, set) { best = other }
+        }
+        return Comparison(preferred: best.evaluation.method, evaluations: evaluations)
+    }
+
+    /// True if a change, which trains, and its evaluation in the background take seconds and not minutes with this method.
+    static func isAffordable(_ method: TeachingMethod, _ set: ExampleSet) -> Bool {
+        let rows = Double(set.rows.count), dimension = Double(set.dimension)
+        return switch method {
+        case .nearestMean: true
+        case .logistic: rows * dimension * Double(set.labels.count) <= 1e7
+        case .nearestNeighbors: rows * rows * dimension <= 2e10
+        }
+    }
+
+    private static func trial(_ method: TeachingMethod, _ set: ExampleSet, _ isCancelled: () -> Bool) -> Trial? {
+        let folds = Folds(set, method: method)
+        var answers = [Int?](repeating: nil, count: set.rows.count)
+        var distances: [Float] = []
+        var rowsOf = [[Int]](repeating: [], count: folds.count)
+        for (row, fold) in folds.ofRow.enumerated() where fold >= 0 { rowsOf[fold].append(row) }
+        for (fold, rows) in rowsOf.enumerated() {
+            if isCancelled() { return nil }
+            let part = ExampleSet.Part(folds: folds.ofRow, leftOut: fold)
+            guard let head = TaughtHead(method, set, part: part, isCancelled: isCancelled) else { return nil }
+            for row in rows {
+                guard let answer = head.answer(set.rows[row]) else { continue }
+                answers[row] = answer.first
+                distances.append(answer.distance)
+            }
+        }
+        let evaluation = Evaluation(
+            method: method, kind: folds.kind, folds: folds.count, classes: results(set, answers),
+            confusions: confusions(set, answers), threshold: threshold(distances))
+        return Trial(folds: folds, answers: answers, evaluation: evaluation)
+    }
+
+    private static func results(_ set: ExampleSet, _ answers: [Int?]) -> [Evaluation.ClassResult] {
+        var tested = [Int](repeating: 0, count: set.labels.count), correct = tested
+        for (row, label) in set.classes.enumerated() {
+            guard let answer = answers[row] else { continue }
+            tested[label] += 1
+            if answer == label { correct[label] += 1 }
+        }
+        let counts = set.counts
+        return set.labels.indices.map {
+            Evaluation.ClassResult(
+                label: set.labels[$0], examples: counts[$0], tested: tested[$0], correct: correct[$0])
+        }
+    }
+
+    private static func confusions(_ set: ExampleSet, _ answers: [Int?]) -> [Evaluation.Confusion] {
+        struct Pair: Hashable { let label: Int, answer: Int }
+        var counts: [Pair: Int] = [:]
+        for (row, label) in set.classes.enumerated() {
+            guard let answer = answers[row], answer != label else { continue }
+            counts[Pair(label: label, answer: answer), default: 0] += 1
+        }
+        let worst = counts.sorted { one, other in
+            (-one.value, one.key.label, one.key.answer) < (-other.value, other.key.label, other.key.answer)
+        }
+        return worst.prefix(Evaluation.mostConfusions).map {
+            Evaluation.Confusion(label: set.labels[$0.key.label], answer: set.labels[$0.key.answer], count: $0.value)
+        }
+    }
+
+    /// The distance that one more picture of these classes exceeds with a probability of 5 % at most; with few examples the greatest.
+    static func threshold(_ distances: [Float]) -> Float? {
+        guard !distances.isEmpty else { return nil }
+        let rank = (Double(distances.count + 1) * acceptedShare).rounded(.up)
+        return distances.sorted()[min(distances.count, Int(rank)) - 1]
+    }
+}

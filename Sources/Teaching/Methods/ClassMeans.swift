@@ -1,0 +1,34 @@
+/// The mean direction of each class.
+enum ClassMeans {
+    /// A row of length 1 for each class, one after the other; zeros for a class without examples here, or without a direction.
+    static func train(_ set: ExampleSet, rows: [Int], centering: Centering) -> [Float] {
+        let dimension = set.dimension
+        var means = [Float](repeating: 0, count: set.labels.count * dimension)
+        var direction = [Double](repeating: 0, count: dimension)
+        var sum = direction
+        var next = 0
+        while next < rows.count {
+            let label = set.classes[rows[next]]
+            for index in sum.indices { sum[index] = 0 }
+            while next < rows.count, set.classes[rows[next]] == label {
+                add(set.rows[rows[next]], centering, &direction, to: &sum)
+                next += 1
+            }
+            let length = sum.reduce(0) { $0 + $1 * $1 }.squareRoot()
+            guard length > 1e-12 else { continue }
+            for index in 0..<dimension { means[label * dimension + index] = Float(sum[index] / length) }
+        }
+        return means
+    }
+
+    private static func add(
+        _ embedding: [Float], _ centering: Centering, _ direction: inout [Double], to sum: inout [Double]
+    ) {
+        embedding.withUnsafeBufferPointer { embedding in
+            direction.withUnsafeMutableBufferPointer { direction in
+                centering.apply(embedding, direction)
+                sum.withUnsafeMutableBufferPointer { Vectors.add(1, UnsafeBufferPointer(direction), to: $0) }
+            }
+        }
+    }
+}

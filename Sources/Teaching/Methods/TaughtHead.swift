@@ -1,0 +1,85 @@
+/// A classifier of embeddings that was made of examples: what serves, and what an export holds.
+package struct TaughtHead: Sendable, Equatable {
+    package let method: TeachingMethod
+    /// The names of the classes, in the order of their indices.
+    package let labels: [String]
+    /// Numbers of an embedding.
+    package let dimension: Int
+    /// What is taken from an embedding before it is normalised.
+    package let center: [Float]
+    /// The mean direction of each class; empty for nearest neighbours.
+    package let means: [Float]
+    /// Logistic regression's rows; empty for other methods.
+    package let weights: [Float]
+    /// Logistic regression's numbers, one for each class; empty for other methods.
+    package let intercepts: [Float]
+    /// The directions of the examples; empty for other methods than nearest neighbours.
+    package let examples: [Float]
+    /// The class of each example there.
+    package let exampleClasses: [Int]
+    /// The distance up to which an answer counts as known; nil where it is not known yet.
+    package var threshold: Float?
+
+    /// The factor of cosines before softmax, for the nearest mean.
+    package static let scale = 10.0
+    /// The most neighbours that vote; fewer where a class has fewer examples.
+    package static let mostNeighbors = 5
+
+    /// A head from its numbers, as a file has them; nil if they do not fit each other.
+    package init?(
+        method: TeachingMethod, labels: [String], dimension: Int, center: [Float], means: [Float], weights: [Float],
+        intercepts: [Float], examples: [Float], exampleClasses: [Int], threshold: Float?
+    ) {
+        let (numbers, isTooLarge) = labels.count.multipliedReportingOverflow(by: dimension)
+        guard dimension > 0, !labels.isEmpty, !isTooLarge, center.count == dimension else { return nil }
+        let isLogistic = method == .logistic, isNeighbors = method == .nearestNeighbors
+        guard means.count == (isNeighbors ? 0 : numbers), weights.count == (isLogistic ? numbers : 0),
+            intercepts.count == (isLogistic ? labels.count : 0), examples.isEmpty != isNeighbors,
+            examples.count / dimension == exampleClasses.count, examples.count % dimension == 0,
+            exampleClasses.allSatisfy({ labels.indices.contains($0) }),
+            [center, means, weights, intercepts, examples].allSatisfy({ $0.allSatisfy(\.isFinite) }),
+            threshold?.isFinite ?? true
+        else { return nil }
+        self.method = method
+        self.labels = labels
+        self.dimension = dimension
+        self.center = center
+        self.means = means
+        self.weights = weights
+        self.intercepts = intercepts
+        self.examples = examples
+        self.exampleClasses = exampleClasses
+        self.threshold = threshold
+    }
+
+    /// Learns from a part of the examples; nil if it was cancelled.
+    init?(_ method: TeachingMethod, _ set: ExampleSet, part: ExampleSet.Part, isCancelled: () -> Bool) {
+        let rows = set.rows(of: part)
+        let centering = Centering(set, rows: rows)
+        self.method = method
+        labels = set.labels
+        dimension = set.dimension
+        center = centering.center
+        threshold = nil
+        guard method == .nearestNeighbors else {
+            means = ClassMeans.train(set, rows: rows, centering: centering)
+            (examples, exampleClasses) = ([], [])
+            if method == .logistic {
+                guard let found = LogisticRegression(set, rows: rows, centering: centering, isCancelled: isCancelled)
+                else { return nil }
+                (weights, intercepts) = (found.weights, found.intercepts)
+            } else {
+                (weights, intercepts) = ([], [])
+            }
+            return
+        }
+        (means, weights, intercepts) = ([], [], [])
+        examples = rows.flatMap { row in centering.apply(set.rows[row]).map { Float($0) } }
+        exampleClasses = rows.map { set.classes[$0] }
+    }
+
+    /// Learns from all examples.
+    package init?(_ method: TeachingMethod, _ set: ExampleSet, isCancelled: () -> Bool = { false }) {
+        self.init(method, set, part: .all, isCancelled: isCancelled)
+    }
+}

@@ -1,0 +1,105 @@
+/// The inner loops over embeddings. Sums are of 64-bit numbers, in one fixed order: the same numbers give the same bits.
+enum Vectors {
+    /// The sum of the products, in eight lanes that are added at the end.
+    @inline(__always)
+    static func dot(_ a: UnsafeBufferPointer<Double>, _ b: UnsafeBufferPointer<Double>) -> Double {
+        let count = min(a.count, b.count)
+        var lanes = SIMD8<Double>(repeating: 0)
+        var index = 0
+        while index &+ 8 <= count {
+            lanes += eight(a, index) * eight(b, index)
+            index &+= 8
+        }
+        var sum = lanes.sum()
+        while index < count {
+            sum += a[index] * b[index]
+            index &+= 1
+        }
+        return sum
+    }
+
+    /// The same, where the second are 32-bit numbers.
+    @inline(__always)
+    static func dot(_ a: UnsafeBufferPointer<Double>, _ b: UnsafeBufferPointer<Float>) -> Double {
+        let count = min(a.count, b.count)
+        var lanes = SIMD8<Double>(repeating: 0)
+        var index = 0
+        while index &+ 8 <= count {
+            lanes += eight(a, index) * SIMD8<Double>(eight(b, index))
+            index &+= 8
+        }
+        var sum = lanes.sum()
+        while index < count {
+            sum += a[index] * Double(b[index])
+            index &+= 1
+        }
+        return sum
+    }
+
+    /// `sum += factor * values`.
+    @inline(__always)
+    static func add(_ factor: Double, _ values: UnsafeBufferPointer<Double>, to sum: UnsafeMutableBufferPointer<Double>)
+    {
+        let count = min(values.count, sum.count)
+        var index = 0
+        while index &+ 8 <= count {
+            store(eight(UnsafeBufferPointer(sum), index) + eight(values, index) * factor, in: sum, index)
+            index &+= 8
+        }
+        while index < count {
+            sum[index] += factor * values[index]
+            index &+= 1
+        }
+    }
+
+    /// `sum += values`, of 32-bit numbers.
+    @inline(__always)
+    static func add(_ values: UnsafeBufferPointer<Float>, to sum: UnsafeMutableBufferPointer<Double>) {
+        let count = min(values.count, sum.count)
+        var index = 0
+        while index &+ 8 <= count {
+            store(eight(UnsafeBufferPointer(sum), index) + SIMD8<Double>(eight(values, index)), in: sum, index)
+            index &+= 8
+        }
+        while index < count {
+            sum[index] += Double(values[index])
+            index &+= 1
+        }
+    }
+
+    /// The values less the centre, in `result`, and the square of their length.
+    @inline(__always)
+    static func center(
+        _ values: UnsafeBufferPointer<Float>, _ center: UnsafeBufferPointer<Float>,
+        in result: UnsafeMutableBufferPointer<Double>
+    ) -> Double {
+        let count = min(values.count, center.count, result.count)
+        var lanes = SIMD8<Double>(repeating: 0)
+        var index = 0
+        while index &+ 8 <= count {
+            let difference = SIMD8<Double>(eight(values, index)) - SIMD8<Double>(eight(center, index))
+            store(difference, in: result, index)
+            lanes += difference * difference
+            index &+= 8
+        }
+        var square = lanes.sum()
+        while index < count {
+            let difference = Double(values[index]) - Double(center[index])
+            result[index] = difference
+            square += difference * difference
+            index &+= 1
+        }
+        return square
+    }
+
+    @inline(__always)
+    private static func eight<T: SIMDScalar>(_ values: UnsafeBufferPointer<T>, _ index: Int) -> SIMD8<T> {
+        UnsafeRawPointer(values.baseAddress.unsafelyUnwrapped + index).loadUnaligned(as: SIMD8<T>.self)
+    }
+
+    @inline(__always)
+    private static func store(_ lanes: SIMD8<Double>, in values: UnsafeMutableBufferPointer<Double>, _ index: Int) {
+        UnsafeMutableRawPointer(values.baseAddress.unsafelyUnwrapped + index).storeBytes(
+            of: lanes, as: SIMD8<Double>.self)
+    }
+}

@@ -1,0 +1,171 @@
+/// The form of records in the file: a byte for the kind, then its parts in order.
+extension JournalRecord {
+    var bytes: [UInt8] {
+        var writer = ByteWriter()
+        switch self {
+        case .created(let embedder, let dimension, let choice):
+            writer.byte(1)
+            for text in [embedder.model, embedder.version, embedder.digest, choice.name] { writer.text(text) }
+            writer.number(dimension)
+        case .examples(let examples):
+            writer.byte(2)
+            writer.integer(UInt32(clamping: examples.count))
+            for example in examples { writer.example(example) }
+        case .versions(let versions, let serving, let next):
+            writer.byte(3)
+            writer.number(serving)
+            writer.number(next)
+            writer.integer(UInt32(clamping: versions.count))
+            for version in versions { writer.version(version) }
+        case .change(let change):
+            writer.byte(4)
+            writer.text(change.method.rawValue)
+            writer.number(change.time)
+            writer.integer(UInt32(clamping: change.items.count))
+            for item in change.items {
+                writer.raw(item.id.bytes)
+                writer.text(item.label)
+                writer.byte(item.embedding == nil ? 0 : 1)
+                if let embedding = item.embedding { writer.floats(embedding) }
+            }
+            writer.evaluation(change.evaluation)
+        case .evaluated(let number, let evaluation):
+            writer.byte(5)
+            writer.number(number)
+            writer.evaluation(evaluation)
+        case .served(let number):
+            writer.byte(6)
+            writer.number(number)
+        }
+        return writer.bytes
+    }
+
+    /// nil if the bytes are not those of a record.
+    init?(_ bytes: UnsafeRawBufferPointer) {
+        var reader = ByteReader(bytes)
+        guard let record = Self.read(&reader), reader.isAtEnd else { return nil }
+        self = record
+    }
+
+    private static func read(_ reader: inout ByteReader) -> JournalRecord? {
+        switch reader.byte() {
+        case 1:
+            guard let model = reader.text(), let version = reader.text(), let digest = reader.text(),
+                let name = reader.text(), let choice = MethodChoice(name), let dimension = reader.number(),
+                dimension > 0
+            else { return nil }
+            return .created(Embedder(model: model, version: version, digest: digest), dimension: dimension, choice)
+        case 2: return reader.list { $0.example() }.map { .examples($0) }
+        case 3:
+            guard let serving = reader.number(), let next = reader.number(),
+                let versions = reader.list({ $0.version() })
+            else { return nil }
+            return .versions(versions, serving: serving, next: next)
+        case 4:
+            guard let method = reader.method(), let time = reader.number(), let items = reader.list({ $0.item() }),
+                let evaluation = reader.evaluation()
+            else { return nil }
+            return .change(TaughtChange(items: items, method: method, time: time, evaluation: evaluation))
+        case 5:
+            guard let number = reader.number(), let evaluation = reader.evaluation() ?? nil else { return nil }
+            return .evaluated(number, evaluation)
+        case 6: return reader.number().map { .served($0) }
+        default: return nil
+        }
+    }
+}
+
+extension ByteWriter {
+    fileprivate mutating func example(_ example: Example) {
+        raw(example.id.bytes)
+        text(example.label)
+        number(example.since)
+        number(example.added)
+        integer(UInt32(clamping: example.earlier.count))
+        for earlier in example.earlier {
+            number(earlier.until)
+            text(earlier.label)
+        }
+        floats(example.embedding)
+    }
+
+    fileprivate mutating func version(_ version: TaughtVersion) {
+        number(version.number)
+        text(version.method.rawValue)
+        number(version.examples)
+        evaluation(version.evaluation)
+    }
+
+    fileprivate mutating func evaluation(_ evaluation: Evaluation?) {
+        byte(evaluation == nil ? 0 : 1)
+        guard let evaluation else { return }
+        text(evaluation.method.rawValue)
+        text(evaluation.kind.rawValue)
+        number(evaluation.folds)
+        floats(evaluation.threshold.map { [$0] } ?? [])
+        integer(UInt32(clamping: evaluation.classes.count))
+        for result in evaluation.classes {
+            text(result.label)
+            for count in [result.examples, result.tested, result.correct] { number(count) }
+        }
+        integer(UInt32(clamping: evaluation.confusions.count))
+        for confusion in evaluation.confusions {
+            text(confusion.label)
+            text(confusion.answer)
+            number(confusion.count)
+        }
+    }
+}
+
+extension ByteReader {
+    fileprivate mutating func method() -> TeachingMethod? { text().flatMap { TeachingMethod(rawValue: $0) } }
+
+    fileprivate mutating func id() -> ExampleID? { raw(32).flatMap { ExampleID(digest: $0) } }
+
+    fileprivate mutating func example() -> Example? {
+        guard let id = id(), let label = text(), let since = number(), let added = number(),
+            let earlier = list({ reader in
+                reader.number().flatMap { until in reader.text().map { Example.Earlier(until: until, label: $0) } }
+            }),
+            let embedding = floats()
+        else { return nil }
+        return Example(
+            id: id, label: label, embedding: embedding, since: since, added: added, earlier: earlier)
+    }
+
+    fileprivate mutating func version() -> TaughtVersion? {
+        guard let number = number(), let method = method(), let examples = self.number(), let evaluation = evaluation()
+        else { return nil }
+        return TaughtVersion(number: number, method: method, examples: examples, evaluation: evaluation)
+    }
+
+    fileprivate mutating func item() -> TaughtChange.Item? {
+        guard let id = id(), let label = text(), let isNew = byte() else { return nil }
+        guard isNew == 1 else { return TaughtChange.Item(id: id, label: label, embedding: nil) }
+        return floats().map { TaughtChange.Item(id: id, label: label, embedding: $0) }
+    }
+
+    /// The outer nil is a mistake, the inner one an evaluation that there is not.
+    fileprivate mutating func evaluation() -> Evaluation?? {
+        guard let isThere = byte() else { return nil }
+        guard isThere == 1 else { return .some(nil) }
+        guard let method = method(), let kind = text().flatMap({ Folds.Kind(rawValue: $0) }), let folds = number(),
+            let threshold = floats(),
+            let classes = list({ reader -> Evaluation.ClassResult? in
+                guard let label = reader.text(), let examples = reader.number(), let tested = reader.number(),
+                    let correct = reader.number()
+                else { return nil }
+                return Evaluation.ClassResult(label: label, examples: examples, tested: tested, correct: correct)
+            }),
+            let confusions = list({ reader -> Evaluation.Confusion? in
+                guard let label = reader.text(), let answer = reader.text(), let count = reader.number() else {
+                    return nil
+                }
+                return Evaluation.Confusion(label: label, answer: answer, count: count)
+            })
+        else { return nil }
+        return Evaluation(
+            method: method, kind: kind, folds: folds, classes: classes, confusions: confusions,
+            threshold: threshold.first)
+    }
+}

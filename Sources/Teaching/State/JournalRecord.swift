@@ -1,0 +1,64 @@
+/// An entry of a taught model's journal. Read in order, they give its state.
+enum JournalRecord: Equatable {
+    /// The first one.
+    case created(Embedder, dimension: Int, MethodChoice)
+    /// Examples with what was before: a journal that was written again begins with them.
+    case examples([Example])
+    /// The versions of such a journal; the one that serves, and the number of the next.
+    case versions([TaughtVersion], serving: Int, next: Int)
+    /// A new version.
+    case change(TaughtChange)
+    /// The evaluation of a version.
+    case evaluated(Int, Evaluation)
+    /// Another version serves.
+    case served(Int)
+
+    /// The state as records that begin a new journal.
+    static func all(of state: TaughtState) -> [JournalRecord] {
+        let pieces = stride(from: 0, to: state.examples.count, by: 256).map {
+            JournalRecord.examples(Array(state.examples[$0..<min($0 + 256, state.examples.count)]))
+        }
+        return [.created(state.embedder, dimension: state.dimension, state.choice)] + pieces
+            + [.versions(state.versions, serving: state.serving, next: state.next)]
+    }
+
+    /// Brings a state up to date; false if the record does not fit it.
+    func apply(to state: inout TaughtState?, keeping: Int) -> Bool {
+        if case .created(let embedder, let dimension, let choice) = self {
+            guard state == nil else { return false }
+            state = TaughtState(embedder: embedder, dimension: dimension, choice: choice)
+            return true
+        }
+        return state?.apply(self, keeping: keeping) ?? false
+    }
+}
+
+extension TaughtState {
+    /// Takes up a record; false if it does not fit.
+    mutating func apply(_ record: JournalRecord, keeping: Int) -> Bool {
+        switch record {
+        case .created: return false
+        case .examples(let more):
+            guard more.allSatisfy({ $0.embedding.count == dimension }) else { return false }
+            if let last = examples.last, let first = more.first, !(last.id < first.id) { return false }
+            guard zip(more, more.dropFirst()).allSatisfy({ $0.id < $1.id }) else { return false }
+            examples += more
+        case .versions(let list, let serving, let next):
+            (versions, self.serving, self.next) = (list, serving, next)
+        case .change(let change):
+            let isWhole = change.items.allSatisfy { item in
+                if let embedding = item.embedding { return embedding.count == dimension }
+                return example(item.id) != nil
+            }
+            guard isWhole else { return false }
+            apply(change, keeping: keeping)
+        case .evaluated(let number, let evaluation):
+            guard let index = versions.firstIndex(where: { $0.number == number }) else { return true }
+            versions[index].evaluation = evaluation
+        case .served(let number):
+            guard version(number) != nil else { return false }
+            serving = number
+        }
+        return true
+    }
+}

@@ -1,0 +1,95 @@
+/// A change of a taught model that makes a new version, as the journal has it.
+package struct TaughtChange: Sendable, Equatable {
+    /// A picture that is taught, or one that moves to another class and then has no embedding.
+    package struct Item: Sendable, Equatable {
+        package let id: ExampleID
+        package let label: String
+        package let embedding: [Float]?
+
+        package init(id: ExampleID, label: String, embedding: [Float]?) {
+            self.id = id
+            self.label = label
+            self.embedding = embedding
+        }
+    }
+
+    package let items: [Item]
+    package let method: TeachingMethod
+    /// Seconds since 1970.
+    package let time: Int
+    /// The evaluation of the new version, where it is known before.
+    package var evaluation: Evaluation?
+
+    package init(items: [Item], method: TeachingMethod, time: Int, evaluation: Evaluation? = nil) {
+        self.items = items
+        self.method = method
+        self.time = time
+        self.evaluation = evaluation
+    }
+}
+
+extension TaughtState {
+    /// Makes a new version with the change, and serves it.
+    mutating func apply(_ change: TaughtChange, keeping: Int) {
+        let number = next
+        for item in change.items {
+            let place = place(of: item.id)
+            if place < examples.count, examples[place].id == item.id {
+                guard examples[place].label != item.label else { continue }
+                // What only versions need that are no longer kept is dropped: a picture may move as often as anybody likes.
+                let oldest = versions.first?.number ?? number
+                examples[place].earlier.removeAll { $0.until < oldest }
+                examples[place].earlier.append(Example.Earlier(until: number - 1, label: examples[place].label))
+                examples[place].label = item.label
+            } else if let embedding = item.embedding {
+                let example = Example(
+                    id: item.id, label: item.label, embedding: embedding, since: number, added: change.time)
+                examples.insert(example, at: place)
+            }
+        }
+        addVersion(change.method, change.evaluation, keeping: keeping)
+    }
+
+    /// Forgets examples, and the versions that hold one of them, or a class of that name; makes a new version without them.
+    mutating func forget(_ ids: Set<ExampleID>, label: String?, keeping: Int) {
+        let method = method
+        var dropped = versions.map { _ in false }
+        for example in examples {
+            for (index, version) in versions.enumerated() where !dropped[index] {
+                guard let then = example.label(in: version.number) else { continue }
+                dropped[index] = ids.contains(example.id) || then == label
+            }
+        }
+        versions = zip(versions, dropped).filter { !$0.1 }.map(\.0)
+        examples.removeAll { ids.contains($0.id) }
+        for index in examples.indices { examples[index].earlier.removeAll { $0.label == label } }
+        guard !examples.isEmpty else {
+            // Nothing is left to serve, and no method was chosen by anything that is left.
+            (versions, serving, next) = ([], 0, next + 1)
+            return
+        }
+        addVersion(method, nil, keeping: keeping)
+    }
+
+    /// Takes other embeddings for all examples, of a new embedder: no older version is left.
+    mutating func rebuild(_ embedder: Embedder, dimension: Int, embeddings: [ExampleID: [Float]]) {
+        let method = method
+        self.embedder = embedder
+        self.dimension = dimension
+        examples = examples.compactMap { example in
+            embeddings[example.id].map {
+                Example(id: example.id, label: example.label, embedding: $0, since: next, added: example.added)
+            }
+        }
+        (versions, serving) = ([], 0)
+        if !examples.isEmpty { addVersion(method, nil, keeping: 1) } else { next += 1 }
+    }
+
+    private mutating func addVersion(_ method: TeachingMethod, _ evaluation: Evaluation?, keeping: Int) {
+        versions.append(
+            TaughtVersion(number: next, method: method, examples: examples.count, evaluation: evaluation))
+        serving = next
+        next += 1
+        if versions.count > max(1, keeping) { versions.removeFirst(versions.count - max(1, keeping)) }
+    }
+}

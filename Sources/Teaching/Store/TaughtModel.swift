@@ -1,0 +1,282 @@
+internal import SystemSupport
+
+/// A taught model and its files. Readers see one version or the next; writers wait for each other, with their files: only threads that may
+/// block call what changes it.
+package final class TaughtModel: Sendable {
+    package let name: String
+    private let folder: String
+    private let total: ByteTotal
+    private let limits: Guarded<TeachingLimits>
+    /// Held while files are written: nothing that must not block takes it.
+    private let files: Guarded<Files>
+    private let current: Guarded<TaughtView>
+
+    private struct Files {
+        var journal: JournalFile
+        var isRemoved = false
+    }
+
+    /// A picture to learn.
+    package struct NewExample: Sendable {
+        package let id: ExampleID
+        package let label: String
+        package let embedding: [Float]
+        /// The picture's bytes, if they are kept.
+        package let picture: [UInt8]?
+
+        package init(id: ExampleID, label: String, embedding: [Float], picture: [UInt8]? = nil) {
+            self.id = id
+            self.label = label
+            self.embedding = embedding
+            self.picture = picture
+        }
+    }
+
+    /// What became of a picture.
+    package struct Outcome: Sendable, Equatable {
+        package let id: ExampleID
+        package let label: String
+        package let isNew: Bool
+        /// True if it was known under another label.
+        package let isMoved: Bool
+    }
+
+    init(
+        name: String, folder: String, journal: JournalFile, state: TaughtState, total: ByteTotal,
+        limits: Guarded<TeachingLimits>
+    ) {
+        self.name = name
+        self.folder = folder
+        self.total = total
+        self.limits = limits
+        files = Guarded(Files(journal: journal))
+        current = Guarded(TaughtView(state: state, head: Self.head(of: state)))
+    }
+
+    /// The model as it is now.
+    package var view: TaughtView { current.withLock { $0 } }
+
+    private static func head(of state: TaughtState) -> TaughtHead? {
+        guard let version = state.served, let set = state.exampleSet(of: version.number) else { return nil }
+        return TaughtHead(version.method, set)
+    }
+
+    // MARK: Changes
+
+    /// Learns pictures; a known one with another label moves.
+    package func teach(_ examples: [NewExample], time: Int) throws(TeachingError) -> [Outcome] {
+        for example in examples { try TaughtNames.check(label: example.label) }
+        return try writing { files throws(TeachingError) in
+            let (limits, old) = (limits.withLock { $0 }, view.state)
+            guard examples.allSatisfy({ $0.embedding.count == old.dimension && $0.embedding.allSatisfy(\.isFinite) })
+            else { throw .invalid("an embedding has not \(old.dimension) finite numbers") }
+            let (outcomes, items) = Self.outcomes(of: examples, in: old)
+            guard !items.isEmpty else { return outcomes }
+            let change = TaughtChange(items: items, method: old.method, time: time)
+            var state = old
+            state.apply(change, keeping: limits.versions)
+            try check(state, limits)
+            let added = Set(items.filter { $0.embedding != nil }.map(\.id))
+            let pictures = examples.filter { added.contains($0.id) }
+            try append(.change(change), state, pictures, limits, &files)
+            return outcomes
+        }
+    }
+
+    /// Forgets one example.
+    package func forget(_ id: ExampleID) throws(TeachingError) {
+        try writing { files throws(TeachingError) in
+            guard view.state.example(id) != nil else {
+                throw .unknown("\(name) has no example with the id \(id)")
+            }
+            try forget([id], label: nil, &files)
+        }
+    }
+
+    /// Forgets a class with all its examples.
+    package func forget(label: String) throws(TeachingError) {
+        try writing { files throws(TeachingError) in
+            let ids = Set(view.state.examples.filter { $0.label == label }.map(\.id))
+            guard !ids.isEmpty else { throw .unknown("\(name) has no class \"\(label.prefix(256))\"") }
+            try forget(ids, label: label, &files)
+        }
+    }
+
+    /// Serves a version that is kept.
+    package func serve(_ version: Int) throws(TeachingError) {
+        try writing { files throws(TeachingError) in
+            var state = view.state
+            guard state.version(version) != nil else {
+                let kept = state.versions.map { String($0.number) }.joined(separator: ", ")
+                throw .unknownVersion(
+                    "\(name) keeps no version \(version): it has " + (kept.isEmpty ? "none" : kept))
+            }
+            guard state.serving != version else { return }
+            state.serving = version
+            try append(.served(version), state, [], limits.withLock { $0 }, &files)
+        }
+    }
+
+    /// Takes the embeddings of another embedder, made of the kept pictures.
+    package func rebuild(
+        _ embedder: Embedder, dimension: Int, embeddings: [ExampleID: [Float]]
+    ) throws(TeachingError) {
+        try writing { files throws(TeachingError) in
+            var state = view.state
+            guard embeddings.values.allSatisfy({ $0.count == dimension && $0.allSatisfy(\.isFinite) }) else {
+                throw .invalid("an embedding has not \(dimension) finite numbers")
+            }
+            state.rebuild(embedder, dimension: dimension, embeddings: embeddings)
+            let gone = Set(view.state.examples.map(\.id)).subtracting(state.examples.map(\.id))
+            try rewrite(state, without: gone, &files)
+        }
+    }
+
+    /// Ends the model: no change reaches its files any more.
+    func retire(_ remove: () throws(TeachingError) -> Void) throws(TeachingError) {
+        try writing { files throws(TeachingError) in
+            try remove()
+            files.isRemoved = true
+        }
+    }
+
+    // MARK: Evaluation
+
+    /// Tests the version that serves, if it was not tested yet. With `auto`, another method that is better becomes a new version.
+    /// It takes long; a change meanwhile ends it.
+    package func evaluate(time: Int, isCancelled: () -> Bool = { false }) throws(TeachingError) {
+        let before = view
+        guard before.isEvaluating, let version = before.state.served,
+            let set = before.state.exampleSet(of: version.number)
+        else { return }
+        let isOver = { [self] in
+            isCancelled() || view.state.next != before.state.next || view.state.serving != version.number
+        }
+        let isNewest = version.number == before.state.versions.last?.number
+        guard before.state.choice == .auto, isNewest else {
+            guard let evaluation = Evaluator.evaluate(version.method, set, isCancelled: isOver) else { return }
+            return try record(evaluation, of: version.number)
+        }
+        guard let comparison = Evaluator.compare(set, current: version.method, isCancelled: isOver),
+            let own = comparison.evaluations[version.method], let best = comparison.evaluations[comparison.preferred]
+        else { return }
+        try record(own, of: version.number)
+        guard comparison.preferred != version.method else { return }
+        let change = TaughtChange(items: [], method: comparison.preferred, time: time, evaluation: best)
+        try writing { files throws(TeachingError) in
+            var state = view.state
+            guard state.next == before.state.next, state.serving == version.number else { return }
+            let limits = limits.withLock { $0 }
+            state.apply(change, keeping: limits.versions)
+            try append(.change(change), state, [], limits, &files)
+        }
+    }
+
+    private func record(_ evaluation: Evaluation, of version: Int) throws(TeachingError) {
+        try writing { files throws(TeachingError) in
+            var state = view.state
+            guard state.version(version) != nil else { return }
+            let record = JournalRecord.evaluated(version, evaluation)
+            _ = state.apply(record, keeping: .max)
+            try append(record, state, [], limits.withLock { $0 }, &files)
+        }
+    }
+
+    // MARK: Files
+
+    /// One writer at a time.
+    private func writing<Result>(
+        _ body: (inout Files) throws(TeachingError) -> Result
+    ) throws(TeachingError) -> Result {
+        // The lock's body cannot throw.
+        var outcome: Swift.Result<Result, TeachingError>?
+        files.withLock { files in
+            guard !files.isRemoved else {
+                outcome = .failure(.unknown("there is no taught model \(name): it was deleted"))
+                return
+            }
+            do throws(TeachingError) { outcome = .success(try body(&files)) } catch { outcome = .failure(error) }
+        }
+        guard let outcome else { throw .storage("\(name) was not written") }
+        return try outcome.get()
+    }
+
+    /// Writes one record more, then shows its state. After an error all is as before.
+    private func append(
+        _ record: JournalRecord, _ state: TaughtState, _ pictures: [NewExample], _ limits: TeachingLimits,
+        _ files: inout Files
+    ) throws(TeachingError) {
+        let next = TaughtView(state: state, head: head(of: state))
+        let bytes = JournalFile.length(of: record) + pictures.reduce(0) { $0 + ($1.picture?.count ?? 0) }
+        try total.take(bytes, limit: limits.bytes)
+        do throws(TeachingError) {
+            try KeptPictures.write(pictures, in: folder)
+            try files.journal.append(record)
+        } catch {
+            KeptPictures.remove(Set(pictures.map(\.id)), in: folder)
+            total.change(by: -bytes)
+            throw error
+        }
+        current.withLock { $0 = next }
+    }
+
+    /// The head of a state: the current one, where neither the examples that serve nor the method change.
+    private func head(of state: TaughtState) -> TaughtHead? {
+        let now = view
+        if state.serving == now.state.serving, state.next == now.state.next { return now.head }
+        return Self.head(of: state)
+    }
+
+    private func forget(_ ids: Set<ExampleID>, label: String?, _ files: inout Files) throws(TeachingError) {
+        var state = view.state
+        state.forget(ids, label: label, keeping: limits.withLock { $0.versions })
+        try rewrite(state, without: ids, &files)
+    }
+
+    /// Writes the journal anew: what the state no longer has is in no file then.
+    private func rewrite(
+        _ state: TaughtState, without ids: Set<ExampleID>, _ files: inout Files
+    ) throws(TeachingError) {
+        let next = TaughtView(state: state, head: Self.head(of: state))
+        let before = Folders.bytes(in: folder)
+        let (journal, unsynced) = try JournalFile.write(JournalRecord.all(of: state), to: files.journal.path)
+        files.journal = journal
+        KeptPictures.remove(ids, in: folder)
+        current.withLock { $0 = next }
+        total.change(by: Folders.bytes(in: folder) - before)
+        if let unsynced { throw unsynced }
+    }
+
+    private func check(_ state: TaughtState, _ limits: TeachingLimits) throws(TeachingError) {
+        guard state.examples.count <= limits.examples else {
+            throw .full(
+                "\(name) would have \(state.examples.count) examples: `taught_max_examples` is \(limits.examples); forget some, or raise it"
+            )
+        }
+        let classes = state.counts.count
+        guard classes <= limits.classes else {
+            throw .full(
+                "\(name) would have \(classes) classes: `taught_max_classes` is \(limits.classes); forget some, or raise it"
+            )
+        }
+    }
+
+    /// What becomes of each picture, and the changes that this takes.
+    private static func outcomes(
+        of examples: [NewExample], in state: TaughtState
+    ) -> (outcomes: [Outcome], items: [TaughtChange.Item]) {
+        var labels: [ExampleID: String] = [:]
+        var outcomes: [Outcome] = [], items: [TaughtChange.Item] = []
+        for example in examples {
+            let id = example.id
+            let before = labels[id] ?? state.example(id)?.label
+            let isMoved = before.map { $0 != example.label } ?? false
+            outcomes.append(Outcome(id: id, label: example.label, isNew: before == nil, isMoved: isMoved))
+            labels[id] = example.label
+            guard before == nil || isMoved else { continue }
+            let embedding = before == nil ? example.embedding : nil
+            items.append(TaughtChange.Item(id: id, label: example.label, embedding: embedding))
+        }
+        return (outcomes, items)
+    }
+}

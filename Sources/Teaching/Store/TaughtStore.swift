@@ -1,0 +1,161 @@
+internal import Glibc
+internal import SystemSupport
+
+/// The taught models in a folder, which belongs to one process at a time. What changes them blocks.
+package final class TaughtStore: Sendable {
+    private let folder: String
+    private let limits: Guarded<TeachingLimits>
+    private let total = ByteTotal()
+    private let models = Guarded<[String: TaughtModel]>([:])
+    /// Held while one is created or removed: nothing that must not block takes it.
+    private let changing = Guarded<Void>(())
+    /// Open as long as the store: its lock keeps other processes away.
+    private let lock: Descriptor
+    /// Folders that could not be read, with the reason.
+    package let problems: [String: String]
+
+    /// Opens a folder, which is created if need be, and finishes what a kill interrupted.
+    package init(folder: String, limits: TeachingLimits = TeachingLimits()) throws(TeachingError) {
+        self.folder = folder
+        self.limits = Guarded(limits)
+        try Folders.create(folder)
+        lock = try Descriptor(folder + "/.lock", O_RDWR | O_CREAT | O_CLOEXEC)
+        guard lock.lock() else {
+            throw .storage("\(folder) is in use by another process: two daemons cannot share a `taught_dir`")
+        }
+        var found: [String: TaughtModel] = [:], problems: [String: String] = [:]
+        for name in try Folders.names(in: folder) {
+            if name.hasPrefix(Self.unfinished) { try Folders.remove(folder + "/" + name) }
+            guard TaughtNames.isName(name) else { continue }
+            let path = folder + "/" + name
+            do throws(TeachingError) {
+                found[name] = try Self.open(name, path, total, self.limits, limits.versions)
+            } catch { problems[name] = error.message }
+            total.change(by: Folders.bytes(in: path))
+        }
+        self.problems = problems
+        let all = found
+        models.withLock { $0 = all }
+    }
+
+    /// Begins the names of folders that are being made or removed.
+    private static let unfinished = ".unfinished-"
+
+    private static func open(
+        _ name: String, _ path: String, _ total: ByteTotal, _ limits: Guarded<TeachingLimits>, _ versions: Int
+    ) throws(TeachingError) -> TaughtModel {
+        unlink(path + "/journal.new")
+        var state: TaughtState?
+        let journal = try JournalFile.open(path + "/journal") { $0.apply(to: &state, keeping: versions) }
+        guard let state else { throw .storage("\(path)/journal has no records") }
+        try KeptPictures.clean(state, in: path)
+        return TaughtModel(name: name, folder: path, journal: journal, state: state, total: total, limits: limits)
+    }
+
+    /// Takes other limits; what is there already stays.
+    package func set(limits new: TeachingLimits) { limits.withLock { $0 = new } }
+
+    /// All, by name.
+    package var all: [TaughtModel] {
+        let models = models.withLock { $0 }
+        return models.values.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
+    }
+
+    package func model(_ name: String) -> TaughtModel? { models.withLock { $0[name] } }
+
+    /// The bytes of all files.
+    package var bytes: Int { total.value }
+
+    /// Creates one; `isNew` is false if it is there already with the same embedder and method.
+    package func create(
+        _ name: String, _ embedder: Embedder, dimension: Int, _ choice: MethodChoice
+    ) throws(TeachingError) -> (model: TaughtModel, isNew: Bool) {
+        try TaughtNames.check(name: name)
+        var outcome: Result<TaughtModel, TeachingError>?
+        var isNew = false
+        changing.withLock { _ in
+            do throws(TeachingError) {
+                if let old = model(name) {
+                    try Self.compare(old, embedder, choice)
+                    outcome = .success(old)
+                } else {
+                    let made = try make(name, embedder, dimension, choice, count: all.count)
+                    models.withLock { $0[name] = made }
+                    isNew = true
+                    outcome = .success(made)
+                }
+            } catch { outcome = .failure(error) }
+        }
+        guard let outcome else { throw .storage("\(name) was not created") }
+        return (try outcome.get(), isNew)
+    }
+
+    private static func compare(_ old: TaughtModel, _ embedder: Embedder, _ choice: MethodChoice) throws(TeachingError)
+    {
+        let state = old.view.state
+        guard state.embedder.model == embedder.model else {
+            throw .conflict(
+                "\(old.name) is taught with the embedder \(state.embedder.model), not \(embedder.model): delete it first, or use another name"
+            )
+        }
+        guard state.choice == choice else {
+            throw .conflict(
+                "\(old.name) has the method \(state.choice.name), not \(choice.name): delete it first, or use another name"
+            )
+        }
+    }
+
+    private func make(
+        _ name: String, _ embedder: Embedder, _ dimension: Int, _ choice: MethodChoice, count: Int
+    ) throws(TeachingError) -> TaughtModel {
+        let limits = limits.withLock { $0 }
+        guard problems[name] == nil else {
+            throw .conflict("\(folder)/\(name) could not be read: \(problems[name] ?? "")")
+        }
+        guard count < limits.models else {
+            throw .full(
+                "there are \(count) taught models: `taught_max_models` is \(limits.models); delete one, or raise it")
+        }
+        let state = TaughtState(embedder: embedder, dimension: dimension, choice: choice)
+        let records = JournalRecord.all(of: state)
+        let bytes = records.reduce(64) { $0 + JournalFile.length(of: $1) }
+        try total.take(bytes, limit: limits.bytes)
+        let path = folder + "/" + name, unfinished = folder + "/" + Self.unfinished + name
+        do throws(TeachingError) {
+            try Folders.remove(unfinished)
+            try Folders.create(unfinished)
+            if let unsynced = try JournalFile.write(records, to: unfinished + "/journal").unsynced { throw unsynced }
+            try Folders.rename(unfinished, path)
+            let made = try Self.open(name, path, total, self.limits, limits.versions)
+            total.change(by: Folders.bytes(in: path) - bytes)
+            return made
+        } catch {
+            total.change(by: -bytes)
+            try? Folders.remove(unfinished)
+            throw error
+        }
+    }
+
+    /// Removes one with all its files.
+    package func remove(_ name: String) throws(TeachingError) {
+        var problem: TeachingError?
+        changing.withLock { _ in
+            do throws(TeachingError) { try removeAlone(name) } catch { problem = error }
+        }
+        if let problem { throw problem }
+    }
+
+    private func removeAlone(_ name: String) throws(TeachingError) {
+        guard let model = model(name) else { throw .unknown("there is no taught model \(name)") }
+        let path = folder + "/" + name, unfinished = folder + "/" + Self.unfinished + name
+        let bytes = Folders.bytes(in: path)
+        try model.retire { () throws(TeachingError) in
+            try Folders.remove(unfinished)
+            try Folders.rename(path, unfinished)
+        }
+        models.withLock { models in _ = models.removeValue(forKey: name) }
+        try Folders.remove(unfinished)
+        try Folders.sync(folder)
+        total.change(by: -bytes)
+    }
+}

@@ -1,0 +1,34 @@
+/// A taught model at one moment: what answers show, and what serves.
+package struct TaughtView: Sendable {
+    package let state: TaughtState
+    /// What answers; nil without examples. Its threshold is that of the newest evaluation of the same method.
+    package let head: TaughtHead?
+
+    init(state: TaughtState, head: TaughtHead?) {
+        self.state = state
+        var head = head
+        head?.threshold = nil
+        if let method = head?.method {
+            let known = state.versions.last {
+                $0.number <= state.serving && $0.evaluation?.method == method && $0.evaluation?.threshold != nil
+            }
+            head?.threshold = known?.evaluation?.threshold
+        }
+        self.head = head
+    }
+
+    /// True until the version that serves has its evaluation.
+    package var isEvaluating: Bool { state.served.map { $0.evaluation == nil } ?? false }
+
+    /// The version that serves, or the newest before it, that has an evaluation.
+    package var evaluated: TaughtVersion? { state.versions.last { $0.number <= state.serving && $0.evaluation != nil } }
+
+    /// The classes of the version that serves, with their numbers of examples, sorted.
+    package var classes: [(label: String, examples: Int)] {
+        var counts: [String: Int] = [:]
+        for example in state.examples {
+            if let label = example.label(in: state.serving) { counts[label, default: 0] += 1 }
+        }
+        return counts.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }.map { ($0.key, $0.value) }
+    }
+}

@@ -1,0 +1,81 @@
+import Foundation
+import Teaching
+import TestSupport
+import Testing
+
+/// What remains after forgetting is bit for bit what teaching without it gives.
+@Suite struct ForgettingTests {
+    @Test(arguments: TeachingMethod.allCases) func forgettingEqualsNeverTaught(_ method: TeachingMethod) throws {
+        var random = SplitMix(seed: 320 + UInt64(method.rawValue.count))
+        for history in 0..<LongTests.times(12, long: 100) {
+            let folder = TemporaryFolder(), other = TemporaryFolder()
+            let store = try TaughtStore(folder: folder.path)
+            let model = try store.create("parts", .test, dimension: 6, .fixed(method)).model
+            var taught: [String: TaughtModel.NewExample] = [:]
+            var gone: [TaughtModel.NewExample] = []
+            for step in 0..<Int.random(in: 5...25, using: &random) {
+                let known = taught.keys.sorted().randomElement(using: &random)
+                switch Int.random(in: 0..<10, using: &random) {
+                case 0...1:
+                    guard let known, let example = taught.removeValue(forKey: known) else { continue }
+                    try model.forget(example.id)
+                    gone.append(example)
+                case 2:
+                    guard let known, let label = taught[known]?.label else { continue }
+                    try model.forget(label: label)
+                    for (name, example) in taught where example.label == label {
+                        gone.append(example)
+                        taught[name] = nil
+                    }
+                case 3:
+                    guard let known, let example = taught[known] else { continue }
+                    let label = "class \(Int.random(in: 0..<4, using: &random))"
+                    let moved = TaughtModel.NewExample(id: example.id, label: label, embedding: example.embedding)
+                    _ = try model.teach([moved], time: step)
+                    taught[known] = moved
+                case 4:
+                    if let version = model.view.state.versions.randomElement(using: &random) {
+                        try model.serve(version.number)
+                    }
+                case 5: try model.evaluate(time: step)
+                default:
+                    let name = "picture \(history) \(step)"
+                    let embedding = (0..<6).map { _ in Float.random(in: -1...1, using: &random) }
+                    let example = TaughtModel.NewExample(
+                        name, "class \(Int.random(in: 0..<4, using: &random))", embedding)
+                    _ = try model.teach([example], time: step)
+                    taught[name] = example
+                }
+            }
+            if let last = model.view.state.versions.last { try model.serve(last.number) }
+            try model.evaluate(time: 99)
+            // The same without what was forgotten, at once and in another order.
+            let fresh = try TaughtStore(folder: other.path).create("parts", .test, dimension: 6, .fixed(method)).model
+            _ = try fresh.teach(taught.values.shuffled(using: &random), time: 0)
+            try fresh.evaluate(time: 0)
+            #expect(model.view.head == fresh.view.head)
+            #expect(model.view.head.map(TaughtFile.bytes) == fresh.view.head.map(TaughtFile.bytes))
+            let found = model.view.state.served?.evaluation, wanted = fresh.view.state.served?.evaluation
+            #expect(found == wanted)
+            // No file holds a digest or an embedding of what was forgotten, unless it was taught again.
+            let contents = folder.contents
+            for example in gone {
+                #expect(contents.range(of: Data(example.id.bytes)) == nil)
+                let numbers = example.embedding.withUnsafeBytes { Data($0) }
+                #expect(contents.range(of: numbers) == nil)
+            }
+        }
+    }
+
+    @Test func picturesAreKeptOnlyWhereAskedAndForgottenWithTheirExample() throws {
+        let folder = TemporaryFolder()
+        let store = try TaughtStore(folder: folder.path)
+        let model = try store.create("parts", .test, dimension: 1, .auto).model
+        _ = try model.teach(
+            [.init("kept picture", "a", [1], keep: true), .init("other picture", "a", [2])], time: 1)
+        #expect(folder.contents.range(of: Data("kept picture".utf8)) != nil)
+        #expect(folder.contents.range(of: Data("other picture".utf8)) == nil)
+        try model.forget(label: "a")
+        #expect(folder.contents.range(of: Data("kept picture".utf8)) == nil)
+    }
+}

@@ -1,0 +1,111 @@
+import Foundation
+import Teaching
+import TestSupport
+import Testing
+
+/// The evaluation of drawn classes against the accuracy on examples that were drawn beside them.
+@Suite struct HonestyTests {
+    /// Classes as clouds around drawn middles.
+    struct Clouds {
+        let middles: [[Float]]
+        let spread: Float
+
+        init(classes: Int, dimension: Int, spread: Float, _ random: inout SplitMix) {
+            middles = (0..<classes).map { _ in (0..<dimension).map { _ in Self.normal(&random) + 1 } }
+            self.spread = spread
+        }
+
+        func example(of label: Int, _ random: inout SplitMix) -> [Float] {
+            middles[label].map { $0 + spread * Self.normal(&random) }
+        }
+
+        func set(each: Int, _ random: inout SplitMix) throws -> ExampleSet {
+            let classes = middles.indices.flatMap { [Int](repeating: $0, count: each) }
+            return try #require(
+                ExampleSet(
+                    dimension: middles[0].count, labels: middles.indices.map { "class \($0)" },
+                    rows: classes.map { example(of: $0, &random) }, classes: classes))
+        }
+
+        /// The sum of twelve evenly distributed numbers.
+        static func normal(_ random: inout SplitMix) -> Float {
+            (0..<12).reduce(-6) { sum, _ in sum + Float.random(in: 0..<1, using: &random) }
+        }
+    }
+
+    @Test(arguments: [5, 20]) func accuracyWithoutTheExampleIsThatOfNewPicturesOnAverage(each: Int) throws {
+        var random = SplitMix(seed: 32 + UInt64(each))
+        var differences: [Double] = [], held = 0, accuracies: [Double] = []
+        let draws = LongTests.times(30, long: 200)
+        for _ in 0..<draws {
+            let clouds = Clouds(classes: 10, dimension: 32, spread: 1.5, &random)
+            let set = try clouds.set(each: each, &random)
+            let comparison = try #require(Evaluator.compare(set, current: .nearestMean))
+            let evaluation = try #require(comparison.evaluations[comparison.preferred])
+            let head = try #require(TaughtHead(comparison.preferred, set))
+            var right = 0, asked = 0
+            for label in clouds.middles.indices {
+                for _ in 0..<100 {
+                    right += try #require(head.answer(clouds.example(of: label, &random))).first == label ? 1 : 0
+                    asked += 1
+                }
+            }
+            let actual = Double(right) / Double(asked), told = try #require(evaluation.accuracy)
+            let interval = try #require(evaluation.interval)
+            differences.append(told - actual)
+            accuracies.append(actual)
+            if actual >= interval.low, actual <= interval.high { held += 1 }
+        }
+        let mean = differences.reduce(0, +) / Double(draws)
+        print(
+            "\(each) examples: accuracy \(accuracies.reduce(0, +) / Double(draws)), difference \(mean), held \(held) of \(draws)"
+        )
+        #expect(abs(mean) < 0.02)
+        // A few draws say less of a share of 90 % than 200 do.
+        #expect(Double(held) / Double(draws) >= (LongTests.areAskedFor ? 0.9 : 0.8))
+    }
+
+    @Test func strangersAreFoundWhereClassesAreSeparable() throws {
+        var random = SplitMix(seed: 5)
+        let clouds = Clouds(classes: 8, dimension: 64, spread: 0.5, &random)
+        let strangers = Clouds(classes: 8, dimension: 64, spread: 0.5, &random)
+        let set = try clouds.set(each: 20, &random)
+        for method in TeachingMethod.allCases {
+            var head = try #require(TaughtHead(method, set))
+            head.threshold = try #require(Evaluator.evaluate(method, set)).threshold
+            var rejected = 0, found = 0
+            for number in 0..<400 {
+                let own = try #require(head.answer(clouds.example(of: number % 8, &random)))
+                let other = try #require(head.answer(strangers.example(of: number % 8, &random)))
+                rejected += own.isKnown == false ? 1 : 0
+                found += other.isKnown == false ? 1 : 0
+            }
+            print("\(method): \(rejected) of 400 rejected, \(found) of 400 strangers found")
+            #expect(rejected <= 40)
+            #expect(found >= 380)
+        }
+    }
+
+    @Test func logisticRegressionIsPreferredWhereMeansAreNotEnough() throws {
+        var random = SplitMix(seed: 9)
+        // One number decides; the others are loud and say nothing.
+        let classes = (0..<80).map { $0 / 40 }
+        let rows = classes.map { label in
+            (0..<12).map { Clouds.normal(&random) * ($0 == 0 ? 0.3 : 4) + ($0 == 0 ? Float(label) * 2 : 0) }
+        }
+        let set = try #require(ExampleSet(dimension: 12, labels: ["a", "b"], rows: rows, classes: classes))
+        #expect(try #require(Evaluator.compare(set, current: .nearestMean)).preferred == .logistic)
+    }
+
+    @Test func neighborsArePreferredWhereClassesHaveSeveralShapes() throws {
+        var random = SplitMix(seed: 10)
+        // Each class is two clouds opposite each other.
+        let corners: [(Float, Float, Int)] = [(1, 1, 0), (-1, -1, 0), (1, -1, 1), (-1, 1, 1)]
+        let examples = corners.flatMap { x, y, label in
+            (0..<20).map { _ in ([x + 0.2 * Clouds.normal(&random), y + 0.2 * Clouds.normal(&random)], label) }
+        }.sorted { $0.1 < $1.1 }
+        let set = try #require(
+            ExampleSet(dimension: 2, labels: ["a", "b"], rows: examples.map(\.0), classes: examples.map(\.1)))
+        #expect(try #require(Evaluator.compare(set, current: .nearestMean)).preferred == .nearestNeighbors)
+    }
+}

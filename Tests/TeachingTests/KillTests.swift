@@ -1,0 +1,52 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// A process that teaches is killed: its files hold what was acknowledged, and perhaps the step after it.
+@Suite struct KillTests {
+    private static let probe = Daemon.binary.deletingLastPathComponent().appendingPathComponent("TeachingProbe")
+
+    @Test func killsAtAnyInstantLeaveTheAcknowledgedStateOrTheNextOne() throws {
+        let steps = 400
+        let reference = TemporaryFolder()
+        let whole = try Shell.run(Self.probe.path, ["run", reference.path, "7", "\(steps)"])
+        let states = whole.text.split(separator: "\n").map(String.init)
+        try #require(states.count == steps, "\(whole.errors)")
+        var random = SplitMix(seed: 7)
+        var interrupted = 0
+        for _ in 0..<LongTests.times(25, long: 200) {
+            let folder = TemporaryFolder()
+            let process = Process(), output = Pipe()
+            process.executableURL = Self.probe
+            process.arguments = ["run", folder.path, "7", "\(steps)"]
+            process.standardOutput = output
+            try process.run()
+            // The kill comes between any two instructions: by the number of acknowledgements and some microseconds.
+            let wanted = Int.random(in: 1..<120, using: &random)
+            var read = Data()
+            while read.count(where: { $0 == 10 }) < wanted {
+                let more = output.fileHandleForReading.availableData
+                if more.isEmpty { break }
+                read.append(more)
+            }
+            usleep(UInt32.random(in: 0..<3_000, using: &random))
+            kill(process.processIdentifier, SIGKILL)
+            read.append(output.fileHandleForReading.readDataToEndOfFile())
+            process.waitUntilExit()
+            let lines = String(decoding: read, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
+            let acknowledged = lines.count - 1
+            let found = try Shell.run(Self.probe.path, ["state", folder.path])
+            #expect(found.status == 0, "\(found.errors)")
+            let state = found.text.trimmingCharacters(in: .newlines)
+            let allowed = states[max(0, acknowledged - 1)...min(acknowledged, steps - 1)]
+            #expect(allowed.contains(state) || (acknowledged == 0 && state == "none"))
+            if acknowledged < steps { interrupted += 1 }
+            let names = folder.names
+            #expect(!names.contains { $0.contains(".new") || $0.contains(".unfinished") })
+            // Exactly the pictures of the examples are there.
+            let pictures = names.filter { $0.hasPrefix("parts/pictures/") }.map { String($0.suffix(64)) }
+            #expect(pictures.allSatisfy { state.contains($0) })
+        }
+        #expect(interrupted > 0)
+    }
+}

@@ -1,0 +1,145 @@
+import Foundation
+import Teaching
+import Testing
+
+/// Methods, evaluation and intervals against scikit-learn and scipy: Tests/FixtureMakers/make-teaching-fixtures wrote both sides.
+@Suite struct MethodTests {
+    @Test(arguments: try! MethodFixture.load().cases, TeachingMethod.allCases) func answersAreThoseOfScikitLearn(
+        _ fixture: MethodFixture.Case, _ method: TeachingMethod
+    ) throws {
+        let expected = try #require(fixture.methods[method.rawValue])
+        let head = try #require(TaughtHead(method, try fixture.set))
+        let classes = head.labels.count
+        for (number, query) in fixture.pieces(fixture.queries).enumerated() {
+            let answer = try #require(head.answer(query))
+            #expect(answer.first == expected.first[number])
+            #expect(abs(Double(answer.distance) - expected.distances[number]) < 1e-5)
+            for label in 0..<classes {
+                let difference = Double(answer.confidences[label]) - expected.confidences[number * classes + label]
+                #expect(abs(difference) < 1e-4, "\(fixture.name), \(method), query \(number), class \(label)")
+            }
+            #expect(abs(answer.confidences.reduce(0, +) - 1) < 1e-5)
+        }
+    }
+
+    @Test(arguments: try! MethodFixture.load().cases) func coefficientsAreThoseOfScikitLearn(
+        _ fixture: MethodFixture.Case
+    ) throws {
+        let expected = try #require(fixture.methods["logistic"])
+        let coefficients = try #require(expected.coefficients), intercepts = try #require(expected.intercepts)
+        let head = try #require(TaughtHead(.logistic, try fixture.set))
+        var weights = head.weights.map(Double.init), constants = head.intercepts.map(Double.init)
+        if head.labels.count == 2 {
+            weights = (0..<head.dimension).map { weights[head.dimension + $0] - weights[$0] }
+            constants = [constants[1] - constants[0]]
+        }
+        #expect(weights.count == coefficients.count && constants.count == intercepts.count)
+        for (found, wanted) in zip(weights + constants, coefficients + intercepts) {
+            #expect(abs(found - wanted) < 1e-4)
+        }
+    }
+
+    @Test(arguments: try! MethodFixture.load().cases, TeachingMethod.allCases)
+    func evaluationsAreThoseOfScikitLearnWithoutTheTestedExample(
+        _ fixture: MethodFixture.Case, _ method: TeachingMethod
+    ) throws {
+        let expected = try #require(fixture.methods[method.rawValue]).evaluation
+        let set = try fixture.set
+        let found = try #require(Evaluator.evaluate(method, set))
+        #expect(found.classes.map(\.correct) == expected.correct)
+        #expect(found.examples == expected.tested)
+        #expect(found.kind == (method == .logistic ? .tenFold : .leaveOneOut))
+        #expect(abs(Double(try #require(found.threshold)) - expected.threshold) < 1e-5)
+        let confusions = found.confusions.map { [$0.label, $0.answer, "\($0.count)"] }
+        #expect(
+            confusions == expected.confusions.prefix(10).map { [set.labels[$0[0]], set.labels[$0[1]], "\($0[2])"] })
+    }
+
+    @Test func intervalsAreThoseOfScipy() throws {
+        for row in try MethodFixture.load().intervals {
+            let found = try #require(WilsonInterval.of(Int(row[0]), of: Int(row[1])))
+            #expect(abs(found.low - row[2]) < 1e-9 && abs(found.high - row[3]) < 1e-9)
+        }
+        #expect(WilsonInterval.of(0, of: 0) == nil)
+    }
+
+    @Test func oneClassAnswersWithTheDistanceToItsMean() throws {
+        let set = try #require(
+            ExampleSet(dimension: 2, labels: ["bolt"], rows: [[1, 0], [0, 1], [2, 2]], classes: [0, 0, 0]))
+        for method in TeachingMethod.allCases {
+            let head = try #require(TaughtHead(method, set))
+            let near = try #require(head.answer([3, 3])), far = try #require(head.answer([-1, -1]))
+            #expect(near.confidences == [1] && near.first == 0)
+            #expect(abs(near.distance) < 1e-6 && far.distance > 1.5)
+        }
+    }
+
+    @Test func oneExampleOfAClassIsEnoughAndIsNotTested() throws {
+        let set = try #require(
+            ExampleSet(dimension: 2, labels: ["bolt", "nut"], rows: [[1, 0], [0, 1]], classes: [0, 1]))
+        for method in TeachingMethod.allCases {
+            #expect(try #require(TaughtHead(method, set)?.answer([0.1, 1])).first == 1)
+            let evaluation = try #require(Evaluator.evaluate(method, set))
+            #expect(evaluation.accuracy == nil && evaluation.interval == nil && evaluation.threshold == nil)
+            #expect(evaluation.classes.map(\.accuracy) == [nil, nil])
+        }
+    }
+
+    @Test func embeddingsThatDoNotFitHaveNoAnswer() throws {
+        let set = try #require(ExampleSet(dimension: 2, labels: ["bolt"], rows: [[1, 0]], classes: [0]))
+        let head = try #require(TaughtHead(.nearestMean, set))
+        #expect(head.answer([1, 2, 3]) == nil)
+        #expect(head.answer([1, .nan]) == nil)
+        #expect(head.answer([.infinity, 1]) == nil)
+        #expect(ExampleSet(dimension: 2, labels: ["bolt"], rows: [[1]], classes: [0]) == nil)
+    }
+}
+
+struct MethodFixture: Decodable, Sendable {
+    struct Case: Decodable, Sendable, CustomTestStringConvertible {
+        let name: String
+        let dimension: Int
+        let classes: [Int]
+        let rows: [Float]
+        let queries: [Float]
+        let methods: [String: Method]
+        var testDescription: String { name }
+
+        var set: ExampleSet {
+            get throws {
+                let labels = (0...(classes.max() ?? 0)).map { "class \($0)" }
+                return try #require(
+                    ExampleSet(dimension: dimension, labels: labels, rows: pieces(rows), classes: classes))
+            }
+        }
+
+        func pieces(_ values: [Float]) -> [[Float]] {
+            stride(from: 0, to: values.count, by: dimension).map { Array(values[$0..<$0 + dimension]) }
+        }
+    }
+
+    struct Method: Decodable, Sendable {
+        let confidences: [Double]
+        let first: [Int]
+        let distances: [Double]
+        let coefficients: [Double]?
+        let intercepts: [Double]?
+        let evaluation: Tested
+    }
+
+    struct Tested: Decodable, Sendable {
+        let correct: [Int]
+        let tested: Int
+        let threshold: Double
+        let confusions: [[Int]]
+    }
+
+    let cases: [Case]
+    let intervals: [[Double]]
+
+    static func load() throws -> MethodFixture {
+        let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            .appendingPathComponent("Fixtures/methods.json")
+        return try JSONDecoder().decode(MethodFixture.self, from: Data(contentsOf: file))
+    }
+}
