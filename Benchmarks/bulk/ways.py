@@ -84,8 +84,8 @@ def way():
         return ray_way(ocelli.ray.Classify, {
             "fn_constructor_kwargs": {"models": MODEL, "column": "bytes"}, "batch_format": "pyarrow", "concurrency": 2, "num_cpus": 0.1})
     if WAY == "Ray Data, OpenVINO":
-        # Less than a processor each, so that the files are read meanwhile.
-        return ray_way(OpenVINOActor, {"concurrency": 2, "num_cpus": 0.8})
+        # Half a processor each for the scheduler, so that the other is left to read the files; else nothing is ever read.
+        return ray_way(OpenVINOActor, {"concurrency": 2, "num_cpus": 0.5})
     if WAY == "ocelli.spark":
         import ocelli
 
